@@ -249,9 +249,9 @@ const struct source_ops *source_set_ops(const struct source_set *set, size_t sou
 /* The policy may have been changed before the flags, or be meant for another controller: so this is
  * no error. */
 static void warn_of_unknown_exporters(const struct source_set *set, const struct policy *policy) {
-        for (size_t i = 0; i < policy->metric_count; i++) {
-                const struct policy_metric *resource = &policy->metrics[i];
-                const struct policy_sync metric = {
+        for (size_t i = 0; i < policy->resource_count; i++) {
+                const struct policy_resource *resource = &policy->resources[i];
+                const struct policy_metric metric = {
                         .is_query = true, .query.resource = METRIC_RESOURCE_COUNT + (unsigned)i};
                 bool is_known = !resource->exporter[0];
                 for (size_t m = 0; m < set->count && !is_known; m++)

@@ -39,7 +39,7 @@ struct job {
 };
 
 struct verb_metrics {
-        struct metric *ok, *refused, *too_large, *failed, *busy, *duration;
+        struct metrics_series *ok, *refused, *too_large, *failed, *busy, *duration;
 };
 
 enum { VERB_COUNT = 4 };
@@ -65,9 +65,9 @@ struct handlers {
         struct shortlist_pods shortlist_pods;
 
         struct verb_metrics verbs[VERB_COUNT];
-        struct metric *passed, *unknown, *duplicates, *strict, *daemonset, *all_over;
-        struct metric *scored_current, *scored_expired; /* with scoring: estimate */
-        struct metric *short_lists, *whole_for_preferences, *whole_for_retry, *left_out;
+        struct metrics_series *passed, *unknown, *duplicates, *strict, *daemonset, *all_over;
+        struct metrics_series *scored_current, *scored_expired; /* with scoring: estimate */
+        struct metrics_series *short_lists, *whole_for_preferences, *whole_for_retry, *left_out;
 };
 
 /* The verbs */
@@ -193,20 +193,21 @@ static struct verb_metrics *metrics_of(struct handlers *handlers, const struct v
         return &handlers->verbs[verb - verbs];
 }
 
-static struct metric *request_counter(struct metrics *metrics, const char *verb, const char *code) {
+static struct metrics_series *request_counter(struct metrics *metrics, const char *verb,
+                                              const char *code) {
         return metrics_counter(metrics, "plimsoll_extender_requests_total",
                                "Requests answered, by verb and HTTP status.",
                                LABELS("verb", verb, "code", code));
 }
 
-static struct metric *scored_counter(struct metrics *metrics, const char *reading) {
+static struct metrics_series *scored_counter(struct metrics *metrics, const char *reading) {
         return metrics_counter(metrics, "plimsoll_extender_scored_candidates_total",
                                "Candidates scored by estimate, by whether their readings have "
                                "expired.",
                                LABELS("reading", reading));
 }
 
-static struct metric *list_counter(struct metrics *metrics, const char *list) {
+static struct metrics_series *list_counter(struct metrics *metrics, const char *list) {
         return metrics_counter(
                 metrics, "plimsoll_extender_shortlists_total",
                 "Filter calls with more passing candidates than the policy's "

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "codec/json.h"
 
-const char *const policy_kind_names[] = {
+const char *const policy_series_type_names[] = {
         [POLICY_GAUGE] = "gauge", [POLICY_COUNTER] = "counter", NULL};
 const char *const policy_reduce_names[] = {
         [POLICY_REDUCE_MAX] = "max",
@@ -42,9 +42,9 @@ void policy_free(struct policy *policy) {
         free(policy);
 }
 
-int policy_sync_index(const struct policy *policy, const char *name) {
-        for (size_t i = 0; i < policy->sync_count; i++)
-                if (strcmp(policy->sync[i].name, name) == 0)
+int policy_metric_index(const struct policy *policy, const char *name) {
+        for (size_t i = 0; i < policy->metric_count; i++)
+                if (strcmp(policy->metrics[i].name, name) == 0)
                         return (int)i;
         return -1;
 }
@@ -119,19 +119,20 @@ bool policy_is_relative(const struct policy *policy) {
 const char *policy_resource_name(const struct policy *policy, unsigned resource) {
         if (resource < METRIC_RESOURCE_COUNT)
                 return metric_resource_name(resource);
-        assert(resource - METRIC_RESOURCE_COUNT < policy->metric_count);
-        return policy->metrics[resource - METRIC_RESOURCE_COUNT].name;
+        assert(resource - METRIC_RESOURCE_COUNT < policy->resource_count);
+        return policy->resources[resource - METRIC_RESOURCE_COUNT].name;
 }
 
-const char *policy_sync_exporter(const struct policy *policy, const struct policy_sync *metric) {
+const char *policy_metric_exporter(const struct policy *policy,
+                                   const struct policy_metric *metric) {
         if (!metric->is_query || metric->query.resource < METRIC_RESOURCE_COUNT)
                 return "";
-        return policy->metrics[metric->query.resource - METRIC_RESOURCE_COUNT].exporter;
+        return policy->resources[metric->query.resource - METRIC_RESOURCE_COUNT].exporter;
 }
 
-bool policy_metric_equal(const struct policy_metric *a, const struct policy_metric *b) {
+bool policy_resource_equal(const struct policy_resource *a, const struct policy_resource *b) {
         if (strcmp(a->name, b->name) != 0 || strcmp(a->exporter, b->exporter) != 0 ||
-            strcmp(a->series, b->series) != 0 || a->kind != b->kind || a->reduce != b->reduce ||
+            strcmp(a->series, b->series) != 0 || a->type != b->type || a->reduce != b->reduce ||
             a->match_count != b->match_count || a->capacity != b->capacity ||
             strcmp(a->capacity_series, b->capacity_series) != 0)
                 return false;
@@ -143,9 +144,9 @@ bool policy_metric_equal(const struct policy_metric *a, const struct policy_metr
 }
 
 bool policy_query_parse(const struct policy *policy, const char *name, struct metric_query *ret) {
-        for (unsigned i = 0; i < policy->metric_count; i++)
-                if (metric_query_parse_for(name, policy->metrics[i].name, METRIC_RESOURCE_COUNT + i,
-                                           ret))
+        for (unsigned i = 0; i < policy->resource_count; i++)
+                if (metric_query_parse_for(name, policy->resources[i].name,
+                                           METRIC_RESOURCE_COUNT + i, ret))
                         return true;
         return metric_query_parse(name, ret);
 }

@@ -23,10 +23,10 @@
 #define POLICY_TAINT_EFFECT "PreferNoSchedule"
 
 enum {
-        POLICY_MAX_SYNC = 64,
+        POLICY_MAX_METRICS = 64,
         POLICY_MAX_HOT_VALUES = 16,
         POLICY_MAX_WARNINGS = 32,
-        POLICY_MAX_METRICS = 16,
+        POLICY_MAX_RESOURCES = 16,
         POLICY_MAX_MATCHES = 8,
         POLICY_RESOURCE_NAME_MAX = 32,
         POLICY_SERIES_NAME_MAX = 128,
@@ -38,11 +38,11 @@ enum {
         POLICY_POOL_MAX_TERMS = 8, /* predicates, and priorities, of one pool */
         POLICY_MAX_RULES = 8,
         POLICY_MAX_NAMESPACES = 16, /* of one rule */
-        POLICY_MAX_TERMS = POLICY_MAX_SYNC +
+        POLICY_MAX_TERMS = POLICY_MAX_METRICS +
                            (POLICY_MAX_POOLS + POLICY_MAX_RULES) * POLICY_POOL_MAX_TERMS,
 };
 
-enum policy_kind { POLICY_GAUGE, POLICY_COUNTER };
+enum policy_series_type { POLICY_GAUGE, POLICY_COUNTER };
 
 /* Several series become one number. */
 enum policy_reduce { POLICY_REDUCE_MAX, POLICY_REDUCE_MEAN, POLICY_REDUCE_SUM, POLICY_REDUCE_MIN };
@@ -60,11 +60,11 @@ struct policy_match {
  * reduction of the gauge `capacity_series` on the same page. As a metric_query's resource it is
  * METRIC_RESOURCE_COUNT plus its index.
  */
-struct policy_metric {
+struct policy_resource {
         char name[POLICY_RESOURCE_NAME_MAX + 1];
         char exporter[POLICY_RESOURCE_NAME_MAX + 1]; /* "": the node's own exporter */
         char series[POLICY_SERIES_NAME_MAX + 1];
-        enum policy_kind kind;
+        enum policy_series_type type;
         enum policy_reduce reduce;
         size_t match_count;
         struct policy_match matches[POLICY_MAX_MATCHES];
@@ -73,13 +73,13 @@ struct policy_metric {
 };
 
 /* The words of the document for each of the enums, NULL-terminated. */
-extern const char *const policy_kind_names[], *const policy_reduce_names[];
+extern const char *const policy_series_type_names[], *const policy_reduce_names[];
 extern const char *const policy_over_limit_names[];
 extern const char *const policy_scale_names[], *const policy_scoring_names[];
 extern const char *const policy_when_all_over_names[], *const policy_shortlist_for_names[];
 
 /* A syncPolicy entry. Predicates and priorities refer to it by its index. */
-struct policy_sync {
+struct policy_metric {
         char name[METRIC_NAME_MAX + 1];
         int64_t period_ms; /* >= 0; 0: kept, never written */
         bool is_query;     /* `query` is set; otherwise a source provides its values */
@@ -90,7 +90,7 @@ struct policy_sync {
 enum policy_over_limit { POLICY_OVER_LIMIT_REJECT, POLICY_OVER_LIMIT_LAST };
 
 struct policy_predicate {
-        size_t metric;      /* index into sync */
+        size_t metric;      /* index into metrics */
         double limit_ratio; /* (0, 1]; 0: switched off */
         enum policy_over_limit over_limit;
         char reason[128]; /* constant: "cpu_usage_avg_5m above 0.65" */
@@ -155,10 +155,10 @@ enum policy_shortlist_for { POLICY_SHORTLIST_FOR_WITHOUT_PREFERENCES, POLICY_SHO
 
 struct policy {
         char name[254]; /* metadata.name, "" when the file has none */
+        size_t resource_count;
+        struct policy_resource resources[POLICY_MAX_RESOURCES];
         size_t metric_count;
         struct policy_metric metrics[POLICY_MAX_METRICS];
-        size_t sync_count;
-        struct policy_sync sync[POLICY_MAX_SYNC];
         size_t predicate_count;
         size_t predicate_total; /* and those of the pools behind them */
         struct policy_predicate predicates[POLICY_MAX_TERMS];
@@ -211,8 +211,8 @@ DEFINE_FREEP(struct policy, policy_free);
  * it back to an equal policy */
 void policy_print(const struct policy *policy, struct buf *out);
 
-/** policy_sync_index() - index of @name in sync, or -1 */
-int policy_sync_index(const struct policy *policy, const char *name);
+/** policy_metric_index() - index of @name in metrics, or -1 */
+int policy_metric_index(const struct policy *policy, const char *name);
 
 /** policy_pool_of() - the pool of a node with these labels: 1 for the first of pools that matches,
  * and so on; 0: none does
@@ -244,11 +244,11 @@ bool policy_is_relative(const struct policy *policy);
 /** policy_resource_name() - of a metric_query's resource, built in or the policy's own */
 const char *policy_resource_name(const struct policy *policy, unsigned resource);
 
-/** policy_sync_exporter() - the exporter that the metric is read from; "" for the node's own */
-const char *policy_sync_exporter(const struct policy *policy, const struct policy_sync *metric);
+/** policy_metric_exporter() - the exporter that the metric is read from; "" for the node's own */
+const char *policy_metric_exporter(const struct policy *policy, const struct policy_metric *metric);
 
-/** policy_metric_equal() - whether two policies define a resource in the same way */
-bool policy_metric_equal(const struct policy_metric *a, const struct policy_metric *b);
+/** policy_resource_equal() - whether two policies define a resource in the same way */
+bool policy_resource_equal(const struct policy_resource *a, const struct policy_resource *b);
 
 /** policy_query_parse() - metric_query_parse() for the policy's own resources as well */
 _must_check_ bool policy_query_parse(const struct policy *policy, const char *name,

@@ -4,14 +4,14 @@
 #include "base/duration.h"
 
 /* It shows an hour later still what was there once. */
-static bool is_long_maximum(const struct policy_sync *metric) {
+static bool is_long_maximum(const struct policy_metric *metric) {
         const struct metric_query *query = &metric->query;
 
         return metric->is_query && query->window_ms >= MS_PER_HOUR &&
                (query->statistic == METRIC_MAX_AVG || query->statistic == METRIC_MAX);
 }
 
-static bool is_estimated(const struct policy_sync *metric) {
+static bool is_estimated(const struct policy_metric *metric) {
         const struct metric_query *query = &metric->query;
 
         return metric->is_query && query->statistic == METRIC_AVG &&
@@ -22,8 +22,8 @@ static bool is_estimated(const struct policy_sync *metric) {
 static void advise_predicates(const struct policy_map *spec, const struct policy *policy) {
         struct policy_map item = {0};
 
-        for (size_t i = 0; policy_map_item(spec, "predicate", POLICY_MAX_SYNC, i, &item); i++) {
-                const struct policy_sync *metric = &policy->sync[policy->predicates[i].metric];
+        for (size_t i = 0; policy_map_item(spec, "predicate", POLICY_MAX_METRICS, i, &item); i++) {
+                const struct policy_metric *metric = &policy->metrics[policy->predicates[i].metric];
                 char window[DURATION_TEXT_MAX];
                 if (policy->predicates[i].limit_ratio == 0 ||
                     policy->predicates[i].over_limit != POLICY_OVER_LIMIT_REJECT ||
@@ -41,8 +41,8 @@ static void advise_priorities(const struct policy_map *spec, const struct policy
         struct policy_map item = {0};
         bool has_estimate = false;
 
-        for (size_t i = 0; policy_map_item(spec, "priority", POLICY_MAX_SYNC, i, &item); i++) {
-                const struct policy_sync *metric = &policy->sync[policy->priorities[i].metric];
+        for (size_t i = 0; policy_map_item(spec, "priority", POLICY_MAX_METRICS, i, &item); i++) {
+                const struct policy_metric *metric = &policy->metrics[policy->priorities[i].metric];
                 if (policy->priorities[i].weight == 0)
                         continue;
                 has_estimate |= is_estimated(metric);

@@ -71,7 +71,7 @@ static void expect_word(const struct policy_map *map, const char *field, const c
 
 /* ---- spec.metrics */
 
-static void read_matches(const struct policy_map *item, struct policy_metric *metric) {
+static void read_matches(const struct policy_map *item, struct policy_resource *resource) {
         struct policy_map match = {0};
 
         if (!policy_map_field(item, "match", POLICY_OPTIONAL, &match))
@@ -84,7 +84,7 @@ static void read_matches(const struct policy_map *item, struct policy_metric *me
         }
         for (size_t i = 0; i < labels->count; i++) {
                 static const char what[] = "at most 128 printable ASCII characters";
-                struct policy_match *to = &metric->matches[i];
+                struct policy_match *to = &resource->matches[i];
                 if (!is_label_name(labels->keys[i])) {
                         policy_refuse(&match, NULL,
                                       "expected labels of at most 64 letters, digits and '_', "
@@ -96,7 +96,7 @@ static void read_matches(const struct policy_map *item, struct policy_metric *me
                 policy_read_name(&match, to->name, POLICY_REQUIRED, is_label_value, what,
                                  to->value);
         }
-        metric->match_count = labels->count;
+        resource->match_count = labels->count;
 }
 
 static bool is_built_in(const char *name) {
@@ -106,18 +106,18 @@ static bool is_built_in(const char *name) {
         return false;
 }
 
-static void check_metric(const struct policy_map *item, const struct policy *policy,
-                         const struct policy_metric *metric) {
-        for (size_t i = 0; i < policy->metric_count; i++)
-                if (strcmp(policy->metrics[i].name, metric->name) == 0)
+static void check_resource(const struct policy_map *item, const struct policy *policy,
+                           const struct policy_resource *resource) {
+        for (size_t i = 0; i < policy->resource_count; i++)
+                if (strcmp(policy->resources[i].name, resource->name) == 0)
                         policy_expect_unique(item);
-        bool has_series = metric->capacity_series[0] != '\0';
-        if (has_series == (metric->capacity > 0))
+        bool has_series = resource->capacity_series[0] != '\0';
+        if (has_series == (resource->capacity > 0))
                 policy_refuse(item, NULL, "expected either capacity or capacitySeries, got %s",
                               has_series ? "both" : "neither");
 }
 
-static void read_metrics(const struct policy_map *spec, struct policy *policy) {
+static void read_resources(const struct policy_map *spec, struct policy *policy) {
         static const char series[] =
                 "a series' name of at most 128 letters, digits, '_' and ':', without labels";
         static const char *const fields[] = {"name",     "exporter",       "series",
@@ -125,81 +125,81 @@ static void read_metrics(const struct policy_map *spec, struct policy *policy) {
                                              "capacity", "capacitySeries", NULL};
         struct policy_map item = {.fields = fields};
 
-        for (size_t i = 0; policy_map_item(spec, "metrics", POLICY_MAX_METRICS, i, &item); i++) {
-                struct policy_metric *metric = &policy->metrics[i];
+        for (size_t i = 0; policy_map_item(spec, "metrics", POLICY_MAX_RESOURCES, i, &item); i++) {
+                struct policy_resource *resource = &policy->resources[i];
                 policy_read_name(&item, "name", POLICY_REQUIRED, is_resource_name,
                                  "a name of at most 32 of a-z, 0-9 and '_', without \"_usage_\"",
-                                 metric->name);
-                if (is_built_in(metric->name))
+                                 resource->name);
+                if (is_built_in(resource->name))
                         policy_expected(&item, "name", "a name that is not built in");
                 policy_read_name(&item, "exporter", POLICY_OPTIONAL, is_exporter_name,
                                  "an --exporter's name of at most 32 of a-z, 0-9 and '-'",
-                                 metric->exporter);
+                                 resource->exporter);
                 policy_read_name(&item, "series", POLICY_REQUIRED, is_series_name, series,
-                                 metric->series);
-                metric->kind = (enum policy_kind)policy_read_choice(&item, "kind", POLICY_REQUIRED,
-                                                                    policy_kind_names);
-                read_matches(&item, metric);
-                metric->reduce = (enum policy_reduce)policy_read_choice(
+                                 resource->series);
+                resource->type = (enum policy_series_type)policy_read_choice(
+                        &item, "kind", POLICY_REQUIRED, policy_series_type_names);
+                read_matches(&item, resource);
+                resource->reduce = (enum policy_reduce)policy_read_choice(
                         &item, "reduce", POLICY_OPTIONAL, policy_reduce_names);
                 policy_read_number(&item, "capacity", POLICY_OPTIONAL, "a finite number > 0",
-                                   DBL_TRUE_MIN, DBL_MAX, &metric->capacity);
+                                   DBL_TRUE_MIN, DBL_MAX, &resource->capacity);
                 policy_read_name(&item, "capacitySeries", POLICY_OPTIONAL, is_series_name, series,
-                                 metric->capacity_series);
+                                 resource->capacity_series);
                 if (policy_map_end(&item))
-                        check_metric(&item, policy, metric);
-                policy->metric_count++;
+                        check_resource(&item, policy, resource);
+                policy->resource_count++;
         }
 }
 
 /* ---- spec.syncPolicy */
 
-static void check_sync(const struct policy_map *item, const struct policy *policy,
-                       struct policy_sync *sync) {
-        if (policy_sync_index(policy, sync->name) >= 0)
+static void check_metric(const struct policy_map *item, const struct policy *policy,
+                         struct policy_metric *metric) {
+        if (policy_metric_index(policy, metric->name) >= 0)
                 policy_expect_unique(item);
-        sync->is_query = policy_query_parse(policy, sync->name, &sync->query);
-        if (!sync->is_query && strstr(sync->name, "_usage_"))
+        metric->is_query = policy_query_parse(policy, metric->name, &metric->query);
+        if (!metric->is_query && strstr(metric->name, "_usage_"))
                 policy_warn(item, NULL,
                             "%s is not a <resource>_usage_<statistic>_<window>, so a source "
                             "must provide its values",
-                            sync->name);
+                            metric->name);
 }
 
 /* Most likely a misspelling. */
-static void warn_of_unused_metrics(const struct policy_map *spec, const struct policy *policy) {
+static void warn_of_unused_resources(const struct policy_map *spec, const struct policy *policy) {
         uint32_t used = 0;
 
-        for (size_t i = 0; i < policy->sync_count; i++)
-                if (policy->sync[i].is_query &&
-                    policy->sync[i].query.resource >= METRIC_RESOURCE_COUNT)
-                        used |= UINT32_C(1)
-                                << (policy->sync[i].query.resource - METRIC_RESOURCE_COUNT);
         for (size_t i = 0; i < policy->metric_count; i++)
+                if (policy->metrics[i].is_query &&
+                    policy->metrics[i].query.resource >= METRIC_RESOURCE_COUNT)
+                        used |= UINT32_C(1)
+                                << (policy->metrics[i].query.resource - METRIC_RESOURCE_COUNT);
+        for (size_t i = 0; i < policy->resource_count; i++)
                 if (!(used >> i & 1))
                         policy_warn(spec, "syncPolicy",
                                     "spec.metrics[%zu] is not used: there is no "
                                     "%s_usage_<statistic>_<window>",
-                                    i, policy->metrics[i].name);
+                                    i, policy->resources[i].name);
 }
 
-static void read_syncs(const struct policy_map *spec, struct policy *policy) {
+static void read_metrics(const struct policy_map *spec, struct policy *policy) {
         static const char *const fields[] = {"name", "period", NULL};
         struct policy_map item = {.fields = fields};
 
-        for (size_t i = 0; policy_map_item(spec, "syncPolicy", POLICY_MAX_SYNC, i, &item); i++) {
-                struct policy_sync *sync = &policy->sync[i];
+        for (size_t i = 0; policy_map_item(spec, "syncPolicy", POLICY_MAX_METRICS, i, &item); i++) {
+                struct policy_metric *metric = &policy->metrics[i];
                 policy_read_name(&item, "name", POLICY_REQUIRED, metric_name_is_valid,
                                  "a metric's name of at most 63 letters, digits, '_', '-' and '.'",
-                                 sync->name);
+                                 metric->name);
                 policy_read_duration(&item, "period", "a duration >= 0 such as 90s, 3m or 1h30m", 0,
-                                     &sync->period_ms);
+                                     &metric->period_ms);
                 if (policy_map_end(&item))
-                        check_sync(&item, policy, sync);
-                policy->sync_count++;
+                        check_metric(&item, policy, metric);
+                policy->metric_count++;
         }
         if (policy_has_list(spec, "syncPolicy"))
-                warn_of_unused_metrics(spec, policy);
+                warn_of_unused_resources(spec, policy);
 }
 
 /* ---- spec.pools */
@@ -427,12 +427,12 @@ static void read_spec(const struct policy_map *document, struct policy *policy) 
 
         if (!policy_map_field(document, "spec", POLICY_REQUIRED, &spec))
                 return;
+        read_resources(&spec, policy);
         read_metrics(&spec, policy);
-        read_syncs(&spec, policy);
         policy->predicate_count =
-                policy_read_predicates(&spec, "predicate", POLICY_MAX_SYNC, policy).end;
+                policy_read_predicates(&spec, "predicate", POLICY_MAX_METRICS, policy).end;
         policy->priority_count =
-                policy_read_priorities(&spec, "priority", POLICY_MAX_SYNC, policy).end;
+                policy_read_priorities(&spec, "priority", POLICY_MAX_METRICS, policy).end;
         read_pools(&spec, policy);
         read_rules(&spec, policy);
         read_hot_values(&spec, policy);

@@ -22,11 +22,11 @@ static const char *quote_of(const char *name) {
 
 /* "  - {name: cpu_usage_avg_5m,     ": what follows stands in one column. @indent: of the item */
 static void print_name(const struct policy *policy, size_t metric, int indent, struct buf *out) {
-        const char *name = policy->sync[metric].name;
+        const char *name = policy->metrics[metric].name;
         size_t longest = 0;
 
-        for (size_t i = 0; i < policy->sync_count; i++)
-                longest = size_max(longest, strlen(policy->sync[i].name));
+        for (size_t i = 0; i < policy->metric_count; i++)
+                longest = size_max(longest, strlen(policy->metrics[i].name));
         const char *quote = quote_of(name);
         buf_printf(out, "%*s- {name: %s%s%s,%*s ", indent, "", quote, name, quote,
                    (int)(longest - strlen(name)), "");
@@ -53,7 +53,7 @@ static void print_word(const char *field, const char *word, struct buf *out) {
         buf_printf(out, "    %s: %s%s%s\n", field, quote_of(word), word, quote_of(word));
 }
 
-static void print_resource(const struct policy_metric *resource, struct buf *out) {
+static void print_resource(const struct policy_resource *resource, struct buf *out) {
         char text[NUMBER_TEXT_MAX];
 
         buf_printf(out, "  - name: %s%s%s\n", quote_of(resource->name), resource->name,
@@ -61,7 +61,7 @@ static void print_resource(const struct policy_metric *resource, struct buf *out
         if (resource->exporter[0])
                 print_word("exporter", resource->exporter, out);
         print_word("series", resource->series, out);
-        print_word("kind", policy_kind_names[resource->kind], out);
+        print_word("kind", policy_series_type_names[resource->type], out);
         if (resource->match_count > 0)
                 buf_puts(out, "    match:\n");
         for (size_t i = 0; i < resource->match_count; i++) {
@@ -156,14 +156,14 @@ void policy_print(const struct policy *policy, struct buf *out) {
                            quote_of(policy->name));
         buf_puts(out, "spec:\n");
 
-        if (policy->metric_count > 0)
-                print_list("metrics", policy->metric_count, 2, out);
-        for (size_t i = 0; i < policy->metric_count; i++)
-                print_resource(&policy->metrics[i], out);
-        print_list("syncPolicy", policy->sync_count, 2, out);
-        for (size_t i = 0; i < policy->sync_count; i++) {
+        if (policy->resource_count > 0)
+                print_list("metrics", policy->resource_count, 2, out);
+        for (size_t i = 0; i < policy->resource_count; i++)
+                print_resource(&policy->resources[i], out);
+        print_list("syncPolicy", policy->metric_count, 2, out);
+        for (size_t i = 0; i < policy->metric_count; i++) {
                 print_name(policy, i, 2, out);
-                duration_format(policy->sync[i].period_ms, duration);
+                duration_format(policy->metrics[i].period_ms, duration);
                 buf_printf(out, "period: %s}\n", duration);
         }
         print_predicates(policy, "predicate", (struct policy_range){0, policy->predicate_count}, 2,

@@ -24,18 +24,18 @@ static size_t read_sync_index(const struct policy_map *item, const struct policy
 
         if (!text)
                 return 0;
-        int index = policy_sync_index(policy, text);
+        int index = policy_metric_index(policy, text);
         if (index < 0) {
                 struct nearest nearest = NEAREST_TO(text);
-                for (size_t i = 0; i < policy->sync_count; i++)
-                        nearest_offer(&nearest, policy->sync[i].name);
+                for (size_t i = 0; i < policy->metric_count; i++)
+                        nearest_offer(&nearest, policy->metrics[i].name);
                 const char *meant = nearest.candidate;
                 policy_expected(item, "name", "%s%s%s%s", what, meant ? " (did you mean " : "",
                                 meant ? meant : "", meant ? "?)" : "");
                 return 0;
         }
         /* Never written, so never fresh: crane ignores such an entry without a warning. */
-        if (policy->sync[index].period_ms == 0)
+        if (policy->metrics[index].period_ms == 0)
                 policy_expected(item, "name", "%s with a period above 0", what);
         return (size_t)index;
 }
@@ -74,7 +74,7 @@ struct policy_range policy_read_predicates(const struct policy_map *parent, cons
                  * 65%!(MISSING)". */
                 number_format(predicate->limit_ratio, limit);
                 (void)snprintf(predicate->reason, sizeof(predicate->reason), "%s above %s",
-                               policy->sync[predicate->metric].name, limit);
+                               policy->metrics[predicate->metric].name, limit);
                 policy->predicate_total = ++range.end;
         }
         return range;

@@ -6,7 +6,8 @@
 
 #include "policy/policy.h"
 
-static inline bool policy_sync_equal(const struct policy_sync *a, const struct policy_sync *b) {
+static inline bool policy_metric_equal(const struct policy_metric *a,
+                                       const struct policy_metric *b) {
         if (strcmp(a->name, b->name) != 0 || a->period_ms != b->period_ms ||
             a->is_query != b->is_query)
                 return false;
@@ -16,13 +17,13 @@ static inline bool policy_sync_equal(const struct policy_sync *a, const struct p
 }
 
 static inline bool policy_equal(const struct policy *a, const struct policy *b) {
-        if (strcmp(a->name, b->name) != 0 || a->sync_count != b->sync_count ||
+        if (strcmp(a->name, b->name) != 0 || a->metric_count != b->metric_count ||
             a->predicate_count != b->predicate_count || a->priority_count != b->priority_count ||
             a->predicate_total != b->predicate_total || a->rule_count != b->rule_count ||
             a->priority_total != b->priority_total || !policy_has_same_pools(a, b) ||
             a->hot_value_count != b->hot_value_count || a->scoring != b->scoring ||
             a->when_all_over != b->when_all_over || a->shortlist != b->shortlist ||
-            a->shortlist_for != b->shortlist_for || a->metric_count != b->metric_count)
+            a->shortlist_for != b->shortlist_for || a->resource_count != b->resource_count)
                 return false;
         for (size_t i = 0; i < POLICY_MAX_RULES; i++) {
                 const struct policy_rule *p = &a->rules[i], *q = &b->rules[i];
@@ -35,11 +36,11 @@ static inline bool policy_equal(const struct policy *a, const struct policy *b) 
                         if (strcmp(p->namespaces[n], q->namespaces[n]) != 0)
                                 return false;
         }
+        for (size_t i = 0; i < a->resource_count; i++)
+                if (!policy_resource_equal(&a->resources[i], &b->resources[i]))
+                        return false;
         for (size_t i = 0; i < a->metric_count; i++)
                 if (!policy_metric_equal(&a->metrics[i], &b->metrics[i]))
-                        return false;
-        for (size_t i = 0; i < a->sync_count; i++)
-                if (!policy_sync_equal(&a->sync[i], &b->sync[i]))
                         return false;
         for (size_t i = 0; i < a->predicate_total; i++) {
                 const struct policy_predicate *p = &a->predicates[i], *q = &b->predicates[i];

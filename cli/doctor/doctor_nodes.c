@@ -62,8 +62,8 @@ void doctor_nodes_done(struct doctor_nodes *nodes) {
 }
 
 /* A usage whose reading is a share of something. */
-static bool is_share(const struct policy_sync *sync) {
-        return sync->is_query && sync->query.resource < METRIC_RESOURCE_COUNT;
+static bool is_share(const struct policy_metric *metric) {
+        return metric->is_query && metric->query.resource < METRIC_RESOURCE_COUNT;
 }
 
 /* Ahead by whole half hours, less the age that a reading has anyway: written in another time zone.
@@ -80,10 +80,10 @@ static void look_at_readings(struct listing *listing, size_t row, const char *na
         const char *malformed = NULL, *large = NULL, *future = NULL, *shifted = NULL;
         size_t present = 0, usable = 0;
 
-        for (size_t i = 0; i < listing->policy->sync_count; i++) {
-                const struct policy_sync *sync = &listing->policy->sync[i];
+        for (size_t i = 0; i < listing->policy->metric_count; i++) {
+                const struct policy_metric *metric = &listing->policy->metrics[i];
                 struct reading reading;
-                if (sync->period_ms == 0)
+                if (metric->period_ms == 0)
                         continue;
                 node_table_reading(nodes->table, row, i, listing->now_unix_ms, &reading);
                 int64_t age_ms = listing->now_unix_ms - reading.at_unix_ms;
@@ -91,15 +91,15 @@ static void look_at_readings(struct listing *listing, size_t row, const char *na
                 usable += reading.state == READING_USABLE;
                 nodes->read_of[i] += reading.state == READING_USABLE;
                 if (reading.state == READING_MALFORMED)
-                        malformed = sync->name;
+                        malformed = metric->name;
                 if (reading.state == READING_MALFORMED || reading.state == READING_MISSING)
                         continue;
-                if (is_share(sync) && reading.value > LARGE_RATIO)
-                        large = sync->name;
+                if (is_share(metric) && reading.value > LARGE_RATIO)
+                        large = metric->name;
                 if (age_ms < -ANNOTATION_SKEW_MS)
-                        future = sync->name;
+                        future = metric->name;
                 if (is_of_other_zone(age_ms))
-                        shifted = sync->name;
+                        shifted = metric->name;
         }
         if (present == 0)
                 add(&nodes->bare, name, NULL);
@@ -146,7 +146,7 @@ static bool is_of_policy(const struct policy *policy, const char *name) {
 
         if (len > suffix && strcmp(name + len - suffix, ANNOTATION_PEAK) == 0)
                 metric[len - suffix] = '\0';
-        return policy_sync_index(policy, metric) >= 0;
+        return policy_metric_index(policy, metric) >= 0;
 }
 
 static void look_at_keys(struct listing *listing, const json_t *annotations, const char *name,
@@ -183,10 +183,10 @@ static void look_at_writers(struct listing *listing, const json_t *node, const c
                 const char *manager = json_string_at(entry, "manager", NULL);
                 if (!manager || strcmp(manager, KUBE_FIELD_MANAGER) == 0)
                         continue;
-                for (size_t j = 0; j < listing->policy->sync_count; j++) {
+                for (size_t j = 0; j < listing->policy->metric_count; j++) {
                         _cleanup_(freep) char *field = xasprintf(
                                 "f:%s%s", listing->options->annotation_prefix,
-                                listing->policy->sync[j].name);
+                                listing->policy->metrics[j].name);
                         if (!json_at(entry, "fieldsV1", "f:metadata", "f:annotations", field, NULL))
                                 continue;
                         add(&listing->nodes->shared, name, manager);

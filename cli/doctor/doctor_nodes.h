@@ -35,8 +35,8 @@ struct doctor_nodes {
         struct doctor_set foreign;   /* has readings of metrics that the policy does not have */
         struct doctor_set shared;    /* others than the controller write the policy's metrics */
         struct doctor_set cordoned, not_ready;
-        size_t over;                     /* rejected by a limit */
-        size_t read_of[POLICY_MAX_SYNC]; /* nodes with a usable value of the metric */
+        size_t over;                        /* rejected by a limit */
+        size_t read_of[POLICY_MAX_METRICS]; /* nodes with a usable value of the metric */
 };
 
 /** doctor_nodes_list() - of the whole cluster; @policy is owned by the table from now on */

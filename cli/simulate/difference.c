@@ -75,13 +75,13 @@ static void look_at_metrics(struct difference *difference) {
         const struct explanation *after = difference->after.explanation;
         struct reading reading;
 
-        for (size_t i = 0; i < after->policy->sync_count; i++) {
+        for (size_t i = 0; i < after->policy->metric_count; i++) {
                 struct difference_metric *metric = &difference->metrics[difference->metric_count];
-                int known = policy_sync_index(before->policy, after->policy->sync[i].name);
+                int known = policy_metric_index(before->policy, after->policy->metrics[i].name);
                 if (!is_used(after->policy, i))
                         continue;
                 metric->metric = i;
-                metric->is_new = known < 0 || before->policy->sync[known].period_ms == 0;
+                metric->is_new = known < 0 || before->policy->metrics[known].period_ms == 0;
                 for (size_t row = 0; row < difference->count; row++) {
                         node_table_reading(after->table, row, i, after->now_unix_ms, &reading);
                         metric->usable += reading.state == READING_USABLE;

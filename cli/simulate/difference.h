@@ -20,7 +20,7 @@ struct difference_side {
 
 /* A metric that limits or scores of the new policy use. */
 struct difference_metric {
-        size_t metric; /* index into the new policy's sync */
+        size_t metric; /* index into the new policy's metrics */
         size_t usable; /* nodes with a usable reading */
         bool is_new;   /* the old policy does not have it written */
 };
@@ -30,7 +30,7 @@ struct difference {
         size_t count; /* nodes */
         size_t newly_rejected, newly_passing, scores_changed, ranks_changed;
         size_t metric_count;
-        struct difference_metric metrics[POLICY_MAX_SYNC];
+        struct difference_metric metrics[POLICY_MAX_METRICS];
 };
 
 /**

@@ -98,7 +98,7 @@ static void add_ranked(const struct judging *judging, json_t *candidates, const 
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
                 const json_t *usage = json_at(kept, resources[r], NULL);
                 if (json_is_object(usage) && estimate.metric[r] >= 0)
-                        set_reading(judging, annotations, policy->sync[estimate.metric[r]].name,
+                        set_reading(judging, annotations, policy->metrics[estimate.metric[r]].name,
                                     usage, "reading_ratio");
         }
 }

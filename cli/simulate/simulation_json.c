@@ -12,7 +12,7 @@ static json_t *side_json(const struct difference_side *side, size_t row) {
 
         const struct policy_predicate *by = difference_predicate(side, row, &value_ratio);
         json_t *json = json_pack("{s:s, s:i, s:o}", "rejectedBy",
-                                 by ? of->policy->sync[by->metric].name : "", "score",
+                                 by ? of->policy->metrics[by->metric].name : "", "score",
                                  of->scores10[row], "rank",
                                  integer_or_null(side->ranks[row], side->ranks[row] > 0));
         if (by)
@@ -39,12 +39,11 @@ static json_t *metrics_json(const struct simulation *simulation) {
 
         for (size_t i = 0; i < difference->metric_count; i++) {
                 const struct difference_metric *metric = &difference->metrics[i];
-                const struct policy_sync *sync = &simulation->policy->sync[metric->metric];
-                json_t *window = sync->is_query
-                                         ? json_real((double)sync->query.window_ms / MS_PER_S)
-                                         : json_null();
+                const struct policy_metric *of = &simulation->policy->metrics[metric->metric];
+                json_t *window = of->is_query ? json_real((double)of->query.window_ms / MS_PER_S)
+                                              : json_null();
                 json_array_append_new(metrics,
-                                      json_pack("{s:s, s:I, s:I, s:b, s:o}", "metric", sync->name,
+                                      json_pack("{s:s, s:I, s:I, s:b, s:o}", "metric", of->name,
                                                 "usable", (json_int_t)metric->usable, "unknown",
                                                 (json_int_t)(difference->count - metric->usable),
                                                 "new", metric->is_new, "windowSeconds", window));

@@ -54,7 +54,7 @@ static void put_flip(const struct printing *to, size_t row, size_t width) {
         put_name(to, node_name(to, row), width);
         (void)fprintf(to->out, "  %s%s%s: %s ", passes ? to->style->green : to->style->red,
                       passes ? "rejected -> passes" : "passes -> rejected", to->style->off,
-                      side->explanation->policy->sync[by->metric].name);
+                      side->explanation->policy->metrics[by->metric].name);
         /* An annotation may hold 1e300. */
         (void)fprintf(to->out, value_ratio < 1e5 ? "%s %.1f of %.1f %%\n" : "%s %.2g of %.1f %%\n",
                       passes ? "was" : "is", value_ratio * 100, by->limit_ratio * 100);
@@ -145,17 +145,17 @@ static void put_metrics(const struct printing *to) {
 
         for (size_t i = 0; i < difference->metric_count; i++) {
                 const struct difference_metric *metric = &difference->metrics[i];
-                const struct policy_sync *sync = &policy->sync[metric->metric];
+                const struct policy_metric *of = &policy->metrics[metric->metric];
                 char window[DURATION_TEXT_MAX];
                 if (metric->usable == difference->count)
                         continue;
                 (void)fprintf(to->out, "%smetric %s: %zu of %zu nodes have no usable value%s\n",
-                              to->style->yellow, sync->name, difference->count - metric->usable,
+                              to->style->yellow, of->name, difference->count - metric->usable,
                               difference->count, to->style->off);
                 if (!metric->is_new)
                         continue;
-                if (sync->is_query) {
-                        duration_format(sync->query.window_ms, window);
+                if (of->is_query) {
+                        duration_format(of->query.window_ms, window);
                         (void)fprintf(to->out,
                                       "  it is new: unknown until the controller writes it, and of "
                                       "its whole window after %s\n",

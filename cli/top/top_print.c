@@ -24,7 +24,7 @@ enum {
 
 struct layout {
         size_t name_width, columns, verdict_width;
-        size_t widths[POLICY_MAX_SYNC];
+        size_t widths[POLICY_MAX_METRICS];
         int bar_cells;
 };
 
@@ -214,7 +214,7 @@ static void put_sum(const struct top_view *view, const struct top_column *column
         if (!fullest)
                 return;
         (void)fprintf(out, "%s: mean %.3g%%, largest %.3g%% (",
-                      of->policy->sync[column->metric].name, sum / (double)count * 100,
+                      of->policy->metrics[column->metric].name, sum / (double)count * 100,
                       largest * 100);
         (void)output_text(fullest, NAME_MAX_TERMINAL, out);
         (void)fputs(")\n", out);
@@ -248,9 +248,9 @@ json_t *top_view_json(const struct top_view *view) {
                 const struct top_column *column = &view->columns[i];
                 json_t *limit = column->limit_ratio > 0 ? json_real(column->limit_ratio)
                                                         : json_null();
-                json_array_append_new(metrics,
-                                      json_pack("{s:s, s:o}", "metric",
-                                                policy->sync[column->metric].name, "limit", limit));
+                json_array_append_new(metrics, json_pack("{s:s, s:o}", "metric",
+                                                         policy->metrics[column->metric].name,
+                                                         "limit", limit));
         }
         for (size_t i = 0; i < view->node_count; i++)
                 json_array_append(nodes, json_array_get(by_row, view->nodes[i].row));

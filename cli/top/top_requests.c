@@ -33,11 +33,11 @@ struct top_requests {
 static int usage_metric(const struct policy *policy, unsigned resource) {
         int best = -1;
 
-        for (size_t i = 0; i < policy->sync_count; i++) {
-                const struct policy_sync *sync = &policy->sync[i];
-                if (sync->is_query && sync->query.resource == resource &&
-                    sync->query.statistic == METRIC_AVG &&
-                    (best < 0 || sync->query.window_ms < policy->sync[best].query.window_ms))
+        for (size_t i = 0; i < policy->metric_count; i++) {
+                const struct policy_metric *metric = &policy->metrics[i];
+                if (metric->is_query && metric->query.resource == resource &&
+                    metric->query.statistic == METRIC_AVG &&
+                    (best < 0 || metric->query.window_ms < policy->metrics[best].query.window_ms))
                         best = (int)i;
         }
         return best;

@@ -8,21 +8,21 @@
 #include "base/mem.h"
 
 /* "CPU 1h max" of cpu_usage_max_avg_1h; a name that is no query stays as it is. */
-static void format_name(const struct policy_sync *sync, char *text, size_t text_bytes) {
-        const char *usage = strstr(sync->name, "_usage_"), *window = strrchr(sync->name, '_');
+static void format_name(const struct policy_metric *metric, char *text, size_t text_bytes) {
+        const char *usage = strstr(metric->name, "_usage_"), *window = strrchr(metric->name, '_');
 
-        if (!sync->is_query) {
-                (void)snprintf(text, text_bytes, "%.40s", sync->name);
+        if (!metric->is_query) {
+                (void)snprintf(text, text_bytes, "%.40s", metric->name);
                 return;
         }
         const char *statistic = usage + strlen("_usage_");
-        size_t len = (size_t)(usage - sync->name);
-        (void)snprintf(text, text_bytes, "%.*s %s", (int)len, sync->name, window + 1);
+        size_t len = (size_t)(usage - metric->name);
+        (void)snprintf(text, text_bytes, "%.*s %s", (int)len, metric->name, window + 1);
         for (size_t i = 0; text[i] > ' '; i++)
                 text[i] = (char)toupper((unsigned char)text[i]);
         /* The mean is what everybody expects. */
         size_t end = strlen(text);
-        if (sync->query.statistic != METRIC_AVG)
+        if (metric->query.statistic != METRIC_AVG)
                 (void)snprintf(text + end, text_bytes - end, " %.*s", (int)strcspn(statistic, "_"),
                                statistic);
 }
@@ -30,7 +30,7 @@ static void format_name(const struct policy_sync *sync, char *text, size_t text_
 static void set_title(struct top_column *column, const struct policy *policy, bool is_ascii) {
         char name[TOP_TITLE_MAX / 2 + 8], limit[24] = "";
 
-        format_name(&policy->sync[column->metric], name, sizeof(name));
+        format_name(&policy->metrics[column->metric], name, sizeof(name));
         if (column->limit_ratio > 0)
                 (void)snprintf(limit, sizeof(limit), " %s%.3g%%", is_ascii ? "<=" : "≤",
                                column->limit_ratio * 100);
@@ -60,7 +60,7 @@ static void look(struct top_view *view, struct top_node *node) {
         struct reading reading;
         double limit_ratio;
 
-        for (size_t i = 0; i < of->policy->sync_count; i++) {
+        for (size_t i = 0; i < of->policy->metric_count; i++) {
                 if (!is_used(of->policy, i, &limit_ratio))
                         continue;
                 node->used++;
@@ -84,7 +84,7 @@ void top_view_init(struct top_view *view, const struct explanation *explanation,
         double limit_ratio;
 
         *view = (struct top_view){.explanation = explanation, .policy_from = policy_from};
-        for (size_t i = 0; i < policy->sync_count; i++) {
+        for (size_t i = 0; i < policy->metric_count; i++) {
                 if (!is_used(policy, i, &limit_ratio) && !has_all)
                         continue;
                 struct top_column *column = &view->columns[view->column_count++];
@@ -131,10 +131,10 @@ static double usage_key(const struct top_view *view, const struct top_node *node
 
 /* Index of the policy's first metric whose name begins with @key, or is it; -1: there is none. */
 static int find_metric(const struct policy *policy, const char *key) {
-        int exact = policy_sync_index(policy, key);
+        int exact = policy_metric_index(policy, key);
 
-        for (size_t i = 0; exact < 0 && *key && i < policy->sync_count; i++)
-                if (strncmp(policy->sync[i].name, key, strlen(key)) == 0)
+        for (size_t i = 0; exact < 0 && *key && i < policy->metric_count; i++)
+                if (strncmp(policy->metrics[i].name, key, strlen(key)) == 0)
                         exact = (int)i;
         return exact;
 }

@@ -17,7 +17,7 @@ enum { TOP_TITLE_MAX = 96 };
 
 /* A metric of the policy. */
 struct top_column {
-        size_t metric; /* index into the policy's sync */
+        size_t metric; /* index into the policy's metrics */
         char title[TOP_TITLE_MAX];
         size_t title_width;
         double limit_ratio; /* of its predicate; 0: it has none */
@@ -38,7 +38,7 @@ struct top_view {
         const struct explanation *explanation; /* borrowed */
         const char *policy_from;               /* borrowed */
         size_t column_count;
-        struct top_column columns[POLICY_MAX_SYNC];
+        struct top_column columns[POLICY_MAX_METRICS];
         size_t node_count;
         struct top_node *nodes;
         size_t passing, rejected, blind; /* blind: without any usable value */

@@ -5,8 +5,8 @@
 
 enum { DEFAULT_MAX_OBJECTS = 100000 };
 
-static struct metric *event_counter(struct metrics *metrics, const char *resource,
-                                    const char *type) {
+static struct metrics_series *event_counter(struct metrics *metrics, const char *resource,
+                                            const char *type) {
         return metrics_counter(metrics, "plimsoll_watch_events_total",
                                "Watch events by type; ignored: unusable objects.",
                                LABELS("resource", resource, "type", type));

@@ -13,7 +13,7 @@
 
 struct delivery {
         const struct reflector_spec *spec;
-        struct metric *events[WATCH_EVENT_TYPE_COUNT], *ignored, *objects;
+        struct metrics_series *events[WATCH_EVENT_TYPE_COUNT], *ignored, *objects;
         struct object_index held;
         bool is_over_limit;
         size_t text_count; /* objects that exist, as far as list and watch have told */

@@ -37,7 +37,7 @@ struct lease {
         lease_released_fn *on_released;
         void *released_userdata;
 
-        struct metric *leader_gauge, *transitions;
+        struct metrics_series *leader_gauge, *transitions;
 };
 
 char *lease_identity_new(void) {
@@ -351,7 +351,7 @@ void lease_release(struct lease *lease, lease_released_fn *on_done, void *userda
                 send(lease, LEASE_READ, NULL, MS_PER_S, on_release_answer);
 }
 
-struct metric *lease_leader_gauge(struct metrics *metrics) {
+struct metrics_series *lease_leader_gauge(struct metrics *metrics) {
         return metrics_gauge(metrics, "plimsoll_leader",
                              "1 on the replica that writes, 0 on a standby.", NULL);
 }

@@ -62,7 +62,7 @@ const char *lease_leader(const struct lease *lease);
 const char *lease_trouble(const struct lease *lease);
 
 /** lease_leader_gauge() - plimsoll_leader, for programs that write without an election */
-struct metric *lease_leader_gauge(struct metrics *metrics);
+struct metrics_series *lease_leader_gauge(struct metrics *metrics);
 
 typedef void lease_released_fn(void *userdata);
 

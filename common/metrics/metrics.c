@@ -22,7 +22,7 @@ enum kind {
 };
 
 /* Nothing orders one series against another, so every access is relaxed. */
-struct metric {
+struct metrics_series {
         enum kind kind;
         char *labels;           /* `reason="timeout",code="500"`, "" for none */
         _Atomic uint64_t count; /* KIND_COUNTER */
@@ -37,14 +37,14 @@ struct family {
         enum kind kind;
         double bounds[MAX_BOUNDS];
         size_t bound_count;
-        struct metric **series; /* in order of creation */
+        struct metrics_series **series; /* in order of creation */
         size_t count, cap;
         struct strmap by_labels;
 };
 
 struct process_metrics {
-        struct metric *resident_memory_bytes, *virtual_memory_bytes, *cpu_seconds, *start_time_s,
-                *open_fds, *max_fds;
+        struct metrics_series *resident_memory_bytes, *virtual_memory_bytes, *cpu_seconds,
+                *start_time_s, *open_fds, *max_fds;
 };
 
 struct metrics {
@@ -71,15 +71,15 @@ struct metrics *metrics_new(void) {
         return metrics;
 }
 
-static void metric_free(struct metric *metric) {
-        free(metric->labels);
-        free(metric->buckets);
-        free(metric);
+static void series_free(struct metrics_series *series) {
+        free(series->labels);
+        free(series->buckets);
+        free(series);
 }
 
 static void family_free(struct family *family) {
         for (size_t i = 0; i < family->count; i++)
-                metric_free(family->series[i]);
+                series_free(family->series[i]);
         strmap_done(&family->by_labels);
         free(family->series);
         free(family->name);
@@ -176,30 +176,30 @@ static struct family *find_or_add_family(struct metrics *metrics, const char *na
 }
 
 /* Consumes @labels. */
-static struct metric *find_or_add_series(struct family *family, char *labels) {
-        struct metric *metric = strmap_get(&family->by_labels, labels, strlen(labels));
+static struct metrics_series *find_or_add_series(struct family *family, char *labels) {
+        struct metrics_series *series = strmap_get(&family->by_labels, labels, strlen(labels));
 
-        if (metric) {
+        if (series) {
                 free(labels);
-                return metric;
+                return series;
         }
-        metric = xcalloc(1, sizeof(*metric));
-        metric->kind = family->kind;
-        metric->labels = labels;
+        series = xcalloc(1, sizeof(*series));
+        series->kind = family->kind;
+        series->labels = labels;
         if (family->kind == KIND_HISTOGRAM) {
-                metric->bounds = family->bounds;
-                metric->bound_count = family->bound_count;
-                metric->buckets = xcalloc(family->bound_count + 1, sizeof(*metric->buckets));
+                series->bounds = family->bounds;
+                series->bound_count = family->bound_count;
+                series->buckets = xcalloc(family->bound_count + 1, sizeof(*series->buckets));
         }
         mem_grow(&family->series, family->count, &family->cap);
-        family->series[family->count++] = metric;
-        (void)strmap_put(&family->by_labels, labels, strlen(labels), metric);
-        return metric;
+        family->series[family->count++] = series;
+        (void)strmap_put(&family->by_labels, labels, strlen(labels), series);
+        return series;
 }
 
-static struct metric *get_series(struct metrics *metrics, const char *name, const char *help,
-                                 const char *const *labels, enum kind kind, const double *bounds,
-                                 size_t bound_count) {
+static struct metrics_series *get_series(struct metrics *metrics, const char *name,
+                                         const char *help, const char *const *labels,
+                                         enum kind kind, const double *bounds, size_t bound_count) {
         assert(bound_count <= MAX_BOUNDS);
         _cleanup_(freep) char *text = format_labels(labels, NULL);
 
@@ -214,43 +214,44 @@ static struct metric *get_series(struct metrics *metrics, const char *name, cons
                 free(text);
                 text = format_labels(labels, "other");
         }
-        struct metric *metric = find_or_add_series(family, TAKE_PTR(text));
+        struct metrics_series *series = find_or_add_series(family, TAKE_PTR(text));
         (void)pthread_mutex_unlock(metrics->lock);
-        return metric;
+        return series;
 }
 
-struct metric *metrics_counter(struct metrics *metrics, const char *name, const char *help,
-                               const char *const *labels) {
+struct metrics_series *metrics_counter(struct metrics *metrics, const char *name, const char *help,
+                                       const char *const *labels) {
         return get_series(metrics, name, help, labels, KIND_COUNTER, NULL, 0);
 }
 
-struct metric *metrics_gauge(struct metrics *metrics, const char *name, const char *help,
-                             const char *const *labels) {
+struct metrics_series *metrics_gauge(struct metrics *metrics, const char *name, const char *help,
+                                     const char *const *labels) {
         return get_series(metrics, name, help, labels, KIND_GAUGE, NULL, 0);
 }
 
-struct metric *metrics_histogram(struct metrics *metrics, const char *name, const char *help,
-                                 const char *const *labels, const double *bounds, size_t count) {
+struct metrics_series *metrics_histogram(struct metrics *metrics, const char *name,
+                                         const char *help, const char *const *labels,
+                                         const double *bounds, size_t count) {
         for (size_t i = 1; i < count; i++)
                 assert(bounds[i - 1] < bounds[i]);
         return get_series(metrics, name, help, labels, KIND_HISTOGRAM, bounds, count);
 }
 
-void metrics_inc(struct metric *counter) {
+void metrics_inc(struct metrics_series *counter) {
         metrics_add(counter, 1);
 }
 
-void metrics_add(struct metric *counter, uint64_t n) {
+void metrics_add(struct metrics_series *counter, uint64_t n) {
         assert(counter->kind == KIND_COUNTER);
         (void)atomic_fetch_add_explicit(&counter->count, n, memory_order_relaxed);
 }
 
-void metrics_set(struct metric *gauge, double value) {
+void metrics_set(struct metrics_series *gauge, double value) {
         assert(gauge->kind == KIND_GAUGE || gauge->kind == KIND_COUNTER_F64);
         atomic_store_explicit(&gauge->f64, value, memory_order_relaxed);
 }
 
-void metrics_observe(struct metric *histogram, double value) {
+void metrics_observe(struct metrics_series *histogram, double value) {
         assert(histogram->kind == KIND_HISTOGRAM);
         if (isnan(value))
                 return; /* it would make the sum NaN forever */
@@ -264,24 +265,24 @@ void metrics_observe(struct metric *histogram, double value) {
                 ; /* `old` has been refreshed */
 }
 
-static double f64_value(const struct metric *metric) {
-        return atomic_load_explicit(&metric->f64, memory_order_relaxed);
+static double f64_value(const struct metrics_series *series) {
+        return atomic_load_explicit(&series->f64, memory_order_relaxed);
 }
 
-double metrics_value(const struct metric *metric) {
+double metrics_value(const struct metrics_series *series) {
         uint64_t count = 0;
 
-        switch (metric->kind) {
+        switch (series->kind) {
         case KIND_COUNTER:
-                return (double)atomic_load_explicit(&metric->count, memory_order_relaxed);
+                return (double)atomic_load_explicit(&series->count, memory_order_relaxed);
         case KIND_GAUGE:
         case KIND_COUNTER_F64:
-                return f64_value(metric);
+                return f64_value(series);
         case KIND_HISTOGRAM:
                 break;
         }
-        for (size_t i = 0; i <= metric->bound_count; i++)
-                count += atomic_load_explicit(&metric->buckets[i], memory_order_relaxed);
+        for (size_t i = 0; i <= series->bound_count; i++)
+                count += atomic_load_explicit(&series->buckets[i], memory_order_relaxed);
         return (double)count;
 }
 
@@ -300,29 +301,29 @@ static void append_f64(struct buf *out, double value) {
 
 /* name[suffix]{labels} and a space */
 static void append_series_name(struct buf *out, const struct family *family, const char *suffix,
-                               const struct metric *metric) {
+                               const struct metrics_series *series) {
         buf_printf(out, "%s%s", family->name, suffix);
-        if (*metric->labels)
-                buf_printf(out, "{%s}", metric->labels);
+        if (*series->labels)
+                buf_printf(out, "{%s}", series->labels);
         buf_putc(out, ' ');
 }
 
 static void render_histogram(struct buf *out, const struct family *family,
-                             const struct metric *metric) {
+                             const struct metrics_series *series) {
         uint64_t cumulative = 0;
 
-        for (size_t i = 0; i <= metric->bound_count; i++) {
-                cumulative += atomic_load_explicit(&metric->buckets[i], memory_order_relaxed);
-                buf_printf(out, "%s_bucket{%s%sle=\"", family->name, metric->labels,
-                           *metric->labels ? "," : "");
-                append_f64(out, i < metric->bound_count ? metric->bounds[i] : (double)INFINITY);
+        for (size_t i = 0; i <= series->bound_count; i++) {
+                cumulative += atomic_load_explicit(&series->buckets[i], memory_order_relaxed);
+                buf_printf(out, "%s_bucket{%s%sle=\"", family->name, series->labels,
+                           *series->labels ? "," : "");
+                append_f64(out, i < series->bound_count ? series->bounds[i] : (double)INFINITY);
                 buf_printf(out, "\"} %llu\n", (unsigned long long)cumulative);
         }
-        append_series_name(out, family, "_sum", metric);
-        append_f64(out, f64_value(metric));
+        append_series_name(out, family, "_sum", series);
+        append_f64(out, f64_value(series));
         buf_putc(out, '\n');
         /* From the buckets, so that the count equals the +Inf bucket while others update. */
-        append_series_name(out, family, "_count", metric);
+        append_series_name(out, family, "_count", series);
         buf_printf(out, "%llu\n", (unsigned long long)cumulative);
 }
 
@@ -338,18 +339,18 @@ static void render_family(struct buf *out, const struct family *family) {
         append_escaped(out, family->help, false);
         buf_printf(out, "\n# TYPE %s %s\n", family->name, type_names[family->kind]);
         for (size_t i = 0; i < family->count; i++) {
-                const struct metric *metric = family->series[i];
-                if (metric->kind == KIND_HISTOGRAM) {
-                        render_histogram(out, family, metric);
+                const struct metrics_series *series = family->series[i];
+                if (series->kind == KIND_HISTOGRAM) {
+                        render_histogram(out, family, series);
                         continue;
                 }
-                append_series_name(out, family, "", metric);
-                if (metric->kind == KIND_COUNTER)
+                append_series_name(out, family, "", series);
+                if (series->kind == KIND_COUNTER)
                         buf_printf(out, "%llu",
-                                   (unsigned long long)atomic_load_explicit(&metric->count,
+                                   (unsigned long long)atomic_load_explicit(&series->count,
                                                                             memory_order_relaxed));
                 else
-                        append_f64(out, f64_value(metric));
+                        append_f64(out, f64_value(series));
                 buf_putc(out, '\n');
         }
 }

@@ -15,7 +15,7 @@
 #include "base/buf.h"
 
 struct metrics;
-struct metric;
+struct metrics_series;
 
 /* Series per family; further ones are counted in one whose label values are all "other". */
 enum { METRICS_MAX_SERIES = 200 };
@@ -29,23 +29,24 @@ DEFINE_FREEP(struct metrics, metrics_free);
  * @labels: name, value, name, value, ..., NULL (values are escaped); may be NULL for none
  * Return: borrowed from @metrics, never NULL, valid as long as it
  */
-struct metric *metrics_counter(struct metrics *metrics, const char *name, const char *help,
-                               const char *const *labels);
-struct metric *metrics_gauge(struct metrics *metrics, const char *name, const char *help,
-                             const char *const *labels);
+struct metrics_series *metrics_counter(struct metrics *metrics, const char *name, const char *help,
+                                       const char *const *labels);
+struct metrics_series *metrics_gauge(struct metrics *metrics, const char *name, const char *help,
+                                     const char *const *labels);
 /** metrics_histogram() - @bounds ascending upper bounds, +Inf is implied; at most 32 */
-struct metric *metrics_histogram(struct metrics *metrics, const char *name, const char *help,
-                                 const char *const *labels, const double *bounds, size_t count);
+struct metrics_series *metrics_histogram(struct metrics *metrics, const char *name,
+                                         const char *help, const char *const *labels,
+                                         const double *bounds, size_t count);
 
 /* Labels inline: metrics_counter(m, "x_total", "...", LABELS("reason", "timeout")) */
 #define LABELS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-void metrics_inc(struct metric *counter);
-void metrics_add(struct metric *counter, uint64_t n);
-void metrics_set(struct metric *gauge, double value);
-void metrics_observe(struct metric *histogram, double value);
+void metrics_inc(struct metrics_series *counter);
+void metrics_add(struct metrics_series *counter, uint64_t n);
+void metrics_set(struct metrics_series *gauge, double value);
+void metrics_observe(struct metrics_series *histogram, double value);
 /** metrics_value() - a counter's or gauge's present value; a histogram's count */
-double metrics_value(const struct metric *metric);
+double metrics_value(const struct metrics_series *series);
 
 /**
  * metrics_section_fn - append whole families to the page

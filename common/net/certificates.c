@@ -20,7 +20,7 @@ struct certificates {
         bool was_invalid;
 
         struct health_check *check;
-        struct metric *reloads, *errors, *expiry;
+        struct metrics_series *reloads, *errors, *expiry;
 };
 
 static void show(struct certificates *certificates) {

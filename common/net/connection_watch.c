@@ -40,7 +40,7 @@ struct connection_watch {
         uint64_t crowded_out;    /* since is_crowded was set */
         bool has_stuck_worker;   /* that accepts nobody until one of its connections has ended */
         struct log_limit lack_limit;
-        struct metric *open, *cut[REASON_COUNT];
+        struct metrics_series *open, *cut[REASON_COUNT];
 };
 
 static void count_cut(struct connection_watch *watch, enum reason reason) {

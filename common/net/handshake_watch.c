@@ -20,7 +20,7 @@ static const char *const reason_names[] = {
 };
 
 struct handshake_watch {
-        struct metric *failed[REASON_COUNT];
+        struct metrics_series *failed[REASON_COUNT];
         pthread_mutex_t lock; /* of all below */
         struct log_limit limit;
         uint64_t unlogged;

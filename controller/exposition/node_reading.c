@@ -44,7 +44,7 @@ struct node_reading_scratch {
         struct node_network_tally network;
         struct node_filesystem_tally filesystems;
         uint32_t own_broken; /* resources of the policy's own, a bit each */
-        struct node_resource_tally own[POLICY_MAX_METRICS];
+        struct node_resource_tally own[POLICY_MAX_RESOURCES];
 };
 
 struct node_reading *node_reading_new(void) {
@@ -62,7 +62,7 @@ void node_reading_free(struct node_reading *reading) {
         free(reading->links);
         free(reading->scratch->network.devices);
         free(reading->scratch->filesystems.filesystems);
-        for (size_t i = 0; i < POLICY_MAX_METRICS; i++) {
+        for (size_t i = 0; i < POLICY_MAX_RESOURCES; i++) {
                 free(reading->scratch->own[i].used.items);
                 free(reading->scratch->own[i].capacity.items);
         }
@@ -81,7 +81,7 @@ static void begin(struct node_reading *reading) {
         scratch->network.count = 0;
         scratch->filesystems.count = 0;
         scratch->own_broken = 0;
-        for (size_t i = 0; i < POLICY_MAX_METRICS; i++)
+        for (size_t i = 0; i < POLICY_MAX_RESOURCES; i++)
                 scratch->own[i].used.count = scratch->own[i].capacity.count = 0;
         *reading = (struct node_reading){
                 .cpus = reading->cpus,
@@ -287,7 +287,7 @@ static void take_own(struct node_reading *reading, const struct node_wants *want
 
         for (unsigned i = 0; (used_by | capacity_of) >> i != 0; i++) {
                 struct node_resource_tally *tally = &scratch->own[i];
-                const struct policy_metric *own = &wants->own[i];
+                const struct policy_resource *own = &wants->own[i];
                 if ((used_by >> i & 1 &&
                      !count_take(reading, node_resource_take(&tally->used, own, sample))) ||
                     (capacity_of >> i & 1 &&
@@ -408,7 +408,7 @@ static const char *finish_built_in(struct node_reading *reading, const struct no
 
 static const char *finish_own(struct node_reading *reading, const struct node_wants *wants,
                               unsigned i, bool is_complete) {
-        const struct policy_metric *resource = &wants->own[i];
+        const struct policy_resource *resource = &wants->own[i];
         const struct node_resource_tally *tally = &reading->scratch->own[i];
         struct node_own *own = &reading->own[i];
 
@@ -420,7 +420,7 @@ static const char *finish_own(struct node_reading *reading, const struct node_wa
         if (tally->used.count == 0)
                 return "no series on the page matches its name and labels";
         const char *why = node_resource_capacity(tally, resource, &own->capacity);
-        if (!why && resource->kind == POLICY_GAUGE &&
+        if (!why && resource->type == POLICY_GAUGE &&
             !node_resource_ratio(
                     node_resource_reduce(resource->reduce, own->series, own->series_count),
                     own->capacity, &own->ratio))

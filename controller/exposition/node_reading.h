@@ -69,7 +69,7 @@ struct node_reading {
          */
         double values[METRIC_RESOURCE_COUNT];
 
-        struct node_own own[POLICY_MAX_METRICS]; /* whose bit is in `usable` */
+        struct node_own own[POLICY_MAX_RESOURCES]; /* whose bit is in `usable` */
 
         uint64_t ready_usable; /* a bit per ready-made metric */
         double ready[NODE_MAX_READY];

@@ -7,7 +7,8 @@
 
 static const double ABSURD_RATIO = 1000;
 
-static bool is_match(const struct policy_metric *resource, const struct exposition_sample *sample) {
+static bool is_match(const struct policy_resource *resource,
+                     const struct exposition_sample *sample) {
         for (size_t i = 0; i < resource->match_count; i++) {
                 const struct policy_match *match = &resource->matches[i];
                 const struct exposition_label *label = exposition_label(sample, match->name);
@@ -32,7 +33,8 @@ static uint64_t series_id(const struct exposition_sample *sample) {
         return id;
 }
 
-enum node_take node_resource_take(struct node_series *series, const struct policy_metric *resource,
+enum node_take node_resource_take(struct node_series *series,
+                                  const struct policy_resource *resource,
                                   const struct exposition_sample *sample) {
         if (!is_match(resource, sample))
                 return NODE_NOT_COUNTED;
@@ -70,7 +72,7 @@ double node_resource_reduce(enum policy_reduce reduce, const struct node_device 
 }
 
 const char *node_resource_capacity(const struct node_resource_tally *tally,
-                                   const struct policy_metric *resource, double *ret) {
+                                   const struct policy_resource *resource, double *ret) {
         double capacity = resource->capacity;
 
         if (resource->capacity_series[0]) {

@@ -29,7 +29,8 @@ struct node_resource_tally {
 };
 
 /** node_resource_take() - note one sample of `series` or `capacitySeries`, if it matches */
-enum node_take node_resource_take(struct node_series *series, const struct policy_metric *resource,
+enum node_take node_resource_take(struct node_series *series,
+                                  const struct policy_resource *resource,
                                   const struct exposition_sample *sample);
 
 /** node_resource_reduce() - @count values, at least one, as the resource wants it */
@@ -42,7 +43,7 @@ double node_resource_reduce(enum policy_reduce reduce, const struct node_device 
  * Return: NULL, or why nothing can be said (constant text)
  */
 const char *node_resource_capacity(const struct node_resource_tally *tally,
-                                   const struct policy_metric *resource, double *ret);
+                                   const struct policy_resource *resource, double *ret);
 
 /**
  * node_resource_ratio() - @used of @capacity, at most 1

@@ -19,7 +19,7 @@ static const double ABSURD_S = 1e7;
 static const double SLACK_S = 2, SLACK = 0.1;
 
 void node_state_forget_own(struct node_state *state) {
-        for (size_t i = 0; state->own && i < POLICY_MAX_METRICS; i++)
+        for (size_t i = 0; state->own && i < POLICY_MAX_RESOURCES; i++)
                 free(state->own->series[i]);
         free(TAKE_PTR(state->own));
         state->usable &= NODE_READING_RESOURCES;
@@ -40,7 +40,7 @@ size_t node_state_bytes(const struct node_state *state) {
 
         if (state->own)
                 bytes += sizeof(*state->own);
-        for (size_t i = 0; state->own && i < POLICY_MAX_METRICS; i++)
+        for (size_t i = 0; state->own && i < POLICY_MAX_RESOURCES; i++)
                 bytes += state->own->counts[i] * sizeof(*state->own->series[i]);
         return bytes;
 }
@@ -150,7 +150,7 @@ static bool step_network(const struct node_state *state, const struct node_readi
 
 /* A counter of the policy's own: used of its capacity, as a share of the time. */
 static bool step_own(const struct node_own_state *state, unsigned i,
-                     const struct policy_metric *resource, const struct node_own *own,
+                     const struct policy_resource *resource, const struct node_own *own,
                      double wall_s, double *ret_ratio) {
         _cleanup_(freep) struct node_device *deltas = NULL;
 
@@ -243,7 +243,7 @@ static void step_counters(const struct node_state *state, const struct node_want
                         step_built_in(&interval, r, step);
         for (unsigned i = 0; i < wants->own_count; i++) {
                 if (both >> METRIC_RESOURCE_COUNT >> i & 1 &&
-                    wants->own[i].kind == POLICY_COUNTER &&
+                    wants->own[i].type == POLICY_COUNTER &&
                     step_own(state->own, i, &wants->own[i], &reading->own[i], interval.wall_s,
                              &ratio))
                         set_counter(step, METRIC_RESOURCE_COUNT + i, ratio * interval.wall_s,
@@ -258,7 +258,7 @@ static void set_gauges(const struct node_wants *wants, const struct node_reading
                         set_gauge(step, r, reading->values[r]);
         for (unsigned i = 0; i < wants->own_count; i++)
                 if (reading->usable >> METRIC_RESOURCE_COUNT >> i & 1 &&
-                    wants->own[i].kind == POLICY_GAUGE)
+                    wants->own[i].type == POLICY_GAUGE)
                         set_gauge(step, METRIC_RESOURCE_COUNT + i, reading->own[i].ratio);
 }
 
@@ -267,7 +267,7 @@ static void remember_own(struct node_state *state, const struct node_wants *want
         for (unsigned i = 0; i < wants->own_count; i++) {
                 bool is_usable = reading->usable >> METRIC_RESOURCE_COUNT >> i & 1;
                 size_t count = is_usable ? reading->own[i].series_count : 0;
-                if (wants->own[i].kind != POLICY_COUNTER || (count == 0 && !state->own))
+                if (wants->own[i].type != POLICY_COUNTER || (count == 0 && !state->own))
                         continue;
                 if (!state->own)
                         state->own = xcalloc(1, sizeof(*state->own));

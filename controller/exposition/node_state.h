@@ -19,8 +19,8 @@
 
 /* Counters of the policy's own. */
 struct node_own_state {
-        uint32_t counts[POLICY_MAX_METRICS];
-        struct node_device *series[POLICY_MAX_METRICS];
+        uint32_t counts[POLICY_MAX_RESOURCES];
+        struct node_device *series[POLICY_MAX_RESOURCES];
 };
 
 /* The reading before. Zero-initialised is empty. */

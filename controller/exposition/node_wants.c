@@ -51,7 +51,8 @@ static void want_resource(struct node_wants *wants, size_t *count, unsigned reso
 void node_wants_init(struct node_wants *wants, const struct node_wants_options *options) {
         size_t count = 0;
 
-        assert(options->ready_count <= NODE_MAX_READY && options->own_count <= POLICY_MAX_METRICS);
+        assert(options->ready_count <= NODE_MAX_READY &&
+               options->own_count <= POLICY_MAX_RESOURCES);
         *wants = (struct node_wants){
                 .resources = options->resources &
                              (NODE_RESOURCE_BIT(METRIC_RESOURCE_COUNT + options->own_count) - 1),
@@ -79,7 +80,7 @@ void node_wants_init(struct node_wants *wants, const struct node_wants_options *
                         wants->families[family].ready = (uint8_t)(i + 1);
         }
         for (size_t i = 0; i < options->own_count; i++) {
-                const struct policy_metric *resource = &options->own[i];
+                const struct policy_resource *resource = &options->own[i];
                 if (!(wants->resources & NODE_RESOURCE_BIT(METRIC_RESOURCE_COUNT + i)))
                         continue;
                 size_t family = want_family(wants, &count, resource->series);

@@ -20,17 +20,17 @@ enum {
         NODE_MAX_FAMILIES = 32, /* of built-in resources */
 };
 
-static_assert((int)METRIC_RESOURCE_COUNT + (int)POLICY_MAX_METRICS <= 32,
+static_assert((int)METRIC_RESOURCE_COUNT + (int)POLICY_MAX_RESOURCES <= 32,
               "struct node_wants' resources has a bit for each");
 static_assert((int)NETWORK_FIELD_COUNT <= METRIC_MAX_FAMILIES &&
                       (int)FILESYSTEM_FIELD_COUNT <= METRIC_MAX_FAMILIES,
               "their fields are the families of a row");
 static_assert(NODE_MAX_FAMILIES <= 32, "resource_families has a bit for each");
-static_assert((int)NODE_MAX_FAMILIES + NODE_MAX_READY + 2 * (int)POLICY_MAX_METRICS <=
+static_assert((int)NODE_MAX_FAMILIES + NODE_MAX_READY + 2 * (int)POLICY_MAX_RESOURCES <=
                       (int)EXPOSITION_MAX_FAMILIES,
               "every wanted family has its place in the set");
-static_assert(POLICY_MAX_METRICS <= 16, "used_by and capacity_of have a bit for each");
-static_assert((int)NODE_MAX_READY >= (int)POLICY_MAX_SYNC && NODE_MAX_READY <= 64,
+static_assert(POLICY_MAX_RESOURCES <= 16, "used_by and capacity_of have a bit for each");
+static_assert((int)NODE_MAX_READY >= (int)POLICY_MAX_METRICS && NODE_MAX_READY <= 64,
               "all metrics of a policy may be ready-made; ready_usable has a bit for each");
 
 #define NODE_RESOURCE_BIT(resource) (UINT32_C(1) << (resource))
@@ -46,7 +46,7 @@ struct node_wants_options {
         uint32_t resources;       /* NODE_RESOURCE_BIT()s; unknown ones are ignored */
         const char *const *ready; /* ready-made metrics, without "node_"; copied. A repeated name */
         size_t ready_count;       /* reads only its first place; at most NODE_MAX_READY */
-        const struct policy_metric
+        const struct policy_resource
                 *own;         /* the policy's; borrowed for the life of the wants. Read */
         size_t own_count;     /* are those whose bit is in `resources` */
         bool wants_host_name; /* see struct node_reading */
@@ -81,7 +81,7 @@ struct node_wants {
         size_t ready_count;
         char ready[NODE_MAX_READY][sizeof("node_") + METRIC_NAME_MAX]; /* "node_<name>" */
         struct exposition_set set;
-        const struct policy_metric *own;
+        const struct policy_resource *own;
         size_t own_count;
         struct node_network_options network;
 

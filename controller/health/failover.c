@@ -6,7 +6,7 @@
 enum { LINE_MAX_BYTES = 480 }; /* what a health check keeps of its detail */
 
 /* Get or create. */
-static struct metric *switches(const struct failover *failover, size_t from, size_t to) {
+static struct metrics_series *switches(const struct failover *failover, size_t from, size_t to) {
         return metrics_counter(failover->metrics, "plimsoll_source_switches_total",
                                "Switches of a node to another source.",
                                LABELS("from", failover->names[from], "to", failover->names[to]));

@@ -19,7 +19,7 @@ struct failover {
         size_t count; /* sources, without the exporters */
         const char *names[SOURCE_MAX];
         const char *measures[SOURCE_MAX]; /* see struct source_ops; NULL: none, or already told */
-        struct metric *nodes[SOURCE_MAX];
+        struct metrics_series *nodes[SOURCE_MAX];
         struct metrics *metrics;
         struct health_check *check;
 

@@ -13,7 +13,7 @@
 #include "net/health.h"
 
 struct readiness {
-        struct metric *nodes, *stale, *windows, *oldest;
+        struct metrics_series *nodes, *stale, *windows, *oldest;
         struct health_check *node_watch, *binding_watch, *scrapes, *writes;
 };
 

@@ -37,8 +37,8 @@ void report_header(const struct compiled_policy *compiled, size_t node_width, bo
         char text[METRIC_NAME_MAX + 1];
 
         buf_printf(out, "%s%-*s", is_colored ? BOLD : "", (int)node_width, "NODE");
-        for (size_t i = 0; i < compiled->policy->sync_count; i++) {
-                title(compiled->policy->sync[i].name, text, sizeof(text));
+        for (size_t i = 0; i < compiled->policy->metric_count; i++) {
+                title(compiled->policy->metrics[i].name, text, sizeof(text));
                 buf_printf(out, "  %*s", CELL_MIN, text);
         }
         buf_printf(out, "  %*s  %*s  %s%s\n", 3, "hot", AGE_WIDTH, "age", "state",
@@ -51,8 +51,8 @@ void report_table_row(const struct compiled_policy *compiled, const struct repor
         int64_t age_ms;
 
         buf_printf(out, "%-*s", (int)node_width, row->node);
-        for (size_t i = 0; i < compiled->policy->sync_count; i++) {
-                int width = title_width(compiled->policy->sync[i].name);
+        for (size_t i = 0; i < compiled->policy->metric_count; i++) {
+                int width = title_width(compiled->policy->metrics[i].name);
                 double ratio = row->values->ratio[i];
                 if ((row->values->usable & (UINT64_C(1) << i)) == 0) {
                         buf_printf(out, "  %*s", width, "-");
@@ -90,7 +90,7 @@ void report_json_row(const struct compiled_policy *compiled, const struct report
         plan_annotations(&compiled->plan, &choice, row->values, &compiled->options.style,
                          now_unix_ms, out);
         json_write_object(out, "unusable");
-        for (size_t i = 0; i < compiled->policy->sync_count; i++)
+        for (size_t i = 0; i < compiled->policy->metric_count; i++)
                 if ((row->values->usable & (UINT64_C(1) << i)) == 0)
                         json_write_text(out, compiled->keys[i],
                                         node_track_why(row->track, compiled, i, now_mono_ms));

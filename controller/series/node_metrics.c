@@ -40,7 +40,7 @@ struct node_metrics {
 
         pthread_mutex_t lock;
         struct table *table; /* replaced by the loop's thread under the lock */
-        struct metric *left_out;
+        struct metrics_series *left_out;
 };
 
 static void table_free(struct table *table) {
@@ -265,18 +265,18 @@ bool node_metrics_begin(struct node_metrics *nm, size_t count) {
         struct table *table = xcalloc(1, sizeof(*table));
         table->users = 1;
         table->cap = count;
-        table->metric_count = policy->sync_count;
-        table->metrics = xcalloc(policy->sync_count + 1, sizeof(*table->metrics));
+        table->metric_count = policy->metric_count;
+        table->metrics = xcalloc(policy->metric_count + 1, sizeof(*table->metrics));
         table->pool_count = policy->pool_count;
-        table->limit_ratio = xcalloc((policy->pool_count + 1) * (policy->sync_count + 1),
+        table->limit_ratio = xcalloc((policy->pool_count + 1) * (policy->metric_count + 1),
                                      sizeof(*table->limit_ratio));
         table->rows = xcalloc(count + 1, sizeof(*table->rows));
-        table->usage_ratio = xcalloc(count * policy->sync_count + 1, sizeof(*table->usage_ratio));
-        for (size_t i = 0; i < policy->sync_count; i++)
-                memcpy(table->metrics[i], policy->sync[i].name, sizeof(table->metrics[i]));
+        table->usage_ratio = xcalloc(count * policy->metric_count + 1, sizeof(*table->usage_ratio));
+        for (size_t i = 0; i < policy->metric_count; i++)
+                memcpy(table->metrics[i], policy->metrics[i].name, sizeof(table->metrics[i]));
         for (size_t pool = 0; pool <= policy->pool_count; pool++)
-                for (size_t i = 0; i < policy->sync_count; i++)
-                        table->limit_ratio[pool * policy->sync_count + i] = policy_limit_ratio(
+                for (size_t i = 0; i < policy->metric_count; i++)
+                        table->limit_ratio[pool * policy->metric_count + i] = policy_limit_ratio(
                                 policy, pool, i);
         nm->next = table;
         return true;

@@ -38,7 +38,7 @@
 #include "controller/window/window.h"
 #include "policy/policy.h"
 
-static_assert(POLICY_MAX_SYNC <= 64, "source_reading's ready has a bit for each metric");
+static_assert(POLICY_MAX_METRICS <= 64, "source_reading's ready has a bit for each metric");
 
 /* One reading of one node. */
 struct source_reading {

@@ -3,8 +3,8 @@
 #include <string.h>
 
 bool source_scope_has(const struct source_scope *scope, const struct policy *policy,
-                      const struct policy_sync *metric) {
-        const char *exporter = policy_sync_exporter(policy, metric);
+                      const struct policy_metric *metric) {
+        const char *exporter = policy_metric_exporter(policy, metric);
 
         if (!scope->has_every_page && strcmp(exporter, scope->exporter ? scope->exporter : "") != 0)
                 return false;
@@ -13,8 +13,8 @@ bool source_scope_has(const struct source_scope *scope, const struct policy *pol
 }
 
 bool source_scope_has_any(const struct source_scope *scope, const struct policy *policy) {
-        for (size_t i = 0; i < policy->sync_count; i++)
-                if (source_scope_has(scope, policy, &policy->sync[i]))
+        for (size_t i = 0; i < policy->metric_count; i++)
+                if (source_scope_has(scope, policy, &policy->metrics[i]))
                         return true;
         return false;
 }

@@ -22,6 +22,6 @@ struct source_scope {
 
 /** source_scope_has() - does such a source deliver @metric? */
 bool source_scope_has(const struct source_scope *scope, const struct policy *policy,
-                      const struct policy_sync *metric);
+                      const struct policy_metric *metric);
 /** source_scope_has_any() - for any metric of @policy? */
 bool source_scope_has_any(const struct source_scope *scope, const struct policy *policy);

@@ -9,7 +9,7 @@ enum { BAND_MOVED, BAND_MISSING, BAND_VERDICT, BAND_EXPIRING };
 
 /* What a patch changes for readers. */
 struct stake {
-        double change_ratio[POLICY_MAX_SYNC]; /* 0 of what is not written */
+        double change_ratio[POLICY_MAX_METRICS]; /* 0 of what is not written */
         double largest_ratio;
         bool is_verdict, is_missing;
         int64_t left_ms; /* until the first value expires; INT64_MAX: none is there */
@@ -27,7 +27,7 @@ size_t budget_nodes_alive(const struct plan *plan, double patches_per_s) {
 }
 
 /* How long readers use what was written; 0: not at all. */
-static int64_t left_ms(const struct plan_written *written, const struct policy_sync *metric,
+static int64_t left_ms(const struct plan_written *written, const struct policy_metric *metric,
                        int64_t now_unix_ms) {
         if (written->stamp_unix_ms == PLAN_NEVER ||
             written->stamp_unix_ms > now_unix_ms + ANNOTATION_SKEW_MS)
@@ -42,8 +42,8 @@ static struct stake find_stake(const struct plan *plan, const struct plan_record
                                int64_t now_unix_ms) {
         struct stake stake = {.left_ms = INT64_MAX};
 
-        for (size_t i = 0; i < plan->policy->sync_count; i++) {
-                const struct policy_sync *metric = &plan->policy->sync[i];
+        for (size_t i = 0; i < plan->policy->metric_count; i++) {
+                const struct policy_metric *metric = &plan->policy->metrics[i];
                 if (metric->period_ms <= 0 || (values->usable >> i & 1) == 0)
                         continue;
                 int64_t left = left_ms(&record->metrics[i], metric, now_unix_ms);

@@ -10,18 +10,18 @@
 /* Intervals without a reading after which a feed is no longer fresh; at least a minute. */
 enum { FRESH_INTERVALS = 4 };
 
-bool compiled_policy_is_maximum(const struct policy_sync *metric) {
+bool compiled_policy_is_maximum(const struct policy_metric *metric) {
         return metric->is_query &&
                (metric->query.statistic == METRIC_MAX || metric->query.statistic == METRIC_MAX_AVG);
 }
 
 static struct window_plan *plan_windows(const struct policy *policy,
                                         const struct source_traits *source) {
-        struct metric_query queries[POLICY_MAX_SYNC];
+        struct metric_query queries[POLICY_MAX_METRICS];
         size_t count = 0;
 
-        for (size_t i = 0; i < policy->sync_count && !source->is_ready_made; i++) {
-                const struct policy_sync *metric = &policy->sync[i];
+        for (size_t i = 0; i < policy->metric_count && !source->is_ready_made; i++) {
+                const struct policy_metric *metric = &policy->metrics[i];
                 if (metric->is_query && source_scope_has(&source->scope, policy, metric))
                         queries[count++] = metric->query;
         }
@@ -35,10 +35,10 @@ struct compiled_policy *compiled_policy_new(struct policy *policy,
         assert(options->source_count > 0 && options->source_count <= SOURCE_MAX);
         compiled->policy = policy;
         compiled->options = *options;
-        for (size_t i = 0; i < policy->sync_count; i++) {
-                const char *name = policy->sync[i].name;
+        for (size_t i = 0; i < policy->metric_count; i++) {
+                const char *name = policy->metrics[i].name;
                 compiled->keys[i] = xasprintf("%s%s", options->style.prefix, name);
-                if (compiled_policy_is_maximum(&policy->sync[i]) &&
+                if (compiled_policy_is_maximum(&policy->metrics[i]) &&
                     strlen(name) + strlen(ANNOTATION_PEAK) <= METRIC_NAME_MAX)
                         compiled->peak_keys[i] = xasprintf("%s" ANNOTATION_PEAK, name);
         }
@@ -62,7 +62,7 @@ struct compiled_policy *compiled_policy_new(struct policy *policy,
 void compiled_policy_free(struct compiled_policy *compiled) {
         if (!compiled)
                 return;
-        for (size_t i = 0; i < compiled->policy->sync_count; i++) {
+        for (size_t i = 0; i < compiled->policy->metric_count; i++) {
                 free(compiled->keys[i]);
                 free(compiled->peak_keys[i]);
         }

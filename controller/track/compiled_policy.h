@@ -32,11 +32,11 @@ struct compiled_policy {
                 int64_t fresh_ms; /* older readings are not used */
                 bool is_asked;    /* false: no metric of the policy can come from it */
         } sources[SOURCE_MAX];
-        size_t ordered_count;        /* sources before the exporters */
-        size_t first_asked;          /* source_count: none of them */
-        char *keys[POLICY_MAX_SYNC]; /* annotation keys, prefix and all */
+        size_t ordered_count;           /* sources before the exporters */
+        size_t first_asked;             /* source_count: none of them */
+        char *keys[POLICY_MAX_METRICS]; /* annotation keys, prefix and all */
         /* Keys of the peaks of maxima, without the prefix; NULL: no such annotation. */
-        char *peak_keys[POLICY_MAX_SYNC];
+        char *peak_keys[POLICY_MAX_METRICS];
 };
 
 /** compiled_policy_new() - takes ownership of @policy; @options' strings are borrowed */
@@ -46,4 +46,4 @@ void compiled_policy_free(struct compiled_policy *compiled);
 DEFINE_FREEP(struct compiled_policy, compiled_policy_free);
 
 /** compiled_policy_is_maximum() - does @metric ask for the largest value in its window? */
-bool compiled_policy_is_maximum(const struct policy_sync *metric);
+bool compiled_policy_is_maximum(const struct policy_metric *metric);

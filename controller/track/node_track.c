@@ -57,9 +57,9 @@ static struct window_renumbering renumber(const struct policy *old, const struct
 
         for (int i = 0; i < WINDOW_MAX_CHANNELS; i++)
                 renumbering.was[i] = i < METRIC_RESOURCE_COUNT ? (int8_t)i : -1;
-        for (size_t i = 0; i < policy->metric_count; i++)
-                for (size_t o = 0; o < old->metric_count; o++)
-                        if (policy_metric_equal(&policy->metrics[i], &old->metrics[o]))
+        for (size_t i = 0; i < policy->resource_count; i++)
+                for (size_t o = 0; o < old->resource_count; o++)
+                        if (policy_resource_equal(&policy->resources[i], &old->resources[o]))
                                 renumbering.was[METRIC_RESOURCE_COUNT + i] =
                                         (int8_t)(METRIC_RESOURCE_COUNT + o);
         return renumbering;
@@ -153,7 +153,7 @@ static bool can_be_learned(const struct annotation *annotation, int64_t now_unix
 static void learn_written(struct node_track *track, const struct compiled_policy *compiled,
                           size_t metric_index, const struct annotation *annotation,
                           int64_t now_mono_ms, int64_t now_unix_ms) {
-        const struct policy_sync *metric = &compiled->policy->sync[metric_index];
+        const struct policy_metric *metric = &compiled->policy->metrics[metric_index];
 
         if (!metric->is_query || !can_be_learned(annotation, now_unix_ms))
                 return;
@@ -169,7 +169,7 @@ static void learn_written(struct node_track *track, const struct compiled_policy
  * version) overwritten the maximum? It has when the peak had left its window by then, or is
  * smaller. Ours is above its peak only while nothing is remembered (window.h), when the peak is 0
  * and new. */
-static bool is_peak_of(const struct annotation *peak, const struct policy_sync *metric,
+static bool is_peak_of(const struct annotation *peak, const struct policy_metric *metric,
                        const struct annotation *written) {
         int64_t slack_ms = 2 * window_resolution_ms(metric->query.window_ms);
         int64_t age_ms = written->at_unix_ms - peak->at_unix_ms;
@@ -187,8 +187,8 @@ static void look(struct node_track *track, const struct compiled_policy *compile
         uint32_t known = 0; /* resources with a peak */
 
         for (int pass = 0; pass < 2; pass++) {
-                for (size_t i = 0; i < policy->sync_count; i++) {
-                        const struct policy_sync *metric = &policy->sync[i];
+                for (size_t i = 0; i < policy->metric_count; i++) {
+                        const struct policy_metric *metric = &policy->metrics[i];
                         struct annotation written, peak;
                         if (compiled_policy_is_maximum(metric) != (pass == 0))
                                 continue;
@@ -225,7 +225,7 @@ void node_track_reading(struct node_track *track, const struct compiled_policy *
                 feed_open(feed, compiled->sources[source].window_plan);
                 look(track, compiled, now_mono_ms, now_mono_ms + track->unix_ahead_ms);
         }
-        feed_reading(feed, reading, compiled->policy->sync_count,
+        feed_reading(feed, reading, compiled->policy->metric_count,
                      compiled->sources[source].fresh_ms, now_mono_ms);
 }
 
@@ -250,8 +250,8 @@ void node_track_replan(struct node_track *track, const struct compiled_policy *o
         }
         track->record = plan_record_replan(track->record, old->policy, &compiled->plan);
         settle_serving(track, compiled);
-        for (size_t i = 0; i < compiled->policy->sync_count; i++)
-                if (policy_sync_index(old->policy, compiled->policy->sync[i].name) < 0)
+        for (size_t i = 0; i < compiled->policy->metric_count; i++)
+                if (policy_metric_index(old->policy, compiled->policy->metrics[i].name) < 0)
                         track->unseen |= UINT64_C(1) << i;
         look(track, compiled, now_mono_ms, now_unix_ms);
 }
@@ -299,7 +299,7 @@ static size_t feed_at_turn(const struct node_track *track, size_t turn) {
 }
 
 /* A metric's value according to one feed. */
-static struct window_reading feed_value(const struct feed *feed, const struct policy_sync *metric,
+static struct window_reading feed_value(const struct feed *feed, const struct policy_metric *metric,
                                         size_t index, int64_t now_mono_ms) {
         if (feed->ready & (UINT64_C(1) << index))
                 return (struct window_reading){.status = WINDOW_KNOWN,
@@ -315,7 +315,7 @@ static struct window_reading feed_value(const struct feed *feed, const struct po
 
 static bool metric_value_now(const struct node_track *track, const struct compiled_policy *compiled,
                              size_t index, int64_t now_mono_ms, struct window_reading *ret) {
-        const struct policy_sync *metric = &compiled->policy->sync[index];
+        const struct policy_metric *metric = &compiled->policy->metrics[index];
         struct window_reading peak = {0};
         bool is_known = false, is_full = false;
 
@@ -349,7 +349,7 @@ void node_track_values(const struct node_track *track, const struct compiled_pol
         ret->usable = ret->provisional = ret->peaks = 0;
         ret->has_hot = false;
         ret->hot = 0;
-        for (size_t i = 0; i < compiled->policy->sync_count; i++) {
+        for (size_t i = 0; i < compiled->policy->metric_count; i++) {
                 struct window_reading reading;
                 if (!metric_value_now(track, compiled, i, now_mono_ms, &reading))
                         continue;
@@ -396,7 +396,7 @@ static const char *why_not_read(const struct node_track *track,
 /* The first feed that can provide the metric; NULL when none can. */
 static const struct feed *feed_of(const struct node_track *track,
                                   const struct compiled_policy *compiled,
-                                  const struct policy_sync *metric) {
+                                  const struct policy_metric *metric) {
         for (size_t turn = 0; turn < compiled->options.source_count; turn++) {
                 size_t source = feed_at_turn(track, turn);
                 if (source_scope_has(&compiled->options.sources[source].scope, compiled->policy,
@@ -408,12 +408,12 @@ static const struct feed *feed_of(const struct node_track *track,
 
 const char *node_track_why(const struct node_track *track, const struct compiled_policy *compiled,
                            size_t metric, int64_t now_mono_ms) {
-        const struct policy_sync *wanted = &compiled->policy->sync[metric];
+        const struct policy_metric *wanted = &compiled->policy->metrics[metric];
         const struct feed *feed = feed_of(track, compiled, wanted);
         struct window_reading value;
 
         if (!feed)
-                return *policy_sync_exporter(compiled->policy, wanted)
+                return *policy_metric_exporter(compiled->policy, wanted)
                                ? "there is no --exporter of that name"
                                : "no source of --metrics-source provides it";
         if (metric_value_now(track, compiled, metric, now_mono_ms, &value))

@@ -22,9 +22,9 @@ void plan_init(struct plan *plan, const struct policy *policy, double dead_band_
                double early_delta_ratio) {
         int64_t sync_ms = INT64_MAX;
 
-        for (size_t i = 0; i < policy->sync_count; i++)
-                if (policy->sync[i].period_ms > 0 && policy->sync[i].period_ms < sync_ms)
-                        sync_ms = policy->sync[i].period_ms;
+        for (size_t i = 0; i < policy->metric_count; i++)
+                if (policy->metrics[i].period_ms > 0 && policy->metrics[i].period_ms < sync_ms)
+                        sync_ms = policy->metrics[i].period_ms;
         if (sync_ms == INT64_MAX)
                 sync_ms = PLAN_SYNC_DEFAULT_MS;
         if (sync_ms < PLAN_SYNC_MIN_MS)
@@ -36,7 +36,7 @@ void plan_init(struct plan *plan, const struct policy *policy, double dead_band_
 }
 
 struct plan_record *plan_record_new(const struct plan *plan) {
-        size_t count = plan->policy->sync_count;
+        size_t count = plan->policy->metric_count;
         struct plan_record *record = xmalloc(sizeof(*record) + count * sizeof(*record->metrics));
 
         record->count = count;
@@ -54,7 +54,7 @@ struct plan_record *plan_record_replan(struct plan_record *record, const struct 
 
         next->hot = record->hot;
         for (size_t i = 0; i < record->count; i++) {
-                int at = policy_sync_index(plan->policy, old->sync[i].name);
+                int at = policy_metric_index(plan->policy, old->metrics[i].name);
                 if (at >= 0)
                         next->metrics[at] = record->metrics[i];
         }
@@ -111,7 +111,7 @@ static int64_t age_ms(const struct plan_written *written, int64_t now_unix_ms) {
 }
 
 /* How old a value may become as long as it stays within the dead band. */
-static int64_t lenient_ms(const struct plan *plan, const struct policy_sync *metric) {
+static int64_t lenient_ms(const struct plan *plan, const struct policy_metric *metric) {
         int64_t extra = metric->period_ms < DEAD_BAND_MAX_MS ? metric->period_ms : DEAD_BAND_MAX_MS;
 
         return plan->dead_band_ratio > 0 ? metric->period_ms + extra : metric->period_ms;
@@ -164,7 +164,7 @@ static bool has_moved(const struct plan *plan, size_t metric, double old, double
                plan_crosses_limit(plan, metric, old, now);
 }
 
-static bool is_mean(const struct policy_sync *metric) {
+static bool is_mean(const struct policy_metric *metric) {
         return metric->is_query && metric->query.statistic == METRIC_AVG;
 }
 
@@ -176,8 +176,8 @@ static uint64_t far_metrics(const struct plan *plan, const struct plan_record *r
 
         if (plan->early_delta_ratio <= 0)
                 return 0;
-        for (size_t i = 0; i < plan->policy->sync_count; i++) {
-                const struct policy_sync *metric = &plan->policy->sync[i];
+        for (size_t i = 0; i < plan->policy->metric_count; i++) {
+                const struct policy_metric *metric = &plan->policy->metrics[i];
                 const struct plan_written *written = &record->metrics[i];
                 int64_t age = age_ms(written, now_unix_ms);
                 if (age < PLAN_EARLY_GAP_MS)
@@ -200,7 +200,7 @@ bool plan_is_early(const struct plan *plan, const struct plan_record *record,
 /* Does the annotation have another peak, or another time of it? Five decimals are written. */
 static bool is_new_peak(const struct plan *plan, size_t metric, const struct plan_written *written,
                         const struct plan_values *values, int64_t now_unix_ms) {
-        int64_t bucket_ms = window_resolution_ms(plan->policy->sync[metric].query.window_ms);
+        int64_t bucket_ms = window_resolution_ms(plan->policy->metrics[metric].query.window_ms);
         int64_t at_unix_ms = now_unix_ms - values->peak_age_ms[metric];
 
         return written->peak_unix_ms == PLAN_NEVER ||
@@ -225,8 +225,8 @@ static bool hot_is_needed(const struct plan *plan, const struct plan_record *rec
 
 bool plan_is_overdue(const struct plan *plan, const struct plan_record *record,
                      const struct plan_values *values, int64_t now_unix_ms) {
-        for (size_t i = 0; i < plan->policy->sync_count; i++) {
-                const struct policy_sync *metric = &plan->policy->sync[i];
+        for (size_t i = 0; i < plan->policy->metric_count; i++) {
+                const struct policy_metric *metric = &plan->policy->metrics[i];
                 if (metric->period_ms <= 0 || !is_usable(values, i))
                         continue;
                 int64_t age = age_ms(&record->metrics[i], now_unix_ms);
@@ -243,8 +243,8 @@ struct plan_choice plan_choose(const struct plan *plan, const struct plan_record
         uint64_t far = far_metrics(plan, record, values, now_unix_ms);
         bool is_needed = far != 0 || hot_is_needed(plan, record, values, now_unix_ms);
 
-        for (size_t i = 0; i < plan->policy->sync_count; i++) {
-                const struct policy_sync *metric = &plan->policy->sync[i];
+        for (size_t i = 0; i < plan->policy->metric_count; i++) {
+                const struct policy_metric *metric = &plan->policy->metrics[i];
                 const struct plan_written *written = &record->metrics[i];
                 if (metric->period_ms <= 0 || !is_usable(values, i))
                         continue;
@@ -275,8 +275,8 @@ struct plan_choice plan_choose(const struct plan *plan, const struct plan_record
 struct plan_choice plan_choose_all(const struct plan *plan, const struct plan_values *values) {
         struct plan_choice choice = {.has_hot = values->has_hot};
 
-        for (size_t i = 0; i < plan->policy->sync_count; i++)
-                if (plan->policy->sync[i].period_ms > 0 && is_usable(values, i))
+        for (size_t i = 0; i < plan->policy->metric_count; i++)
+                if (plan->policy->metrics[i].period_ms > 0 && is_usable(values, i))
                         choice.metrics |= UINT64_C(1) << i;
         choice.peaks = choice.metrics & values->peaks;
         return choice;
@@ -302,8 +302,8 @@ void plan_annotations(const struct plan *plan, const struct plan_choice *choice,
         bool is_first = true;
 
         buf_putc(out, '{');
-        for (size_t i = 0; i < plan->policy->sync_count; i++) {
-                const char *name = plan->policy->sync[i].name;
+        for (size_t i = 0; i < plan->policy->metric_count; i++) {
+                const char *name = plan->policy->metrics[i].name;
                 if ((choice->metrics & (UINT64_C(1) << i)) != 0) {
                         annotation_format_ratio(
                                 values->ratio[i],

@@ -83,10 +83,10 @@ struct plan_values {
         uint64_t usable;      /* a bit per metric of the policy */
         uint64_t provisional; /* those that cover too little time, see window_reading */
         uint64_t peaks;       /* the maxima whose time is known, ditto */
-        double ratio[POLICY_MAX_SYNC];
-        int64_t age_ms[POLICY_MAX_SYNC]; /* of the newest sample in it */
-        double peak_ratio[POLICY_MAX_SYNC];
-        int64_t peak_age_ms[POLICY_MAX_SYNC];
+        double ratio[POLICY_MAX_METRICS];
+        int64_t age_ms[POLICY_MAX_METRICS]; /* of the newest sample in it */
+        double peak_ratio[POLICY_MAX_METRICS];
+        int64_t peak_age_ms[POLICY_MAX_METRICS];
         bool has_hot; /* bindings are being counted and the policy asks for it */
         int64_t hot;
 };

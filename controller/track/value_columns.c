@@ -6,7 +6,7 @@ void value_columns_init(struct value_columns *ret, const struct policy *policy,
                         const struct plan_values *values) {
         static const int64_t always_unix_ms = INT64_MAX, never_unix_ms = READING_NEVER;
 
-        for (size_t i = 0; i < policy->sync_count; i++) {
+        for (size_t i = 0; i < policy->metric_count; i++) {
                 ret->usage_ratio[i] = &values->ratio[i];
                 ret->expires_unix_ms[i] = (values->usable >> i & 1) != 0 ? &always_unix_ms
                                                                          : &never_unix_ms;

@@ -13,8 +13,8 @@
 /* Not to be moved: it points into itself. */
 struct value_columns {
         struct reading_columns columns;
-        const double *usage_ratio[POLICY_MAX_SYNC];
-        const int64_t *expires_unix_ms[POLICY_MAX_SYNC];
+        const double *usage_ratio[POLICY_MAX_METRICS];
+        const int64_t *expires_unix_ms[POLICY_MAX_METRICS];
         double hot;
 };
 

@@ -73,16 +73,15 @@ static double weight(const struct policy *policy, size_t metric) {
 }
 
 static void write_metric(const struct policy *policy, size_t metric, struct buf *out) {
-        const struct policy_sync *sync = &policy->sync[metric];
+        const struct policy_metric *of = &policy->metrics[metric];
         double limit = policy_limit_ratio(policy, 0, metric);
 
         json_write_line(out);
         json_write_object(out, NULL);
-        json_write_text(out, "name", sync->name);
-        if (sync->is_query)
-                json_write_text(out, "resource",
-                                policy_resource_name(policy, sync->query.resource));
-        json_write_seconds(out, "periodSeconds", sync->period_ms);
+        json_write_text(out, "name", of->name);
+        if (of->is_query)
+                json_write_text(out, "resource", policy_resource_name(policy, of->query.resource));
+        json_write_seconds(out, "periodSeconds", of->period_ms);
         json_write_number(out, "weight", weight(policy, metric), 15);
         if (limit > 0)
                 json_write_number(out, "limit", limit, 15);
@@ -98,7 +97,7 @@ void status_text_policy(const char *key, const struct policy *policy, struct buf
         json_write_text(out, "whenAllOver", policy_when_all_over_names[policy->when_all_over]);
         json_write_bool(out, "hasHotValue", policy->hot_value_count > 0);
         json_write_array(out, "metrics");
-        for (size_t i = 0; i < policy->sync_count; i++)
+        for (size_t i = 0; i < policy->metric_count; i++)
                 write_metric(policy, i, out);
         json_write_array_end(out);
         json_write_int(out, "warningCount", (int64_t)policy->warning_count);

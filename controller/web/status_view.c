@@ -32,7 +32,7 @@ static struct judgement judge(const struct status_view *view, const struct plan_
         value_columns_init(&of, policy, values);
         int64_t now_unix_ms = view->head.now_unix_ms;
         judgement.predicate = verdict_filter(policy, &of.columns, 0, now_unix_ms);
-        if (values->usable == 0 && policy->sync_count > 0)
+        if (values->usable == 0 && policy->metric_count > 0)
                 judgement.verdict = STATUS_UNKNOWN;
         else if (judgement.predicate >= 0)
                 judgement.verdict = STATUS_REJECTED;
@@ -130,7 +130,7 @@ static void write_usage(struct status_view *view, const struct status_node *node
         bool is_missing = false;
 
         json_write_array(out, "usage");
-        for (size_t i = 0; i < compiled->policy->sync_count; i++) {
+        for (size_t i = 0; i < compiled->policy->metric_count; i++) {
                 is_missing |= !is_usable(node->values, i);
                 if (is_usable(node->values, i))
                         write_ratio(out, NULL, node->values->ratio[i]);
@@ -141,10 +141,10 @@ static void write_usage(struct status_view *view, const struct status_node *node
         if (!is_missing)
                 return;
         json_write_object(out, "missing");
-        for (size_t i = 0; i < compiled->policy->sync_count; i++)
+        for (size_t i = 0; i < compiled->policy->metric_count; i++)
                 if (!is_usable(node->values, i))
                         json_write_text(
-                                out, compiled->policy->sync[i].name,
+                                out, compiled->policy->metrics[i].name,
                                 node_track_why(node->track, compiled, i, view->head.now_mono_ms));
         json_write_object_end(out);
 }
@@ -157,7 +157,7 @@ static void write_limits(struct status_view *view, const struct plan_values *val
                 return;
         json_write_int(view->out, "pool", values->pool);
         json_write_array(view->out, "limits");
-        for (size_t i = 0; i < policy->sync_count; i++) {
+        for (size_t i = 0; i < policy->metric_count; i++) {
                 double limit = policy_limit_ratio(policy, values->pool, i);
                 if (limit > 0)
                         json_write_number(view->out, NULL, limit, 15);
@@ -248,9 +248,9 @@ void status_view_node(struct status_view *view, const struct status_node *node) 
 static void find_resources(struct status_view *view) {
         const struct policy *policy = view->head.compiled->policy;
 
-        for (size_t i = 0; i < policy->sync_count; i++) {
-                unsigned resource = policy->sync[i].query.resource;
-                bool is_new = policy->sync[i].is_query &&
+        for (size_t i = 0; i < policy->metric_count; i++) {
+                unsigned resource = policy->metrics[i].query.resource;
+                bool is_new = policy->metrics[i].is_query &&
                               view->resource_count < STATUS_VIEW_MAX_RESOURCES;
                 for (size_t k = 0; k < view->resource_count; k++)
                         is_new = is_new && view->resources[k] != resource;

@@ -50,7 +50,7 @@
  * in; those that a policy declares for itself (a GPU's utilisation) follow. */
 enum { WINDOW_MAX_CHANNELS = 32 };
 static_assert(WINDOW_MAX_CHANNELS <= 32, "masks of channels have 32 bits");
-static_assert((int)METRIC_RESOURCE_COUNT + (int)POLICY_MAX_METRICS <= (int)WINDOW_MAX_CHANNELS,
+static_assert((int)METRIC_RESOURCE_COUNT + (int)POLICY_MAX_RESOURCES <= (int)WINDOW_MAX_CHANNELS,
               "every resource has its channel");
 
 enum { WINDOW_MEAN_MS = 5 * 60 * 1000 }; /* the mean that max and quantile windows look at */

@@ -40,7 +40,7 @@ static void tell_stale(struct recorder *recorder, const struct compiled_policy *
 static void tell_over(struct recorder *recorder, const struct policy *policy,
                       const struct policy_predicate *over, const char *node, double ratio) {
         _cleanup_(freep) char *message = xasprintf("%s %.4g above limit %.4g",
-                                                   policy->sync[over->metric].name, ratio,
+                                                   policy->metrics[over->metric].name, ratio,
                                                    over->limit_ratio);
 
         tell(recorder, EVENT_NODE_OVERLOADED, node, message);
@@ -53,7 +53,7 @@ void load_events_look(struct recorder *recorder, struct load_history *history,
         const struct policy_predicate *over = NULL;
         enum load_state state = LOAD_STALE;
 
-        if (!recorder || policy->sync_count == 0)
+        if (!recorder || policy->metric_count == 0)
                 return;
         if (values && values->usable != 0) {
                 over = exceeded(policy, values);

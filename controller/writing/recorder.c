@@ -70,8 +70,8 @@ struct recorder {
         struct health_check *check;
 };
 
-static struct metric *counter(const struct recorder *recorder, enum event_reason reason,
-                              const char *result) {
+static struct metrics_series *counter(const struct recorder *recorder, enum event_reason reason,
+                                      const char *result) {
         return metrics_counter(recorder->metrics, "plimsoll_events_total",
                                "Kubernetes Events by reason and result; held: it only adds to the "
                                "number in the message of its minute's last one.",

@@ -28,7 +28,7 @@ struct taint_writer {
         struct load_levels least; /* of the nodes that pods may be given to */
         size_t awaited;           /* nodes that have come lately, whose levels have not settled */
         struct outage_log outages;
-        struct metric *shown[POLICY_MAX_LEVELS];
+        struct metrics_series *shown[POLICY_MAX_LEVELS];
 };
 
 static int64_t now_mono(const struct taint_writer *writer) {

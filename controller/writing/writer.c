@@ -38,7 +38,7 @@ struct writer {
         bool is_stopping;
         lease_released_fn *on_stopped;
         void *on_stopped_userdata;
-        struct metric *waiting, *patch_keys, *unchanged, *early, *sample_age, *budget;
+        struct metrics_series *waiting, *patch_keys, *unchanged, *early, *sample_age, *budget;
 };
 
 static int64_t now_mono(const struct writer *writer) {

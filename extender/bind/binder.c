@@ -75,7 +75,7 @@ struct binder {
         void *on_drained_userdata;
         enum bind_result outage; /* BIND_BOUND: none, else the failure that was logged */
         struct health_check *check;
-        struct metric *results[BIND_RESULT_COUNT], *under_way_gauge, *duration;
+        struct metrics_series *results[BIND_RESULT_COUNT], *under_way_gauge, *duration;
 };
 
 static bool is_success(enum bind_result result) {

@@ -67,7 +67,7 @@ static void take_predicates(const struct judge *judge, const struct policy *poli
         for (size_t i = 0; i < policy->predicate_total; i++) {
                 const struct policy_predicate *of = &policy->predicates[i];
                 struct decision_predicate *to = &filter->predicates[filter->predicate_count];
-                const char *name = policy->sync[of->metric].name;
+                const char *name = policy->metrics[of->metric].name;
                 ret_place[i] = DECISION_TERMS_MAX;
                 if (judge->over_count[i] == 0 || filter->predicate_count == DECISION_TERMS_MAX)
                         continue;
@@ -208,7 +208,7 @@ static void take_priorities(const struct judge *judge, const struct policy *poli
         for (size_t i = 0; i < policy->priority_total && i < DECISION_TERMS_MAX; i++) {
                 const struct policy_priority *of = &policy->priorities[i];
                 struct decision_priority *to = &ranking->priorities[i];
-                const char *name = policy->sync[of->metric].name;
+                const char *name = policy->metrics[of->metric].name;
                 (void)put_ranking_text(ranking, name, strlen(name), &to->metric);
                 to->weight = (float)of->weight;
                 to->full_ratio = (float)verdict_full_ratio(policy, i, 0, &judge->largest);
@@ -239,7 +239,7 @@ static void take_terms(const struct judge *judge, const struct node_snapshot *sn
                 ret->usage_ratio[i] = (float)usage;
                 ret->points[i] = (float)(worth * policy->priorities[i].weight / weights * 100);
                 ret->age_ms[i] = age_ms(
-                        annotation_at_unix_ms(expires_unix_ms, policy->sync[metric].period_ms),
+                        annotation_at_unix_ms(expires_unix_ms, policy->metrics[metric].period_ms),
                         now_unix_ms);
         }
         ret->hot = now_unix_ms < columns->hot_expires_unix_ms[row] ? (float)columns->hot[row] : 0;

@@ -38,7 +38,7 @@ static json_t *predicate_json(const struct explanation *of, size_t row, size_t i
                        reading.value > predicate->limit_ratio;
         bool is_last = predicate->over_limit == POLICY_OVER_LIMIT_LAST;
         json_t *object = json_pack("{s:s, s:f, s:b, s:b}", "metric",
-                                   of->policy->sync[predicate->metric].name, "limit",
+                                   of->policy->metrics[predicate->metric].name, "limit",
                                    predicate->limit_ratio, "rejects", is_over && !is_last,
                                    "putsLast", is_over && is_last);
         set_reading(object, &reading, of->now_unix_ms);
@@ -55,7 +55,7 @@ static json_t *priority_json(const struct explanation *of, size_t row, size_t i)
         double points = reading.state == READING_USABLE ? worth * priority->weight * 100 : 0;
         json_t *object = json_pack(
                 "{s:s, s:f, s:s, s:o*, s:o*, s:o}", "metric",
-                of->policy->sync[priority->metric].name, "weight", priority->weight, "scale",
+                of->policy->metrics[priority->metric].name, "weight", priority->weight, "scale",
                 is_relative ? "relative" : "absolute", "largest",
                 is_relative ? json_real(of->largest->usage_ratio[i]) : NULL, "target",
                 priority->target_ratio > 0 ? json_real(priority->target_ratio) : NULL, "free",
@@ -114,9 +114,9 @@ static json_t *node_json(const struct explanation *of, size_t row) {
         set_reading(hot, &reading, of->now_unix_ms);
         return json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:o, s:o, s:o, s:o*}", "node",
                          node_table_name(of->table, row), "rejectedBy",
-                         by ? policy->sync[by->metric].name : "", "reason", by ? by->reason : "",
+                         by ? policy->metrics[by->metric].name : "", "reason", by ? by->reason : "",
                          "lastBy",
-                         is_last ? policy->sync[policy->predicates[last_by].metric].name : "",
+                         is_last ? policy->metrics[policy->predicates[last_by].metric].name : "",
                          "score100", verdict->score100, "score", of->scores10[row], "pool",
                          (int)pool, "predicates", predicates, "priorities", priorities, "hotValue",
                          hot, "estimate", estimate_json(of, row));

@@ -88,7 +88,8 @@ static void put_predicate(const struct explanation *of, size_t row, size_t i,
         char number[NUMBER_MAX];
         struct reading reading;
 
-        (void)fprintf(out, "  limit  %-*s ", NAME_WIDTH, of->policy->sync[predicate->metric].name);
+        (void)fprintf(out, "  limit  %-*s ", NAME_WIDTH,
+                      of->policy->metrics[predicate->metric].name);
         if (predicate->limit_ratio <= 0) {
                 (void)fprintf(out, "%sswitched off%s\n", style->dim, style->off);
                 return;
@@ -119,7 +120,8 @@ static void put_priority(const struct explanation *of, size_t row, size_t i, dou
         struct reading reading;
 
         node_table_reading(of->table, row, priority->metric, of->now_unix_ms, &reading);
-        (void)fprintf(out, "  term   %-*s ", NAME_WIDTH, of->policy->sync[priority->metric].name);
+        (void)fprintf(out, "  term   %-*s ", NAME_WIDTH,
+                      of->policy->metrics[priority->metric].name);
         if (reading.state != READING_USABLE) {
                 (void)fprintf(out, "   0.0 of %5.1f points  ", share * 100);
                 put_unusable(&reading, of->now_unix_ms, style, out);

@@ -22,7 +22,7 @@ bool estimate_usage_get(const struct node_snapshot *snapshot, size_t row, int re
                                               : READING_NEVER;
         if (expires_unix_ms != READING_NEVER) {
                 int64_t read_unix_ms = annotation_at_unix_ms(
-                        expires_unix_ms, snapshot->table_policy->policy->sync[metric].period_ms);
+                        expires_unix_ms, snapshot->table_policy->policy->metrics[metric].period_ms);
                 ret->is_read = now_unix_ms - ESTIMATOR_MEMORY_MS < read_unix_ms;
                 if (ret->is_read) {
                         ret->reading_ratio = snapshot->columns.usage_ratio[metric][row];

@@ -10,7 +10,8 @@ struct estimate_watch {
         struct pod_watch *pods;     /* NULL until estimate_watch_begin() */
         struct pod_sample *samples; /* NULL until then, and unless recent pods alone are watched */
         struct loop_timer look_timer, step_timer;
-        struct metric *pods_held, *workloads, *reservations, *factor[ESTIMATE_RESOURCE_COUNT];
+        struct metrics_series *pods_held, *workloads, *reservations,
+                *factor[ESTIMATE_RESOURCE_COUNT];
 };
 
 static int64_t now_unix_ms(const struct estimate_watch *watch) {

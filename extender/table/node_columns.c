@@ -6,7 +6,7 @@
 #include "base/attributes.h"
 #include "base/mem.h"
 
-enum { COLUMNS_MAX = 2 * POLICY_MAX_SYNC + 2 * ESTIMATE_RESOURCE_COUNT + 16 };
+enum { COLUMNS_MAX = 2 * POLICY_MAX_METRICS + 2 * ESTIMATE_RESOURCE_COUNT + 16 };
 
 /* One of the pointers of struct node_columns. */
 struct column {

@@ -16,8 +16,8 @@ struct node_columns {
         size_t metric_count;
         bool has_estimate; /* the policy's scoring is estimate; otherwise those columns are NULL */
 
-        double *usage_ratio[POLICY_MAX_SYNC];
-        int64_t *expires_unix_ms[POLICY_MAX_SYNC];
+        double *usage_ratio[POLICY_MAX_METRICS];
+        int64_t *expires_unix_ms[POLICY_MAX_METRICS];
         double *hot;
         int64_t *hot_expires_unix_ms;
         int16_t *rejected_by; /* of verdict_filter() */

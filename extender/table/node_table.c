@@ -71,7 +71,7 @@ static void read_annotation(const struct node_table *table, const struct node *n
 
 static void read_metric(const struct node_table *table, const struct node *node, size_t metric,
                         struct reading *ret) {
-        const struct policy_sync *of = &policy_of(table)->sync[metric];
+        const struct policy_metric *of = &policy_of(table)->metrics[metric];
 
         read_annotation(table, node, of->name, of->period_ms, ret);
         if (table->options.is_percent)
@@ -358,9 +358,9 @@ void node_table_set_policy(struct node_table *table, struct policy *policy, int6
                 table->estimator = estimator_new(on_estimate_changed, NULL);
         node_columns_done(&table->columns);
         table->cap = size_max(table->count, 64);
-        table->columns = node_columns_new(&(struct node_columns){.metric_count = policy->sync_count,
-                                                                 .has_estimate = has_estimate},
-                                          0, table->cap);
+        const struct node_columns like = {.metric_count = policy->metric_count,
+                                          .has_estimate = has_estimate};
+        table->columns = node_columns_new(&like, 0, table->cap);
         table->rows = xreallocarray(table->rows, table->cap, sizeof(*table->rows));
         table->changed_in = xreallocarray(table->changed_in, table->cap,
                                           sizeof(*table->changed_in));

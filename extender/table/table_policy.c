@@ -24,7 +24,7 @@ struct table_policy *table_policy_new(struct policy *policy, uint64_t generation
                 if (metrics)
                         table_policy->rejected[i] = metrics_counter(
                                 metrics, TABLE_POLICY_VERDICTS_NAME, TABLE_POLICY_VERDICTS_HELP,
-                                LABELS("predicate", policy->sync[predicate->metric].name));
+                                LABELS("predicate", policy->metrics[predicate->metric].name));
         }
         return table_policy;
 }

@@ -24,9 +24,9 @@ struct table_policy {
         atomic_size_t refs;
         char *reason_json[POLICY_MAX_TERMS]; /* per predicate: `"cpu_usage_avg_5m above 0.65"` */
         struct estimate_terms
-                terms[POLICY_MAX_POOLS + 1];       /* per pool, with POLICY_SCORING_ESTIMATE */
-        bool has_target;                           /* some of the terms have */
-        struct metric *rejected[POLICY_MAX_TERMS]; /* per predicate; NULL without metrics */
+                terms[POLICY_MAX_POOLS + 1]; /* per pool, with POLICY_SCORING_ESTIMATE */
+        bool has_target;                     /* some of the terms have */
+        struct metrics_series *rejected[POLICY_MAX_TERMS]; /* per predicate; NULL without metrics */
 };
 
 /**

@@ -38,8 +38,8 @@ struct table_watch {
         bool is_skewed; /* and a line was logged */
 
         struct health_check *nodes_check, *bindings_check, *pods_check;
-        struct metric *rows, *readings[READING_STATE_COUNT], *skewed, *publications;
-        struct metric *publish_duration;
+        struct metrics_series *rows, *readings[READING_STATE_COUNT], *skewed, *publications;
+        struct metrics_series *publish_duration;
         uint64_t publications_counted;
 };
 

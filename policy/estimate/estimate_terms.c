@@ -3,12 +3,12 @@
 #include <math.h>
 
 /* Of the priority's metric, which must be a mean; -1: not a resource that is estimated. */
-static int resource_of(const struct policy_sync *sync) {
-        if (!sync->is_query || sync->query.statistic != METRIC_AVG)
+static int resource_of(const struct policy_metric *metric) {
+        if (!metric->is_query || metric->query.statistic != METRIC_AVG)
                 return -1;
-        if (sync->query.resource == METRIC_CPU)
+        if (metric->query.resource == METRIC_CPU)
                 return ESTIMATE_CPU;
-        return sync->query.resource == METRIC_MEM ? ESTIMATE_MEM : -1;
+        return metric->query.resource == METRIC_MEM ? ESTIMATE_MEM : -1;
 }
 
 void estimate_terms_init(struct estimate_terms *terms, const struct policy *policy, size_t pool) {
@@ -21,15 +21,15 @@ void estimate_terms_init(struct estimate_terms *terms, const struct policy *poli
                 terms->weight[r] = 1;
         for (size_t i = of.begin; i < of.end; i++) {
                 const struct policy_priority *priority = &policy->priorities[i];
-                const struct policy_sync *sync = &policy->sync[priority->metric];
-                int r = resource_of(sync);
+                const struct policy_metric *metric = &policy->metrics[priority->metric];
+                int r = resource_of(metric);
                 if (priority->weight > largest)
                         largest = priority->weight;
-                if (r < 0 || (chosen[r] >= 0 && terms->window_ms[r] <= sync->query.window_ms))
+                if (r < 0 || (chosen[r] >= 0 && terms->window_ms[r] <= metric->query.window_ms))
                         continue;
                 chosen[r] = (int)i;
                 terms->metric[r] = (int)priority->metric;
-                terms->window_ms[r] = sync->query.window_ms;
+                terms->window_ms[r] = metric->query.window_ms;
         }
         for (size_t i = of.begin; largest > 0 && i < of.end; i++) {
                 double weight = policy->priorities[i].weight / largest;

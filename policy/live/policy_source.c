@@ -39,7 +39,7 @@ struct policy_source {
 
         int64_t generation;
         struct health_check *check;
-        struct metric *generation_gauge, *errors, *is_failed;
+        struct metrics_series *generation_gauge, *errors, *is_failed;
 };
 
 static const char from_object[] = "DynamicSchedulerPolicy " POLICY_OBJECT_NAME;
@@ -63,11 +63,11 @@ static void show(struct policy_source *source) {
 static void put_in_force(struct policy_source *source, struct policy *policy, const char *from) {
         source->generation++;
         source->from = from;
-        source->metric_count = policy->sync_count;
+        source->metric_count = policy->metric_count;
         free(TAKE_PTR(source->problem));
         metrics_set(source->generation_gauge, (double)source->generation);
         show(source);
-        log_info(MSG("policy is in force"), STR("from", from), INT("metrics", policy->sync_count),
+        log_info(MSG("policy is in force"), STR("from", from), INT("metrics", policy->metric_count),
                  INT("predicates", policy->predicate_count),
                  INT("priorities", policy->priority_count), INT("generation", source->generation));
         for (size_t i = 0; i < size_min(policy->warning_count, POLICY_MAX_WARNINGS); i++)

@@ -22,7 +22,7 @@ struct binding_watch {
         struct kube_api *api;
         struct metrics *metrics;
         struct pod_watch *pods; /* NULL while paused */
-        struct metric *bindings;
+        struct metrics_series *bindings;
         int64_t recent_ms;
         binding_fn *fn;
         void *userdata;

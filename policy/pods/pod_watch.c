@@ -13,7 +13,7 @@ struct pod_watch {
         struct reflector *reflector;
         const struct pod_watch_events *events;
         void *userdata;
-        struct metric *unreadable;
+        struct metrics_series *unreadable;
 };
 
 static int64_t bound_at_unix_ms(int64_t told_unix_ms, bool is_appeared, int64_t now_unix_ms) {

@@ -51,10 +51,10 @@ static struct node_table *make_table(int64_t now_unix_ms) {
         for (size_t i = 0; i < NODES; i++) {
                 json_auto_t *annotations = json_object();
                 bool is_full = request_random() % 20 == 0;
-                for (size_t m = 0; m < policy->sync_count; m++) {
+                for (size_t m = 0; m < policy->metric_count; m++) {
                         double usage = is_full ? 0.9 : (double)(request_random() % 6000) / 10000;
                         (void)snprintf(value, sizeof(value), "%.5f,%s", usage, stamp);
-                        (void)json_object_set_new(annotations, policy->sync[m].name,
+                        (void)json_object_set_new(annotations, policy->metrics[m].name,
                                                   json_string(value));
                 }
                 request_node_name(i, name);

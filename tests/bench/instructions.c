@@ -63,10 +63,10 @@ static void make_table(void) {
         for (size_t i = 0; i < CANDIDATES; i++) {
                 json_auto_t *annotations = json_object();
                 json_auto_t *capacity = json_pack("{s:s, s:s}", "cpu", "16", "memory", "64Gi");
-                for (size_t m = 0; m < policy->sync_count; m++) {
+                for (size_t m = 0; m < policy->metric_count; m++) {
                         (void)snprintf(value, sizeof(value), "0.%04u," STAMP,
                                        (unsigned)(request_random() % 7000));
-                        (void)json_object_set_new(annotations, policy->sync[m].name,
+                        (void)json_object_set_new(annotations, policy->metrics[m].name,
                                                   json_string(value));
                 }
                 request_node_name(i, name);
@@ -114,12 +114,12 @@ static void prepare_exposition(void) {
 
 static void prepare_window(void) {
         struct policy *policy = crane_policy();
-        struct metric_query queries[POLICY_MAX_SYNC];
+        struct metric_query queries[POLICY_MAX_METRICS];
 
-        for (size_t i = 0; i < policy->sync_count; i++)
-                queries[i] = policy->sync[i].query;
+        for (size_t i = 0; i < policy->metric_count; i++)
+                queries[i] = policy->metrics[i].query;
         /* Plan and policy live as long as the program. */
-        windows = window_store_new(window_plan_new(queries, policy->sync_count, 15 * MS_PER_S));
+        windows = window_store_new(window_plan_new(queries, policy->metric_count, 15 * MS_PER_S));
 }
 
 static void prepare_nothing(void) {

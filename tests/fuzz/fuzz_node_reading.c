@@ -14,14 +14,14 @@
 
 static const char *const ready[] = {"my_metric", "load5"};
 
-static const struct policy_metric own[] = {
+static const struct policy_resource own[] = {
         {.series = "DCGM_FI_DEV_GPU_UTIL",
          .match_count = 1,
          .matches = {{"pod", ""}},
          .reduce = POLICY_REDUCE_MEAN,
          .capacity = 100},
         {.series = "node_disk_io_time_seconds_total",
-         .kind = POLICY_COUNTER,
+         .type = POLICY_COUNTER,
          .reduce = POLICY_REDUCE_SUM,
          .capacity_series = "node_load5"},
 };

@@ -59,7 +59,7 @@ static void end_track(struct world *world, struct node *node) {
                                    &(struct source_reading){.step = &step}, step.at_mono_ms);
         }
         node_track_values(track, world->compiled, step.at_mono_ms, &values);
-        for (size_t i = 0; i < world->compiled->policy->sync_count; i++)
+        for (size_t i = 0; i < world->compiled->policy->metric_count; i++)
                 if (values.usable & (UINT64_C(1) << i))
                         require(values.ratio[i] >= 0 && values.ratio[i] <= 1);
         node_track_done(track, world->compiled);

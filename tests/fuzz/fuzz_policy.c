@@ -17,16 +17,16 @@ static void require(bool holds) {
 static void check_promises(const struct policy *policy) {
         double weights = 0;
 
-        for (size_t i = 0; i < policy->sync_count; i++) {
-                require(metric_name_is_valid(policy->sync[i].name));
-                require(policy_sync_index(policy, policy->sync[i].name) == (int)i);
-                require(policy->sync[i].period_ms >= 0);
-                require(!policy->sync[i].is_query ||
-                        policy->sync[i].query.resource <
-                                METRIC_RESOURCE_COUNT + policy->metric_count);
-        }
         for (size_t i = 0; i < policy->metric_count; i++) {
-                const struct policy_metric *resource = &policy->metrics[i];
+                require(metric_name_is_valid(policy->metrics[i].name));
+                require(policy_metric_index(policy, policy->metrics[i].name) == (int)i);
+                require(policy->metrics[i].period_ms >= 0);
+                require(!policy->metrics[i].is_query ||
+                        policy->metrics[i].query.resource <
+                                METRIC_RESOURCE_COUNT + policy->resource_count);
+        }
+        for (size_t i = 0; i < policy->resource_count; i++) {
+                const struct policy_resource *resource = &policy->resources[i];
                 require(metric_name_is_valid(resource->name) && resource->series[0] != '\0');
                 require(number_is_finite(resource->capacity) && resource->capacity >= 0);
                 require((resource->capacity > 0) == (resource->capacity_series[0] == '\0'));
@@ -34,8 +34,8 @@ static void check_promises(const struct policy *policy) {
         }
         for (size_t i = 0; i < policy->predicate_count; i++) {
                 const struct policy_predicate *predicate = &policy->predicates[i];
-                require(predicate->metric < policy->sync_count);
-                require(policy->sync[predicate->metric].period_ms > 0);
+                require(predicate->metric < policy->metric_count);
+                require(policy->metrics[predicate->metric].period_ms > 0);
                 require(predicate->limit_ratio >= 0 && predicate->limit_ratio <= 1);
                 size_t reason_len = strlen(predicate->reason);
                 /* Not cut, and no format: the scheduler's event recorder takes it for one. */
@@ -44,8 +44,8 @@ static void check_promises(const struct policy *policy) {
         }
         for (size_t i = 0; i < policy->priority_count; i++) {
                 const struct policy_priority *priority = &policy->priorities[i];
-                require(priority->metric < policy->sync_count);
-                require(policy->sync[priority->metric].period_ms > 0);
+                require(priority->metric < policy->metric_count);
+                require(policy->metrics[priority->metric].period_ms > 0);
                 require(priority->weight >= 0);
                 weights += priority->weight;
         }

@@ -30,7 +30,7 @@ static struct node_metrics *one_node(struct policy *policy) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-        struct policy policy = {.sync_count = 1, .sync = {{.name = "cpu_usage_avg_5m"}}};
+        struct policy policy = {.metric_count = 1, .metrics = {{.name = "cpu_usage_avg_5m"}}};
         _cleanup_(node_metrics_freep) struct node_metrics *nodes = one_node(&policy);
         struct query_api api = {.nodes = nodes};
         struct http_exchange exchange = {.method = "POST",

@@ -23,7 +23,7 @@ struct published_node {
         int64_t scrape_phase_s, next_sync_ms;
         struct binding_ring bound;
         json_t *annotations; /* NULL: never written */
-        struct published_value values[POLICY_MAX_SYNC];
+        struct published_value values[POLICY_MAX_METRICS];
 };
 
 struct published {
@@ -39,12 +39,12 @@ struct published {
 struct published *published_new(const struct world *world, const struct policy *policy,
                                 double early_delta) {
         struct published *published = xcalloc(1, sizeof(*published));
-        struct metric_query queries[POLICY_MAX_SYNC];
+        struct metric_query queries[POLICY_MAX_METRICS];
         size_t count = 0;
 
-        for (size_t i = 0; i < policy->sync_count; i++)
-                if (policy->sync[i].is_query)
-                        queries[count++] = policy->sync[i].query;
+        for (size_t i = 0; i < policy->metric_count; i++)
+                if (policy->metrics[i].is_query)
+                        queries[count++] = policy->metrics[i].query;
         published->world = world;
         published->patch = BUF_INIT(PATCH_MAX_BYTES);
         published->policy = policy;
@@ -58,7 +58,7 @@ struct published *published_new(const struct world *world, const struct policy *
                 node->record = plan_record_new(&published->plan);
                 node->scrape_phase_s = (int64_t)(world_random(world->seed, 4000000 + n) * SCRAPE_S);
                 node->next_sync_ms = plan_first_sync_unix_ms(&published->plan, node->name, 0);
-                for (size_t i = 0; i < POLICY_MAX_SYNC; i++)
+                for (size_t i = 0; i < POLICY_MAX_METRICS; i++)
                         node->values[i].at_s = -1;
         }
         return published;
@@ -104,8 +104,8 @@ static struct plan_values read_values(const struct published *published,
                 .hot = hot_value(published->policy, &node->bound, now_ms),
         };
 
-        for (size_t i = 0; i < published->policy->sync_count; i++) {
-                const struct policy_sync *sync = &published->policy->sync[i];
+        for (size_t i = 0; i < published->policy->metric_count; i++) {
+                const struct policy_metric *sync = &published->policy->metrics[i];
                 if (!sync->is_query || (is_means_alone && sync->query.statistic != METRIC_AVG))
                         continue;
                 struct window_reading reading = window_read(node->windows, &sync->query, now_ms);
@@ -149,7 +149,7 @@ static void patch(struct published *published, struct published_node *node,
         int64_t now_ms = published->world->now_s * MS_PER_S;
 
         write_annotations(published, node, choice, values);
-        for (size_t i = 0; i < published->policy->sync_count; i++)
+        for (size_t i = 0; i < published->policy->metric_count; i++)
                 if ((choice->metrics & (UINT64_C(1) << i)) != 0)
                         node->values[i] = (struct published_value){
                                 values->ratio[i], (now_ms - values->age_ms[i]) / MS_PER_S};

@@ -43,8 +43,8 @@ struct metrics_server {
         struct outage_log outages;
         bool is_stopped;
         bool is_idle; /* the policy wants nothing of it */
-        struct metric *items_new, *items_repeated, *items_unknown;
-        struct metric *listed, *nodes_failing;
+        struct metrics_series *items_new, *items_repeated, *items_unknown;
+        struct metrics_series *listed, *nodes_failing;
 };
 
 static struct metrics_server *self(struct source *source) {
@@ -313,7 +313,7 @@ static const struct source_ops ops = {
         .free = free_source,
 };
 
-static struct metric *count_items(struct metrics *metrics, const char *result) {
+static struct metrics_series *count_items(struct metrics *metrics, const char *result) {
         return metrics_counter(
                 metrics, "plimsoll_metrics_server_items_total",
                 "Items of metrics-server's lists: new, repeated, or of unknown nodes.",

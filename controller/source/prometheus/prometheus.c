@@ -77,7 +77,7 @@ struct prometheus {
         const char *trouble; /* why no query can be sent; NULL: none */
         struct outage_log outages;
         unsigned logged; /* LOGGED_* */
-        struct metric *failing, *cut_rounds, *warnings, *fates[PROMETHEUS_FATE_COUNT];
+        struct metrics_series *failing, *cut_rounds, *warnings, *fates[PROMETHEUS_FATE_COUNT];
 };
 
 static struct prometheus *self(struct source *source) {
@@ -144,7 +144,7 @@ static void note_silence(struct prometheus *source, const struct node *node, boo
 
 /* False when there is no value of the node. */
 static bool hand_in_node(struct prometheus *source, struct node *node) {
-        double values[POLICY_MAX_SYNC];
+        double values[POLICY_MAX_METRICS];
         struct window_step step;
         struct source_reading reading = {.values_ratio = values};
 

@@ -24,7 +24,7 @@ struct prometheus_api {
         size_t address_len; /* without slashes at its end */
         struct credentials credentials;
         bool is_post_refused;
-        struct metric *asked, *duration;
+        struct metrics_series *asked, *duration;
 };
 
 struct prometheus_call {

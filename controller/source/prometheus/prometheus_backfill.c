@@ -42,7 +42,7 @@ struct prometheus_backfill {
         int64_t piece_ms; /* of the piece under way */
         struct prometheus_call *call;
         struct loop_timer next;
-        struct metric *points;
+        struct metrics_series *points;
 };
 
 static void ask(void *userdata);

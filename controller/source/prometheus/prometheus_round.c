@@ -45,16 +45,16 @@ static void add_query(struct prometheus_round *round, const char *name,
 /* Whether the policy in force has this window of @policy, and no history to read for it. The name
  * says resource, statistic and window; what a resource of the policy's own is may have changed. */
 static bool has_history(const struct prometheus_round *round, const struct policy *policy,
-                        const struct policy_sync *metric) {
+                        const struct policy_metric *metric) {
         const struct policy *old = round->promql.policy;
-        int index = old ? policy_sync_index(old, metric->name) : -1;
+        int index = old ? policy_metric_index(old, metric->name) : -1;
 
-        if (index < 0 || !old->sync[index].is_query)
+        if (index < 0 || !old->metrics[index].is_query)
                 return false;
-        unsigned now = metric->query.resource, was = old->sync[index].query.resource;
+        unsigned now = metric->query.resource, was = old->metrics[index].query.resource;
         if (now >= METRIC_RESOURCE_COUNT &&
-            !policy_metric_equal(&policy->metrics[now - METRIC_RESOURCE_COUNT],
-                                 &old->metrics[was - METRIC_RESOURCE_COUNT]))
+            !policy_resource_equal(&policy->resources[now - METRIC_RESOURCE_COUNT],
+                                   &old->resources[was - METRIC_RESOURCE_COUNT]))
                 return false;
         return (round->awaited >> was & 1) == 0;
 }
@@ -64,10 +64,10 @@ static void plan_history(struct prometheus_round *round, const struct policy *po
         uint32_t awaited = 0;
 
         memset(round->reach_ms, 0, sizeof(round->reach_ms));
-        for (size_t i = 0; i < policy->sync_count; i++) {
-                const struct metric_query *query = &policy->sync[i].query;
-                if (!policy->sync[i].is_query || query->statistic == METRIC_AVG ||
-                    has_history(round, policy, &policy->sync[i]))
+        for (size_t i = 0; i < policy->metric_count; i++) {
+                const struct metric_query *query = &policy->metrics[i].query;
+                if (!policy->metrics[i].is_query || query->statistic == METRIC_AVG ||
+                    has_history(round, policy, &policy->metrics[i]))
                         continue;
                 awaited |= UINT32_C(1) << query->resource;
                 if (query->window_ms > round->reach_ms[query->resource])
@@ -83,8 +83,8 @@ void prometheus_round_set_policy(struct prometheus_round *round, const struct po
         plan_history(round, policy);
         round->promql.policy = policy;
         round->wanted = 0;
-        for (size_t i = 0; i < policy->sync_count; i++) {
-                const struct policy_sync *metric = &policy->sync[i];
+        for (size_t i = 0; i < policy->metric_count; i++) {
+                const struct policy_metric *metric = &policy->metrics[i];
                 const struct metric_query *query = metric->is_query ? &metric->query : NULL;
                 add_query(round, metric->name, query, (int)i);
                 if (!query)

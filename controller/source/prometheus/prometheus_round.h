@@ -19,9 +19,9 @@
 #include "controller/window/window.h"
 #include "policy/policy.h"
 
-enum { PROMETHEUS_MAX_QUERIES = POLICY_MAX_SYNC + WINDOW_MAX_CHANNELS };
+enum { PROMETHEUS_MAX_QUERIES = POLICY_MAX_METRICS + WINDOW_MAX_CHANNELS };
 
-static_assert(POLICY_MAX_SYNC <= 64, "ready has a bit for each");
+static_assert(POLICY_MAX_METRICS <= 64, "ready has a bit for each");
 static_assert(WINDOW_MAX_CHANNELS <= 32, "wanted and awaited have a bit for each");
 
 /* What became of a series. */
@@ -102,7 +102,7 @@ uint32_t prometheus_round_missing(const struct prometheus_round *round);
 /**
  * prometheus_round_read() - the values of a node
  * @ret_step:         means, of resources whose history is not awaited
- * @ret_values_ratio: [POLICY_MAX_SYNC]
+ * @ret_values_ratio: [POLICY_MAX_METRICS]
  * @ret_ready:        the metrics that are set in it, a bit each
  * Return: false when there is no value
  */

@@ -34,7 +34,7 @@ static void put_name(const char *name, struct buf *out) {
 
 /* A series of a policy's own, of those that match:
  * {__name__="DCGM_FI_DEV_GPU_UTIL",modelName="A100"} */
-static void put_selector(const struct policy_metric *resource, const char *series,
+static void put_selector(const struct policy_resource *resource, const char *series,
                          struct buf *out) {
         buf_printf(out, "{__name__=\"%s\"", series);
         for (size_t i = 0; i < resource->match_count; i++) {
@@ -46,7 +46,7 @@ static void put_selector(const struct policy_metric *resource, const char *serie
         buf_puts(out, "}");
 }
 
-static void put_reduced(const struct policy_metric *resource, const char *series,
+static void put_reduced(const struct policy_resource *resource, const char *series,
                         const char *function, const char *window, struct buf *out) {
         static const char *const reductions[] = {
                 [POLICY_REDUCE_MAX] = "max",
@@ -60,12 +60,12 @@ static void put_reduced(const struct policy_metric *resource, const char *series
         buf_printf(out, "[%s]))", window);
 }
 
-static void put_own_formula(const struct policy_metric *resource, const char *window,
+static void put_own_formula(const struct policy_resource *resource, const char *window,
                             struct buf *out) {
         char capacity[NUMBER_TEXT_MAX];
 
         put_reduced(resource, resource->series,
-                    resource->kind == POLICY_COUNTER ? "rate" : "avg_over_time", window, out);
+                    resource->type == POLICY_COUNTER ? "rate" : "avg_over_time", window, out);
         buf_puts(out, " / ");
         if (resource->capacity > 0) {
                 number_format(resource->capacity, capacity);
@@ -143,8 +143,8 @@ static void put_formula(const struct promql *promql, unsigned resource, int64_t 
         duration_format(window_ms, window);
         buf_puts(out, "((");
         if (resource >= METRIC_RESOURCE_COUNT) {
-                put_own_formula(&promql->policy->metrics[resource - METRIC_RESOURCE_COUNT], window,
-                                out);
+                put_own_formula(&promql->policy->resources[resource - METRIC_RESOURCE_COUNT],
+                                window, out);
         } else if (!metric_resource_rows[resource].promql) {
                 put_network_formula(promql->network, resource, window, out);
         } else {

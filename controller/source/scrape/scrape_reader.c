@@ -47,12 +47,12 @@ void scrape_reader_done(struct scrape_reader *reader) {
 void scrape_reader_set_policy(struct scrape_reader *reader, const struct policy *policy,
                               const struct source_scope *scope,
                               const struct node_network_options *network) {
-        const char *ready[POLICY_MAX_SYNC];
+        const char *ready[POLICY_MAX_METRICS];
         size_t ready_count = 0;
         uint32_t resources = 0;
 
-        for (size_t i = 0; i < policy->sync_count; i++) {
-                const struct policy_sync *metric = &policy->sync[i];
+        for (size_t i = 0; i < policy->metric_count; i++) {
+                const struct policy_metric *metric = &policy->metrics[i];
                 if (!source_scope_has(scope, policy, metric))
                         continue;
                 if (!reader->profile->is_agent && metric->is_query) {
@@ -68,8 +68,8 @@ void scrape_reader_set_policy(struct scrape_reader *reader, const struct policy 
                                                 .resources = resources,
                                                 .ready = ready,
                                                 .ready_count = ready_count,
-                                                .own = policy->metrics,
-                                                .own_count = policy->metric_count,
+                                                .own = policy->resources,
+                                                .own_count = policy->resource_count,
                                                 .wants_host_name = reader->profile->has_collectors,
                                                 .network = network,
                                         });

@@ -65,7 +65,7 @@ struct scrape_result {
         char text[64 + NODE_HOST_NAME_MAX];
         size_t malformed;
         struct window_step step;
-        double values_ratio[POLICY_MAX_SYNC];
+        double values_ratio[POLICY_MAX_METRICS];
         const char *why[WINDOW_MAX_CHANNELS];
 };
 

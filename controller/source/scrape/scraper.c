@@ -54,7 +54,7 @@ struct scraper {
         bool has_logged_fallback;
         bool is_stopped;
         struct loop_timer tick;
-        struct metric *scrapes_ok, *duration, *failing, *fallbacks, *malformed, *skipped;
+        struct metrics_series *scrapes_ok, *duration, *failing, *fallbacks, *malformed, *skipped;
 };
 
 static struct scraper *self(struct source *source) {

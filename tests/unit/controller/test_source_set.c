@@ -133,10 +133,10 @@ static void test_scope(void **state) {
         assert_int_equal(policy_parse(text, strlen(text), true, &policy, &err), 0);
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 bool has_any = false;
-                for (size_t m = 0; m < policy->sync_count; m++) {
-                        bool has = source_scope_has(&rows[i].scope, policy, &policy->sync[m]);
+                for (size_t m = 0; m < policy->metric_count; m++) {
+                        bool has = source_scope_has(&rows[i].scope, policy, &policy->metrics[m]);
                         if (has != (rows[i].has[m] != ' '))
-                                fail_msg("row %zu: %s", i, policy->sync[m].name);
+                                fail_msg("row %zu: %s", i, policy->metrics[m].name);
                         has_any = has_any || has;
                 }
                 assert_true(source_scope_has_any(&rows[i].scope, policy) == has_any);

@@ -7,10 +7,10 @@
 #include "policy/verdict.h"
 
 struct one_node {
-        double usage_ratio[POLICY_MAX_SYNC];
-        int64_t expires_unix_ms[POLICY_MAX_SYNC];
-        const double *usage_columns[POLICY_MAX_SYNC];
-        const int64_t *expires_columns[POLICY_MAX_SYNC];
+        double usage_ratio[POLICY_MAX_METRICS];
+        int64_t expires_unix_ms[POLICY_MAX_METRICS];
+        const double *usage_columns[POLICY_MAX_METRICS];
+        const int64_t *expires_columns[POLICY_MAX_METRICS];
         double hot;
         int64_t hot_expires_unix_ms;
         struct reading_columns columns;
@@ -18,7 +18,7 @@ struct one_node {
 
 static inline void one_node_init(struct one_node *node) {
         *node = (struct one_node){.hot_expires_unix_ms = READING_NEVER};
-        for (size_t i = 0; i < POLICY_MAX_SYNC; i++) {
+        for (size_t i = 0; i < POLICY_MAX_METRICS; i++) {
                 node->expires_unix_ms[i] = READING_NEVER;
                 node->usage_columns[i] = &node->usage_ratio[i];
                 node->expires_columns[i] = &node->expires_unix_ms[i];
@@ -43,10 +43,10 @@ static inline void one_node_annotate(struct one_node *node, const struct policy 
                 node->hot_expires_unix_ms = annotation_expires_unix_ms(got.at_unix_ms, 0);
                 return;
         }
-        int metric = policy_sync_index(policy, key);
+        int metric = policy_metric_index(policy, key);
         if (metric < 0)
                 return;
         node->usage_ratio[metric] = got.value;
-        node->expires_unix_ms[metric] = annotation_expires_unix_ms(got.at_unix_ms,
-                                                                   policy->sync[metric].period_ms);
+        node->expires_unix_ms[metric] = annotation_expires_unix_ms(
+                got.at_unix_ms, policy->metrics[metric].period_ms);
 }

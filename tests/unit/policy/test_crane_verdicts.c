@@ -44,9 +44,8 @@ static void replay_node(const struct policy *policy, json_t *recorded, int64_t n
 
         int predicate = verdict_filter(policy, &node.columns, 0, now_unix_ms);
         int score100 = verdict_score100(policy, &node.columns, 0, NULL, now_unix_ms);
-        const char *rejected_by = predicate < 0
-                                          ? ""
-                                          : policy->sync[policy->predicates[predicate].metric].name;
+        const char *rejected_by =
+                predicate < 0 ? "" : policy->metrics[policy->predicates[predicate].metric].name;
         const char *expected_by = json_string_at(recorded, "rejectedBy", NULL);
         json_int_t expected = json_int_at(-1, recorded, "score100", NULL);
         if (strcmp(rejected_by, expected_by) != 0 || score100 != expected)

@@ -31,11 +31,11 @@ static void assert_metrics(const struct policy *policy, const struct metric_row 
 
         assert_string_equal(policy->name, "default");
         assert_int_equal(policy->warning_count, 0);
-        assert_int_equal(policy->sync_count, count);
+        assert_int_equal(policy->metric_count, count);
         for (size_t i = 0; i < count; i++) {
-                const struct policy_sync *metric = &policy->sync[i];
+                const struct policy_metric *metric = &policy->metrics[i];
                 assert_string_equal(metric->name, rows[i].name);
-                assert_int_equal(policy_sync_index(policy, rows[i].name), i);
+                assert_int_equal(policy_metric_index(policy, rows[i].name), i);
                 assert_true(metric->is_query && metric->query.resource == rows[i].resource &&
                             metric->query.statistic == rows[i].statistic &&
                             metric->query.window_ms == rows[i].window_ms);
@@ -52,7 +52,7 @@ static void assert_metrics(const struct policy *policy, const struct metric_row 
         }
         assert_int_equal(policy->priority_count, priority);
         assert_int_equal(policy->predicate_count, predicate);
-        assert_int_equal(policy_sync_index(policy, "cpu_usage_avg_1m"), -1);
+        assert_int_equal(policy_metric_index(policy, "cpu_usage_avg_1m"), -1);
 }
 
 static void test_default(void **state) {
@@ -168,7 +168,7 @@ static void test_lenient(void **state) {
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(freep) char *text = xasprintf(HEAD "%s", rows[i].spec);
                 _cleanup_(policy_freep) struct policy *policy = parse(text, true);
-                assert_int_equal(policy->sync_count, rows[i].metrics);
+                assert_int_equal(policy->metric_count, rows[i].metrics);
                 assert_int_equal(policy->priority_count, rows[i].priorities);
                 assert_int_equal(policy->hot_value_count, rows[i].hot_values);
                 assert_int_equal(policy->warning_count, 0);
@@ -449,7 +449,7 @@ static void test_api_object(void **state) {
         assert_int_equal(policy_from_tree(tree_root(tree), true, &policy, NULL), 0);
         assert_true(policy_equal(policy, from_text));
         assert_string_equal(policy->name, "default");
-        assert_true(policy->sync[0].period_ms == 180000);
+        assert_true(policy->metrics[0].period_ms == 180000);
         assert_true(policy->predicates[0].limit_ratio == 0.1);
         assert_true(policy->priorities[0].weight == 9.403665459331014);
 
@@ -490,24 +490,24 @@ static void test_own_resources(void **state) {
         struct metric_query query;
 
         (void)state;
-        assert_int_equal(policy->metric_count, 3);
-        const struct policy_metric *gpu = &policy->metrics[1];
+        assert_int_equal(policy->resource_count, 3);
+        const struct policy_resource *gpu = &policy->resources[1];
         assert_string_equal(gpu->exporter, "dcgm");
         assert_string_equal(gpu->series, "DCGM_FI_DEV_GPU_UTIL");
-        assert_int_equal(gpu->kind, POLICY_COUNTER);
+        assert_int_equal(gpu->type, POLICY_COUNTER);
         assert_int_equal(gpu->reduce, POLICY_REDUCE_MAX);
         assert_int_equal(gpu->match_count, 2);
         assert_string_equal(gpu->matches[0].value, "0");
         assert_string_equal(gpu->matches[1].value, "");
         assert_true(gpu->capacity == 100 && !gpu->capacity_series[0]);
-        assert_true(policy->metrics[0].capacity == 0);
-        assert_int_equal(policy->metrics[0].reduce, POLICY_REDUCE_SUM);
+        assert_true(policy->resources[0].capacity == 0);
+        assert_int_equal(policy->resources[0].reduce, POLICY_REDUCE_SUM);
 
-        assert_int_equal(policy->sync[0].query.resource, METRIC_RESOURCE_COUNT + 1);
-        assert_int_equal(policy->sync[1].query.resource, METRIC_CPU);
-        assert_int_equal(policy->sync[2].query.resource, METRIC_RESOURCE_COUNT);
-        assert_int_equal(policy->sync[2].query.statistic, METRIC_P95);
-        assert_false(policy->sync[3].is_query);
+        assert_int_equal(policy->metrics[0].query.resource, METRIC_RESOURCE_COUNT + 1);
+        assert_int_equal(policy->metrics[1].query.resource, METRIC_CPU);
+        assert_int_equal(policy->metrics[2].query.resource, METRIC_RESOURCE_COUNT);
+        assert_int_equal(policy->metrics[2].query.statistic, METRIC_P95);
+        assert_false(policy->metrics[3].is_query);
         assert_string_equal(policy_resource_name(policy, METRIC_MEM), "mem");
         assert_string_equal(policy_resource_name(policy, METRIC_RESOURCE_COUNT + 1), "gpu");
         assert_true(policy_query_parse(policy, "xpu_usage_max_7d", &query));

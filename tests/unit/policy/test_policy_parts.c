@@ -152,13 +152,13 @@ static void test_resources_are_compared(void **state) {
         (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(policy_freep) struct policy *b = policy_with(rows[i].other);
-                if (policy_metric_equal(&a->metrics[0], &b->metrics[0]) != rows[i].is_same)
+                if (policy_resource_equal(&a->resources[0], &b->resources[0]) != rows[i].is_same)
                         fail_msg("%s", rows[i].other);
         }
         /* Two capacities that other series tell. */
         _cleanup_(policy_freep) struct policy *c = policy_with(METRIC(GPU ", capacitySeries: c"));
         _cleanup_(policy_freep) struct policy *d = policy_with(METRIC(GPU ", capacitySeries: d"));
-        assert_false(policy_metric_equal(&c->metrics[0], &d->metrics[0]));
+        assert_false(policy_resource_equal(&c->resources[0], &d->resources[0]));
 }
 
 int main(void) {

@@ -80,12 +80,13 @@ static struct policy *random_policy(unsigned short seed[3]) {
         for (size_t i = 0; i < metrics; i++)
                 if (draw(seed) < 0.5)
                         buf_printf(&text, "  - {name: %s, maxLimitPecent: %.17g}\n",
-                                   names->sync[i].name, draw(seed) * (draw(seed) < 0.5 ? 1 : 100));
+                                   names->metrics[i].name,
+                                   draw(seed) * (draw(seed) < 0.5 ? 1 : 100));
         buf_puts(&text, "  priority:\n");
         for (size_t i = 0; i < metrics; i++)
                 if (draw(seed) < 0.5)
-                        buf_printf(&text, "  - {name: %s, weight: %.17g%s}\n", names->sync[i].name,
-                                   pow(10, draw(seed) * 40 - 20),
+                        buf_printf(&text, "  - {name: %s, weight: %.17g%s}\n",
+                                   names->metrics[i].name, pow(10, draw(seed) * 40 - 20),
                                    draw(seed) < 0.5 ? ", scale: relative" : "");
         buf_puts(&text, "  hotValue:\n");
         for (size_t i = draw_below(seed, 4); i > 0; i--)

@@ -186,7 +186,7 @@ static void test_rows(void **state) {
         const struct reading_columns columns = {usage_columns, expires_columns, hot, expires};
 
         (void)state;
-        policy->sync_count = policy->predicate_count = policy->priority_count = 1;
+        policy->metric_count = policy->predicate_count = policy->priority_count = 1;
         policy->priorities[0].weight = 1;
         for (size_t row = 0; row < ROWS; row++) {
                 assert_int_equal(verdict_filter(policy, &columns, row, NOW_UNIX_MS),
@@ -267,7 +267,7 @@ static void test_relative(void **state) {
 
         (void)state;
         assert_false(policy_is_relative(policy));
-        policy->sync_count = policy->priority_count = 2;
+        policy->metric_count = policy->priority_count = 2;
         policy->priorities[0] = (struct policy_priority){.metric = 0, .weight = 1};
         policy->priorities[1] = (struct policy_priority){
                 .metric = 1, .weight = 1, .scale = POLICY_SCALE_RELATIVE};

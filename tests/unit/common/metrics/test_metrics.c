@@ -25,14 +25,17 @@ static char *render(const struct metrics *metrics) {
 static void test_render(void **state) {
         static const double bounds[] = {0.001, 0.5, 10};
         _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
-        struct metric *timeouts = metrics_counter(metrics, "scrapes_total", "Scrapes.\nBy \\ end.",
-                                                  LABELS("reason", "timeout", "code", "0"));
-        struct metric *ok = metrics_counter(metrics, "scrapes_total", "Scrapes.\nBy \\ end.",
-                                            LABELS("reason", "", "code", "200"));
-        struct metric *age = metrics_gauge(metrics, "age_seconds", "Age.", NULL);
-        struct metric *plain = metrics_histogram(metrics, "wait_seconds", "Wait.", NULL, bounds, 3);
-        struct metric *verb = metrics_histogram(metrics, "verb_seconds", "Verb.",
-                                                LABELS("verb", "filter"), bounds, 3);
+        struct metrics_series *timeouts = metrics_counter(metrics, "scrapes_total",
+                                                          "Scrapes.\nBy \\ end.",
+                                                          LABELS("reason", "timeout", "code", "0"));
+        struct metrics_series *ok = metrics_counter(metrics, "scrapes_total",
+                                                    "Scrapes.\nBy \\ end.",
+                                                    LABELS("reason", "", "code", "200"));
+        struct metrics_series *age = metrics_gauge(metrics, "age_seconds", "Age.", NULL);
+        struct metrics_series *plain = metrics_histogram(metrics, "wait_seconds", "Wait.", NULL,
+                                                         bounds, 3);
+        struct metrics_series *verb = metrics_histogram(metrics, "verb_seconds", "Verb.",
+                                                        LABELS("verb", "filter"), bounds, 3);
 
         (void)state;
         metrics_inc(timeouts);
@@ -108,7 +111,7 @@ static void test_gauge_values(void **state) {
                 {(double)NAN, "NaN"},
         };
         _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
-        struct metric *gauge = metrics_gauge(metrics, "g", "G.", NULL);
+        struct metrics_series *gauge = metrics_gauge(metrics, "g", "G.", NULL);
 
         (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -122,7 +125,7 @@ static void test_gauge_values(void **state) {
 
 static void test_same_series(void **state) {
         _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
-        struct metric *a = metrics_counter(metrics, "a_total", "A.", LABELS("k", "v"));
+        struct metrics_series *a = metrics_counter(metrics, "a_total", "A.", LABELS("k", "v"));
 
         (void)state;
         assert_ptr_equal(metrics_counter(metrics, "a_total", "A.", LABELS("k", "v")), a);
@@ -134,14 +137,14 @@ static void test_same_series(void **state) {
 
 static void test_series_ceiling(void **state) {
         _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
-        struct metric *first = NULL;
+        struct metrics_series *first = NULL;
 
         (void)state;
         for (int i = 0; i < 3 * METRICS_MAX_SERIES; i++) {
                 char value[16];
                 (void)snprintf(value, sizeof(value), "v%d", i);
-                struct metric *metric = metrics_counter(metrics, "x_total", "X.",
-                                                        LABELS("k", value, "l", value));
+                struct metrics_series *metric = metrics_counter(metrics, "x_total", "X.",
+                                                                LABELS("k", value, "l", value));
                 metrics_inc(metric);
                 if (i == 0)
                         first = metric;
@@ -149,8 +152,8 @@ static void test_series_ceiling(void **state) {
         /* A known series stays reachable behind the ceiling. */
         assert_ptr_equal(metrics_counter(metrics, "x_total", "X.", LABELS("k", "v0", "l", "v0")),
                          first);
-        struct metric *other = metrics_counter(metrics, "x_total", "X.",
-                                               LABELS("k", "new", "l", "new"));
+        struct metrics_series *other = metrics_counter(metrics, "x_total", "X.",
+                                                       LABELS("k", "new", "l", "new"));
         assert_true(metrics_value(other) == 2 * METRICS_MAX_SERIES);
         _cleanup_(freep) char *text = render(metrics);
         assert_non_null(strstr(text, "x_total{k=\"other\",l=\"other\"} 400\n"));
@@ -217,7 +220,7 @@ enum { THREADS = 4, ROUNDS = 20000 };
 
 struct shared {
         struct metrics *metrics;
-        struct metric *counter, *gauge, *histogram;
+        struct metrics_series *counter, *gauge, *histogram;
 };
 
 static void *update(void *arg) {

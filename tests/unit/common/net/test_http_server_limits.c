@@ -75,7 +75,7 @@ static void test_too_large_at_once(void **state) {
 
 /* Descriptors */
 
-static void await_value(const struct metric *metric, double value) {
+static void await_value(const struct metrics_series *metric, double value) {
         int64_t end_mono_ms = clock_mono_ms() + DEADLINE_MS;
 
         while (metrics_value(metric) < value)
@@ -129,8 +129,9 @@ static void test_stuck_worker(void **state) {
         options.threads = 1;
         options.metrics = metrics;
         start(&options);
-        const struct metric *open = metrics_gauge(metrics, "plimsoll_http_connections", "", NULL);
-        const struct metric *crowded = metrics_counter(
+        const struct metrics_series *open = metrics_gauge(metrics, "plimsoll_http_connections", "",
+                                                          NULL);
+        const struct metrics_series *crowded = metrics_counter(
                 metrics, "plimsoll_http_connections_cut_total", "", LABELS("reason", "crowded"));
         atomic_store(&resting_count, 0);
         int busy = dial(), idle = dial();

@@ -353,8 +353,8 @@ static void test_filesystems(void **state) {
 static void test_gauges(void **state) {
         static const struct {
                 const char *page;
-                struct policy_metric resource; /* series and kind are set below */
-                double ratio;                  /* -1: unusable */
+                struct policy_resource resource; /* series and kind are set below */
+                double ratio;                    /* -1: unusable */
         } rows[] = {
                 {TWO_GPUS, {.capacity = 100}, 0.97},
                 {TWO_GPUS, {.capacity = 100, .reduce = POLICY_REDUCE_MEAN}, 0.5},
@@ -406,8 +406,8 @@ static void test_gauges(void **state) {
 
         (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct policy_metric own[2] = {{.name = "other", .series = "x", .capacity = 1},
-                                               rows[i].resource};
+                struct policy_resource own[2] = {{.name = "other", .series = "x", .capacity = 1},
+                                                 rows[i].resource};
                 struct node_state before = NODE_STATE_NULL;
                 struct node_wants wants;
                 struct window_step step;
@@ -457,12 +457,12 @@ static void test_counters(void **state) {
                 {IO("a", "1400") IO("c", "1.0000001e+10"), 0, 0},
                 {IO("a", "1400") IO("c", "9e+12"), -1, -1}, /* no measurement */
         };
-        static const struct policy_metric own[] = {
+        static const struct policy_resource own[] = {
                 {.series = "node_disk_written_bytes_total",
-                 .kind = POLICY_COUNTER,
+                 .type = POLICY_COUNTER,
                  .capacity = 100},
                 {.series = "node_disk_written_bytes_total",
-                 .kind = POLICY_COUNTER,
+                 .type = POLICY_COUNTER,
                  .reduce = POLICY_REDUCE_SUM,
                  .capacity = 100},
         };
@@ -513,7 +513,7 @@ static void test_collectors(void **state) {
 
 /* More devices than there can be, and every one of them wanted: bounded, and unusable. */
 static void test_floods(void **state) {
-        static const struct policy_metric own[] = {{.series = "s", .capacity = 1}};
+        static const struct policy_resource own[] = {{.series = "s", .capacity = 1}};
         struct buf page = BUF_INIT(4 << 20);
         struct node_wants wants;
 

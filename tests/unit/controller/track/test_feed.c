@@ -87,7 +87,7 @@ static void says(struct world *world, size_t source, double cpu, double mem) {
 }
 
 static void says_ready(struct world *world, size_t source, uint64_t ready, double ratio) {
-        const double ratios[POLICY_MAX_SYNC] = {ratio, ratio, ratio, ratio};
+        const double ratios[POLICY_MAX_METRICS] = {ratio, ratio, ratio, ratio};
 
         node_track_reading(&world->track, world->compiled, source,
                            &(struct source_reading){.ready = ready, .values_ratio = ratios},
@@ -250,7 +250,7 @@ static void test_exporter(void **state) {
 /* Peaks of before are everybody's, whether the node's annotations or a source remembers them. */
 static void test_peaks(void **state) {
         struct world *world = *state;
-        const struct metric_query *peak = &world->compiled->policy->sync[CPU_MAX].query;
+        const struct metric_query *peak = &world->compiled->policy->metrics[CPU_MAX].query;
         json_auto_t *annotations = json_pack("{s:s}", "cpu_usage_max_avg_1h",
                                              "0.70000,2026-07-23T11:25:00Z");
 
@@ -282,7 +282,7 @@ static void test_provisional(void **state) {
                 if (i >= 1)
                         assert_int_equal(values.provisional, i * 15 < 150 ? partial : 0);
         }
-        const struct metric_query *peak = &world->compiled->policy->sync[CPU_MAX].query;
+        const struct metric_query *peak = &world->compiled->policy->metrics[CPU_MAX].query;
         node_track_failed(&world->track, FIRST, "refused");
         node_track_failed(&world->track, FIRST, "refused");
         says(world, SECOND, 0.1, 0.1);

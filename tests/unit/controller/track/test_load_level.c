@@ -9,7 +9,7 @@
 #include "controller/track/load_level.h"
 
 static struct policy policy = {
-        .sync_count = 3,
+        .metric_count = 3,
         .priority_count = 3,
         .priorities = {{.metric = 0, .weight = 2}, {.metric = 1, .weight = 1}, {.metric = 2}},
         .level_count = 4,

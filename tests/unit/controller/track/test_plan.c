@@ -43,7 +43,7 @@ static void simulate_day(struct day *day) {
                 assert_true(plan_is_overdue(&plan, record, &values, now));
                 for (int turn = 0; now < start_unix_ms + MS_PER_DAY; turn++) {
                         if (day->is_busy)
-                                for (size_t i = 0; i < policy.sync_count; i++)
+                                for (size_t i = 0; i < policy.metric_count; i++)
                                         values.ratio[i] = turn % 2 ? 0.30 : 0.32;
                         /* Never two turns within half a period, nor more than one period apart. */
                         if (last_sync != INT64_MIN)
@@ -62,7 +62,7 @@ static void simulate_day(struct day *day) {
                                 keys += plan_choice_count(&choice);
                                 per_s[(late - start_unix_ms) / MS_PER_S]++;
                         }
-                        for (size_t i = 0; i < policy.sync_count; i++) {
+                        for (size_t i = 0; i < policy.metric_count; i++) {
                                 if (turn == 0)
                                         continue;
                                 int64_t age = late - record->metrics[i].at_unix_ms;
@@ -187,7 +187,7 @@ static void test_policy_without_periods(void **state) {
         assert_true(plan_choice_is_empty(&choice)); /* period 0: kept, never written */
         assert_false(plan_is_overdue(&plan, record, &values, start_unix_ms));
 
-        policy.sync[0].period_ms = 1; /* a period that nobody can want */
+        policy.metrics[0].period_ms = 1; /* a period that nobody can want */
         plan_init(&plan, &policy, 0.01, 0);
         assert_int_equal(plan.sync_ms, PLAN_SYNC_MIN_MS);
 }
@@ -348,7 +348,7 @@ static void test_within_a_second(void **state) {
 
         (void)state;
         fill_policy(&policy);
-        policy.sync[0].period_ms = MS_PER_S;
+        policy.metrics[0].period_ms = MS_PER_S;
         plan_init(&plan, &policy, 0, 0);
         all_usable(&policy, &values, 0.5);
         _cleanup_(plan_record_freep) struct plan_record *record = plan_record_new(&plan);

@@ -86,7 +86,7 @@ static void test_never_written(void **state) {
         record->metrics[CPU] = (struct plan_written){.value = 0.1,
                                                      .at_unix_ms = start_unix_ms - 60000};
         assert_true(plan_is_early(&plan, record, &values, start_unix_ms));
-        policy.sync[CPU].period_ms = 0;
+        policy.metrics[CPU].period_ms = 0;
         assert_false(plan_is_early(&plan, record, &values, start_unix_ms));
 }
 

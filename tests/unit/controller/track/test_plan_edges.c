@@ -258,7 +258,7 @@ static void test_the_last_metric(void **state) {
 
         (void)state;
         begin(&life, "cpu_usage_avg_5m", 3 * MS_PER_MIN, 0.01);
-        life.policy.sync[1] = life.policy.sync[0];
+        life.policy.metrics[1] = life.policy.metrics[0];
         life.plan.early_delta_ratio = 0.1;
         life.values.usable = life.values.peaks = 3;
         life.values.ratio[0] = life.values.ratio[1] = 0.9;

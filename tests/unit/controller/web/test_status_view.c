@@ -114,7 +114,7 @@ static json_t *view_of(const struct compiled_policy *compiled, const struct row 
         do {
                 for (size_t i = 0; i < count; i++) {
                         struct plan_values values = values_of(&rows[i],
-                                                              compiled->policy->sync_count);
+                                                              compiled->policy->metric_count);
                         status_view_node(&view,
                                          &(struct status_node){.name = rows[i].name,
                                                                .labels_json = rows[i].labels_json,

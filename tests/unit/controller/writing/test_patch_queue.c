@@ -79,7 +79,7 @@ static unsigned level_of(const struct sim *sim, const struct sim_node *node) {
 
 /* A fifth of the nodes moves far. */
 static void read_node(struct sim *sim, struct sim_node *node) {
-        for (size_t i = 0; i < sim->policy.sync_count; i++) {
+        for (size_t i = 0; i < sim->policy.metric_count; i++) {
                 double ratio = node->values.ratio[i] + node->swing * (draw(sim) - 0.5);
                 node->values.ratio[i] = fmin(fmax(ratio, 0), 0.6); /* below the limit */
         }
@@ -138,10 +138,10 @@ static void send_some(struct sim *sim) {
 }
 
 static bool is_expired(const struct sim *sim, const struct sim_node *node) {
-        for (size_t i = 0; i < sim->policy.sync_count; i++) {
+        for (size_t i = 0; i < sim->policy.metric_count; i++) {
                 int64_t stamp_unix_ms = node->record->metrics[i].stamp_unix_ms;
                 if (stamp_unix_ms == PLAN_NEVER ||
-                    annotation_expires_unix_ms(stamp_unix_ms, sim->policy.sync[i].period_ms) <=
+                    annotation_expires_unix_ms(stamp_unix_ms, sim->policy.metrics[i].period_ms) <=
                             sim->now_unix_ms)
                         return true;
         }

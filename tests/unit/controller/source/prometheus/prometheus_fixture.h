@@ -10,7 +10,7 @@
 #define FAILED "{\"status\":\"error\",\"errorType\":\"timeout\",\"error\":\"too slow\"}"
 
 static inline void add_metric(struct policy *policy, const char *name) {
-        struct policy_sync *metric = &policy->sync[policy->sync_count++];
+        struct policy_metric *metric = &policy->metrics[policy->metric_count++];
 
         (void)snprintf(metric->name, sizeof(metric->name), "%s", name);
         metric->is_query = policy_query_parse(policy, name, &metric->query);

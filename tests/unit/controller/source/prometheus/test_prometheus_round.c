@@ -10,9 +10,9 @@ enum { CPU = UINT32_C(1) << METRIC_CPU, MEM = UINT32_C(1) << METRIC_MEM };
 static const struct node_network_options network;
 
 static void fill_policy(struct policy *policy, const char *const *names, size_t count) {
-        *policy = (struct policy){.sync_count = count};
+        *policy = (struct policy){.metric_count = count};
         for (size_t i = 0; i < count; i++) {
-                struct policy_sync *metric = &policy->sync[i];
+                struct policy_metric *metric = &policy->metrics[i];
                 (void)snprintf(metric->name, sizeof(metric->name), "%s", names[i]);
                 metric->is_query = metric_query_parse(names[i], &metric->query);
         }
@@ -89,16 +89,17 @@ static void test_policies(void **state) {
 
 static void fill_own(struct policy *policy, const char *const *names, size_t count,
                      const char *series) {
-        *policy = (struct policy){.metric_count = count, .sync_count = 1};
+        *policy = (struct policy){.resource_count = count, .metric_count = 1};
         for (size_t i = 0; i < count; i++) {
-                (void)snprintf(policy->metrics[i].name, sizeof(policy->metrics[i].name), "%s",
+                (void)snprintf(policy->resources[i].name, sizeof(policy->resources[i].name), "%s",
                                names[i]);
-                (void)snprintf(policy->metrics[i].series, sizeof(policy->metrics[i].series), "%s",
-                               series);
+                (void)snprintf(policy->resources[i].series, sizeof(policy->resources[i].series),
+                               "%s", series);
         }
-        (void)snprintf(policy->sync[0].name, sizeof(policy->sync[0].name), "gpu_usage_max_avg_1h");
-        policy->sync[0].is_query = policy_query_parse(policy, policy->sync[0].name,
-                                                      &policy->sync[0].query);
+        (void)snprintf(policy->metrics[0].name, sizeof(policy->metrics[0].name),
+                       "gpu_usage_max_avg_1h");
+        policy->metrics[0].is_query = policy_query_parse(policy, policy->metrics[0].name,
+                                                         &policy->metrics[0].query);
 }
 
 /* A resource of the policy's own goes by what it is, whatever its number. */
@@ -144,7 +145,7 @@ static void test_grow(void **state) {
         struct prometheus_match match = PROMETHEUS_MATCH_NULL;
         struct node a = {.name = (char[]){"a"}, .slot = 3};
         struct window_step step;
-        double values[POLICY_MAX_SYNC];
+        double values[POLICY_MAX_METRICS];
         uint64_t ready;
 
         (void)state;

@@ -7,19 +7,19 @@
 
 /* With two resources of its own. */
 static const struct policy policy = {
-        .metric_count = 2,
-        .metrics = {{.name = "gpu",
-                     .series = "DCGM_FI_DEV_GPU_UTIL",
-                     .kind = POLICY_GAUGE,
-                     .reduce = POLICY_REDUCE_MAX,
-                     .match_count = 2,
-                     .matches = {{"modelName", "A\\100"}, {"pci", "\"x\""}},
-                     .capacity = 100},
-                    {.name = "ops",
-                     .series = "disk_ops_total",
-                     .kind = POLICY_COUNTER,
-                     .reduce = POLICY_REDUCE_SUM,
-                     .capacity_series = "disk_ops_limit"}},
+        .resource_count = 2,
+        .resources = {{.name = "gpu",
+                       .series = "DCGM_FI_DEV_GPU_UTIL",
+                       .type = POLICY_GAUGE,
+                       .reduce = POLICY_REDUCE_MAX,
+                       .match_count = 2,
+                       .matches = {{"modelName", "A\\100"}, {"pci", "\"x\""}},
+                       .capacity = 100},
+                      {.name = "ops",
+                       .series = "disk_ops_total",
+                       .type = POLICY_COUNTER,
+                       .reduce = POLICY_REDUCE_SUM,
+                       .capacity_series = "disk_ops_limit"}},
 };
 
 static const struct node_network_options physical;
@@ -143,18 +143,18 @@ static void fill(char *text, size_t size, char c) {
 
 /* The longest that a policy and its operator can ask for fits. */
 static void test_longest(void **state) {
-        static struct policy longest = {.metric_count = 1};
+        static struct policy longest = {.resource_count = 1};
         static struct node_network_options rules = {.devices.count = GLOB_LIST_MAX,
                                                     .speed_bytes = 1.2345678901234567e300};
         const struct promql asks = {.policy = &longest, .network = &rules};
-        struct policy_metric *metric = &longest.metrics[0];
+        struct policy_resource *metric = &longest.resources[0];
         const unsigned resources[] = {METRIC_NET, METRIC_RESOURCE_COUNT};
         char name[METRIC_NAME_MAX + 1];
 
         (void)state;
         fill(name, sizeof(name), 'n');
-        *metric = (struct policy_metric){.reduce = POLICY_REDUCE_MAX,
-                                         .match_count = POLICY_MAX_MATCHES};
+        *metric = (struct policy_resource){.reduce = POLICY_REDUCE_MAX,
+                                           .match_count = POLICY_MAX_MATCHES};
         fill(metric->name, sizeof(metric->name), 'm');
         fill(metric->series, sizeof(metric->series), 's');
         fill(metric->capacity_series, sizeof(metric->capacity_series), 'c');

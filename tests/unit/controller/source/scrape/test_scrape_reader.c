@@ -10,9 +10,10 @@
 enum { SCRAPE_MS = 15000 };
 
 static const struct policy policy = {
-        .sync = {{.name = "cpu_usage_avg_5m", .is_query = true, .query = {.resource = METRIC_CPU}},
+        .metrics =
+                {{.name = "cpu_usage_avg_5m", .is_query = true, .query = {.resource = METRIC_CPU}},
                  {.name = "mem_usage_avg_5m", .is_query = true, .query = {.resource = METRIC_MEM}}},
-        .sync_count = 2,
+        .metric_count = 2,
 };
 
 struct scraped {

@@ -7,8 +7,10 @@
 enum { MIB = 1 << 20, MAX_PAGE_BYTES = 16 * MIB, NODES = 3 };
 
 static const struct policy policy = {
-        .sync = {{.name = "cpu_usage_avg_5m", .is_query = true, .query = {.resource = METRIC_CPU}}},
-        .sync_count = 1,
+        .metrics = {{.name = "cpu_usage_avg_5m",
+                     .is_query = true,
+                     .query = {.resource = METRIC_CPU}}},
+        .metric_count = 1,
 };
 
 struct fixture {
