@@ -7,98 +7,22 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/number.h"
-#include "codec/json.h"
+#include "codec/yaml_write.h"
 
-enum { DEFAULT_COLUMNS = 80, LINE_MAX_BYTES = 1 << 20 };
+enum { DEFAULT_COLUMNS = 80 };
 
 /* In the order of enum output_format. */
 const char *const output_formats[] = {"table", "wide", "json", "yaml", NULL};
 
-/* ---- YAML: every string is quoted as in JSON, which YAML reads as it is. */
-
-static void put_string(const char *text, size_t len, FILE *out) {
-        _cleanup_(buf_done) struct buf quoted = BUF_INIT(LINE_MAX_BYTES);
-
-        buf_json_string(&quoted, text, len);
-        (void)fputs(quoted.data ? quoted.data : "\"\"", out);
-}
-
-static void put_key(const char *key, FILE *out) {
-        static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
-
-        /* Words such as y and no are more than letters to YAML 1.1. */
-        if (strlen(key) > 3 && strspn(key, plain) == strlen(key) && strcmp(key, "null") != 0 &&
-            strcmp(key, "true") != 0 && strcmp(key, "false") != 0)
-                (void)fputs(key, out);
-        else
-                put_string(key, strlen(key), out);
-        (void)fputc(':', out);
-}
-
-static bool is_nested(const json_t *json) {
-        return json_object_size(json) > 0 || json_array_size(json) > 0;
-}
-
-static void put_scalar(const json_t *json, FILE *out) {
-        char number[NUMBER_TEXT_MAX];
-
-        if (json_is_string(json)) {
-                put_string(json_string_value(json), json_string_length(json), out);
-        } else if (json_is_real(json)) {
-                number_format(json_real_value(json), number);
-                (void)fputs(number, out);
-        } else if (json_is_integer(json)) {
-                (void)fprintf(out, "%lld", (long long)json_integer_value(json));
-        } else {
-                (void)fputs(json_is_object(json)  ? "{}"
-                            : json_is_array(json) ? "[]"
-                            : json_is_true(json)  ? "true"
-                            : json_is_false(json) ? "false"
-                                                  : "null",
-                            out);
-        }
-}
-
-/* @is_inline: the first line is begun already, behind "- ". */
-static void put_yaml(const json_t *json, int indent, bool is_inline, FILE *out) {
-        const json_t *value;
-        const char *key;
-        size_t i;
-
-        if (!is_nested(json)) {
-                put_scalar(json, out);
-                (void)fputc('\n', out);
-                return;
-        }
-        json_array_foreach (json, i, value) {
-                (void)fprintf(out, "%*s- ", is_inline ? 0 : indent, "");
-                put_yaml(value, indent + 2, true, out);
-                is_inline = false;
-        }
-        for (void *at = json_object_iter(json_iterable(json)); at;
-             at = json_object_iter_next(json_iterable(json), at)) {
-                key = json_object_iter_key(at);
-                value = json_object_iter_value(at);
-                (void)fprintf(out, "%*s", is_inline ? 0 : indent, "");
-                put_key(key, out);
-                (void)fputc(is_nested(value) ? '\n' : ' ', out);
-                put_yaml(value, json_typeof(value) == JSON_ARRAY ? indent : indent + 2, false, out);
-                is_inline = false;
-        }
-}
-
 void output_document(const json_t *root, int format, FILE *out) {
         if (format == OUTPUT_YAML || !root) {
-                put_yaml(root, 0, false, out);
+                yaml_write(root, out);
                 return;
         }
         (void)json_dumpf(root, out, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
         (void)fputc('\n', out);
 }
-
-/* ---- The terminal. */
 
 static size_t columns_of(int fd) {
         const char *variable = getenv("COLUMNS");

@@ -9,7 +9,6 @@
 
 #include "base/mem.h"
 #include "cli/verb/output.h"
-#include "codec/json.h"
 
 /* What was written to *@ret_out, once it is closed. */
 static FILE *memory(char **ret_text) {
@@ -18,33 +17,6 @@ static FILE *memory(char **ret_text) {
 
         assert_non_null(out);
         return out;
-}
-
-static void test_yaml(void **state) {
-        static const struct {
-                const char *json, *yaml;
-        } rows[] = {
-                {"{}", "{}\n"},
-                {"[]", "[]\n"},
-                {"[1, -2.5, true, null]", "- 1\n- -2.5\n- true\n- null\n"},
-                {"{\"name\": \"a: b\\n\", \"y\": \"no\"}", "name: \"a: b\\n\"\n\"y\": \"no\"\n"},
-                {"{\"list\": [], \"map\": {\"null\": {}}}", "list: []\n\"map\":\n  \"null\": {}\n"},
-                {"[{\"name\": 1, \"items\": [[1], {\"left\": 2}]}]",
-                 "- name: 1\n  items:\n  - - 1\n  - left: 2\n"},
-                {"{\"a/b\": \"\\u001b[2J\"}", "\"a/b\": \"\\u001b[2J\"\n"},
-                {"{\"true\": false, \"false\": 0}", "\"true\": false\n\"false\": 0\n"},
-        };
-
-        (void)state;
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                _cleanup_(freep) char *text = NULL;
-                json_auto_t *root = NULL;
-                FILE *out = memory(&text);
-                assert_int_equal(json_parse(rows[i].json, strlen(rows[i].json), &root, NULL), 0);
-                output_document(root, OUTPUT_YAML, out);
-                assert_int_equal(fclose(out), 0);
-                assert_string_equal(text, rows[i].yaml);
-        }
 }
 
 /* Of text that is no UTF-8 there is no document: programs read null. */
@@ -58,23 +30,6 @@ static void test_no_document(void **state) {
                 output_document(NULL, formats[i], out);
                 assert_int_equal(fclose(out), 0);
                 assert_string_equal(text, "null\n");
-        }
-}
-
-/* A text past the ceiling shows as an empty one. */
-static void test_ceiling(void **state) {
-        static const size_t lens[] = {1 << 19, 1 << 20};
-
-        (void)state;
-        for (size_t i = 0; i < ARRAY_LEN(lens); i++) {
-                _cleanup_(freep) char *text = NULL, *long_text = xmalloc(lens[i] + 1);
-                FILE *out = memory(&text);
-                memset(long_text, 'a', lens[i]);
-                long_text[lens[i]] = '\0';
-                json_auto_t *root = json_string(long_text);
-                output_document(root, OUTPUT_YAML, out);
-                assert_int_equal(fclose(out), 0);
-                assert_int_equal(strlen(text), i == 0 ? lens[i] + strlen("\"\"\n") : 3);
         }
 }
 
@@ -185,8 +140,7 @@ static void test_terminal(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_yaml),        cmocka_unit_test(test_text),
-                cmocka_unit_test(test_no_document), cmocka_unit_test(test_ceiling),
+                cmocka_unit_test(test_no_document), cmocka_unit_test(test_text),
                 cmocka_unit_test(test_bar),         cmocka_unit_test(test_no_terminal),
                 cmocka_unit_test(test_terminal),
         };
