@@ -121,8 +121,8 @@ static void on_policy(void *userdata, struct policy *policy) {
 /* A controller outside of the cluster uses the Lease of those that the manifests install. */
 static const char *lease_namespace(const struct controller_options *options,
                                    const struct kube_access *config) {
-        if (options->leader.name_space)
-                return options->leader.name_space;
+        if (options->leader.namespace)
+                return options->leader.namespace;
         return config && kube_access_is_in_cluster(config) ? kube_access_namespace(config)
                                                            : "kube-system";
 }
@@ -175,7 +175,7 @@ static int connect_and_run(const struct settings *settings, struct program *stat
         struct http_server *server = NULL;
 
         struct controller_options options = settings->controller;
-        options.leader.name_space = lease_namespace(&options, daemon->kube_access);
+        options.leader.namespace = lease_namespace(&options, daemon->kube_access);
         if (options.has_events) {
                 recorder = state->recorder = recorder_new(daemon->loop, daemon->api,
                                                           daemon->metrics, daemon->health);

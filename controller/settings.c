@@ -231,7 +231,7 @@ int settings_parse(int argc, char **argv, enum options_outcome *ret_outcome, str
         controller->has_events = raw.events && !raw.dry_run && !raw.once;
         controller->leader.is_elected = raw.leader_elect && !raw.once;
         controller->leader.name = raw.lease_name;
-        controller->leader.name_space = raw.lease_namespace;
+        controller->leader.namespace = raw.lease_namespace;
         controller->leader.timing = lease_timing();
         controller->is_dry_run = raw.dry_run;
         controller->is_once = raw.once;

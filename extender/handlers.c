@@ -357,7 +357,7 @@ static void log_recovery(struct handlers *handlers) {
 static void log_request(const struct job *job, const struct verb *verb) {
         const struct request *request = &job->request;
         const struct pod_facts *pod = &request->pod;
-        _cleanup_(freep) char *namespace = xmemdup0(pod->name_space.text, pod->name_space.len);
+        _cleanup_(freep) char *namespace = xmemdup0(pod->namespace.text, pod->namespace.len);
         _cleanup_(freep) char *name = xmemdup0(pod->name.text, pod->name.len);
 
         log_debug(MSG("request"), STR("verb", verb->name), STR("namespace", namespace),

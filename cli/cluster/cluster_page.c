@@ -25,7 +25,7 @@ static int port_of(const json_t *spec, const char *program, const struct program
                                       declared);
 }
 
-char *cluster_page_path(const char *name_space, const json_t *pod, const char *program,
+char *cluster_page_path(const char *namespace, const json_t *pod, const char *program,
                         const char *page) {
         _cleanup_(program_flags_done) struct program_flags flags = {0};
         const json_t *spec = json_at(pod, "spec", NULL);
@@ -34,9 +34,9 @@ char *cluster_page_path(const char *name_space, const json_t *pod, const char *p
 
         if (!name || !phase || strcmp(phase, "Running") != 0)
                 return NULL;
-        program_flags_read(spec, program, name_space, NULL, &flags);
+        program_flags_read(spec, program, namespace, NULL, &flags);
         _cleanup_(freep) char *escaped = kube_escape(name);
-        return xasprintf("/api/v1/namespaces/%s/pods/%s%s:%d/proxy/%s", name_space,
+        return xasprintf("/api/v1/namespaces/%s/pods/%s%s:%d/proxy/%s", namespace,
                          program_flags_text(&flags, FLAG_TLS_CERT_FILE) ? "https:" : "", escaped,
                          port_of(spec, program, &flags), page);
 }

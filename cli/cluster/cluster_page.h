@@ -10,7 +10,7 @@
  * @page:    without the slash before it; with its query, percent-encoded
  * Return: owned by the caller; NULL: the pod does not run
  */
-char *cluster_page_path(const char *name_space, const json_t *pod, const char *program,
+char *cluster_page_path(const char *namespace, const json_t *pod, const char *program,
                         const char *page);
 /** cluster_page_is_mutual() - whether the pod's extender answers only clients with a certificate */
 bool cluster_page_is_mutual(const json_t *pod);

@@ -148,7 +148,7 @@ struct variable {
 };
 
 struct environment {
-        const char *name_space;
+        const char *namespace;
         const json_t *config_maps;
         struct variable *variables; /* later ones count */
         size_t count;
@@ -252,7 +252,7 @@ static char *value_from(const struct environment *environment, const json_t *sou
         const char *value = key ? json_string_at(data, key, NULL) : NULL;
 
         if (field && strcmp(field, "metadata.namespace") == 0)
-                value = environment->name_space;
+                value = environment->namespace;
         return xstrdup(value ? value : REFERENCE);
 }
 
@@ -352,9 +352,9 @@ static char *resolve(const struct words *words, const struct environment *enviro
                                                 : xstrdup_or_null(row->fallback);
 }
 
-void program_flags_read(const json_t *spec, const char *program, const char *name_space,
+void program_flags_read(const json_t *spec, const char *program, const char *namespace,
                         const json_t *config_maps, struct program_flags *ret) {
-        _cleanup_(environment_done) struct environment environment = {.name_space = name_space,
+        _cleanup_(environment_done) struct environment environment = {.namespace = namespace,
                                                                       .config_maps = config_maps};
         _cleanup_(words_done) struct words words = {0};
         const json_t *container = program_flags_container(spec, program);

@@ -51,11 +51,11 @@ const json_t *program_flags_container(const json_t *spec, const char *program);
 /**
  * program_flags_read() - resolve all flags
  * @spec:        of the pod; anything but an object: all defaults
- * @name_space:  the pod's, for variables that hold it
+ * @namespace:  the pod's, for variables that hold it
  * @config_maps: a list, for variables from ConfigMaps; NULL: not known
  * @ret:         released with program_flags_done()
  */
-void program_flags_read(const json_t *spec, const char *program, const char *name_space,
+void program_flags_read(const json_t *spec, const char *program, const char *namespace,
                         const json_t *config_maps, struct program_flags *ret);
 void program_flags_done(struct program_flags *flags);
 

@@ -17,7 +17,7 @@ enum { ID_WIDTH = 24, TEXT_MAX_BYTES = 4096 };
 static struct {
         struct cluster_options cluster;
         struct program_options shared;
-        const char *name_space, *scheduler_config;
+        const char *namespace, *scheduler_config;
         int output, unit, fail_on;
 } settings;
 
@@ -25,7 +25,7 @@ static const char *const fail_on_names[] = {"warning", "error", NULL};
 
 /* clang-format off */
 static const struct option_row rows[] = {
-        {.name = "namespace", .letter = 'n', .type = OPTION_STRING, .value = &settings.name_space,
+        {.name = "namespace", .letter = 'n', .type = OPTION_STRING, .value = &settings.namespace,
          .fallback = "kube-system", .metavar = "NAME", .help = "Where Plimsoll is installed."},
         {.name = "scheduler-config", .type = OPTION_STRING, .value = &settings.scheduler_config,
          .metavar = "FILE",
@@ -73,7 +73,7 @@ static void append_mend(struct buf *out, const char *mend) {
 
         for (; (there = strstr(mend, "@NS")) != NULL; mend = there + strlen("@NS")) {
                 buf_append(out, mend, (size_t)(there - mend));
-                buf_puts(out, settings.name_space);
+                buf_puts(out, settings.namespace);
         }
         buf_puts(out, mend);
 }
@@ -144,9 +144,9 @@ static int run(int count, char **words, struct error *err) {
         size_t counts[DOCTOR_FAULT + 1] = {0};
 
         int r = verb_no_words(count, words, err);
-        if (r == 0 && !is_name(settings.name_space))
+        if (r == 0 && !is_name(settings.namespace))
                 r = error_set(err, EINVAL, "--namespace: '%.64s' is no namespace's name",
-                              settings.name_space);
+                              settings.namespace);
         if (r == 0)
                 r = program_annotations_init(&annotations, &settings.shared, err);
         if (r == 0)
@@ -160,7 +160,7 @@ static int run(int count, char **words, struct error *err) {
         };
         r = doctor_facts_collect(
                 cluster,
-                &(struct doctor_options){settings.name_space, settings.scheduler_config, &table},
+                &(struct doctor_options){settings.namespace, settings.scheduler_config, &table},
                 clock_wall_unix_ms(), &facts, err);
         if (r < 0)
                 return r;

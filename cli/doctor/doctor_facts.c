@@ -50,7 +50,7 @@ static void ask(struct cluster *cluster, enum doctor_object object, struct docto
         const char *there = strstr(paths[object], "%s");
         size_t head = there ? (size_t)(there - paths[object]) : strlen(paths[object]);
         _cleanup_(freep) char *path = xasprintf("%.*s%s%s", (int)head, paths[object],
-                                                there ? facts->name_space : "",
+                                                there ? facts->namespace : "",
                                                 there ? there + 2 : "");
 
         ask_path(cluster, object, path, facts);
@@ -75,33 +75,33 @@ static void read_flags(struct doctor_facts *facts) {
 
         for (size_t i = 0; i < ARRAY_LEN(programs); i++)
                 program_flags_read(doctor_pod_spec(facts, programs[i].deployment),
-                                   programs[i].program, facts->name_space,
+                                   programs[i].program, facts->namespace,
                                    facts->objects[DOCTOR_CONFIG_MAPS].json, programs[i].flags);
 }
 
 /* NULL: hidden. By default the pod's own. */
-static const char *lease_name_space(const struct doctor_facts *facts) {
+static const char *lease_namespace(const struct doctor_facts *facts) {
         const char *text = facts->controller.texts[FLAG_LEASE_NAMESPACE];
 
         if (program_flags_is_hidden(&facts->controller, FLAG_LEASE_NAMESPACE))
                 return NULL;
-        return text && *text ? text : facts->name_space;
+        return text && *text ? text : facts->namespace;
 }
 
 static void ask_lease(struct cluster *cluster, struct doctor_facts *facts) {
         struct doctor_fact *lease = &facts->objects[DOCTOR_LEASE];
         const char *name = program_flags_text(&facts->controller, FLAG_LEASE_NAME);
-        const char *name_space = lease_name_space(facts);
+        const char *namespace = lease_namespace(facts);
 
-        if (!name || !name_space) {
+        if (!name || !namespace) {
                 lease->outcome = KUBE_UNAVAILABLE;
                 (void)error_set(&lease->err, ENODATA, "the Lease's name cannot be read");
                 return;
         }
         _cleanup_(freep) char *name_text = kube_escape(name);
-        _cleanup_(freep) char *name_space_text = kube_escape(name_space);
+        _cleanup_(freep) char *namespace_text = kube_escape(namespace);
         _cleanup_(freep) char *path = xasprintf(
-                "/apis/coordination.k8s.io/v1/namespaces/%s/leases/%s", name_space_text, name_text);
+                "/apis/coordination.k8s.io/v1/namespaces/%s/leases/%s", namespace_text, name_text);
         ask_path(cluster, DOCTOR_LEASE, path, facts);
 }
 
@@ -201,7 +201,7 @@ static void list_nodes(struct cluster *cluster, struct doctor_facts *facts,
 static void read_page(struct cluster *cluster, struct doctor_facts *facts, const json_t *pod,
                       bool is_controller) {
         _cleanup_(freep) char *path = cluster_page_path(
-                facts->name_space, pod, is_controller ? PROGRAM_CONTROLLER : PROGRAM_EXTENDER,
+                facts->namespace, pod, is_controller ? PROGRAM_CONTROLLER : PROGRAM_EXTENDER,
                 "metrics");
         const char *name = json_string_at(pod, "metadata", "name", NULL);
         _cleanup_(cluster_answer_done) struct cluster_answer answer = {0};
@@ -267,8 +267,8 @@ double doctor_page_sum(const struct doctor_facts *facts, bool of_controller, con
 static const struct {
         const char *account;
         const char *verb, *group, *resource, *subresource;
-        bool is_of_lease;       /* in the Lease's namespace, and of its name */
-        const char *name_space; /* of what is not the Lease; NULL: all of them */
+        bool is_of_lease;      /* in the Lease's namespace, and of its name */
+        const char *namespace; /* of what is not the Lease; NULL: all of them */
 } needs[] = {
         {"plimsoll-controller", "list", "", "nodes", "", false},
         {"plimsoll-controller", "watch", "", "nodes", "", false},
@@ -296,10 +296,10 @@ static const char *const accounts[DOCTOR_ACCOUNTS] = {"plimsoll-controller", "pl
 
 /* The body of a SubjectAccessReview; owned by the caller. */
 static char *review_of(size_t need, const struct doctor_facts *facts) {
-        const char *name_space = facts->name_space;
-        _cleanup_(freep) char *user = xasprintf("system:serviceaccount:%s:%s", name_space,
+        const char *namespace = facts->namespace;
+        _cleanup_(freep) char *user = xasprintf("system:serviceaccount:%s:%s", namespace,
                                                 needs[need].account);
-        _cleanup_(freep) char *group = xasprintf("system:serviceaccounts:%s", name_space);
+        _cleanup_(freep) char *group = xasprintf("system:serviceaccounts:%s", namespace);
         json_auto_t *review = json_pack(
                 "{s:s, s:s, s:{s:s, s:[s,s,s], s:{s:s, s:s, s:s, s:s, s:s*, s:s*}}}", "kind",
                 "SubjectAccessReview", "apiVersion", "authorization.k8s.io/v1", "spec", "user",
@@ -307,7 +307,7 @@ static char *review_of(size_t need, const struct doctor_facts *facts) {
                 "resourceAttributes", "verb", needs[need].verb, "group", needs[need].group,
                 "resource", needs[need].resource, "subresource", needs[need].subresource,
                 "namespace",
-                needs[need].is_of_lease ? lease_name_space(facts) : needs[need].name_space, "name",
+                needs[need].is_of_lease ? lease_namespace(facts) : needs[need].namespace, "name",
                 needs[need].is_of_lease ? program_flags_text(&facts->controller, FLAG_LEASE_NAME)
                                         : NULL);
 
@@ -343,7 +343,7 @@ static bool is_needed(const struct doctor_facts *facts, size_t need) {
         const struct program_flags *flags = &facts->controller;
 
         if (needs[need].is_of_lease)
-                return program_flags_is_on(flags, FLAG_LEADER_ELECT) && lease_name_space(facts) &&
+                return program_flags_is_on(flags, FLAG_LEADER_ELECT) && lease_namespace(facts) &&
                        program_flags_text(flags, FLAG_LEASE_NAME);
         return strcmp(needs[need].subresource, "metrics") != 0 ||
                program_flags_has_word(flags, FLAG_METRICS_SOURCE, "kubelet");
@@ -375,7 +375,7 @@ static void ask_permissions(struct cluster *cluster, struct doctor_facts *facts)
 
 int doctor_facts_collect(struct cluster *cluster, const struct doctor_options *options,
                          int64_t now_unix_ms, struct doctor_facts *ret, struct error *err) {
-        *ret = (struct doctor_facts){.now_unix_ms = now_unix_ms, .name_space = options->name_space};
+        *ret = (struct doctor_facts){.now_unix_ms = now_unix_ms, .namespace = options->namespace};
         if (options->scheduler_config) {
                 int r = doctor_config_load(ret, options->scheduler_config, err);
                 if (r < 0)

@@ -72,7 +72,7 @@ struct doctor_permissions {
 
 struct doctor_facts {
         int64_t now_unix_ms;
-        const char *name_space; /* borrowed */
+        const char *namespace; /* borrowed */
         struct doctor_fact objects[DOCTOR_OBJECT_COUNT];
         struct program_flags controller, extender, sidecar; /* as their Deployments set them */
         struct program_annotations annotations;             /* as the extender reads them */
@@ -87,7 +87,7 @@ struct doctor_facts {
 };
 
 struct doctor_options {
-        const char *name_space;
+        const char *namespace;
         const char *scheduler_config;           /* NULL: look for ConfigMaps */
         const struct node_table_options *table; /* what it leaves out, the extender is told */
 };

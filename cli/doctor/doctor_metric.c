@@ -108,7 +108,7 @@ static void check_leaders(const struct doctor_facts *facts, struct doctor_findin
         if (leaders > 1)
                 doctor_find(finding, DOCTOR_FAULT, "%.0f controllers lead at once", leaders);
         else if (leaders < 1)
-                doctor_find(finding, DOCTOR_FAULT, "no controller in %s leads", facts->name_space);
+                doctor_find(finding, DOCTOR_FAULT, "no controller in %s leads", facts->namespace);
 }
 
 static void check_called(const struct doctor_facts *facts, struct doctor_finding *finding) {

@@ -164,7 +164,7 @@ char *doctor_network_service(const struct doctor_facts *facts) {
             (rest && strcmp(rest, "svc") != 0 && strncmp(rest, "svc.", 4) != 0))
                 return NULL;
         _cleanup_(freep) char *name_text = kube_escape(name);
-        _cleanup_(freep) char *room_text = kube_escape(room ? room : facts->name_space);
+        _cleanup_(freep) char *room_text = kube_escape(room ? room : facts->namespace);
         return xasprintf("/api/v1/namespaces/%s/services/%s", room_text, name_text);
 }
 

@@ -27,7 +27,7 @@ static void check_deployed(const struct doctor_facts *facts, enum doctor_object 
                            const char *name, struct doctor_finding *finding) {
         if (facts->objects[object].outcome == KUBE_NOT_FOUND)
                 doctor_find(finding, DOCTOR_FAULT, "no Deployment %s in %s", name,
-                            facts->name_space);
+                            facts->namespace);
         else
                 doctor_needs(facts, object, finding);
 }
@@ -74,7 +74,7 @@ static void check_service(const struct doctor_facts *facts, struct doctor_findin
                 return;
         if (service->outcome == KUBE_NOT_FOUND) {
                 doctor_find(finding, DOCTOR_FAULT, "no Service plimsoll-extender in %s",
-                            facts->name_space);
+                            facts->namespace);
                 return;
         }
         const char *app = json_string_at(service->json, "spec", "selector",

@@ -17,15 +17,15 @@ static bool is_app(const json_t *pod, const char *app) {
         return name && strcmp(name, app) == 0;
 }
 
-int explain_find(struct cluster *cluster, const char *name_space, struct explain_extenders *ret,
+int explain_find(struct cluster *cluster, const char *namespace, struct explain_extenders *ret,
                  struct error *err) {
-        _cleanup_(freep) char *escaped = kube_escape(name_space);
+        _cleanup_(freep) char *escaped = kube_escape(namespace);
         _cleanup_(freep) char *path = xasprintf(
                 "/api/v1/namespaces/%s/pods?labelSelector=app.kubernetes.io%%2Fpart-of%%3Dplimsoll",
                 escaped);
         json_auto_t *list = NULL;
 
-        *ret = (struct explain_extenders){.name_space = name_space};
+        *ret = (struct explain_extenders){.namespace = namespace};
         if (cluster_get(cluster, path, &list, err) != KUBE_OK)
                 return err->code;
         ret->pods = json_incref(json_at(list, "items", NULL));
@@ -66,7 +66,7 @@ struct asking {
 };
 
 static void ask_one(struct asking *asking, const json_t *pod) {
-        _cleanup_(freep) char *path = cluster_page_path(asking->extenders->name_space, pod,
+        _cleanup_(freep) char *path = cluster_page_path(asking->extenders->namespace, pod,
                                                         PROGRAM_EXTENDER, asking->page);
         bool is_mutual = cluster_page_is_mutual(pod);
         struct error err = ERROR_NULL;
@@ -101,7 +101,7 @@ static void ask_all(struct asking *asking) {
         else if (asking->asked_count == 0)
                 set_why(&asking->why_not,
                         xasprintf("no pod of plimsoll-extender runs in namespace %.63s",
-                                  asking->extenders->name_space));
+                                  asking->extenders->namespace));
 }
 
 static void take_decision(void *userdata, json_t *answer) {

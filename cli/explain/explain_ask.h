@@ -9,18 +9,18 @@
 
 /* The extenders, found once. */
 struct explain_extenders {
-        const char *name_space; /* borrowed */
-        json_t *pods;           /* owned; all of Plimsoll there */
-        bool has_loopback;      /* an extender is beside a second scheduler */
+        const char *namespace; /* borrowed */
+        json_t *pods;          /* owned; all of Plimsoll there */
+        bool has_loopback;     /* an extender is beside a second scheduler */
 };
 
 /**
  * explain_find() - the extenders of an installation
- * @name_space: where Plimsoll is installed
+ * @namespace: where Plimsoll is installed
  * @ret:        to be released with explain_extenders_done(), also on failure
  * Return: 0; negative errno when the pods cannot be listed
  */
-_must_check_ int explain_find(struct cluster *cluster, const char *name_space,
+_must_check_ int explain_find(struct cluster *cluster, const char *namespace,
                               struct explain_extenders *ret, struct error *err);
 void explain_extenders_done(struct explain_extenders *extenders);
 

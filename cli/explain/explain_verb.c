@@ -144,10 +144,10 @@ static int fill(struct cluster *cluster, const struct subject *subject, const ch
 /* ---- A pod. */
 
 static char *full_name_of(const struct cluster *cluster, const char *pod) {
-        const char *name_space = settings.pod_namespace ? settings.pod_namespace
-                                                        : cluster_namespace(cluster);
+        const char *namespace = settings.pod_namespace ? settings.pod_namespace
+                                                       : cluster_namespace(cluster);
 
-        return strchr(pod, '/') ? xstrdup(pod) : xasprintf("%s/%s", name_space, pod);
+        return strchr(pod, '/') ? xstrdup(pod) : xasprintf("%s/%s", namespace, pod);
 }
 
 static void find_place(struct cluster *cluster, const char *full_name, struct explain_place *ret) {

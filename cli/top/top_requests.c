@@ -132,7 +132,7 @@ static void on_pod(void *userdata, const struct pod_facts *facts, bool is_appear
         (void)is_appeared;
         *pod = (struct pod){
                 .node = xmemdup0(facts->node.text, facts->node.len),
-                .space = xmemdup0(facts->name_space.text, facts->name_space.len),
+                .space = xmemdup0(facts->namespace.text, facts->namespace.len),
                 .request = facts->request,
         };
         forget_pod(strmap_put(pods, (const char *)&facts->id, sizeof(facts->id), pod));

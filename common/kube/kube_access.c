@@ -73,7 +73,7 @@ const char *kube_access_server(const struct kube_access *config) {
 }
 
 const char *kube_access_namespace(const struct kube_access *config) {
-        return config->source.name_space ? config->source.name_space : "default";
+        return config->source.namespace ? config->source.namespace : "default";
 }
 
 bool kube_access_is_in_cluster(const struct kube_access *config) {
@@ -167,7 +167,7 @@ static int load_in_cluster(const char *directory, struct kubeconfig *ret, struct
         ret->ca_file = xasprintf("%s/ca.crt", directory);
         ret->token_file = TAKE_PTR(token_file);
         /* A namespace has the shape of a token: one word. Without the file it is "default". */
-        if (secret_read_file(SECRET_TOKEN, namespace_file, &ret->name_space, &problem) < 0)
+        if (secret_read_file(SECRET_TOKEN, namespace_file, &ret->namespace, &problem) < 0)
                 log_debug(MSG("cannot read the service account's namespace"), ERR(&problem));
         return 0;
 }

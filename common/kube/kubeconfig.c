@@ -67,7 +67,7 @@ void kubeconfig_done(struct kubeconfig *config) {
         }
         free(config->impersonation);
         free(config->server);
-        free(config->name_space);
+        free(config->namespace);
         free(config->tls_server_name);
         free(config->proxy_url);
         free(config->ca_file);
@@ -420,10 +420,10 @@ static int choose(const struct sources *sources, const struct kubeconfig_choice 
                               sources->items[0].path);
         if (r < 0)
                 return r;
-        const char *name_space = text_at(chosen.node, "namespace");
+        const char *namespace = text_at(chosen.node, "namespace");
         const char *cluster_name = set_or(choice->cluster, text_at(chosen.node, "cluster"));
         const char *user_name = set_or(choice->user, text_at(chosen.node, "user"));
-        config->name_space = xstrdup_or_null(name_space);
+        config->namespace = xstrdup_or_null(namespace);
         if (!cluster_name && !choice->has_server)
                 return fail_at(&chosen, "cluster", err, "missing");
         if (cluster_name)

@@ -22,7 +22,7 @@ struct kubeconfig_header {
 /* The chosen context, with absolute paths and decoded data; members are owned, NULL when unset. */
 struct kubeconfig {
         char *server;
-        char *name_space;
+        char *namespace;
         char *tls_server_name;
         char *proxy_url;
         bool is_insecure;

@@ -22,7 +22,7 @@ struct lease {
         struct kube_api *api;
         struct lease_events events;
         struct lease_candidate candidate;
-        char *name_space, *name, *collection_path, *path;
+        char *namespace, *name, *collection_path, *path;
 
         json_t *object; /* the Lease as it was read or written last; NULL: there is none */
         struct kube_call *call;
@@ -78,7 +78,7 @@ static void read_record(const json_t *object, struct lease_record *ret) {
 /* The object as it was read, other fields included, with the five fields of @record. */
 static char *render(const struct lease *lease, const struct lease_record *record) {
         json_auto_t *object = json_pack("{s:{s:s, s:s}}", "metadata", "name", lease->name,
-                                        "namespace", lease->name_space);
+                                        "namespace", lease->namespace);
         json_t *spec = json_object();
 
         json_object_update(object, lease->object);
@@ -131,7 +131,7 @@ static void update_leading(struct lease *lease) {
         metrics_inc(lease->transitions);
         if (is_leading) {
                 log_info(MSG("started leading"), STR("lease", lease->name),
-                         STR("namespace", lease->name_space),
+                         STR("namespace", lease->namespace),
                          STR("identity", lease->candidate.identity));
                 lease->events.on_started_leading(lease->events.userdata);
                 return;
@@ -169,7 +169,7 @@ static void set_trouble(struct lease *lease, const struct kube_answer *answer) {
                        answer->err.msg[0] ? answer->err.msg : kube_outcome_name(answer->outcome));
         if (was_well)
                 log_warn(MSG("cannot acquire or renew lease"), STR("lease", lease->name),
-                         STR("namespace", lease->name_space),
+                         STR("namespace", lease->namespace),
                          STR("reason", kube_outcome_name(answer->outcome)),
                          STR("error", lease->trouble));
 }
@@ -359,17 +359,17 @@ struct metrics_series *lease_leader_gauge(struct metrics *metrics) {
 struct lease *lease_new(struct loop *loop, struct kube_api *api, struct metrics *metrics,
                         const struct lease_options *options) {
         struct lease *lease = xcalloc(1, sizeof(*lease));
-        _cleanup_(freep) char *name_space = kube_escape(options->name_space);
+        _cleanup_(freep) char *namespace = kube_escape(options->namespace);
         _cleanup_(freep) char *name = kube_escape(options->name);
 
         lease->loop = loop;
         lease->api = api;
         lease->events = options->events;
         lease_candidate_init(&lease->candidate, &options->timing, options->identity);
-        lease->name_space = xstrdup(options->name_space);
+        lease->namespace = xstrdup(options->namespace);
         lease->name = xstrdup(options->name);
         lease->collection_path = xasprintf("/apis/coordination.k8s.io/v1/namespaces/%s/leases",
-                                           name_space);
+                                           namespace);
         lease->path = xasprintf("%s/%s", lease->collection_path, name);
         lease->leader_gauge = lease_leader_gauge(metrics);
         lease->transitions = metrics_counter(metrics, "plimsoll_lease_transitions_total",
@@ -386,7 +386,7 @@ void lease_free(struct lease *lease) {
         loop_timer_disarm(lease->loop, &lease->round);
         loop_timer_disarm(lease->loop, &lease->term);
         forget_object(lease);
-        free(lease->name_space);
+        free(lease->namespace);
         free(lease->name);
         free(lease->collection_path);
         free(lease->path);

@@ -31,8 +31,8 @@ struct lease_events {
 };
 
 struct lease_options {
-        const char *name_space, *name; /* of the Lease; copied, as all texts here */
-        const char *identity;          /* lease_identity_new() */
+        const char *namespace, *name; /* of the Lease; copied, as all texts here */
+        const char *identity;         /* lease_identity_new() */
         struct lease_timing timing;
         struct lease_events events; /* none may free the lease */
 };

@@ -37,16 +37,16 @@ static bool is_usable(const char *text, size_t max_bytes) {
 static bool identify(const json_t *object, struct identity *ret) {
         const json_t *metadata = json_at(object, "metadata", NULL);
         const char *name = json_string_at(metadata, "name", NULL);
-        const char *name_space = json_string_at(metadata, "namespace", NULL);
+        const char *namespace = json_string_at(metadata, "namespace", NULL);
         const char *uid = json_string_at(metadata, "uid", NULL);
 
         if (!is_usable(name, NAME_MAX_BYTES) || !*name)
                 return false;
-        if (name_space && !is_usable(name_space, NAME_MAX_BYTES))
+        if (namespace && !is_usable(namespace, NAME_MAX_BYTES))
                 return false;
         if (uid && !is_usable(uid, UID_MAX_BYTES))
                 return false;
-        int len = snprintf(ret->key, sizeof(ret->key), "%s/%s", name_space ? name_space : "", name);
+        int len = snprintf(ret->key, sizeof(ret->key), "%s/%s", namespace ? namespace : "", name);
         ret->key_len = (size_t)len;
         ret->uid = uid ? uid : "";
         return true;
@@ -72,7 +72,7 @@ static struct held *held_new(const char *uid, uint64_t hash, uint32_t generation
 
 /* Of an object's metadata, as far as it is plain text. */
 struct outline {
-        struct skim_string name, name_space, version;
+        struct skim_string name, namespace, version;
 };
 
 static bool skim_metadata(struct skim *skim, struct outline *outline) {
@@ -81,7 +81,7 @@ static bool skim_metadata(struct skim *skim, struct outline *outline) {
 
         for (skim_enter(skim); (step = skim_member(skim, &key)) == SKIM_MORE;) {
                 bool ok = skim_is(&key, "name")        ? skim_plain_text(skim, &outline->name)
-                          : skim_is(&key, "namespace") ? skim_plain_text(skim, &outline->name_space)
+                          : skim_is(&key, "namespace") ? skim_plain_text(skim, &outline->namespace)
                           : skim_is(&key, "resourceVersion")
                                   ? skim_plain_text(skim, &outline->version)
                                   : skim_value(skim);
@@ -124,10 +124,10 @@ bool object_index_is_same(struct object_index *index, const char *text, size_t l
         bool is_plain = skim_outline(text, len, &outline);
         *ret_hash = hash_text(text, len, &outline.version);
         if (!is_plain || outline.name.len > NAME_MAX_BYTES ||
-            outline.name_space.len > NAME_MAX_BYTES)
+            outline.namespace.len > NAME_MAX_BYTES)
                 return false;
-        int key_len = snprintf(key, sizeof(key), "%.*s/%.*s", (int)outline.name_space.len,
-                               outline.name_space.text, (int)outline.name.len, outline.name.text);
+        int key_len = snprintf(key, sizeof(key), "%.*s/%.*s", (int)outline.namespace.len,
+                               outline.namespace.text, (int)outline.name.len, outline.name.text);
         struct held *held = strmap_get(&index->entries, key, (size_t)key_len);
         if (!held || held->hash != *ret_hash)
                 return false;

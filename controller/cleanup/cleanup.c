@@ -289,10 +289,10 @@ static void on_lease(void *userdata, const struct kube_answer *answer) {
 struct cleanup *cleanup_new(struct loop *loop, struct kube_api *api, struct metrics *metrics,
                             const struct cleanup_options *options, struct policy *policy) {
         struct cleanup *cleanup = xcalloc(1, sizeof(*cleanup));
-        _cleanup_(freep) char *name_space = kube_escape(options->lease_namespace);
+        _cleanup_(freep) char *namespace = kube_escape(options->lease_namespace);
         _cleanup_(freep) char *name = kube_escape(options->lease_name);
         _cleanup_(freep) char *path = xasprintf(
-                "/apis/coordination.k8s.io/v1/namespaces/%s/leases/%s", name_space, name);
+                "/apis/coordination.k8s.io/v1/namespaces/%s/leases/%s", namespace, name);
 
         cleanup->loop = loop;
         cleanup->api = api;

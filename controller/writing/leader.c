@@ -21,7 +21,7 @@ struct leader *leader_new(struct loop *loop, struct kube_api *api, struct metric
                 _cleanup_(freep) char *identity = lease_identity_new();
                 leader->lease = lease_new(loop, api, metrics,
                                           &(struct lease_options){.name = options->name,
-                                                                  .name_space = options->name_space,
+                                                                  .namespace = options->namespace,
                                                                   .identity = identity,
                                                                   .timing = options->timing,
                                                                   .events = *events});
@@ -66,7 +66,7 @@ void leader_show(struct leader *leader) {
                 health_fail(leader->check,
                             "lease %s/%s: %s; see --leader-elect and the RBAC rules (create, get, "
                             "update leases)",
-                            leader->options.name_space, leader->options.name,
+                            leader->options.namespace, leader->options.name,
                             *trouble ? trouble : "waiting for an answer");
         else if (lease_is_leading(leader->lease))
                 health_pass(leader->check, "leader: %s%s%s", lease_identity(leader->lease), between,

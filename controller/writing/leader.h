@@ -15,7 +15,7 @@
 
 struct leader_options {
         bool is_elected;
-        const char *name, *name_space; /* of the Lease; borrowed */
+        const char *name, *namespace; /* of the Lease; borrowed */
         struct lease_timing timing;
 };
 

@@ -26,15 +26,15 @@ static bool has_label(const struct skim_string *labels, const struct policy_labe
         return has;
 }
 
-static bool is_in(const struct policy_rule *rule, const struct skim_string *name_space) {
+static bool is_in(const struct policy_rule *rule, const struct skim_string *namespace) {
         for (size_t i = 0; i < rule->namespace_count; i++)
-                if (glob_matches(rule->namespaces[i], name_space->text, name_space->len))
+                if (glob_matches(rule->namespaces[i], namespace->text, namespace->len))
                         return true;
         return rule->namespace_count == 0;
 }
 
 static bool matches(const struct policy_rule *rule, const struct pod_facts *pod) {
-        if (!is_in(rule, &pod->name_space) || pod->priority >= rule->priority_below)
+        if (!is_in(rule, &pod->namespace) || pod->priority >= rule->priority_below)
                 return false;
         if (rule->priority_class[0] && !skim_is(&pod->priority_class, rule->priority_class))
                 return false;

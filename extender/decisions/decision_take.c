@@ -10,7 +10,7 @@
 #include "policy/estimate/score.h"
 
 bool decision_take_pod(const struct pod_facts *facts, struct decision_pod *ret) {
-        const struct skim_string *namespace = &facts->name_space, *name = &facts->name;
+        const struct skim_string *namespace = &facts->namespace, *name = &facts->name;
 
         if (facts->id == 0 || namespace->len == 0 || namespace->len > POD_FACTS_NAMESPACE_MAX ||
             name->len == 0 || name->len > POD_FACTS_NAME_MAX || facts->uid.len > DECISION_UID_MAX)

@@ -8,7 +8,7 @@
 #include "policy/pods/pod_facts.h"
 
 static bool is_called(const struct pod_facts *facts, const char *wanted) {
-        const struct skim_string *space = &facts->name_space, *name = &facts->name;
+        const struct skim_string *space = &facts->namespace, *name = &facts->name;
 
         return wanted && space->len > 0 && name->len > 0 &&
                strlen(wanted) == space->len + 1 + name->len &&

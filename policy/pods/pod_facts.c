@@ -22,7 +22,7 @@ struct owners {
 };
 
 struct metadata {
-        struct skim_string name_space, name, uid, pod_template_hash, labels;
+        struct skim_string namespace, name, uid, pod_template_hash, labels;
         struct owners owners;
         int64_t created_unix_ms;
         bool is_mirror;
@@ -149,7 +149,7 @@ static bool read_metadata(struct skim *skim, const struct skim_string *key, void
         struct metadata *metadata = ret;
 
         if (skim_is(key, "namespace"))
-                return skim_plain_text(skim, &metadata->name_space);
+                return skim_plain_text(skim, &metadata->namespace);
         if (skim_is(key, "name"))
                 return skim_plain_text(skim, &metadata->name);
         if (skim_is(key, "uid"))
@@ -458,11 +458,11 @@ static void name_workload(struct pod_facts *facts, const struct metadata *metada
         else if (skim_is(&owner->kind, "Job"))
                 name.len = without_time(&name);
         facts->workload_len = 0;
-        if (name.len == 0 || metadata->name_space.len == 0 || name.len > POD_FACTS_NAME_MAX ||
-            metadata->name_space.len > POD_FACTS_NAMESPACE_MAX ||
+        if (name.len == 0 || metadata->namespace.len == 0 || name.len > POD_FACTS_NAME_MAX ||
+            metadata->namespace.len > POD_FACTS_NAMESPACE_MAX ||
             owner->kind.len > POD_FACTS_KIND_MAX)
                 return;
-        append(facts, metadata->name_space.text, metadata->name_space.len);
+        append(facts, metadata->namespace.text, metadata->namespace.len);
         append(facts, "/", 1);
         append(facts, owner->kind.text, owner->kind.len);
         append(facts, "/", 1);
@@ -483,7 +483,7 @@ bool pod_facts_take(struct pod_facts *facts, struct skim *skim) {
                 return false;
         const struct affinity *affinity = &pod.spec.affinity;
         facts->id = id_of(&pod.metadata.uid);
-        facts->name_space = pod.metadata.name_space;
+        facts->namespace = pod.metadata.namespace;
         facts->name = pod.metadata.name;
         facts->uid = pod.metadata.uid;
         facts->labels = pod.metadata.labels;

@@ -41,9 +41,9 @@ enum {
 #define POD_FACTS_BYTES_MAX 0x1p50
 
 struct pod_facts {
-        uint64_t id; /* seeded hash of metadata.uid; 0: there is none */
-        struct skim_string name_space, name, uid; /* in the text; len 0: none */
-        struct skim_string labels;                /* the object's JSON, in the text; len 0: none */
+        uint64_t id;                             /* seeded hash of metadata.uid; 0: there is none */
+        struct skim_string namespace, name, uid; /* in the text; len 0: none */
+        struct skim_string labels;               /* the object's JSON, in the text; len 0: none */
         struct skim_string priority_class; /* spec.priorityClassName, in the text; len 0: none */
         int64_t priority;                  /* 0: none */
         struct skim_string node; /* spec.nodeName, in the text; len 0: the pod is not bound */

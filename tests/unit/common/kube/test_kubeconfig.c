@@ -144,7 +144,7 @@ static void test_kubeconfig_fields(void **state) {
         if (kubeconfig_parse(text, strlen(text), "/etc/k/config", NULL, &config, &err) < 0)
                 fail_msg("%s", err.msg);
         assert_string_equal(config.server, "https://h:6443");
-        assert_string_equal(config.name_space, "n");
+        assert_string_equal(config.namespace, "n");
         assert_string_equal(config.tls_server_name, "s");
         assert_string_equal(config.ca_file, "/etc/k/ca/x.crt");
         assert_string_equal(config.cert_file, "/abs/c");

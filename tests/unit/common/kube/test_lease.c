@@ -60,7 +60,7 @@ static void elect(struct fixture *f, const struct step *script, const struct clo
                                 .holds = true});
         start_stepped(f);
         lease = lease_new(f->rig.loop, f->rig.api, f->rig.metrics,
-                          &(struct lease_options){.name_space = "n/s",
+                          &(struct lease_options){.namespace = "n/s",
                                                   .name = "l",
                                                   .identity = "me",
                                                   .timing = LEASE_TIMING_DEFAULT,

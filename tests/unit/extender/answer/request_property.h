@@ -17,7 +17,7 @@ static inline bool request_text_equal(struct skim_string a, struct skim_string b
 }
 
 static inline bool request_pod_equal(const struct pod_facts *a, const struct pod_facts *b) {
-        return a->id == b->id && request_text_equal(a->name_space, b->name_space) &&
+        return a->id == b->id && request_text_equal(a->namespace, b->namespace) &&
                request_text_equal(a->name, b->name) && request_text_equal(a->uid, b->uid) &&
                request_text_equal(a->node, b->node) && a->workload_len == b->workload_len &&
                memcmp(a->workload, b->workload, a->workload_len) == 0 &&

@@ -381,7 +381,7 @@ static void test_rules(void **state) {
                 "  - match: {priorityClass: soft}\n"
                 "    limits: [{name: mem_usage_avg_5m, maxLimitPecent: 0.4, overLimit: last}]\n";
         static const struct {
-                const char *name_space, *labels, *spec;
+                const char *namespace, *labels, *spec;
                 size_t rejected;    /* of idle, half and full; of a DaemonSet's pod none is */
                 const char *scores; /* of all three */
         } rows[] = {
@@ -409,7 +409,7 @@ static void test_rules(void **state) {
                 for (int is_daemonset = 0; is_daemonset < 2; is_daemonset++) {
                         const char *owner = is_daemonset ? "DaemonSet" : "ReplicaSet";
                         size_t expected = is_daemonset ? 0 : rows[i].rejected;
-                        _cleanup_(freep) char *pod = xasprintf(RULED, rows[i].name_space,
+                        _cleanup_(freep) char *pod = xasprintf(RULED, rows[i].namespace,
                                                                rows[i].labels, owner, rows[i].spec);
                         const char *scores = score(fixture, pod, names, 0);
                         if (strcmp(scores, is_daemonset ? "9 5 2" : rows[i].scores) != 0)

@@ -250,7 +250,7 @@ static void test_pods(void **state) {
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 const struct pod_facts facts = {
                         .id = rows[i].uid[0] ? 1 : 0,
-                        .name_space = {rows[i].namespace, strlen(rows[i].namespace), false},
+                        .namespace = {rows[i].namespace, strlen(rows[i].namespace), false},
                         .name = {rows[i].name, strlen(rows[i].name), false},
                         .uid = {rows[i].uid, strlen(rows[i].uid), false},
                 };
@@ -259,7 +259,7 @@ static void test_pods(void **state) {
         memset(longest, 'x', POD_FACTS_NAME_MAX + 1);
         struct pod_facts facts = {
                 .id = 1,
-                .name_space = {longest, POD_FACTS_NAMESPACE_MAX, false},
+                .namespace = {longest, POD_FACTS_NAMESPACE_MAX, false},
                 .name = {longest, POD_FACTS_NAME_MAX, false},
                 .uid = {longest, DECISION_UID_MAX, false},
         };
@@ -269,9 +269,9 @@ static void test_pods(void **state) {
         facts.name.len++;
         assert_false(decision_take_pod(&facts, &pod));
         facts.name.len--;
-        facts.name_space.len++;
+        facts.namespace.len++;
         assert_false(decision_take_pod(&facts, &pod));
-        facts.name_space.len--;
+        facts.namespace.len--;
         facts.uid.len++;
         assert_false(decision_take_pod(&facts, &pod));
 }

@@ -45,7 +45,7 @@ static void test_whole_pod(void **state) {
         assert_true(facts.id == strmap_hash("u-1", 3));
         assert_true(skim_is(&facts.uid, "u-1"));
         assert_true(skim_is(&facts.node, "node-1"));
-        assert_true(skim_is(&facts.name_space, "shop"));
+        assert_true(skim_is(&facts.namespace, "shop"));
         assert_true(skim_is(&facts.name, "web-7d9c5b-x2x7k"));
         assert_false(facts.is_daemonset);
         assert_false(facts.is_mirror);
