@@ -1,5 +1,5 @@
 /* What a shell is offered. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static const struct verb top = {.name = "top", .rows = rows, .row_count = ARRAY_
 static const struct verb explain = {.name = "explain", .words = "node nobody"};
 static const struct verb *const verbs[] = {&top, &explain};
 
-static void test_offers(void **state) {
+TEST(offers) {
         static const struct {
                 const char *words[5], *offered;
         } cases[] = {
@@ -57,7 +57,6 @@ static void test_offers(void **state) {
                 {{"nothing", "-"}, ""},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 _cleanup_(freep) char *text = NULL;
                 char *words[5];
@@ -75,13 +74,12 @@ static void test_offers(void **state) {
         }
 }
 
-static void test_scripts(void **state) {
+TEST(scripts) {
         static const struct {
                 int count;
                 const char *words[2];
         } refused[] = {{0, {NULL}}, {1, {"ksh"}}, {2, {"bash", "zsh"}}};
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(refused); i++) {
                 char *words[] = {(char *)(uintptr_t)refused[i].words[0],
                                  (char *)(uintptr_t)refused[i].words[1]};
@@ -89,13 +87,4 @@ static void test_scripts(void **state) {
                 assert_int_equal(completion_verb.run(refused[i].count, words, &err), -EINVAL);
                 assert_string_equal(err.msg, "expected one of bash, zsh, fish");
         }
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_offers),
-                cmocka_unit_test(test_scripts),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

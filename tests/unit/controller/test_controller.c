@@ -1,5 +1,7 @@
 /* The control loop where there is nothing to do, or nothing comes. Linked with
  * --wrap=clock_gettime. */
+#include "tests/unit/fixture/test.h"
+
 #include "tests/unit/fixture/api_fixture.h"
 
 #include "controller/controller.h"
@@ -86,10 +88,9 @@ static void end(struct fixture *f) {
         api_stop(&f->api);
 }
 
-static void test_once_without_nodes(void **state) {
+TEST(once_without_nodes) {
         struct fixture f = {0};
 
-        (void)state;
         api_answer(&f.api, 200,
                    "{\"kind\":\"NodeList\",\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[]}",
                    NODES, "labelSelector=pool%3Dnone");
@@ -101,8 +102,7 @@ static void test_once_without_nodes(void **state) {
 }
 
 /* Half a minute for the lists, and three intervals. */
-static void test_once_timed_out(void **state) {
-        (void)state;
+TEST(once_timed_out) {
         for (int has_hot = 0; has_hot < 2; has_hot++) {
                 struct fixture f = {.api.pace_ms = 200};
                 api_answer_usually(&f.api, 500, "{\"message\":\"not today\"}", NODES);
@@ -142,11 +142,10 @@ static void answer_nodes(struct fixture *f, const char *const *names, size_t cou
         "node_cpu_seconds_total{cpu=\"0\",mode=\"user\"} 5\n"
 
 /* What is limited is the time in which nothing comes, not that of all patches. */
-static void test_once_with_many_patches(void **state) {
+TEST(once_with_many_patches) {
         static const char *const names[] = {"a", "b", "c"};
         struct fixture f = {.api.pace_ms = 30, .patches_per_s = 0.02};
 
-        (void)state;
         answer_nodes(&f, names, ARRAY_LEN(names));
         api_answer_usually(&f.api, 200, MEMORY_PAGE, "collect");
         for (size_t i = 0; i < ARRAY_LEN(names); i++)
@@ -159,13 +158,12 @@ static void test_once_with_many_patches(void **state) {
 }
 
 /* Half a minute in which no patch is accepted is enough. */
-static void test_once_refused(void **state) {
+TEST(once_refused) {
         static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i",
                                             "j", "k", "l", "m", "n", "o", "p", "q", "r",
                                             "s", "t", "u", "v", "w", "x", "y", "z"};
         struct fixture f = {.api.pace_ms = 30};
 
-        (void)state;
         answer_nodes(&f, names, ARRAY_LEN(names));
         api_answer_usually(&f.api, 200, MEMORY_PAGE, "collect");
         api_answer_usually(&f.api, 403, "{\"message\":\"not you\"}", PATCH);
@@ -180,11 +178,10 @@ static void test_once_refused(void **state) {
 }
 
 /* A page that stands still is no second reading. The others are written all the same. */
-static void test_once_with_a_page_that_stands_still(void **state) {
+TEST(once_with_a_page_that_stands_still) {
         static const char *const names[] = {"still", "well"};
         struct fixture f = {.api.pace_ms = 30};
 
-        (void)state;
         answer_nodes(&f, names, ARRAY_LEN(names));
         api_answer_usually(&f.api, 200, CPU_PAGE, "GET /still");
         api_answer_usually(&f.api, 200, MEMORY_PAGE, "GET /well");
@@ -217,11 +214,10 @@ static bool has_pools(void *userdata) {
 
 /* A policy waits until the nodes' pools are known: for the last one, and not for one that has the
  * pools of the policy in force. */
-static void test_policies_with_other_pools(void **state) {
+TEST(policies_with_other_pools) {
         struct fixture f = {.api.pace_ms = 30};
         static const char *const names[] = {"n"};
 
-        (void)state;
         answer_nodes(&f, names, ARRAY_LEN(names));
         api_answer_usually(&f.api, 200, MEMORY_PAGE, "collect");
         begin(&f, new_policy(POLICY), NULL, false);
@@ -243,11 +239,10 @@ static void test_policies_with_other_pools(void **state) {
 }
 
 /* A dry run of targets, with nothing of a cluster, and with no page of its own. */
-static void test_dry_run(void **state) {
+TEST(dry_run) {
         struct fixture f = {0};
         struct buf status = BUF_INIT(1 << 20);
 
-        (void)state;
         begin(&f, new_policy(POLICY), "a=http://127.0.0.1:1/", false);
         assert_null(controller_node_metrics(f.controller));
         controller_set_policy(f.controller, policy_default());
@@ -259,18 +254,4 @@ static void test_dry_run(void **state) {
         assert_int_equal(controller_exit_code(f.controller), 0);
         buf_done(&status);
         end(&f);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_once_without_nodes),
-                cmocka_unit_test(test_once_timed_out),
-                cmocka_unit_test(test_once_with_many_patches),
-                cmocka_unit_test(test_once_refused),
-                cmocka_unit_test(test_once_with_a_page_that_stands_still),
-                cmocka_unit_test(test_policies_with_other_pools),
-                cmocka_unit_test(test_dry_run),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

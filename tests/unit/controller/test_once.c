@@ -1,16 +1,15 @@
 /* --once: what happens in which order, and what is said once. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include "controller/once.h"
 
 static const struct once_facts known = {
         .nodes = 2, .is_each_seen = true, .is_synced = true, .is_writer_idle = true};
 
-static void test_order(void **state) {
+TEST(order) {
         struct once once = {0};
         struct once_facts facts = known;
 
-        (void)state;
         assert_false(once_is_on(&once));
         assert_int_equal(once_next(&once, &facts), ONCE_WAIT);
         once_begin(&once);
@@ -30,11 +29,10 @@ static void test_order(void **state) {
         assert_int_equal(once_next(&once, &facts), ONCE_WAIT);
 }
 
-static void test_no_nodes(void **state) {
+TEST(no_nodes) {
         struct once once = {0};
         struct once_facts facts = known;
 
-        (void)state;
         once_begin(&once);
         facts.nodes = 0;
         assert_int_equal(once_next(&once, &facts), ONCE_NO_NODES);
@@ -42,10 +40,9 @@ static void test_no_nodes(void **state) {
 }
 
 /* What has been read is written; without the lists it is not known what that would be. */
-static void test_late(void **state) {
+TEST(late) {
         struct once_facts facts = known;
 
-        (void)state;
         facts.is_each_seen = false;
         for (int is_synced = 0; is_synced < 2; is_synced++) {
                 struct once once = {0};
@@ -56,14 +53,4 @@ static void test_late(void **state) {
                 assert_int_equal(once_next(&once, &facts), is_synced ? ONCE_WRITE : ONCE_NO_LISTS);
                 assert_int_equal(once_next(&once, &facts), is_synced ? ONCE_END : ONCE_WAIT);
         }
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_order),
-                cmocka_unit_test(test_no_nodes),
-                cmocka_unit_test(test_late),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

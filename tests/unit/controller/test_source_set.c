@@ -1,15 +1,14 @@
 /* --metrics-source and the names of --exporter. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <errno.h>
 
 #include "controller/source_set.h"
 
-static void test_order(void **state) {
+TEST(order) {
         struct source_set_options options = {0};
         struct error err = ERROR_NULL;
 
-        (void)state;
         assert_int_equal(source_set_order("node-metrics,node-exporter", &options, &err), 0);
         assert_int_equal(options.kind_count, 2);
         assert_int_equal(options.kinds[0], SOURCE_NODE_METRICS);
@@ -20,7 +19,7 @@ static void test_order(void **state) {
         assert_false(source_set_has(&options, SOURCE_NODE_METRICS));
 }
 
-static void test_bad_order(void **state) {
+TEST(bad_order) {
         static const char *const rows[] = {
                 "",
                 ",",
@@ -33,7 +32,6 @@ static void test_bad_order(void **state) {
                 "Node-Exporter",
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct source_set_options options = {.kind_count = 7};
                 struct error err = ERROR_NULL;
@@ -43,7 +41,7 @@ static void test_bad_order(void **state) {
         }
 }
 
-static void test_exporter_names(void **state) {
+TEST(exporter_names) {
         static const struct {
                 const char *name;
                 int expected;
@@ -63,7 +61,6 @@ static void test_exporter_names(void **state) {
         const struct source_set_options options = {.exporters = {{.exporter = "dcgm"}},
                                                    .exporter_count = 1};
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 char name[POLICY_RESOURCE_NAME_MAX + 1];
                 struct error err = ERROR_NULL;
@@ -76,7 +73,7 @@ static void test_exporter_names(void **state) {
         }
 }
 
-static void test_rules(void **state) {
+TEST(rules) {
         const struct source_set_options options = {
                 .kinds = {SOURCE_NODE_METRICS, SOURCE_NODE_EXPORTER},
                 .kind_count = 2,
@@ -89,7 +86,6 @@ static void test_rules(void **state) {
         };
         struct source_traits compiled[SOURCE_MAX];
 
-        (void)state;
         assert_int_equal(source_set_traits(&options, compiled), 3);
         assert_true(compiled[0].is_ready_made);
         assert_false(compiled[1].is_ready_made);
@@ -102,7 +98,7 @@ static void test_rules(void **state) {
 }
 
 /* Which metrics a source speaks for. */
-static void test_scope(void **state) {
+TEST(scope) {
         static const char text[] = "apiVersion: scheduler.policy.crane.io/v1alpha1\n"
                                    "kind: DynamicSchedulerPolicy\n"
                                    "spec:\n"
@@ -129,7 +125,6 @@ static void test_scope(void **state) {
         _cleanup_(policy_freep) struct policy *policy = NULL;
         struct error err = ERROR_NULL;
 
-        (void)state;
         assert_int_equal(policy_parse(text, strlen(text), true, &policy, &err), 0);
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 bool has_any = false;
@@ -141,14 +136,4 @@ static void test_scope(void **state) {
                 }
                 assert_true(source_scope_has_any(&rows[i].scope, policy) == has_any);
         }
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_order),          cmocka_unit_test(test_bad_order),
-                cmocka_unit_test(test_exporter_names), cmocka_unit_test(test_scope),
-                cmocka_unit_test(test_rules),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* Requests of a scheduler, from the path to the reply, and what is counted and logged of them.
  * Linked with --wrap=log_fields too. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <stdio.h>
 
@@ -20,7 +20,6 @@ static struct buf log_lines;
 void __wrap_log_fields(enum log_level level, const struct log_field *fields, size_t count);
 
 void __wrap_log_fields(enum log_level level, const struct log_field *fields, size_t count) {
-        (void)level;
         for (size_t i = 0; i < count; i++)
                 if (fields[i].str)
                         (void)buf_printf(&log_lines, "%s ", fields[i].str);
@@ -129,7 +128,7 @@ static double answered(struct fixture *f, const char *verb, const char *code) {
         "request " verb " d p candidates=2 rejected=" rejected " left_out=0 unknown=0 \n"
 
 /* One line per request with --log-level=debug. */
-static void test_verbs(void **state) {
+TEST(verbs) {
         static const struct {
                 const char *verb, *request, *reply, *line;
         } rows[] = {
@@ -143,7 +142,6 @@ static void test_verbs(void **state) {
         };
         struct fixture f = {0};
 
-        (void)state;
         start(&f);
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(freep) char *path = xasprintf("/prefix//%s/", rows[i].verb);
@@ -162,10 +160,9 @@ static void test_verbs(void **state) {
 }
 
 /* A line a minute of either kind. */
-static void test_refusals(void **state) {
+TEST(refusals) {
         struct fixture f = {0};
 
-        (void)state;
         start(&f);
         for (int i = 0; i < 3; i++)
                 call(&f, "/filter", "{");
@@ -199,11 +196,10 @@ static struct buf request_of_many(void) {
 }
 
 /* More candidates than memory is kept for are answered as others are, and so is who comes next. */
-static void test_many_candidates(void **state) {
+TEST(many_candidates) {
         struct fixture f = {0};
         struct buf request = request_of_many();
 
-        (void)state;
         start(&f);
         call(&f, "/filter", request.data);
         assert_int_equal(f.status, 200);
@@ -215,12 +211,11 @@ static void test_many_candidates(void **state) {
 }
 
 /* As many requests at a time as there may be workers: each has memory of its own. */
-static void test_many_at_a_time(void **state) {
+TEST(many_at_a_time) {
         static const char body[sizeof(BOTH) + PADDING_BYTES] = BOTH;
         struct fixture f = {0};
         struct http_exchange exchanges[AT_A_TIME];
 
-        (void)state;
         start(&f);
         for (int round = 0; round < 2; round++) {
                 for (size_t i = 0; i < AT_A_TIME; i++) {
@@ -246,14 +241,13 @@ static void test_many_at_a_time(void **state) {
 }
 
 /* What is kept for replies that are not read is bounded; whoever has read his is answered again. */
-static void test_unread_replies(void **state) {
+TEST(unread_replies) {
         enum { TRIES = 40 };
         struct fixture f = {0};
         struct buf request = request_of_many();
         struct http_exchange *exchanges = xcalloc(TRIES, sizeof(*exchanges));
         size_t count = 0;
 
-        (void)state;
         start(&f);
         do {
                 assert_true(count < TRIES);
@@ -284,14 +278,4 @@ static void test_unread_replies(void **state) {
         free(exchanges);
         buf_done(&request);
         stop(&f);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_verbs),           cmocka_unit_test(test_refusals),
-                cmocka_unit_test(test_many_candidates), cmocka_unit_test(test_many_at_a_time),
-                cmocka_unit_test(test_unread_replies),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

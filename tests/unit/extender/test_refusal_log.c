@@ -1,14 +1,13 @@
 #include "base/clock.h"
 #include "extender/refusal_log.h"
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 enum { NOW = 5000 };
 
-static void test_one_line_a_minute(void **state) {
+TEST(one_line_a_minute) {
         struct refusal_log log = {0};
         uint64_t refused;
 
-        (void)state;
         assert_false(refusal_log_accepted(&log, NOW, &refused));
         assert_int_equal(refusal_log_refused(&log, NOW), 1);
         /* Garbage between good requests, a thousand times a second. */
@@ -20,11 +19,10 @@ static void test_one_line_a_minute(void **state) {
         assert_false(refusal_log_accepted(&log, NOW + MS_PER_MIN, &refused));
 }
 
-static void test_the_end(void **state) {
+TEST(the_end) {
         struct refusal_log log = {0};
         uint64_t refused = 99;
 
-        (void)state;
         assert_int_equal(refusal_log_refused(&log, NOW), 1);
         assert_true(refusal_log_is_refusing(&log));
         assert_int_equal(refusal_log_refused(&log, NOW + 1), 0);
@@ -35,13 +33,4 @@ static void test_the_end(void **state) {
         /* The minute counts from either line. */
         assert_int_equal(refusal_log_refused(&log, NOW + MS_PER_MIN + 1), 0);
         assert_int_equal(refusal_log_refused(&log, NOW + 2 * MS_PER_MIN), 2);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_one_line_a_minute),
-                cmocka_unit_test(test_the_end),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* Policies as text: read, and printed so that they read back as they were. */
 #pragma once
 
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include "base/buf.h"
 #include "policy/policy.h"

@@ -1,5 +1,5 @@
 /* The annotation codec. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <errno.h>
 #include <math.h>
@@ -11,7 +11,7 @@
 /* 2026-07-23T11:25:54Z */
 #define AT_UNIX_MS INT64_C(1784805954000)
 
-static void test_parse(void **state) {
+TEST(parse) {
         static const struct {
                 const char *text;
                 int code;
@@ -66,7 +66,6 @@ static void test_parse(void **state) {
                 {"0.1,1784805954", -EINVAL, 0, 0},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct annotation got = {.value = 42, .at_unix_ms = 42};
                 struct error err = ERROR_NULL;
@@ -83,7 +82,7 @@ static void test_parse(void **state) {
 }
 
 /* What is wrong is named, and the part of the text that it is in. */
-static void test_messages(void **state) {
+TEST(messages) {
         static const struct {
                 const char *text, *message;
         } rows[] = {
@@ -96,7 +95,6 @@ static void test_messages(void **state) {
                  "expected a timestamp like 2026-07-23T11:25:54Z after the comma, got 'y'"},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct annotation got;
                 struct error err = ERROR_NULL;
@@ -106,12 +104,11 @@ static void test_messages(void **state) {
         }
 }
 
-static void test_bytes(void **state) {
+TEST(bytes) {
         static const char with_nul[] = "0.1\0,2026-07-23T11:25:54Z";
         char text[ANNOTATION_MAX_BYTES + 1];
         struct annotation got;
 
-        (void)state;
         assert_int_equal(annotation_parse(with_nul, sizeof(with_nul) - 1, NULL, &got, NULL),
                          -EINVAL);
         assert_int_equal(annotation_parse(NULL, 0, NULL, &got, NULL), -EINVAL);
@@ -125,7 +122,7 @@ static void test_bytes(void **state) {
         assert_true(got.value == 1);
 }
 
-static void test_format(void **state) {
+TEST(format) {
         static const struct {
                 double ratio;
                 const char *text;
@@ -139,7 +136,6 @@ static void test_format(void **state) {
         };
         char text[ANNOTATION_TEXT_MAX];
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 annotation_format_ratio(rows[i].ratio, AT_UNIX_MS + 999, NULL, text);
                 assert_string_equal(text, rows[i].text);
@@ -156,24 +152,11 @@ static void test_format(void **state) {
 }
 
 /* crane stamps the local time of Asia/Shanghai with a literal Z. */
-static void test_zone(void **state) {
-        _cleanup_(zone_freep) struct zone *zone = NULL;
-        char text[ANNOTATION_TEXT_MAX];
-        struct annotation got;
-
-        (void)state;
-        assert_int_equal(zone_load("Asia/Shanghai", &zone, NULL), 0);
-        annotation_format_ratio(0.5, AT_UNIX_MS, zone, text);
-        assert_string_equal(text, "0.50000,2026-07-23T19:25:54Z");
-        assert_int_equal(annotation_parse(text, strlen(text), zone, &got, NULL), 0);
-        assert_true(got.at_unix_ms == AT_UNIX_MS);
-}
 
 /* What is written is read back: to half a unit of the fifth decimal, and to the second. */
-static void test_round_trip(void **state) {
+TEST(round_trip) {
         unsigned short seed[3] = {1, 2, 3};
 
-        (void)state;
         for (int i = 0; i < 100000; i++) {
                 double ratio = pow(10, erand48(seed) * 12 - 6);
                 int64_t at_unix_ms = (int64_t)(erand48(seed) * 4e12);
@@ -192,15 +175,13 @@ static void test_round_trip(void **state) {
         }
 }
 
-static void test_stamp(void **state) {
-        (void)state;
+TEST(stamp) {
         assert_true(annotation_stamp_unix_ms(AT_UNIX_MS, 0) == AT_UNIX_MS);
         assert_true(annotation_stamp_unix_ms(AT_UNIX_MS, 14999) == AT_UNIX_MS - 14999);
         assert_true(annotation_stamp_unix_ms(AT_UNIX_MS, 60001) == AT_UNIX_MS - 60000);
 }
 
-static void test_expiry(void **state) {
-        (void)state;
+TEST(expiry) {
         assert_true(annotation_expires_unix_ms(AT_UNIX_MS, 180000) == AT_UNIX_MS + 480000);
         assert_true(annotation_expires_unix_ms(AT_UNIX_MS, 0) == AT_UNIX_MS + 300000);
         assert_true(annotation_expires_unix_ms(INT64_MAX, 1) == INT64_MAX);
@@ -208,18 +189,15 @@ static void test_expiry(void **state) {
         assert_true(annotation_at_unix_ms(AT_UNIX_MS + 480000, 180000) == AT_UNIX_MS);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_parse),
-                cmocka_unit_test(test_messages),
-                cmocka_unit_test(test_bytes),
-                cmocka_unit_test(test_format),
-                cmocka_unit_test(test_round_trip),
-                cmocka_unit_test(test_stamp),
-                cmocka_unit_test(test_expiry),
-                /* Last: loading a zone sets the process's TZ. */
-                cmocka_unit_test(test_zone),
-        };
+/* Last: loading a zone sets the process's TZ. */
+TEST(zone) {
+        _cleanup_(zone_freep) struct zone *zone = NULL;
+        char text[ANNOTATION_TEXT_MAX];
+        struct annotation got;
 
-        return cmocka_run_group_tests(tests, NULL, NULL);
+        assert_int_equal(zone_load("Asia/Shanghai", &zone, NULL), 0);
+        annotation_format_ratio(0.5, AT_UNIX_MS, zone, text);
+        assert_string_equal(text, "0.50000,2026-07-23T19:25:54Z");
+        assert_int_equal(annotation_parse(text, strlen(text), zone, &got, NULL), 0);
+        assert_true(got.at_unix_ms == AT_UNIX_MS);
 }

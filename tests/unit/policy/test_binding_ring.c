@@ -1,11 +1,11 @@
 /* The ring of bindings at its edges. test_hot_value.c has its counts against brute force. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include "base/attributes.h"
 #include "policy/binding_ring.h"
 
 /* One binding is added to others: how many are kept, and which is the oldest. */
-static void test_add(void **state) {
+TEST(add) {
         static const struct {
                 size_t count;
                 int64_t before_ms[2], added_ms, keep_ms;
@@ -20,7 +20,6 @@ static void test_add(void **state) {
                 {2, {60, 100}, 80, 50, 3, 60}, {2, {60, 100}, 110, 50, 2, 100},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct binding_ring ring = {0};
                 for (size_t k = 0; k < rows[i].count; k++)
@@ -33,10 +32,9 @@ static void test_add(void **state) {
 }
 
 /* A full ring gives up its oldest binding for a newer one, wherever that belongs, and no other. */
-static void test_full(void **state) {
+TEST(full) {
         struct binding_ring ring = {0};
 
-        (void)state;
         for (int i = 0; i < BINDING_RING_MAX; i++)
                 binding_ring_add(&ring, 2 * i, INT64_MAX);
         binding_ring_add(&ring, -1, INT64_MAX);
@@ -52,10 +50,9 @@ static void test_full(void **state) {
 }
 
 /* The clock is set back: what is ahead of it counts as of now. */
-static void test_settle(void **state) {
+TEST(settle) {
         struct binding_ring ring = {0};
 
-        (void)state;
         binding_ring_settle(&ring, 0);
         for (int i = 1; i <= 4; i++)
                 binding_ring_add(&ring, 10 * i, 100);
@@ -68,23 +65,11 @@ static void test_settle(void **state) {
 }
 
 /* Before the beginning of time nothing was bound: a range that reaches there has all. */
-static void test_beginning(void **state) {
+TEST(beginning) {
         struct binding_ring ring = {0};
 
-        (void)state;
         binding_ring_add(&ring, 0, 100);
         assert_int_equal(binding_ring_count(&ring, INT64_MIN, 1), 1);
         assert_int_equal(binding_ring_count(&ring, INT64_MAX, 1), 0);
         binding_ring_done(&ring);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_add),
-                cmocka_unit_test(test_full),
-                cmocka_unit_test(test_settle),
-                cmocka_unit_test(test_beginning),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

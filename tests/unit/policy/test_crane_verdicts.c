@@ -2,7 +2,7 @@
  * tests/data/crane-verdicts.jsonl: what crane-scheduler's plugin answered for 1,920 nodes under 120
  * policies, half of them with broken annotations. The library must agree on every one.
  */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,12 +53,11 @@ static void replay_node(const struct policy *policy, json_t *recorded, int64_t n
                          score100, expected_by, (long long)expected);
 }
 
-static void test_replay(void **state) {
+TEST(replay) {
         FILE *file = fopen(TEST_DATA "/crane-verdicts.jsonl", "re");
         char *line = NULL;
         size_t line_bytes = 0, cases = 0, nodes = 0;
 
-        (void)state;
         assert_non_null(file);
         for (ssize_t len; (len = getline(&line, &line_bytes, file)) > 0; cases++) {
                 json_auto_t *recorded = NULL;
@@ -81,10 +80,4 @@ static void test_replay(void **state) {
         (void)fclose(file);
         assert_int_equal(cases, CASES);
         assert_int_equal(nodes, NODES);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_replay)};
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* The ring of bindings and the hot value, by example and against brute force. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <stdlib.h>
 
@@ -20,7 +20,7 @@ static struct policy *policy_with(const struct policy_hot_value *hot_values, siz
         return policy;
 }
 
-static void test_examples(void **state) {
+TEST(examples) {
         static const struct {
                 int recent, older; /* bindings within the last minute, and 2 minutes ago */
                 int64_t hot;
@@ -40,7 +40,6 @@ static void test_examples(void **state) {
         _cleanup_(freep) struct policy *policy = policy_with(crane_hot_values,
                                                              ARRAY_LEN(crane_hot_values));
 
-        (void)state;
         assert_true(hot_value_keep_ms(policy) == 5 * MS_PER_MIN);
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct binding_ring ring = {0};
@@ -56,13 +55,12 @@ static void test_examples(void **state) {
         }
 }
 
-static void test_edges(void **state) {
+TEST(edges) {
         static const struct policy_hot_value each = {MS_PER_MIN, 1};
         _cleanup_(freep) struct policy *none = policy_with(crane_hot_values, 0);
         _cleanup_(freep) struct policy *one = policy_with(&each, 1);
         struct binding_ring ring = {0}, last = {0};
 
-        (void)state;
         assert_true(hot_value_keep_ms(none) == 0);
         assert_true(hot_value(none, &ring, NOW_UNIX_MS) == 0);
         assert_true(hot_value_next_change_unix_ms(none, &ring, NOW_UNIX_MS) == INT64_MAX);
@@ -95,10 +93,9 @@ static void test_edges(void **state) {
         binding_ring_done(&ring);
 }
 
-static void test_flood(void **state) {
+TEST(flood) {
         struct binding_ring ring = {0};
 
-        (void)state;
         for (int i = 0; i < 3 * BINDING_RING_MAX; i++)
                 binding_ring_add(&ring, NOW_UNIX_MS + i, MS_PER_HOUR);
         int64_t newest_ms = NOW_UNIX_MS + 3 * BINDING_RING_MAX - 1;
@@ -138,11 +135,10 @@ static int64_t below(unsigned short seed[3], int64_t end) {
         return (int64_t)(erand48(seed) * (double)end);
 }
 
-static void test_brute_force(void **state) {
+TEST(brute_force) {
         enum { ROUNDS = 300, BINDINGS = 200 };
         unsigned short seed[3] = {4, 5, 6};
 
-        (void)state;
         for (int round = 0; round < ROUNDS; round++) {
                 struct policy_hot_value hot_values[POLICY_MAX_HOT_VALUES];
                 size_t hot_value_count = 1 + (size_t)below(seed, 4);
@@ -177,15 +173,4 @@ static void test_brute_force(void **state) {
                 }
                 binding_ring_done(&ring);
         }
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_examples),
-                cmocka_unit_test(test_edges),
-                cmocka_unit_test(test_flood),
-                cmocka_unit_test(test_brute_force),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

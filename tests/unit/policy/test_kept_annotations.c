@@ -1,5 +1,5 @@
 /* Which annotations are kept, and as what they come back. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <string.h>
 
@@ -16,7 +16,7 @@ static void check(const struct kept_annotations *kept, const char *key, const ch
                 fail_msg("%s: %s", key, value ? value : "none");
 }
 
-static void test_what_is_kept(void **state) {
+TEST(what_is_kept) {
         static const char prefix[] = "load.example.com/";
         struct kept_annotations kept = {0};
         json_auto_t *annotations = json_pack(
@@ -25,7 +25,6 @@ static void test_what_is_kept(void **state) {
                 "load.example.com/not a name", "x", "load.example.com/number", 5,
                 "load.example.com/odd", "a\tb ~\xc3\xa9\x7f");
 
-        (void)state;
         check(&kept, "cpu_usage_avg_5m", NULL);
         assert_true(kept_annotations_set(&kept, annotations, prefix));
         assert_false(kept_annotations_set(&kept, annotations, prefix));
@@ -50,12 +49,11 @@ static void test_what_is_kept(void **state) {
 }
 
 /* One byte more than an annotation may have is enough to be none; and a node has a ceiling. */
-static void test_ceilings(void **state) {
+TEST(ceilings) {
         char text[1000], key[16];
         struct kept_annotations kept = {0};
         json_auto_t *annotations = json_object();
 
-        (void)state;
         memset(text, '1', sizeof(text) - 1);
         text[sizeof(text) - 1] = '\0';
         for (int i = 0; i < 100; i++) {
@@ -73,11 +71,10 @@ static void test_ceilings(void **state) {
 }
 
 /* Whichever byte is one too many, what does not fit whole is left out. */
-static void test_what_does_not_fit(void **state) {
+TEST(what_does_not_fit) {
         enum { KEY_LEN = 3, ENTRY = KEY_LEN + 1 + ANNOTATION_MAX_BYTES + 1 };
         char text[ANNOTATION_MAX_BYTES + 1] = "", key[16];
 
-        (void)state;
         for (size_t first_len = 0; first_len < ANNOTATION_MAX_BYTES; first_len++) {
                 struct kept_annotations kept = {0};
                 json_auto_t *annotations = json_object();
@@ -94,14 +91,4 @@ static void test_what_does_not_fit(void **state) {
                 assert_int_equal((kept.bytes - strlen("m") - 1 - first_len - 1) % ENTRY, 0);
                 kept_annotations_done(&kept);
         }
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_what_is_kept),
-                cmocka_unit_test(test_ceilings),
-                cmocka_unit_test(test_what_does_not_fit),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,10 @@
 /* Metric names as queries. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include "base/clock.h"
 #include "policy/metric_name.h"
 
-static void test_query(void **state) {
+TEST(query) {
         static const struct {
                 const char *name;
                 struct metric_query query; /* window 0: no query */
@@ -47,7 +47,6 @@ static void test_query(void **state) {
                 {"cpu_usage_avg_999999999999999d", {0}},      /* beyond 64 bits in milliseconds */
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct metric_query query = {METRIC_RESOURCE_COUNT, METRIC_P99, 42};
                 bool ok = metric_query_parse(rows[i].name, &query);
@@ -68,7 +67,7 @@ static void test_query(void **state) {
         }
 }
 
-static void test_valid(void **state) {
+TEST(valid) {
         static const struct {
                 const char *name;
                 bool is_valid;
@@ -89,17 +88,7 @@ static void test_valid(void **state) {
                 {"\xc3\xbc", false},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++)
                 if (metric_name_is_valid(rows[i].name) != rows[i].is_valid)
                         fail_msg("'%s'", rows[i].name);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_query),
-                cmocka_unit_test(test_valid),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* Reading policies that are right, or merely odd. What is wrong: test_policy_errors. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -55,7 +55,7 @@ static void assert_metrics(const struct policy *policy, const struct metric_row 
         assert_int_equal(policy_metric_index(policy, "cpu_usage_avg_1m"), -1);
 }
 
-static void test_default(void **state) {
+TEST(default) {
         static const struct metric_row rows[] = {
                 {"cpu_usage_avg_5m", METRIC_CPU, METRIC_AVG, 5 * MS_PER_MIN, 3 * MS_PER_MIN, 0.8,
                  1},
@@ -68,7 +68,6 @@ static void test_default(void **state) {
         };
         _cleanup_(policy_freep) struct policy *policy = policy_default();
 
-        (void)state;
         assert_metrics(policy, rows, ARRAY_LEN(rows));
         assert_int_equal(policy->hot_value_count, 0);
         assert_int_equal(policy->scoring, POLICY_SCORING_ESTIMATE);
@@ -77,7 +76,7 @@ static void test_default(void **state) {
         assert_int_equal(policy->shortlist, POLICY_SHORTLIST_AUTO);
 }
 
-static void test_crane(void **state) {
+TEST(crane) {
         static const struct metric_row rows[] = {
                 {"cpu_usage_avg_5m", METRIC_CPU, METRIC_AVG, 5 * MS_PER_MIN, 3 * MS_PER_MIN, 0.65,
                  0.2},
@@ -94,7 +93,6 @@ static void test_crane(void **state) {
         };
         _cleanup_(policy_freep) struct policy *policy = crane_policy();
 
-        (void)state;
         assert_metrics(policy, rows, ARRAY_LEN(rows));
         assert_int_equal(policy->hot_value_count, 2);
         assert_true(policy->hot_values[0].time_range_ms == 5 * MS_PER_MIN);
@@ -106,7 +104,7 @@ static void test_crane(void **state) {
         assert_int_equal(policy->shortlist, 0);
 }
 
-static void test_limits(void **state) {
+TEST(limits) {
         static const struct {
                 const char *limit;
                 double limit_ratio;
@@ -126,7 +124,6 @@ static void test_limits(void **state) {
                 {"0.33333333333333331", 1.0 / 3, "cpu_usage_avg_5m above 0.3333333333333333"},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 for (int right = 0; right < 2; right++) {
                         _cleanup_(freep) char *text = xasprintf(
@@ -142,7 +139,7 @@ static void test_limits(void **state) {
         }
 }
 
-static void test_lenient(void **state) {
+TEST(lenient) {
         static const struct {
                 const char *spec;
                 size_t metrics, priorities, hot_values;
@@ -164,7 +161,6 @@ static void test_lenient(void **state) {
                 {"spec: {extender: {scoring: }}\n", 0, 0, 0},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(freep) char *text = xasprintf(HEAD "%s", rows[i].spec);
                 _cleanup_(policy_freep) struct policy *policy = parse(text, true);
@@ -176,7 +172,7 @@ static void test_lenient(void **state) {
         }
 }
 
-static void test_warnings(void **state) {
+TEST(warnings) {
         static const struct {
                 const char *text;
                 const char *warning;
@@ -205,7 +201,6 @@ static void test_warnings(void **state) {
                  false},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(policy_freep) struct policy *policy = parse(rows[i].text, false);
                 assert_int_equal(policy->warning_count, 1);
@@ -220,7 +215,7 @@ static void test_warnings(void **state) {
         }
 }
 
-static void test_extender(void **state) {
+TEST(extender) {
         static const struct {
                 const char *extender;
                 enum policy_scoring scoring;
@@ -240,7 +235,6 @@ static void test_extender(void **state) {
                 {"whenAllOver: reject", POLICY_SCORING_ABSOLUTE, POLICY_ALL_OVER_REJECT},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(freep) char *text = xasprintf(HEAD SYNC "  extender: {%s}\n",
                                                         rows[i].extender);
@@ -251,7 +245,7 @@ static void test_extender(void **state) {
         }
 }
 
-static void test_shortlist(void **state) {
+TEST(shortlist) {
         static const struct {
                 const char *spec;
                 int places;
@@ -271,7 +265,6 @@ static void test_shortlist(void **state) {
                  POLICY_SHORTLIST_FOR_WITHOUT_PREFERENCES},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(freep) char *text = xasprintf(HEAD SYNC "%s", rows[i].spec);
                 _cleanup_(policy_freep) struct policy *policy = parse(text, true);
@@ -281,7 +274,7 @@ static void test_shortlist(void **state) {
         }
 }
 
-static void test_taints(void **state) {
+TEST(taints) {
         static const char priority[] = "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n";
         static const struct {
                 const char *spec;
@@ -296,7 +289,6 @@ static void test_taints(void **state) {
                 {"  taints: {levels: [0.25, 0.75]}\n", 2, 0.25, 0.75},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(freep) char *text = xasprintf(HEAD SYNC "%s%s", priority, rows[i].spec);
                 _cleanup_(policy_freep) struct policy *policy = parse(text, true);
@@ -310,10 +302,9 @@ static void test_taints(void **state) {
         }
 }
 
-static void test_many_warnings(void **state) {
+TEST(many_warnings) {
         struct buf text = BUF_INIT(1 << 16);
 
-        (void)state;
         buf_puts(&text, HEAD SYNC);
         for (int i = 0; i < 3 * POLICY_MAX_WARNINGS; i++)
                 buf_printf(&text, "  unheard-of-%d: 1\n", i);
@@ -325,7 +316,7 @@ static void test_many_warnings(void **state) {
                             "line 37: spec.unheard-of-31: unknown field");
 }
 
-static void test_over_limit_and_target(void **state) {
+TEST(over_limit_and_target) {
         _cleanup_(policy_freep) struct policy *policy = parse(
                 HEAD "spec:\n"
                      "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, {name: x, period: 3m}]\n"
@@ -335,7 +326,6 @@ static void test_over_limit_and_target(void **state) {
                      "weight: 1, scale: relative}]\n",
                 true);
 
-        (void)state;
         assert_true(policy->has_last);
         assert_int_equal(policy->predicates[0].over_limit, POLICY_OVER_LIMIT_REJECT);
         assert_int_equal(policy->predicates[1].over_limit, POLICY_OVER_LIMIT_LAST);
@@ -344,7 +334,7 @@ static void test_over_limit_and_target(void **state) {
 }
 
 /* A pool's lists take the place of the spec's; a list that it lacks is the spec's. */
-static void test_pools(void **state) {
+TEST(pools) {
         _cleanup_(policy_freep) struct policy *policy = parse(
                 HEAD "spec:\n"
                      "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, {name: x, period: 3m}]\n"
@@ -372,7 +362,6 @@ static void test_pools(void **state) {
                 {"null", 0},
         };
 
-        (void)state;
         assert_int_equal(policy->pool_count, 3);
         assert_int_equal(policy->predicate_count, 1);
         assert_int_equal(policy->predicate_total, 3);
@@ -395,7 +384,7 @@ static void test_pools(void **state) {
         assert_round_trip(policy);
 }
 
-static void test_rules(void **state) {
+TEST(rules) {
         _cleanup_(policy_freep) struct policy *policy = parse(
                 HEAD
                 "spec:\n"
@@ -407,7 +396,6 @@ static void test_rules(void **state) {
                 "    limits: [{name: cpu_usage_avg_5m, maxLimitPercent: 50, overLimit: last}]\n",
                 true);
 
-        (void)state;
         assert_int_equal(policy->rule_count, 2);
         assert_true(policy->rules[0].is_exempt);
         assert_int_equal(policy->rules[0].limits.begin, policy->rules[0].limits.end);
@@ -425,7 +413,7 @@ static void test_rules(void **state) {
 }
 
 /* As the API server returns it: managedFields, status and the rest are no unknown fields. */
-static void test_api_object(void **state) {
+TEST(api_object) {
         static const char text[] =
                 "{\"apiVersion\": \"scheduler.policy.crane.io/v1alpha1\","
                 "\"kind\": \"DynamicSchedulerPolicy\","
@@ -443,7 +431,6 @@ static void test_api_object(void **state) {
         _cleanup_(policy_freep) struct policy *policy = NULL;
         _cleanup_(policy_freep) struct policy *from_text = parse(text, true);
 
-        (void)state;
         assert_int_equal(json_parse(text, sizeof(text) - 1, &json, NULL), 0);
         assert_int_equal(tree_from_json(json, &tree, NULL), 0);
         assert_int_equal(policy_from_tree(tree_root(tree), true, &policy, NULL), 0);
@@ -465,7 +452,7 @@ static void test_api_object(void **state) {
         assert_int_equal(policy_from_tree(tree_root(bad), true, &untouched, NULL), -EINVAL);
 }
 
-static void test_own_resources(void **state) {
+TEST(own_resources) {
         _cleanup_(policy_freep) struct policy *policy = parse(
                 HEAD "spec:\n"
                      "  syncPolicy:\n" /* before what it refers to */
@@ -489,7 +476,6 @@ static void test_own_resources(void **state) {
                 true);
         struct metric_query query;
 
-        (void)state;
         assert_int_equal(policy->resource_count, 3);
         const struct policy_resource *gpu = &policy->resources[1];
         assert_string_equal(gpu->exporter, "dcgm");
@@ -522,18 +508,4 @@ static void test_own_resources(void **state) {
                             "line 5: spec.syncPolicy: spec.metrics[2] is not used: there is no "
                             "xpu_usage_<statistic>_<window>");
         assert_round_trip(policy);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_default),       cmocka_unit_test(test_crane),
-                cmocka_unit_test(test_limits),        cmocka_unit_test(test_lenient),
-                cmocka_unit_test(test_warnings),      cmocka_unit_test(test_extender),
-                cmocka_unit_test(test_shortlist),     cmocka_unit_test(test_taints),
-                cmocka_unit_test(test_many_warnings), cmocka_unit_test(test_over_limit_and_target),
-                cmocka_unit_test(test_pools),         cmocka_unit_test(test_rules),
-                cmocka_unit_test(test_api_object),    cmocka_unit_test(test_own_resources),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* Warnings about policies that are valid, and decide worse than they look. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 #define SPREAD "  extender: {scoring: spread}\n"
 #define ESTIMATE "  extender: {scoring: estimate}\n"
 
-static void test_advice(void **state) {
+TEST(advice) {
         static const char syncs[] = "apiVersion: " POLICY_API_VERSION "\n"
                                     "kind: " POLICY_KIND "\n"
                                     "spec:\n"
@@ -74,7 +74,6 @@ static void test_advice(void **state) {
                 {MEAN "  extender: {shortlist: 0}\n", {NULL}},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(freep) char *text = xasprintf("%s%s", syncs, rows[i].spec);
                 _cleanup_(policy_freep) struct policy *policy = NULL;
@@ -90,10 +89,4 @@ static void test_advice(void **state) {
                 for (size_t w = 0; w < count; w++)
                         assert_string_equal(policy->warnings[w], rows[i].warnings[w]);
         }
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_advice)};
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
  * too odd to keep as a file. expected.tsv there has one line per file: its name, a tab, the
  * message.
  */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -43,12 +43,11 @@ static size_t count_files(void) {
         return files;
 }
 
-static void test_files(void **state) {
+TEST(files) {
         FILE *table = fopen(BAD_POLICIES "/expected.tsv", "re");
         char *line = NULL;
         size_t line_bytes = 0, rows = 0;
 
-        (void)state;
         assert_non_null(table);
         for (ssize_t len; (len = getline(&line, &line_bytes, table)) > 0; rows++) {
                 char *tab = strchr(line, '\t');
@@ -98,7 +97,7 @@ static void make_long_key(struct buf *text) {
         buf_putc(text, '\n');
 }
 
-static void test_generated(void **state) {
+TEST(generated) {
         static const struct {
                 const char *name;
                 void (*make)(struct buf *text);
@@ -112,7 +111,6 @@ static void test_generated(void **state) {
                 {"a long word", make_long_key, -EINVAL, "line 1: apiVersion: expected "},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct buf text = BUF_INIT(4 << 20);
                 struct policy *policy = NULL;
@@ -127,11 +125,10 @@ static void test_generated(void **state) {
         }
 }
 
-static void test_paths(void **state) {
+TEST(paths) {
         struct policy *policy = NULL;
         struct error err = ERROR_NULL;
 
-        (void)state;
         assert_int_equal(policy_load_file("/nonexistent/policy.yaml", false, &policy, &err),
                          -ENOENT);
         assert_non_null(strstr(err.msg, "/nonexistent/policy.yaml: "));
@@ -139,14 +136,4 @@ static void test_paths(void **state) {
         assert_non_null(strstr(err.msg, BAD_POLICIES ": "));
         assert_true(policy_load_file("/dev/zero", false, &policy, &err) < 0);
         assert_true(policy_load_file("/dev/zero", false, &policy, NULL) < 0);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_files),
-                cmocka_unit_test(test_generated),
-                cmocka_unit_test(test_paths),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* Pools, rules and declared resources: what is refused of them, how they are printed and compared.
  */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <errno.h>
 
@@ -32,7 +32,7 @@ static struct policy *policy_with(const char *spec) {
         return policy;
 }
 
-static void test_refused(void **state) {
+TEST(refused) {
         static const struct {
                 const char *spec;
                 const char *message; /* what it holds */
@@ -56,7 +56,6 @@ static void test_refused(void **state) {
                  "match.a: expected at most 128 printable ASCII characters"},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(freep) char *text = xasprintf(HEAD "%s", rows[i].spec);
                 struct policy *policy = NULL;
@@ -68,7 +67,7 @@ static void test_refused(void **state) {
 }
 
 /* The longest there is of each, and what a list leaves to the spec's. */
-static void test_round_trip(void **state) {
+TEST(round_trip) {
         static const char spec[] =
                 "  metrics:\n"
                 "  - {name: gpu, series: s, kind: gauge, capacity: 1, match: {a: \"\\\"\\\\ ~\"}}\n"
@@ -91,7 +90,6 @@ static void test_round_trip(void **state) {
         _cleanup_(policy_freep) struct policy *again = NULL;
         struct error err = ERROR_NULL;
 
-        (void)state;
         policy_print(policy, &first);
         if (policy_parse(first.data, first.len, true, &again, &err) < 0)
                 fail_msg("%s\n%s", err.msg, first.data);
@@ -105,7 +103,7 @@ static void test_round_trip(void **state) {
         assert_non_null(strstr(first.data, "      a: \"\\\"\\\\ ~\"\n"));
 }
 
-static void test_pools_are_compared(void **state) {
+TEST(pools_are_compared) {
         static const struct {
                 const char *a, *b;
                 bool is_same;
@@ -121,7 +119,6 @@ static void test_pools_are_compared(void **state) {
                 {POOLS("a: b", "c: d"), POOL("a: b"), false},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(policy_freep) struct policy *a = policy_with(rows[i].a);
                 _cleanup_(policy_freep) struct policy *b = policy_with(rows[i].b);
@@ -130,7 +127,7 @@ static void test_pools_are_compared(void **state) {
         }
 }
 
-static void test_resources_are_compared(void **state) {
+TEST(resources_are_compared) {
         static const char base[] = METRIC(GPU ", capacity: 1, match: {a: b}");
         static const struct {
                 const char *other;
@@ -149,7 +146,6 @@ static void test_resources_are_compared(void **state) {
         };
         _cleanup_(policy_freep) struct policy *a = policy_with(base);
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(policy_freep) struct policy *b = policy_with(rows[i].other);
                 if (policy_resource_equal(&a->resources[0], &b->resources[0]) != rows[i].is_same)
@@ -159,15 +155,4 @@ static void test_resources_are_compared(void **state) {
         _cleanup_(policy_freep) struct policy *c = policy_with(METRIC(GPU ", capacitySeries: c"));
         _cleanup_(policy_freep) struct policy *d = policy_with(METRIC(GPU ", capacitySeries: d"));
         assert_false(policy_resource_equal(&c->resources[0], &d->resources[0]));
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_refused),
-                cmocka_unit_test(test_round_trip),
-                cmocka_unit_test(test_pools_are_compared),
-                cmocka_unit_test(test_resources_are_compared),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

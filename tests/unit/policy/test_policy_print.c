@@ -1,5 +1,5 @@
 /* Printing policies: what is printed reads back as it was, odd texts and random policies too. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "tests/crane_policy.h"
 
 /* Texts that are read as another kind of value, or not at all, when they stand without quotes. */
-static void test_odd_texts_are_printed_in_quotes(void **state) {
+TEST(odd_texts_are_printed_in_quotes) {
         static const struct {
                 const char *series, *exporter;
                 const char *printed;
@@ -23,7 +23,6 @@ static void test_odd_texts_are_printed_in_quotes(void **state) {
                 {"truth", "nn", "\n    exporter: nn\n    series: truth\n"},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(freep) char *text = xasprintf(
                         HEAD "spec:\n"
@@ -106,7 +105,7 @@ static struct policy *random_policy(unsigned short seed[3]) {
         return parse(text.data, true);
 }
 
-static void test_round_trip(void **state) {
+TEST(round_trip) {
         enum { ROUNDS = 2000 };
         unsigned short seed[3] = {7, 8, 9};
         _cleanup_(policy_freep) struct policy *builtin = policy_default();
@@ -120,7 +119,6 @@ static void test_round_trip(void **state) {
                      "{name: 1e5, weight: 1e300}]\n",
                 true);
 
-        (void)state;
         assert_round_trip(builtin);
         assert_round_trip(crane);
         assert_round_trip(odd);
@@ -128,13 +126,4 @@ static void test_round_trip(void **state) {
                 _cleanup_(policy_freep) struct policy *policy = random_policy(seed);
                 assert_round_trip(policy);
         }
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_odd_texts_are_printed_in_quotes),
-                cmocka_unit_test(test_round_trip),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

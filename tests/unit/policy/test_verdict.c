@@ -1,5 +1,5 @@
 /* Filter and score: worked examples of crane's policy, and the edges of the arithmetic. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <float.h>
 
@@ -41,7 +41,7 @@ static void assert_examples(const struct policy *policy, const struct example *r
         }
 }
 
-static void test_crane_policy(void **state) {
+TEST(crane_policy) {
         static const struct example rows[] = {
                 {"no annotation at all: passes, and is worth nothing", {{0}}, -1, 0},
                 /* trunc(100 * (0.2 * 0.9 + 0.3 * 0.8 + 0.5 * 0.7 + 0.2 * 0.6 + 0.3 * 0.5 +
@@ -99,12 +99,11 @@ static void test_crane_policy(void **state) {
         };
         _cleanup_(policy_freep) struct policy *policy = crane_policy();
 
-        (void)state;
         assert_examples(policy, rows, ARRAY_LEN(rows));
 }
 
 /* A predicate that rejects is before one that puts last, wherever it stands. */
-static void test_last(void **state) {
+TEST(last) {
         static const struct example rows[] = {
                 {"below", {{CPU_5M, "0.65," NOW}}, -1, 3},
                 {"last", {{CPU_5M, "0.66," NOW}}, -2, 3},
@@ -115,7 +114,6 @@ static void test_last(void **state) {
         };
         _cleanup_(policy_freep) struct policy *policy = crane_policy();
 
-        (void)state;
         policy->predicates[0].over_limit = POLICY_OVER_LIMIT_LAST;
         policy->predicates[2].over_limit = POLICY_OVER_LIMIT_LAST;
         assert_examples(policy, rows, ARRAY_LEN(rows));
@@ -125,26 +123,24 @@ static void test_last(void **state) {
         assert_int_equal(verdict_last_by(-4), 2);
 }
 
-static void test_limit_zero_is_off(void **state) {
+TEST(limit_zero_is_off) {
         static const struct example rows[] = {{"all busy", {{CPU_5M, "1," NOW}}, -1, 0}};
         _cleanup_(policy_freep) struct policy *policy = crane_policy();
 
-        (void)state;
         policy->predicates[0].limit_ratio = 0;
         assert_examples(policy, rows, ARRAY_LEN(rows));
 }
 
-static void test_no_priority(void **state) {
+TEST(no_priority) {
         static const struct example rows[] = {{"idle", {{CPU_5M, "0," NOW}}, -1, 0}};
         _cleanup_(policy_freep) struct policy *policy = crane_policy();
 
-        (void)state;
         policy->priority_count = 0;
         assert_examples(policy, rows, ARRAY_LEN(rows));
 }
 
 /* Weights near the end of a double: infinite products and sums, and inf - inf. UBSan watches. */
-static void test_huge(void **state) {
+TEST(huge) {
         static const struct {
                 double weight[2], usage_ratio[2];
                 int score100;
@@ -157,7 +153,6 @@ static void test_huge(void **state) {
         };
         _cleanup_(policy_freep) struct policy *policy = crane_policy();
 
-        (void)state;
         policy->priority_count = 2;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct one_node node;
@@ -174,7 +169,7 @@ static void test_huge(void **state) {
 }
 
 /* Rows of a column are independent. */
-static void test_rows(void **state) {
+TEST(rows) {
         enum { ROWS = 3 };
         static const double cpu[ROWS] = {0.9, 0.1, 0.9};
         static const int64_t expires[ROWS] = {NOW_UNIX_MS + 1, NOW_UNIX_MS + 1, NOW_UNIX_MS};
@@ -185,7 +180,6 @@ static void test_rows(void **state) {
         const int64_t *expires_columns[] = {expires};
         const struct reading_columns columns = {usage_columns, expires_columns, hot, expires};
 
-        (void)state;
         policy->metric_count = policy->predicate_count = policy->priority_count = 1;
         policy->priorities[0].weight = 1;
         for (size_t row = 0; row < ROWS; row++) {
@@ -198,7 +192,7 @@ static void test_rows(void **state) {
 }
 
 /* A target fills nodes up to it, and spreads beyond. */
-static void test_target(void **state) {
+TEST(target) {
         static const struct {
                 double target_ratio, usage_ratio;
                 int score100;
@@ -221,7 +215,6 @@ static void test_target(void **state) {
         };
         _cleanup_(policy_freep) struct policy *policy = crane_policy();
 
-        (void)state;
         policy->priority_count = 1;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct one_node node;
@@ -236,7 +229,7 @@ static void test_target(void **state) {
 }
 
 /* scale: relative: cpu as a share of the busiest candidate's, memory as ever. */
-static void test_relative(void **state) {
+TEST(relative) {
         enum { ROWS = 5 };
         static const double cpu[ROWS] = {0.1, 0.4, 0.8, 0, 0.2}, mem[ROWS] = {0.5, 0.5, 0, 0, 0};
         static const int64_t fresh = NOW_UNIX_MS + 1, expired = NOW_UNIX_MS;
@@ -265,7 +258,6 @@ static void test_relative(void **state) {
         const int64_t *expires_columns[] = {mem_expires, expires};
         const struct reading_columns columns = {usage_columns, expires_columns, hot, expires};
 
-        (void)state;
         assert_false(policy_is_relative(policy));
         policy->metric_count = policy->priority_count = 2;
         policy->priorities[0] = (struct policy_priority){.metric = 0, .weight = 1};
@@ -294,17 +286,16 @@ static void test_relative(void **state) {
         assert_int_equal(verdict_score100(policy, &columns, 4, NULL, NOW_UNIX_MS), 50);
 }
 
-static void test_score10(void **state) {
+TEST(score10) {
         static const struct {
                 int score100, score10;
         } rows[] = {{0, 0}, {4, 0}, {5, 1}, {14, 1}, {15, 2}, {94, 9}, {95, 10}, {100, 10}};
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++)
                 assert_int_equal(verdict_score10(rows[i].score100), rows[i].score10);
 }
 
-static void test_spread10(void **state) {
+TEST(spread10) {
         static const struct {
                 size_t count;
                 int scores100[5], scores10[5];
@@ -319,7 +310,6 @@ static void test_spread10(void **state) {
                 {5, {100, 0, 4, 5, 95}, {10, 0, 0, 1, 10}},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 int scores[5];
                 memcpy(scores, rows[i].scores100, sizeof(scores));
@@ -329,16 +319,4 @@ static void test_spread10(void **state) {
                                 fail_msg("row %zu, %zu gave %d", i, n, scores[n]);
         }
         verdict_spread10(NULL, 0);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_crane_policy), cmocka_unit_test(test_limit_zero_is_off),
-                cmocka_unit_test(test_no_priority),  cmocka_unit_test(test_huge),
-                cmocka_unit_test(test_rows),         cmocka_unit_test(test_score10),
-                cmocka_unit_test(test_relative),     cmocka_unit_test(test_spread10),
-                cmocka_unit_test(test_last),         cmocka_unit_test(test_target),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

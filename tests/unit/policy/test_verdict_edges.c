@@ -1,5 +1,5 @@
 /* Verdicts in pools, of the candidates of one call, and of readings beyond reason. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include "policy/verdict.h"
 
@@ -46,11 +46,10 @@ static void nodes_init(struct nodes *nodes, double first_ratio, double second_ra
         assert_int_equal(policy_parse(text, sizeof(text) - 1, true, &nodes->policy, NULL), 0);
 }
 
-static void test_pool(void **state) {
+TEST(pool) {
         const struct verdict_largest largest = {{1}};
         struct nodes nodes;
 
-        (void)state;
         nodes_init(&nodes, 0.75, 0.75);
         assert_int_equal(verdict_filter(nodes.policy, &nodes.columns, 0, 0), -1);
         assert_int_equal(verdict_filter(nodes.policy, &nodes.columns, 1, 0), 1);
@@ -60,7 +59,7 @@ static void test_pool(void **state) {
 }
 
 /* Rows that the columns do not have are skipped, as are candidates that are not the call's. */
-static void test_largest(void **state) {
+TEST(largest) {
         static const struct {
                 size_t row_count, count;
                 double largest_ratio;
@@ -68,7 +67,6 @@ static void test_largest(void **state) {
         const uint32_t candidates[] = {0, 1};
         struct nodes nodes;
 
-        (void)state;
         nodes_init(&nodes, 0.25, 0.75);
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct verdict_largest largest;
@@ -80,17 +78,16 @@ static void test_largest(void **state) {
 }
 
 /* Far below 0 is 0, also when the hot value takes still more. */
-static void test_far_below_zero(void **state) {
+TEST(far_below_zero) {
         struct nodes nodes;
 
-        (void)state;
         nodes_init(&nodes, 0, 1e300);
         nodes.hot[1] = 1;
         assert_int_equal(verdict_score100(nodes.policy, &nodes.columns, 1, NULL, 0), 0);
         policy_free(nodes.policy);
 }
 
-static void test_has_last(void **state) {
+TEST(has_last) {
         enum { ANY = VERDICT_PLACE_ANY, LAST = VERDICT_PLACE_LAST, ABSENT = VERDICT_PLACE_ABSENT };
         static const struct {
                 size_t count;
@@ -104,28 +101,16 @@ static void test_has_last(void **state) {
                 {3, {LAST, ABSENT, ANY}, true},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++)
                 assert_int_equal(verdict_has_last(rows[i].places, rows[i].count), rows[i].has_last);
 }
 
-static void test_put_last(void **state) {
+TEST(put_last) {
         static const uint8_t places[] = {VERDICT_PLACE_LAST, VERDICT_PLACE_ANY, VERDICT_PLACE_ANY,
                                          VERDICT_PLACE_ABSENT, VERDICT_PLACE_LAST};
         static const int expected[] = {0, 1, 5, 0, 9};
         int scores10[] = {7, 0, 5, 0, 9};
 
-        (void)state;
         verdict_put_last(places, scores10, 4); /* the fifth is none of them */
         assert_memory_equal(scores10, expected, sizeof(expected));
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_pool),           cmocka_unit_test(test_largest),
-                cmocka_unit_test(test_far_below_zero), cmocka_unit_test(test_has_last),
-                cmocka_unit_test(test_put_last),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* What a program in a pod is told, and which of the pod's containers it is. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include "base/attributes.h"
 #include "base/buf.h"
@@ -22,7 +22,7 @@ static json_t *parse(const char *text) {
         "{'items': [7, {'metadata': {'name': 'load'}, 'data': {'PLIMSOLL_PORT': '1', "             \
         "'PORT': '2', 'odd': 7}}]}"
 
-static void test_texts(void **state) {
+TEST(texts) {
         static const struct {
                 const char *container;
                 enum program_flag flag;
@@ -83,7 +83,6 @@ static void test_texts(void **state) {
         };
         json_auto_t *maps = parse(MAPS);
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(program_flags_done) struct program_flags flags = {0};
                 _cleanup_(freep) char *text = xasprintf("{'containers': [%s]}", rows[i].container);
@@ -98,7 +97,7 @@ static void test_texts(void **state) {
         }
 }
 
-static void test_values(void **state) {
+TEST(values) {
         static const struct {
                 const char *args;
                 bool is_elected, has_kubelet;
@@ -112,7 +111,6 @@ static void test_values(void **state) {
                 {"'--metrics-source=kubelet,b', '--leader-elect=$(A)'", false, true, 7},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(program_flags_done) struct program_flags flags = {0};
                 _cleanup_(freep) char *text = xasprintf("{'containers': [{'args': [%s]}]}",
@@ -127,7 +125,7 @@ static void test_values(void **state) {
         }
 }
 
-static void test_container(void **state) {
+TEST(container) {
         static const struct {
                 const char *other, *ours;
         } rows[] = {
@@ -145,7 +143,6 @@ static void test_container(void **state) {
                 {"7", "{'name': 'controller'}"},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++)
                 for (size_t place = 0; place < 2; place++) {
                         _cleanup_(freep) char *text = xasprintf(
@@ -161,11 +158,10 @@ static void test_container(void **state) {
 }
 
 /* A pod of a server that means no good: nothing grows without bound. */
-static void test_ceilings(void **state) {
+TEST(ceilings) {
         _cleanup_(program_flags_done) struct program_flags flags = {0}, others = {0};
         _cleanup_(buf_done) struct buf text = BUF_INIT(1 << 20);
 
-        (void)state;
         buf_puts(&text, "{'containers': [{'env': [{'name': 'V0', 'value': 'xxxxxxxx'}");
         for (int i = 1; i < 40; i++)
                 buf_printf(&text, ", {'name': 'V%d', 'value': '$(V%d)$(V%d)'}", i, i - 1, i - 1);
@@ -192,15 +188,4 @@ static void test_ceilings(void **state) {
         json_auto_t *words = parse(text.data);
         program_flags_read(words, PROGRAM_EXTENDER, "shop", NULL, &others);
         assert_true(program_flags_is_hidden(&others, FLAG_PORT));
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_texts),
-                cmocka_unit_test(test_values),
-                cmocka_unit_test(test_container),
-                cmocka_unit_test(test_ceilings),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

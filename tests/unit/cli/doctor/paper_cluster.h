@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <stdlib.h>
 

@@ -1,12 +1,12 @@
 /* Flags of `doctor` that are refused before anything is asked. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <stdlib.h>
 
 #include "base/attributes.h"
 #include "cli/doctor/doctor.h"
 
-static void test_refused(void **state) {
+TEST(refused) {
         static const struct {
                 const char *argument, *why;
         } rows[] = {
@@ -19,7 +19,6 @@ static void test_refused(void **state) {
                 {"--namespace=\xff", "is no namespace's name"},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 char name[] = "doctor", *argv[] = {name, (char *)(uintptr_t)rows[i].argument, NULL};
                 enum options_outcome outcome;
@@ -33,10 +32,4 @@ static void test_refused(void **state) {
                         fail_msg("%s is not in: %s", rows[i].why, err.msg);
                 options_done(doctor_verb.rows, doctor_verb.row_count);
         }
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_refused)};
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,6 @@
 /* What is asked of a cluster, where it answers oddly. */
+#include "tests/unit/fixture/test.h"
+
 #include "paper_cluster.h"
 
 #include <errno.h>
@@ -21,7 +23,7 @@ static void collect(struct paper_cluster *paper, const struct paper_change *chan
         assert_int_equal(paper_collect(paper, NULL, "", ret, &err), 0);
 }
 
-static void test_reviews(void **state) {
+TEST(reviews) {
         static const struct {
                 const char *answer, *why;
         } rows[] = {
@@ -45,7 +47,7 @@ static void test_reviews(void **state) {
 }
 
 /* Of a program whose pages cannot be read nothing is known, and why is told; the other's count. */
-static void test_unread_pages(void **state) {
+TEST(unread_pages) {
         static const char *const pages[] = {"*/plimsoll-controller-*/metrics",
                                             "*/plimsoll-extender-*/metrics"};
 
@@ -65,7 +67,7 @@ static void test_unread_pages(void **state) {
         }
 }
 
-static void test_ceilings(void **state) {
+TEST(ceilings) {
         _cleanup_(doctor_facts_done) struct doctor_facts facts = {0}, others = {0};
         _cleanup_(buf_done) struct buf list = BUF_INIT(PAPER_MAX_BYTES);
 
@@ -90,7 +92,7 @@ static void test_ceilings(void **state) {
         assert_string_equal(others.configs[0].from, "ConfigMap ");
 }
 
-static void test_configs(void **state) {
+TEST(configs) {
         static const char *const others[] = {
                 "7",
                 "'kind: Pod'",
@@ -109,7 +111,7 @@ static void test_configs(void **state) {
         }
 }
 
-static void test_config_file(void **state) {
+TEST(config_file) {
         static const struct {
                 const char *content; /* NULL: there is no such file */
                 int r;
@@ -145,7 +147,7 @@ static void test_config_file(void **state) {
 }
 
 /* Keys with the programs' prefix are theirs; without it, or behind another, they are others'. */
-static void test_prefix(void **state) {
+TEST(prefix) {
         static const struct {
                 const char *key;
                 size_t prefixed, foreign;
@@ -171,12 +173,4 @@ static void test_prefix(void **state) {
         }
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_reviews),     cmocka_unit_test(test_unread_pages),
-                cmocka_unit_test(test_ceilings),    cmocka_unit_test(test_configs),
-                cmocka_unit_test(test_config_file), cmocka_unit_test(test_prefix),
-        };
-
-        return cmocka_run_group_tests(tests, paper_set_up, paper_tear_down);
-}
+TEST_GROUP(paper_set_up, paper_tear_down)

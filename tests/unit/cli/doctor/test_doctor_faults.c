@@ -1,4 +1,6 @@
 /* Each fault of an installation is found by its own check, and none where there is none. */
+#include "tests/unit/fixture/test.h"
+
 #include "paper_fault.h"
 
 #define CONTROLLER "*/deployments/plimsoll-controller"
@@ -523,7 +525,7 @@ static const struct {
         {scheduler_faults, ARRAY_LEN(scheduler_faults)},
 };
 
-static void test_one_by_one(void **state) {
+TEST(one_by_one) {
         size_t bad = 0;
 
         for (size_t i = 0; i < ARRAY_LEN(faults); i++)
@@ -546,19 +548,11 @@ static bool has_fault(const char *check) {
         return false;
 }
 
-static void test_every_check_has_a_fault(void **state) {
-        (void)state;
+TEST(every_check_has_a_fault) {
         for (size_t i = 0; i < ARRAY_LEN(paper_chapters); i++)
                 for (size_t j = 0; j < paper_chapters[i]->count; j++)
                         if (!has_fault(paper_chapters[i]->rows[j].id))
                                 fail_msg("%s has none", paper_chapters[i]->rows[j].id);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_one_by_one),
-                cmocka_unit_test(test_every_check_has_a_fault),
-        };
-
-        return cmocka_run_group_tests(tests, paper_set_up, paper_tear_down);
-}
+TEST_GROUP(paper_set_up, paper_tear_down)

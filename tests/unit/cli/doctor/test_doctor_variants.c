@@ -1,5 +1,7 @@
 /* Installations that are sound, and not as deploy/ makes them: nothing is found in them, and a
  * fault is found as in any other. */
+#include "tests/unit/fixture/test.h"
+
 #include "paper_fault.h"
 
 #define CONTROLLER "*/deployments/plimsoll-controller"
@@ -205,7 +207,7 @@ static const struct paper_fault common[] = {
          .changes = {{CONFIG, "weight: 3", "weight: 1", 0}}},
 };
 
-static void test_sound_and_with_a_fault(void **state) {
+TEST(sound_and_with_a_fault) {
         size_t bad = 0;
 
         for (size_t i = 0; i < ARRAY_LEN(variants); i++) {
@@ -224,7 +226,7 @@ static void test_sound_and_with_a_fault(void **state) {
 }
 
 /* What cannot be read is not known, and no fault, whatever else is missing. */
-static void test_hidden(void **state) {
+TEST(hidden) {
         static const struct {
                 struct paper_change change;
                 const char *check, *what;
@@ -279,7 +281,7 @@ static void test_hidden(void **state) {
 }
 
 /* Without knowing how annotations are read, nothing is known of them. */
-static void test_hidden_style(void **state) {
+TEST(hidden_style) {
         static const struct {
                 const char *argument, *what;
         } rows[] = {
@@ -304,7 +306,7 @@ static void test_hidden_style(void **state) {
 }
 
 /* Alone, it says nothing of ours. */
-static void test_unrelated_configuration(void **state) {
+TEST(unrelated_configuration) {
         const struct paper_change changes[] = {{CONFIG, NULL, "{" UNRELATED "]}", 0}};
         _cleanup_(doctor_facts_done) struct doctor_facts facts = {0};
 
@@ -317,13 +319,4 @@ static void test_unrelated_configuration(void **state) {
         }
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_sound_and_with_a_fault),
-                cmocka_unit_test(test_hidden),
-                cmocka_unit_test(test_hidden_style),
-                cmocka_unit_test(test_unrelated_configuration),
-        };
-
-        return cmocka_run_group_tests(tests, paper_set_up, paper_tear_down);
-}
+TEST_GROUP(paper_set_up, paper_tear_down)

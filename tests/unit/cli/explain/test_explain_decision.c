@@ -1,5 +1,5 @@
 /* What people are shown of an extender's answer, whatever the JSON is. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -67,7 +67,7 @@ static char *print(const char *decision, const char *pod, size_t max_nodes) {
         return text;
 }
 
-static void test_prints(void **state) {
+TEST(prints) {
         static const struct {
                 const char *decision, *pod, *shown;
         } cases[] = {
@@ -122,14 +122,13 @@ static void test_prints(void **state) {
                  "  b: score 1\n"},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 _cleanup_(freep) char *shown = print(cases[i].decision, cases[i].pod, SIZE_MAX);
                 assert_string_equal(shown, cases[i].shown);
         }
 }
 
-static void test_prints_some_of_each(void **state) {
+TEST(prints_some_of_each) {
         static const char two[] =
                 "{\"filter\": {\"predicates\": [{\"metric\": \"m\"}, {\"metric\": \"n\"}],"
                 " \"rejected_nodes\": [{\"node\": \"x\"}, {\"node\": \"y\"}]},"
@@ -141,7 +140,6 @@ static void test_prints_some_of_each(void **state) {
                                                {"  a: score", "  b: score"}};
         _cleanup_(freep) char *one = print(two, NULL, 1), *all = print(two, NULL, 2);
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(lines); i++) {
                 assert_non_null(strstr(one, lines[i][0]));
                 assert_null(strstr(one, lines[i][1]));
@@ -150,7 +148,7 @@ static void test_prints_some_of_each(void **state) {
 }
 
 /* None of them crashes, and nothing of a terminal's escapes gets through. */
-static void test_prints_anything(void **state) {
+TEST(prints_anything) {
         static const char *const texts[] = {
                 "[]",
                 "null",
@@ -170,7 +168,6 @@ static void test_prints_anything(void **state) {
         };
         static const char *const pods[] = {NULL, "[]", "{}", POD("a"), "{\"spec\": 1}"};
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(texts); i++)
                 for (size_t j = 0; j < ARRAY_LEN(pods); j++) {
                         _cleanup_(freep) char *shown = print(texts[i], pods[j], SIZE_MAX);
@@ -179,7 +176,7 @@ static void test_prints_anything(void **state) {
                 }
 }
 
-static void test_newer(void **state) {
+TEST(newer) {
 #define EARLY "\"2026-07-23T11:00:00Z\""
 #define LATE "\"2026-07-23T12:00:00Z\""
         static const struct {
@@ -201,7 +198,6 @@ static void test_newer(void **state) {
                  "{\"uid\": \"2\", \"prioritize\": {\"at\": " LATE "}}"},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(cases); i++)
                 for (int is_swapped = 0; is_swapped < 2; is_swapped++) {
                         /* Of two without a time either is as good. */
@@ -217,7 +213,7 @@ static void test_newer(void **state) {
         assert_true(json_is_object(only));
 }
 
-static void test_place(void **state) {
+TEST(place) {
         static const struct {
                 const char *pod, *shown;
         } cases[] = {
@@ -232,7 +228,6 @@ static void test_place(void **state) {
         };
         const struct output_style style = {"", "", "", "", "", "", false, SIZE_MAX};
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 json_auto_t *pod = cases[i].pod ? parse(cases[i].pod) : NULL;
                 struct explain_place place = {.full_name = "shop/web-0", .pod = pod};
@@ -247,14 +242,4 @@ static void test_place(void **state) {
                 json_auto_t *json = explain_place_json(&place);
                 assert_string_equal(json_string_at(json, "pod", NULL), "shop/web-0");
         }
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_prints),          cmocka_unit_test(test_prints_some_of_each),
-                cmocka_unit_test(test_prints_anything), cmocka_unit_test(test_newer),
-                cmocka_unit_test(test_place),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* What differs between two judgements of the same nodes. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <string.h>
 
@@ -124,8 +124,7 @@ static const struct {
          2},
 };
 
-static void test_cases(void **state) {
-        (void)state;
+TEST(cases) {
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 struct side before, after;
                 struct difference difference;
@@ -148,12 +147,11 @@ static void test_cases(void **state) {
         }
 }
 
-static void test_predicate_and_metrics(void **state) {
+TEST(predicate_and_metrics) {
         struct side before, after;
         struct difference difference;
         double value_ratio;
 
-        (void)state;
         judge(&before, POLICY("", CPU, ""));
         judge(&after, POLICY(CPU_LIMIT("0.5"), "{name: disk_usage_avg_1h, weight: 1}", ""));
         difference_init(&difference, &before.judged.explanation, &after.judged.explanation);
@@ -176,7 +174,7 @@ static void test_predicate_and_metrics(void **state) {
 /* A metric is new when the old policy has it not, or not written; with a weight of 0 it is not
  * used.
  */
-static void test_new_metrics(void **state) {
+TEST(new_metrics) {
         static const struct {
                 const char *before;
                 bool is_new;
@@ -186,7 +184,6 @@ static void test_new_metrics(void **state) {
                 {SYNC("{name: disk_usage_avg_1h, period: 9m}"), false},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct side before, after;
                 struct difference difference;
@@ -203,14 +200,4 @@ static void test_new_metrics(void **state) {
                 done(&before);
                 done(&after);
         }
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_cases),
-                cmocka_unit_test(test_predicate_and_metrics),
-                cmocka_unit_test(test_new_metrics),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

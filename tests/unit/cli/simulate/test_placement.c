@@ -1,5 +1,5 @@
 /* Kept placements judged again: whatever the recording holds of them. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <string.h>
 
@@ -93,7 +93,7 @@ static void check(const char *decision, const char *before, const char *after,
 }
 
 /* The readings that were kept, in place of the present ones. */
-static void test_readings(void **state) {
+TEST(readings) {
         static const struct {
                 const char *decision;
                 struct expected expected;
@@ -135,20 +135,18 @@ static void test_readings(void **state) {
                 {ON("elsewhere", RANKING(WARM)), {1, 2, 2, 2, 1, 0}},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(cases); i++)
                 check(cases[i].decision, LAX, STRICT, &cases[i].expected);
 }
 
-static void test_another_order(void **state) {
+TEST(another_order) {
         static const struct expected turned = {1, 2, 1, 2, 0, 0};
 
-        (void)state;
         check(ON("calm", RANKING(RANKED("calm", "") ", " WARM)), LAX, BY_MEM, &turned);
 }
 
 /* The reading that an estimate was made of counts as the metric that the policy estimates by. */
-static void test_estimates(void **state) {
+TEST(estimates) {
         static const struct {
                 const char *before, *decision;
                 struct expected expected;
@@ -172,12 +170,11 @@ static void test_estimates(void **state) {
                  {1, 2, 2, 1, 0, 0}},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(cases); i++)
                 check(cases[i].decision, cases[i].before, STRICT, &cases[i].expected);
 }
 
-static void test_what_is_left_out(void **state) {
+TEST(what_is_left_out) {
         static const char *const decisions[] = {
                 "{\"node\": \"calm\", \"decision\": {}}",
                 "{\"node\": \"calm\", \"decision\": {\"name\": \"a\", " RANKING("") "}}",
@@ -189,21 +186,9 @@ static void test_what_is_left_out(void **state) {
         static const struct expected none = {0};
         static const struct expected first = {1, 1, 1, 1, 1, 0};
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(decisions); i++)
                 check(decisions[i], LAX, STRICT, &none);
         /* Not known where it is: the extender's first choice. */
         check("{\"node\": null, \"decision\": {" POD ", " RANKING(WARM) "}}", LAX, STRICT, &first);
         check(ON("calm", FILTER("")), LAX, STRICT, &first);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_readings),
-                cmocka_unit_test(test_another_order),
-                cmocka_unit_test(test_estimates),
-                cmocka_unit_test(test_what_is_left_out),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

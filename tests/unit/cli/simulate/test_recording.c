@@ -1,5 +1,5 @@
 /* What of a node is recorded. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -39,8 +39,7 @@ static const struct {
          "\"}, \"capacity\": {}}"},
 };
 
-static void test_node(void **state) {
-        (void)state;
+TEST(node) {
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 const struct node_table_options options = {.annotation_prefix = cases[i].prefix};
                 json_auto_t *node = json_loads(cases[i].node, 0, NULL);
@@ -70,7 +69,7 @@ static void test_node(void **state) {
 #define NODE "{\"name\": \"a\", \"annotations\": {}}"
 #define POD(members) "{\"node\": \"a\", \"bound\": \"" AT "\", " members "}"
 
-static void test_documents(void **state) {
+TEST(documents) {
         static const struct {
                 const char *members, *problem; /* NULL: fine */
         } rows[] = {
@@ -115,7 +114,6 @@ static void test_documents(void **state) {
                 {START LISTS("[]", "[]", "[]", "[null]"), "notes[0]: expected a string"},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(freep) char *text = xasprintf("{%s}", rows[i].members);
                 json_auto_t *root = json_loads(text, 0, NULL);
@@ -131,12 +129,11 @@ static void test_documents(void **state) {
 }
 
 /* A name that no node can have, or that was there before. */
-static void test_table(void **state) {
+TEST(table) {
         static const char *const nodes[] = {"[" NODE ", " NODE "]",
                                             "[{\"name\": \"\", \"annotations\": {}}]"};
         const struct node_table_options options = {.annotation_prefix = ""};
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(nodes); i++) {
                 _cleanup_(freep) char *text = xasprintf("{" START LISTS("%s", "[]", "[]", "[]") "}",
                                                         nodes[i]);
@@ -154,11 +151,10 @@ static void test_table(void **state) {
 }
 
 /* An unread node without pods is known to be idle; if nobody has listed pods, it is not. */
-static void test_pods_that_were_not_listed(void **state) {
+TEST(pods_that_were_not_listed) {
         static const char *const pods[] = {"[]", "null"};
         const struct node_table_options options = {.annotation_prefix = ""};
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(pods); i++) {
                 _cleanup_(freep) char *text = xasprintf(
                         "{" START LISTS("[{\"name\": \"a\", \"annotations\": {}, \"capacity\": "
@@ -182,13 +178,12 @@ static void test_pods_that_were_not_listed(void **state) {
 }
 
 /* Nothing is left beside a path that cannot be written. */
-static void test_save(void **state) {
+TEST(save) {
         char directory[] = "/tmp/test-recording-XXXXXX";
         json_auto_t *root = json_object();
         struct recording recording = {0};
         struct error err = ERROR_NULL;
 
-        (void)state;
         assert_non_null(mkdtemp(directory));
         _cleanup_(freep) char *path = xasprintf("%s/file", directory);
         _cleanup_(freep) char *below = xasprintf("%s/file/below", directory);
@@ -204,14 +199,13 @@ static void test_save(void **state) {
 }
 
 /* The file of before stays when the device is full, whatever of the text has been written then. */
-static void test_save_without_room(void **state) {
+TEST(save_without_room) {
         enum { BUFFER = 4096, AROUND = 16, LONG = 3 * BUFFER };
         static char filler[LONG + 1];
         char directory[] = "/tmp/test-recording-XXXXXX";
         json_auto_t *before = json_pack("{s:i}", "before", 1);
         struct rlimit had, none;
 
-        (void)state;
         memset(filler, 'x', LONG);
         assert_non_null(mkdtemp(directory));
         _cleanup_(freep) char *path = xasprintf("%s/file", directory);
@@ -235,14 +229,4 @@ static void test_save_without_room(void **state) {
         (void)signal(SIGXFSZ, SIG_DFL);
         assert_int_equal(unlink(path), 0);
         assert_int_equal(rmdir(directory), 0); /* nothing else is in it */
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_node),  cmocka_unit_test(test_documents),
-                cmocka_unit_test(test_table), cmocka_unit_test(test_pods_that_were_not_listed),
-                cmocka_unit_test(test_save),  cmocka_unit_test(test_save_without_room),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

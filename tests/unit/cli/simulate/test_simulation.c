@@ -1,5 +1,5 @@
 /* What `simulate` shows, to people and to programs. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -119,12 +119,11 @@ static size_t count_of(const char *text, const char *what) {
 }
 
 /* Ten of what changed, and how many more; with -o wide all. */
-static void test_many_changes(void **state) {
+TEST(many_changes) {
         _cleanup_(simulated_done) struct simulated simulated = {0};
         static const char flip[] = ": cpu_usage_avg_5m is 70.0 of 60.0 %\n";
         static const char moved[] = ": rank 1 -> rejected of 2, another first choice\n";
 
-        (void)state;
         simulate(&simulated, record(MANY, "0.7"), LAX, STRICT);
         assert_int_equal(simulated.difference.newly_rejected, MANY);
         _cleanup_(freep) char *some = print(&simulated, false), *all = print(&simulated, true);
@@ -137,14 +136,13 @@ static void test_many_changes(void **state) {
 }
 
 /* A placement is shown whose rank stays while another node becomes the best. */
-static void test_another_first_choice(void **state) {
+TEST(another_first_choice) {
         _cleanup_(simulated_done) struct simulated simulated = {0};
         static const char *const loads[][2] = {{"0.1", "0.3"}, {"0.3", "0.1"}, {"0.5", "0.5"}};
         json_t *root = record(ARRAY_LEN(loads), "0");
         json_t *decisions = json_object_get(root, "decisions");
         json_t *best = json_array();
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(loads); i++) {
                 json_t *node = json_array_get(json_object_get(root, "nodes"), i);
                 json_object_set_new(node, "annotations",
@@ -161,10 +159,9 @@ static void test_another_first_choice(void **state) {
                 strstr(text, "shop/node-02 on node-02: rank 3 -> 3 of 3, another first choice\n"));
 }
 
-static void test_no_nodes(void **state) {
+TEST(no_nodes) {
         _cleanup_(simulated_done) struct simulated simulated = {0};
 
-        (void)state;
         simulate(&simulated, record(0, ""), LAX, STRICT);
         _cleanup_(freep) char *text = print(&simulated, false);
         assert_string_equal(text,
@@ -176,10 +173,9 @@ static void test_no_nodes(void **state) {
 }
 
 /* A reading of 1e300 counts as the largest that there is, which no table should be as wide as. */
-static void test_a_huge_reading(void **state) {
+TEST(a_huge_reading) {
         _cleanup_(simulated_done) struct simulated simulated = {0};
 
-        (void)state;
         simulate(&simulated, record(1, "1e300"), POLICY("", CPU), STRICT);
         _cleanup_(freep) char *text = print(&simulated, false);
         assert_non_null(strstr(text, "node-00    passes -> rejected: cpu_usage_avg_5m is 1e+11 "
@@ -192,11 +188,10 @@ static void test_a_huge_reading(void **state) {
 }
 
 /* Of more warnings than are kept as text, those that are. */
-static void test_many_warnings(void **state) {
+TEST(many_warnings) {
         _cleanup_(simulated_done) struct simulated simulated = {0};
         struct buf policy = BUF_INIT(1 << 16);
 
-        (void)state;
         (void)buf_printf(&policy, "%s", STRICT);
         for (int i = 0; i < POLICY_MAX_WARNINGS + 3; i++)
                 (void)buf_printf(&policy, "  unknown%d: 1\n", i);
@@ -211,10 +206,9 @@ static void test_many_warnings(void **state) {
 }
 
 /* A window is told of those metrics that have one. */
-static void test_metrics_for_programs(void **state) {
+TEST(metrics_for_programs) {
         _cleanup_(simulated_done) struct simulated simulated = {0};
 
-        (void)state;
         simulate(&simulated, record(2, "0.1"), LAX, POLICY("", CPU ", " GPUS));
         json_auto_t *root = simulation_json(&simulated.simulation);
         const json_t *metrics = json_at(root, "metrics", NULL);
@@ -223,14 +217,4 @@ static void test_metrics_for_programs(void **state) {
         assert_true(json_number_value(json_at(cpu, "windowSeconds", NULL)) == 300);
         assert_true(json_is_null(json_at(gpus, "windowSeconds", NULL)));
         assert_int_equal(json_int_at(-1, gpus, "unknown", NULL), 2);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_many_changes),  cmocka_unit_test(test_another_first_choice),
-                cmocka_unit_test(test_no_nodes),      cmocka_unit_test(test_a_huge_reading),
-                cmocka_unit_test(test_many_warnings), cmocka_unit_test(test_metrics_for_programs),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* The line of a node, whatever its annotations hold. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -53,7 +53,7 @@ static char *print(const char *policy_text, const char *annotations) {
         return text;
 }
 
-static void test_lines(void **state) {
+TEST(lines) {
         static const struct {
                 const char *policy, *annotations, *line;
         } cases[] = {
@@ -77,7 +77,6 @@ static void test_lines(void **state) {
                  "node      0  1.23e+04      -  ok"},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 _cleanup_(freep) char *text = print(cases[i].policy, cases[i].annotations);
                 const char *line = strchr(text, '\n') + 1;
@@ -88,19 +87,9 @@ static void test_lines(void **state) {
 }
 
 /* A node is without a usable value when the policy needs one. */
-static void test_sums(void **state) {
+TEST(sums) {
         _cleanup_(freep) char *none = print(POLICY(""), "{}"), *blind = print(CPU, "{}");
 
-        (void)state;
         assert_non_null(strstr(none, "\n1 nodes: 1 pass, 0 above a limit; by a file\n"));
         assert_non_null(strstr(blind, "0 above a limit, 1 without a usable value; by a file\n"));
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_lines),
-                cmocka_unit_test(test_sums),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

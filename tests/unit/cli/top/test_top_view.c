@@ -1,5 +1,5 @@
 /* What `top` makes of an explanation: columns, order, sums. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -50,7 +50,6 @@ static int set_up(void **state) {
         struct policy *policy = NULL;
         struct error err = ERROR_NULL;
 
-        (void)state;
         if (policy_parse(policy_text, strlen(policy_text), true, &policy, &err) < 0)
                 fail_msg("%s", err.msg);
         here.table = node_table_new(&options, policy, NOW_UNIX_MS);
@@ -67,18 +66,16 @@ static int set_up(void **state) {
 }
 
 static int tear_down(void **state) {
-        (void)state;
         top_view_done(&here.view);
         explain_judged_done(&here.judged);
         node_table_free(here.table);
         return 0;
 }
 
-static void test_columns(void **state) {
+TEST_BETWEEN(columns, set_up, tear_down) {
         static const char *const titles[] = {"CPU 5m <=65%", "MEM 1h p95", "gpus"};
         struct top_view all;
 
-        (void)state;
         assert_int_equal(here.view.column_count, ARRAY_LEN(titles)); /* what nothing uses is not */
         for (size_t i = 0; i < ARRAY_LEN(titles); i++) {
                 assert_string_equal(here.view.columns[i].title, titles[i]);
@@ -92,7 +89,7 @@ static void test_columns(void **state) {
         top_view_done(&all);
 }
 
-static void test_order(void **state) {
+TEST_BETWEEN(order, set_up, tear_down) {
         static const struct {
                 const char *key, *names[3];
         } cases[] = {
@@ -105,7 +102,6 @@ static void test_order(void **state) {
         };
         struct error err = ERROR_NULL;
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 assert_int_equal(top_view_sort(&here.view, cases[i].key, &err), 0);
                 for (size_t j = 0; j < 3; j++)
@@ -115,8 +111,7 @@ static void test_order(void **state) {
         assert_int_equal(top_view_sort(&here.view, "", &err), -EINVAL);
 }
 
-static void test_sums(void **state) {
-        (void)state;
+TEST_BETWEEN(sums, set_up, tear_down) {
         assert_int_equal(here.view.node_count, 3);
         assert_int_equal(here.view.passing, 2);
         assert_int_equal(here.view.rejected, 1);
@@ -124,8 +119,7 @@ static void test_sums(void **state) {
 }
 
 /* Every line of a narrow terminal fits, however narrow. */
-static void test_width(void **state) {
-        (void)state;
+TEST_BETWEEN(width, set_up, tear_down) {
         for (size_t width = 60; width < 140; width += 7) {
                 const struct output_style style = {"", "", "", "", "", "", false, width};
                 _cleanup_(freep) char *text = NULL;
@@ -140,27 +134,14 @@ static void test_width(void **state) {
         }
 }
 
-static void test_json(void **state) {
+TEST_BETWEEN(json, set_up, tear_down) {
         json_auto_t *root = NULL;
         struct error err = ERROR_NULL;
 
-        (void)state;
         assert_int_equal(top_view_sort(&here.view, "cpu", &err), 0);
         root = top_view_json(&here.view);
         assert_int_equal(json_int_at(-1, root, "summary", "aboveLimit", NULL), 1);
         const json_t *first = json_array_get(json_at(root, "nodes", NULL), 0);
         assert_string_equal(json_string_at(first, "node", NULL), "hot");
         assert_string_equal(json_string_at(first, "reason", NULL), "cpu_usage_avg_5m above 0.65");
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(test_columns, set_up, tear_down),
-                cmocka_unit_test_setup_teardown(test_order, set_up, tear_down),
-                cmocka_unit_test_setup_teardown(test_sums, set_up, tear_down),
-                cmocka_unit_test_setup_teardown(test_width, set_up, tear_down),
-                cmocka_unit_test_setup_teardown(test_json, set_up, tear_down),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* What is printed for programs and for terminals. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <fcntl.h>
 #include <stdint.h>
@@ -20,10 +20,9 @@ static FILE *memory(char **ret_text) {
 }
 
 /* Of text that is no UTF-8 there is no document: programs read null. */
-static void test_no_document(void **state) {
+TEST(no_document) {
         static const int formats[] = {OUTPUT_JSON, OUTPUT_YAML};
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(formats); i++) {
                 _cleanup_(freep) char *text = NULL;
                 FILE *out = memory(&text);
@@ -33,7 +32,7 @@ static void test_no_document(void **state) {
         }
 }
 
-static void test_text(void **state) {
+TEST(text) {
         static const struct {
                 const char *text, *shown;
                 size_t max;
@@ -47,7 +46,6 @@ static void test_text(void **state) {
                 {"a", "", 0},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(freep) char *text = NULL;
                 FILE *out = memory(&text);
@@ -58,7 +56,7 @@ static void test_text(void **state) {
         }
 }
 
-static void test_bar(void **state) {
+TEST(bar) {
         static const struct {
                 double ratio, limit_ratio;
                 const char *shown;
@@ -68,7 +66,6 @@ static void test_bar(void **state) {
         };
         const struct output_style plain = {"", "", "", "", "", "", true, SIZE_MAX};
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(freep) char *text = NULL;
                 FILE *out = memory(&text);
@@ -78,12 +75,11 @@ static void test_bar(void **state) {
         }
 }
 
-static void test_no_terminal(void **state) {
+TEST(no_terminal) {
         _cleanup_(freep) char *text = NULL;
         FILE *out = memory(&text);
         struct output_style style = output_style(out);
 
-        (void)state;
         assert_false(style.is_terminal);
         assert_string_equal(style.red, "");
         assert_true(style.width == SIZE_MAX);
@@ -108,7 +104,7 @@ static void set(const char *name, const char *value) {
         assert_int_equal(value ? setenv(name, value, 1) : unsetenv(name), 0);
 }
 
-static void test_terminal(void **state) {
+TEST(terminal) {
         static const struct {
                 unsigned short columns;
                 const char *variable, *kind, *no_colour;
@@ -122,7 +118,6 @@ static void test_terminal(void **state) {
                 {0, "wide", "xterm", NULL, 80, true, true},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 int fd;
                 FILE *out = terminal(rows[i].columns, &fd);
@@ -136,14 +131,4 @@ static void test_terminal(void **state) {
                 assert_int_equal(fclose(out), 0);
                 assert_int_equal(close(fd), 0);
         }
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_no_document), cmocka_unit_test(test_text),
-                cmocka_unit_test(test_bar),         cmocka_unit_test(test_no_terminal),
-                cmocka_unit_test(test_terminal),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

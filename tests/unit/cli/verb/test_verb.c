@@ -1,5 +1,5 @@
 /* A verb's words may stand before its flags, between them, or behind them. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -47,7 +47,7 @@ static int call(const char *line) {
         return r;
 }
 
-static void test_words(void **state) {
+TEST(words) {
         static const struct {
                 const char *line, *words;
                 bool is_wide, is_json;
@@ -62,7 +62,6 @@ static void test_words(void **state) {
                 {"show -- --wide", "--wide ", false, false},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 assert_int_equal(call(cases[i].line), 0);
                 assert_string_equal(values.seen, cases[i].words);
@@ -71,8 +70,7 @@ static void test_words(void **state) {
         }
 }
 
-static void test_status(void **state) {
-        (void)state;
+TEST(status) {
         values.status = 1;
         assert_int_equal(call("show"), 1);
         values.status = -1;
@@ -80,13 +78,4 @@ static void test_status(void **state) {
         values.status = 0;
         assert_int_equal(call("show --unknown"), VERB_EXIT_FAILURE);
         assert_string_equal(values.seen, "");
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_words),
-                cmocka_unit_test(test_status),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

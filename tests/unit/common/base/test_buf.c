@@ -1,5 +1,5 @@
 /* The growing buffer: its ceiling, its NUL, JSON strings. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -14,10 +14,9 @@ static void check_invariants(const struct buf *buf) {
         }
 }
 
-static void test_append(void **state) {
+TEST(append) {
         _cleanup_(buf_done) struct buf buf = BUF_INIT(1000);
 
-        (void)state;
         check_invariants(&buf);
         assert_true(buf_puts(&buf, "a"));
         assert_true(buf_append(&buf, "b\0c", 3));
@@ -33,8 +32,7 @@ static void test_append(void **state) {
         assert_string_equal(buf.data, "");
 }
 
-static void test_ceiling(void **state) {
-        (void)state;
+TEST(ceiling) {
         /* Around the first allocation and its growth steps. */
         for (size_t max = 0; max < 700; max++) {
                 _cleanup_(buf_done) struct buf buf = BUF_INIT(max);
@@ -54,10 +52,9 @@ static void test_ceiling(void **state) {
         }
 }
 
-static void test_refused_append_changes_nothing(void **state) {
+TEST(refused_append_changes_nothing) {
         _cleanup_(buf_done) struct buf buf = BUF_INIT(5);
 
-        (void)state;
         assert_true(buf_puts(&buf, "abc"));
         assert_false(buf_puts(&buf, "def"));
         assert_false(buf_printf(&buf, "%d", 456));
@@ -69,10 +66,9 @@ static void test_refused_append_changes_nothing(void **state) {
         assert_true(buf.overflow); /* asked once at the end, it still tells */
 }
 
-static void test_take(void **state) {
+TEST(take) {
         struct buf buf = BUF_INIT(100);
 
-        (void)state;
         _cleanup_(freep) char *nothing = buf_take(&buf);
         assert_string_equal(nothing, "");
         buf_puts(&buf, "text");
@@ -85,7 +81,7 @@ static void test_take(void **state) {
         buf_done(&buf);
 }
 
-static void test_json_string(void **state) {
+TEST(json_string) {
         static const struct {
                 const char *text;
                 size_t len;
@@ -116,7 +112,6 @@ static void test_json_string(void **state) {
                 {"\xed\xa0\x80", 3, "\"\\ufffd\\ufffd\\ufffd\""}, /* a surrogate */
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(buf_done) struct buf buf = BUF_INIT(100);
                 assert_true(buf_json_string(&buf, rows[i].text, rows[i].len));
@@ -130,16 +125,4 @@ static void test_json_string(void **state) {
                         check_invariants(&small);
                 }
         }
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_append),
-                cmocka_unit_test(test_ceiling),
-                cmocka_unit_test(test_refused_append_changes_nothing),
-                cmocka_unit_test(test_take),
-                cmocka_unit_test(test_json_string),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* The clocks, on a machine that is suspended. Linked with --wrap=clock_gettime. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <pthread.h>
 #include <time.h>
@@ -21,11 +21,10 @@ int __wrap_clock_gettime(clockid_t id, struct timespec *ret) {
 }
 
 /* What we hold ages in the meantime: a lease first of all, for others have waited for its end. */
-static void test_suspend_counts(void **state) {
+TEST(suspend_counts) {
         int64_t wall_unix_ms = clock_wall_unix_ms(), mono_ms = clock_mono_ms();
         int64_t mono_ns = clock_mono_ns();
 
-        (void)state;
         suspended_s = 3600;
         assert_true(clock_wall_unix_ms() - wall_unix_ms >= MS_PER_HOUR);
         assert_true(clock_mono_ms() - mono_ms >= MS_PER_HOUR);
@@ -33,11 +32,10 @@ static void test_suspend_counts(void **state) {
 }
 
 /* A wait that is begun then does not last an hour longer. */
-static void test_wait(void **state) {
+TEST(wait) {
         pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
         pthread_cond_t never;
 
-        (void)state;
         suspended_s = 3600;
         clock_cond_init(&never);
         (void)pthread_mutex_lock(&lock);
@@ -45,12 +43,4 @@ static void test_wait(void **state) {
         assert_false(clock_cond_wait(&never, &lock, clock_mono_ms() - 50));
         (void)pthread_mutex_unlock(&lock);
         (void)pthread_cond_destroy(&never);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_suspend_counts),
-                cmocka_unit_test(test_wait),
-        };
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,11 @@
 /* Durations as text. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <errno.h>
 
 #include "base/duration.h"
 
-static void test_duration(void **state) {
+TEST(duration) {
         static const struct {
                 const char *text;
                 int code;
@@ -48,7 +48,6 @@ static void test_duration(void **state) {
                 {"3000000h", -ERANGE, 0, NULL}, /* beyond int64 nanoseconds */
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 int64_t ms = 42;
                 char text[DURATION_TEXT_MAX];
@@ -60,12 +59,4 @@ static void test_duration(void **state) {
                 duration_format(ms, text);
                 assert_string_equal(text, rows[i].formatted ? rows[i].formatted : rows[i].text);
         }
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_duration),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

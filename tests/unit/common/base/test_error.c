@@ -1,14 +1,13 @@
 /* Errors that gather context on their way up. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <errno.h>
 
 #include "base/error.h"
 
-static void test_set(void **state) {
+TEST(set) {
         struct error err = ERROR_NULL;
 
-        (void)state;
         assert_int_equal(error_set(&err, EINVAL, "field %d: '%s'", 3, "x"), -EINVAL);
         assert_int_equal(err.code, -EINVAL);
         assert_string_equal(err.msg, "field 3: 'x'");
@@ -18,10 +17,9 @@ static void test_set(void **state) {
         assert_int_equal(error_set(NULL, ENOENT, "for nobody"), -ENOENT);
 }
 
-static void test_wrap(void **state) {
+TEST(wrap) {
         struct error err = ERROR_NULL;
 
-        (void)state;
         (void)error_set(&err, E2BIG, "too large");
         assert_int_equal(error_wrap(&err, -E2BIG, "line %d", 12), -E2BIG);
         assert_int_equal(error_wrap(&err, E2BIG, "policy %s", "a.yaml"), -E2BIG);
@@ -33,11 +31,10 @@ static void test_wrap(void **state) {
         assert_int_equal(err.code, -EIO);
 }
 
-static void test_long(void **state) {
+TEST(long) {
         char text[2 * ERROR_MSG_MAX];
         struct error err = ERROR_NULL;
 
-        (void)state;
         memset(text, 'x', sizeof(text) - 1);
         text[sizeof(text) - 1] = '\0';
         assert_int_equal(error_set(&err, EINVAL, "%s", text), -EINVAL);
@@ -50,10 +47,9 @@ static void test_long(void **state) {
 }
 
 /* What a peer sent must not reach a terminal or begin a line of its own. */
-static void test_control_characters(void **state) {
+TEST(control_characters) {
         struct error err = ERROR_NULL;
 
-        (void)state;
         (void)error_set(&err, EINVAL, "'%s'", "a\nb\x1b[1m\x7f\t\xc3\xa9");
         assert_string_equal(err.msg, "'a?b?[1m??\xc3\xa9'");
         (void)error_wrap(&err, -EINVAL, "%s", "c\rd");
@@ -61,11 +57,10 @@ static void test_control_characters(void **state) {
 }
 
 /* jansson makes no string of what is not UTF-8. */
-static void test_utf8(void **state) {
+TEST(utf8) {
         char text[2 * ERROR_MSG_MAX] = "";
         struct error err = ERROR_NULL;
 
-        (void)state;
         (void)error_set(&err, EINVAL, "'%.4s...' \xff\xc0", "abc\xc3\xa9");
         assert_string_equal(err.msg, "'abc?...' ??");
         for (size_t i = 1; i < sizeof(text) - 1; i++)
@@ -76,14 +71,4 @@ static void test_utf8(void **state) {
         assert_int_equal(err.msg[ERROR_MSG_MAX - 2], '\xa9');
         (void)error_set(&err, EINVAL, "%s", text + 1);
         assert_int_equal(err.msg[ERROR_MSG_MAX - 2], '?');
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_set),  cmocka_unit_test(test_wrap),
-                cmocka_unit_test(test_long), cmocka_unit_test(test_control_characters),
-                cmocka_unit_test(test_utf8),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

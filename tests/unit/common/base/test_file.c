@@ -1,5 +1,5 @@
 /* Files that somebody named: read whole, bounded, and never waited for. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -34,14 +34,13 @@ static void assert_refused(const char *path, int code, const char *message) {
         assert_int_equal(len, 77);
 }
 
-static void test_regular_files(void **state) {
+TEST(regular_files) {
         static const struct {
                 const char *content;
                 size_t len;
         } rows[] = {{"", 0}, {"a\0b\n", 4}, {"0123456789", 10}};
         _cleanup_(freep) char *path = path_of("file"), *by_link = path_of("link");
 
-        (void)state;
         assert_int_equal(symlink("file", by_link), 0);
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 char *text = NULL;
@@ -60,10 +59,9 @@ static void test_regular_files(void **state) {
         assert_int_equal(unlink(by_link), 0);
 }
 
-static void test_other_files(void **state) {
+TEST(other_files) {
         _cleanup_(freep) char *fifo = path_of("fifo");
 
-        (void)state;
         assert_int_equal(mkfifo(fifo, 0600), 0);
         assert_refused(fifo, -EINVAL, "not a regular file");
         assert_int_equal(unlink(fifo), 0);
@@ -75,10 +73,9 @@ static void test_other_files(void **state) {
 }
 
 /* What a command is given may be a pipe, and standard input; it has the same ceiling. */
-static void test_input(void **state) {
+TEST(input) {
         static const char content[] = "0123456789a";
 
-        (void)state;
         for (size_t len = 10; len <= 11; len++) {
                 for (int is_stdin = 0; is_stdin < 2; is_stdin++) {
                         char *text = NULL;
@@ -113,20 +110,11 @@ static void test_input(void **state) {
 }
 
 static int set_up(void **state) {
-        (void)state;
         return mkdtemp(directory) ? 0 : -1;
 }
 
 static int tear_down(void **state) {
-        (void)state;
         return rmdir(directory);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_regular_files),
-                cmocka_unit_test(test_other_files),
-                cmocka_unit_test(test_input),
-        };
-        return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_GROUP(set_up, tear_down)

@@ -1,12 +1,12 @@
 /* Patterns of device names. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "base/glob.h"
 
-static void test_matches(void **state) {
+TEST(matches) {
         static const struct {
                 const char *glob, *name;
                 bool is_match;
@@ -31,7 +31,6 @@ static void test_matches(void **state) {
                 {"***", "x", true},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++)
                 if (glob_matches(rows[i].glob, rows[i].name, strlen(rows[i].name)) !=
                     rows[i].is_match)
@@ -41,10 +40,9 @@ static void test_matches(void **state) {
 }
 
 /* What takes a careless matcher years. */
-static void test_many_stars(void **state) {
+TEST(many_stars) {
         char glob[GLOB_MAX_BYTES] = {0}, name[4096];
 
-        (void)state;
         memset(name, 'a', sizeof(name));
         for (size_t i = 0; i + 1 < sizeof(glob); i++)
                 glob[i] = i % 2 ? '*' : 'a';
@@ -54,13 +52,12 @@ static void test_many_stars(void **state) {
         assert_false(glob_matches(glob, name, sizeof(name)));
 }
 
-static void test_lists(void **state) {
+TEST(lists) {
         static const char *const bad[] = {"", ",", "a,", ",a", "a,,b"};
         struct glob_list list = {.count = 7};
         struct error err = ERROR_NULL;
         char text[GLOB_LIST_MAX * 2 + 2];
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(bad); i++)
                 assert_int_equal(glob_list_parse(bad[i], &list, &err), -EINVAL);
         assert_int_equal(list.count, 7); /* untouched */
@@ -82,14 +79,4 @@ static void test_lists(void **state) {
         text[GLOB_MAX_BYTES] = '\0';
         assert_int_equal(glob_list_parse(text, &list, &err), -EINVAL);
         assert_int_equal(glob_list_parse(text + 1, &list, &err), 0);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_matches),
-                cmocka_unit_test(test_many_stars),
-                cmocka_unit_test(test_lists),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,13 @@
 /* JSON written value by value: commas, keys, lines, and values that JSON lacks. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <math.h>
 
 #include "base/json_write.h"
 
-static void test_document(void **state) {
+TEST(document) {
         _cleanup_(buf_done) struct buf out = BUF_INIT(1000);
 
-        (void)state;
         json_write_object(&out, NULL);
         json_write_text(&out, "text", "a\"b\n");
         json_write_text(&out, "missing", NULL);
@@ -39,10 +38,9 @@ static void test_document(void **state) {
                             "\"json\":{\"x\":1},\"null\":null}");
 }
 
-static void test_lines(void **state) {
+TEST(lines) {
         _cleanup_(buf_done) struct buf out = BUF_INIT(1000);
 
-        (void)state;
         json_write_array(&out, NULL);
         for (int i = 0; i < 2; i++) {
                 json_write_line(&out);
@@ -60,11 +58,10 @@ static void test_lines(void **state) {
         assert_string_equal(out.data, "[\n0,\n1],\n{\n\"a\":true,\n\"b\":7}");
 }
 
-static void test_ceiling(void **state) {
+TEST(ceiling) {
         _cleanup_(buf_done) struct buf out = BUF_INIT(8);
         _cleanup_(buf_done) struct buf nothing = BUF_INIT(0);
 
-        (void)state;
         json_write_array(&out, NULL);
         json_write_text(&out, NULL, "too long for it");
         json_write_array_end(&out);
@@ -73,13 +70,4 @@ static void test_ceiling(void **state) {
         json_write_line(&nothing);
         json_write_null(&nothing, NULL);
         assert_true(nothing.overflow);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_document),
-                cmocka_unit_test(test_lines),
-                cmocka_unit_test(test_ceiling),
-        };
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* Log lines as they leave the process: captured from stderr through a pipe. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <errno.h>
 #include <math.h>
@@ -41,10 +41,9 @@ static void check_line(enum log_format format, const struct log_field *fields, s
         (const struct log_field[]){__VA_ARGS__},                                                   \
                 ARRAY_LEN(((const struct log_field[]){__VA_ARGS__}))
 
-static void test_types(void **state) {
+TEST(types) {
         struct error err = ERROR_NULL;
 
-        (void)state;
         (void)error_set(&err, EINVAL, "line 3: no");
         check_line(LOG_FORMAT_LOGFMT,
                    FIELDS(MSG("patch failed"), STR("node", "node-a"), INT("status", 409),
@@ -60,7 +59,7 @@ static void test_types(void **state) {
                    "\"status\":409,\"ratio\":0.25,\"dry\":true,\"error\":\"line 3: no\"}\n");
 }
 
-static void test_values(void **state) {
+TEST(values) {
         static const struct {
                 const char *value, *logfmt, *json;
         } rows[] = {
@@ -85,7 +84,6 @@ static void test_values(void **state) {
                  "\"\\u009b2J\"", "\"\\u009b2J\""},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(freep) char *logfmt = xasprintf(" level=warn msg=m v=%s\n",
                                                           rows[i].logfmt);
@@ -99,11 +97,10 @@ static void test_values(void **state) {
                    "\",\"level\":\"warn\",\"msg\":\"m\",\"v\":null}\n");
 }
 
-static void test_cut(void **state) {
+TEST(cut) {
         _cleanup_(freep) char *huge = xmalloc(100001), *quotes = xmalloc(100001);
         _cleanup_(freep) char *cut = xmalloc(1025);
 
-        (void)state;
         memset(huge, 'x', 100000);
         huge[100000] = '\0';
         memset(quotes, '\x01', 100000);
@@ -132,8 +129,7 @@ static void test_cut(void **state) {
                    " level=warn msg=m b=1 cut=true\n");
 }
 
-static void test_levels(void **state) {
-        (void)state;
+TEST(levels) {
         log_set(LOG_LEVEL_WARN, LOG_FORMAT_LOGFMT);
         capture_begin();
         log_debug(MSG("one"));
@@ -156,12 +152,11 @@ static void *write_lines(void *arg) {
 }
 
 /* Each line is one write: those of several threads never mix. */
-static void test_threads(void **state) {
+TEST(threads) {
         static char names[THREADS][4] = {"aaa", "bbb", "ccc", "ddd"};
         pthread_t threads[THREADS];
         size_t lines = 0;
 
-        (void)state;
         log_set(LOG_LEVEL_INFO, LOG_FORMAT_LOGFMT);
         capture_begin();
         for (int i = 0; i < THREADS; i++)
@@ -178,14 +173,4 @@ static void test_threads(void **state) {
                 assert_true(rest[0] == rest[1] && rest[1] == rest[2] && rest[3] == '\n');
         }
         assert_int_equal(lines, THREADS * LINES);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_types),   cmocka_unit_test(test_values),
-                cmocka_unit_test(test_cut),     cmocka_unit_test(test_levels),
-                cmocka_unit_test(test_threads),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

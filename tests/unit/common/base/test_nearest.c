@@ -1,10 +1,10 @@
 /* "Did you mean ...?" */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include "base/attributes.h"
 #include "base/nearest.h"
 
-static void test_nearest(void **state) {
+TEST(nearest) {
         static const char too_long[] =
                 "sixty-four characters, which is the first length that is completely out";
         static const char *const fields[] = {"name",     "period",          "maxLimitPecent",
@@ -30,7 +30,6 @@ static void test_nearest(void **state) {
                 {"maxmaxmaxmaxmaxmaxmaxmaxmaxmaxmaxmaxmaxmaxmaxmaxmaxmaxmaxmaxmaxmaxmaxmax", NULL},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct nearest nearest = NEAREST_TO(rows[i].word);
                 for (size_t f = 0; f < ARRAY_LEN(fields); f++)
@@ -40,10 +39,4 @@ static void test_nearest(void **state) {
                 if (strcmp(got, expected) != 0)
                         fail_msg("'%s' gave %s, not %s", rows[i].word, got, expected);
         }
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_nearest)};
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

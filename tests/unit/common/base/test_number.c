@@ -1,9 +1,9 @@
 /* Numbers as text. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include "base/number.h"
 
-static void test_number_parse(void **state) {
+TEST(number_parse) {
         static const struct {
                 const char *text;
                 bool ok;
@@ -34,7 +34,6 @@ static void test_number_parse(void **state) {
                  true, 1.5}, /* longer than the stack copy */
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 double value = 42;
                 bool ok = number_parse(rows[i].text, strlen(rows[i].text), &value);
@@ -43,7 +42,7 @@ static void test_number_parse(void **state) {
         }
 }
 
-static void test_number_format(void **state) {
+TEST(number_format) {
         static const struct {
                 double value;
                 const char *text;
@@ -60,7 +59,6 @@ static void test_number_format(void **state) {
                 {-1.7976931348623157e308, "-1.7976931348623157e+308"},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 char text[NUMBER_TEXT_MAX];
                 double again = 42;
@@ -71,11 +69,10 @@ static void test_number_format(void **state) {
         }
 }
 
-static void test_integers(void **state) {
+TEST(integers) {
         uint64_t u = 7;
         int64_t i = 7;
 
-        (void)state;
         assert_true(number_parse_u64("18446744073709551615", 20, &u));
         assert_true(u == UINT64_MAX);
         assert_false(number_parse_u64("18446744073709551616", 20, &u));
@@ -86,14 +83,4 @@ static void test_integers(void **state) {
         assert_false(number_parse_i64("9223372036854775808", 19, &i));
         assert_false(number_parse_i64("-", 1, &i));
         assert_true(i == INT64_MIN); /* unclobbered by the failures */
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_number_parse),
-                cmocka_unit_test(test_number_format),
-                cmocka_unit_test(test_integers),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* The hash map against a plain array, and its own invariants after every kind of step. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <stdio.h>
 
@@ -32,13 +32,12 @@ static void check_invariants(const struct strmap *map) {
         }
 }
 
-static void test_against_model(void **state) {
+TEST(against_model) {
         static int model[KEYS]; /* place of the value in `values`, 0: absent */
         static int values[STEPS + 1];
         _cleanup_(strmap_done) struct strmap map = STRMAP_NULL;
         size_t present = 0;
 
-        (void)state;
         for (int step = 1; step <= STEPS; step++) {
                 char key[32];
                 /* Phases that mostly add and phases that mostly delete. */
@@ -66,11 +65,10 @@ static void test_against_model(void **state) {
         assert_true(map.cap <= 2048); /* 600 keys at most: deleted places are taken again */
 }
 
-static void test_put_and_remove_forever(void **state) {
+TEST(put_and_remove_forever) {
         _cleanup_(strmap_done) struct strmap map = STRMAP_NULL;
         int value = 0;
 
-        (void)state;
         for (int i = 0; i < 10000; i++) {
                 char key[32];
                 int len = snprintf(key, sizeof(key), "pod-%d", i);
@@ -82,12 +80,11 @@ static void test_put_and_remove_forever(void **state) {
         assert_int_equal(map.cap, 16);
 }
 
-static void test_keys_are_bytes(void **state) {
+TEST(keys_are_bytes) {
         _cleanup_(strmap_done) struct strmap map = STRMAP_NULL;
         int a = 0, b = 0, c = 0;
         char key[] = "same";
 
-        (void)state;
         assert_null(strmap_put(&map, "x\0y", 3, &a));
         assert_null(strmap_put(&map, "x\0z", 3, &b));
         assert_null(strmap_put(&map, "x", 1, &c));
@@ -103,11 +100,10 @@ static void test_keys_are_bytes(void **state) {
         assert_null(strmap_get(&map, "game", 4));
 }
 
-static void test_empty(void **state) {
+TEST(empty) {
         struct strmap map = STRMAP_NULL;
         size_t position = 0;
 
-        (void)state;
         assert_null(strmap_get(&map, "a", 1));
         assert_null(strmap_remove(&map, "a", 1));
         assert_null(strmap_next(&map, &position));
@@ -115,13 +111,12 @@ static void test_empty(void **state) {
         strmap_done(&map);
 }
 
-static void test_remove_while_iterating(void **state) {
+TEST(remove_while_iterating) {
         _cleanup_(strmap_done) struct strmap map = STRMAP_NULL;
         const struct strmap_entry *entry;
         static bool seen[1000];
         size_t visited = 0;
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(seen); i++) {
                 char key[32];
                 int len = snprintf(key, sizeof(key), "%zu", i);
@@ -141,12 +136,11 @@ static void test_remove_while_iterating(void **state) {
 }
 
 /* Keys as clusters have them must spread over the low bits that pick a place. */
-static void test_hash_spreads(void **state) {
+TEST(hash_spreads) {
         enum { PLACES = 256, COUNT = 256 * 40 };
         size_t counts[PLACES] = {0};
         double chi_square = 0;
 
-        (void)state;
         for (size_t i = 0; i < COUNT; i++) {
                 char key[32];
                 int len = snprintf(key, sizeof(key), "ip-10-0-%zu-%zu", i / 256, i % 256);
@@ -161,17 +155,4 @@ static void test_hash_spreads(void **state) {
         assert_true(chi_square < 255 + 230);
         assert_true(strmap_hash("a", 1) == strmap_hash("abc", 1));
         assert_true(strmap_hash("a\0", 2) != strmap_hash("a", 1));
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_against_model),
-                cmocka_unit_test(test_put_and_remove_forever),
-                cmocka_unit_test(test_keys_are_bytes),
-                cmocka_unit_test(test_empty),
-                cmocka_unit_test(test_remove_while_iterating),
-                cmocka_unit_test(test_hash_spreads),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

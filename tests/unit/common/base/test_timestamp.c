@@ -1,12 +1,12 @@
 /* RFC 3339 in three shapes, both ways. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <time.h>
 
 #include "base/clock.h"
 #include "base/timestamp.h"
 
-static void test_parse(void **state) {
+TEST(parse) {
         static const struct {
                 const char *text;
                 bool ok;
@@ -49,7 +49,6 @@ static void test_parse(void **state) {
                 {"Z", false, 0},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 int64_t at_unix_ms = 42;
                 bool ok = timestamp_parse(rows[i].text, strlen(rows[i].text), &at_unix_ms);
@@ -58,7 +57,7 @@ static void test_parse(void **state) {
         }
 }
 
-static void test_format(void **state) {
+TEST(format) {
         static const struct {
                 int64_t at_unix_ms;
                 const char *s, *ms, *us;
@@ -73,7 +72,6 @@ static void test_format(void **state) {
                  "0000-01-01T00:00:00.000000Z"},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 char text[TIMESTAMP_MAX];
                 timestamp_format_s(rows[i].at_unix_ms, text, sizeof(text));
@@ -93,8 +91,7 @@ static void test_format(void **state) {
 }
 
 /* Every day of ten centuries against glibc's calendar. */
-static void test_calendar(void **state) {
-        (void)state;
+TEST(calendar) {
         for (int64_t day = -200000; day < 200000; day++) {
                 time_t at_s = (time_t)(day * 86400);
                 struct tm tm;
@@ -106,11 +103,10 @@ static void test_calendar(void **state) {
         }
 }
 
-static void test_round_trip(void **state) {
+TEST(round_trip) {
         static const int64_t first = -62167219200000, last = 253402300799999;
         uint64_t random = UINT64_C(88172645463325252);
 
-        (void)state;
         for (int i = 0; i < 200000; i++) {
                 char text[TIMESTAMP_MAX];
                 int64_t again = 0;
@@ -128,15 +124,4 @@ static void test_round_trip(void **state) {
                 assert_true(timestamp_parse(text, strlen(text), &again));
                 assert_true(again <= at_unix_ms && at_unix_ms - again < MS_PER_S);
         }
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_parse),
-                cmocka_unit_test(test_format),
-                cmocka_unit_test(test_calendar),
-                cmocka_unit_test(test_round_trip),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* UTF-8 as RFC 3629 has it, against an encoder over every code point. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <stdbool.h>
 
@@ -29,8 +29,7 @@ static size_t encode(unsigned code, char text[4]) {
         return 4;
 }
 
-static void test_every_code_point(void **state) {
-        (void)state;
+TEST(every_code_point) {
         for (unsigned code = 0; code < 0x110000 + 0x1000; code++) {
                 char text[4] = {0};
                 size_t len = encode(code, text);
@@ -41,7 +40,7 @@ static void test_every_code_point(void **state) {
         }
 }
 
-static void test_malformed(void **state) {
+TEST(malformed) {
         static const struct {
                 const char *text;
                 size_t len;
@@ -63,16 +62,6 @@ static void test_malformed(void **state) {
                 {"\xf5\x80\x80\x80", 4}, /* beyond all planes */
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++)
                 assert_int_equal(utf8_sequence_len(rows[i].text, rows[i].len), 0);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_every_code_point),
-                cmocka_unit_test(test_malformed),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

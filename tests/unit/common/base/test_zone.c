@@ -2,7 +2,7 @@
  * Time zones of the system's tz database. glibc keeps one zone a process, so each zone is tried in
  * its own child; that is also how the programs use it.
  */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -22,12 +22,11 @@ static void skip_without_database(void) {
         skip();
 }
 
-static void test_utc(void **state) {
+TEST(utc) {
         /* Any address will do to see that it is set. */
         struct zone *zone = (struct zone *)&zone;
         struct error err = ERROR_NULL;
 
-        (void)state;
         assert_int_equal(zone_load("UTC", &zone, &err), 0);
         assert_null(zone);
         assert_true(zone_local_from_utc(NULL, 1784805954120) == 1784805954120);
@@ -35,7 +34,7 @@ static void test_utc(void **state) {
         zone_free(NULL);
 }
 
-static void test_bad_names(void **state) {
+TEST(bad_names) {
         static const struct {
                 const char *name;
                 int code;
@@ -56,7 +55,6 @@ static void test_bad_names(void **state) {
         };
         struct zone *zone = NULL;
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct error err = ERROR_NULL;
                 int r = zone_load(rows[i].name, &zone, &err);
@@ -67,11 +65,10 @@ static void test_bad_names(void **state) {
 }
 
 /* Readable in the database, but no zone: glibc would silently take UTC. */
-static void test_not_a_zone(void **state) {
+TEST(not_a_zone) {
         static const char *const names[] = {"Asia", "leapseconds"};
         struct zone *zone = NULL;
 
-        (void)state;
         skip_without_database();
         for (size_t i = 0; i < ARRAY_LEN(names); i++) {
                 struct error err = ERROR_NULL;
@@ -128,20 +125,19 @@ static void check_in_child(const char *name, const struct row *rows, size_t coun
         assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-static void test_shanghai(void **state) {
+TEST(shanghai) {
         static const struct row rows[] = {
                 {.utc = "2026-07-23T11:25:54.120Z", .local = "2026-07-23T19:25:54.120Z"},
                 {.utc = "2026-12-31T20:00:00Z", .local = "2027-01-01T04:00:00Z"},
                 {.utc = "1970-01-01T00:00:00Z", .local = "1970-01-01T08:00:00Z"},
         };
 
-        (void)state;
         skip_without_database();
         check_in_child("Asia/Shanghai", rows, ARRAY_LEN(rows));
 }
 
 /* Go's ParseInLocation gives the same "back" for the hours that are doubled. */
-static void test_daylight_saving(void **state) {
+TEST(daylight_saving) {
         static const struct row rows[] = {
                 {.utc = "2026-01-15T12:00:00Z", .local = "2026-01-15T13:00:00Z"},
                 {.utc = "2026-07-15T12:00:00Z", .local = "2026-07-15T14:00:00Z"},
@@ -156,12 +152,11 @@ static void test_daylight_saving(void **state) {
                 {.utc = "2026-10-25T02:30:00Z", .local = "2026-10-25T03:30:00Z"},
         };
 
-        (void)state;
         skip_without_database();
         check_in_child("Europe/Berlin", rows, ARRAY_LEN(rows));
 }
 
-static void test_half_hours(void **state) {
+TEST(half_hours) {
         static const struct row rows[] = {
                 {.utc = "2026-07-23T00:00:00Z", .local = "2026-07-23T05:45:00Z"},
         };
@@ -169,21 +164,7 @@ static void test_half_hours(void **state) {
                 {.utc = "2026-01-23T00:00:00Z", .local = "2026-01-22T20:30:00Z"},
         };
 
-        (void)state;
         skip_without_database();
         check_in_child("Asia/Kathmandu", rows, ARRAY_LEN(rows));
         check_in_child("America/St_Johns", west, ARRAY_LEN(west));
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_utc),
-                cmocka_unit_test(test_bad_names),
-                cmocka_unit_test(test_not_a_zone),
-                cmocka_unit_test(test_shanghai),
-                cmocka_unit_test(test_daylight_saving),
-                cmocka_unit_test(test_half_hours),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* JSON by jansson: errors with a place, and look-ups that survive any type. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "codec/json.h"
 #include "tests/unit/fixture/last_words.h"
 
-static void test_parse(void **state) {
+TEST(parse) {
         static const struct {
                 const char *text, *msg; /* msg NULL: accepted */
         } rows[] = {
@@ -25,7 +25,6 @@ static void test_parse(void **state) {
                 {"nan", "line 1, column 3: invalid token near 'nan'"},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct error err = ERROR_NULL;
                 json_t *json = NULL;
@@ -43,17 +42,16 @@ static void test_parse(void **state) {
 }
 
 /* Text that ends in a bracket must not be read past its length. */
-static void test_parse_is_bounded(void **state) {
+TEST(parse_is_bounded) {
         struct error err = ERROR_NULL;
         json_auto_t *json = NULL;
 
-        (void)state;
         assert_int_equal(json_parse("[1]]", 3, &json, &err), 0);
         assert_int_equal(json_array_size(json), 1);
 }
 
 /* jansson skips NUL bytes between tokens, so that "17 NUL" would be good JSON. */
-static void test_raw_nul(void **state) {
+TEST(raw_nul) {
         static const struct {
                 const char *text;
                 size_t len;
@@ -65,7 +63,6 @@ static void test_raw_nul(void **state) {
                 {"[\n\"\xc3\xa9\0\"]", 8, "line 2, column 3: a NUL byte"},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct error err = ERROR_NULL;
                 json_t *json = NULL;
@@ -75,26 +72,24 @@ static void test_raw_nul(void **state) {
         }
 }
 
-static void test_deep(void **state) {
+TEST(deep) {
         char text[10000];
         struct error err = ERROR_NULL;
         json_t *json = NULL;
 
-        (void)state;
         memset(text, '[', sizeof(text));
         assert_int_equal(json_parse(text, sizeof(text), &json, &err), -EINVAL);
         assert_null(json);
         assert_non_null(strstr(err.msg, "maximum parsing depth"));
 }
 
-static void test_at(void **state) {
+TEST(at) {
         static const char text[] =
                 "{\"spec\": {\"nodeName\": \"node-a\", \"count\": 7, \"real\": 7.0,"
                 "\"null\": null, \"nul\": \"a\\u0000b\"}, \"list\": [1]}";
         struct error err = ERROR_NULL;
         json_auto_t *json = NULL;
 
-        (void)state;
         assert_int_equal(json_parse(text, strlen(text), &json, &err), 0);
         assert_ptr_equal(json_at(json, NULL), json);
         assert_true(json_is_object(json_at(json, "spec", NULL)));
@@ -133,18 +128,7 @@ static void parse_without_memory(void) {
         (void)r;
 }
 
-static void test_out_of_memory(void **state) {
-        (void)state;
+TEST(out_of_memory) {
         for (allowance = 0; allowance < 8; allowance++)
                 check_aborts(parse_without_memory, "level=error msg=\"out of memory\"\n");
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_parse),   cmocka_unit_test(test_parse_is_bounded),
-                cmocka_unit_test(test_raw_nul), cmocka_unit_test(test_deep),
-                cmocka_unit_test(test_at),      cmocka_unit_test(test_out_of_memory),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

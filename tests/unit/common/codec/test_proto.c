@@ -1,5 +1,5 @@
 /* The wire format of protobuf, field by field. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <stdlib.h>
 
@@ -33,7 +33,7 @@ static void describe(const char *data, size_t len, struct buf *out) {
 
 #define ROW(bytes) bytes, sizeof(bytes) - 1
 
-static void test_fields(void **state) {
+TEST(fields) {
         static const struct {
                 const char *data;
                 size_t len;
@@ -81,7 +81,6 @@ static void test_fields(void **state) {
                  "1=1 !"},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct buf fields = BUF_INIT(1 << 10);
                 describe(rows[i].data, rows[i].len, &fields);
@@ -89,12 +88,4 @@ static void test_fields(void **state) {
                         fail_msg("row %zu gave '%s', not '%s'", i, fields.data, rows[i].fields);
                 buf_done(&fields);
         }
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_fields),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

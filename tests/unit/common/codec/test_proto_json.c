@@ -1,5 +1,5 @@
 /* Messages of protobuf as JSON, by a table that has every kind of field. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include "base/mem.h"
 #include "tests/unit/fixture/proto_encode.h"
@@ -43,7 +43,7 @@ static char *convert(const char *data, size_t len, size_t max_bytes) {
 
 #define ROW(bytes) bytes, sizeof(bytes) - 1
 
-static void test_kinds(void **state) {
+TEST(kinds) {
         static const struct {
                 const char *data;
                 size_t len;
@@ -129,7 +129,6 @@ static void test_kinds(void **state) {
                 {ROW("\x4a\x06\x0a\x01z\x12\x01\x0a"), "{\"amounts\":{}}"},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 char *json = convert(rows[i].data, rows[i].len, 1 << 10);
                 if ((json == NULL) != (rows[i].json == NULL) ||
@@ -140,14 +139,13 @@ static void test_kinds(void **state) {
         }
 }
 
-static void test_ceiling(void **state) {
+TEST(ceiling) {
         static const char data[] =
                 "\x0a\x01"
                 "a\x10\x01\x18\x07\x22\x06\x08\xa2\xca\x87\xd3\x06\x2a\x02\x10\x01\x32\x02\x10\x02"
                 "\x32\x02\x10\x03\x3a\x06\x0a\x01k\x12\x01v\x3a\x06\x0a\x01l\x12\x01w";
         char *json = convert(data, sizeof(data) - 1, 1 << 10);
 
-        (void)state;
         assert_non_null(json);
         for (size_t max_bytes = 0; max_bytes <= strlen(json); max_bytes++) {
                 char *again = convert(data, sizeof(data) - 1, max_bytes);
@@ -162,7 +160,7 @@ static void test_ceiling(void **state) {
 }
 
 /* What the tests' encoder writes of an object is read as that object, whatever stands between. */
-static void test_encoder(void **state) {
+TEST(encoder) {
         static const char text[] =
                 "{\"text\":\"t\",\"flag\":true,\"number\":-5,\"time\":\"2026-07-23T11:25:54Z\","
                 "\"part\":{\"name\":\"p\",\"n\":1},\"parts\":[{\"n\":2},{\"name\":\"q\"}],\"all\":"
@@ -170,7 +168,6 @@ static void test_encoder(void **state) {
                 "\"},\"picked\":[{\"name\":\"memory\",\"n\":3}]}";
         json_auto_t *object = json_loads(text, 0, NULL);
 
-        (void)state;
         for (int i = 0; i < 1000; i++) {
                 struct buf data = BUF_INIT(PROTO_TEST_MAX_BYTES);
                 proto_put_object(&data, &whole, object);
@@ -185,14 +182,4 @@ static void test_encoder(void **state) {
                 free(json);
                 buf_done(&data);
         }
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_kinds),
-                cmocka_unit_test(test_ceiling),
-                cmocka_unit_test(test_encoder),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,11 @@
 /* Amounts as Kubernetes writes them; the rows were tried with apimachinery's own parser. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <math.h>
 
 #include "codec/quantity.h"
 
-static void test_amounts(void **state) {
+TEST(amounts) {
         static const struct {
                 const char *text;
                 double value;
@@ -51,7 +51,6 @@ static void test_amounts(void **state) {
                 {"-1E400", -QUANTITY_MAX},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 double value = 42;
                 bool ok = quantity_parse(rows[i].text, strlen(rows[i].text), &value);
@@ -60,7 +59,7 @@ static void test_amounts(void **state) {
         }
 }
 
-static void test_none(void **state) {
+TEST(none) {
         static const char *const rows[] = {
                 "",    " ",    "1 ",   " 1",    "m",    "Ki",    "+",    ".",   ".Ki",
                 "-m",  "K",    "1K",   "1ki",   "1Kib", "1i",    "1mi",  "1kk", "1B",
@@ -68,7 +67,6 @@ static void test_none(void **state) {
                 "1_0", "0x10", "nan",  "inf",   "1,5",  "1 Ki",  "1-2m",
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 double value = 42;
                 if (quantity_parse(rows[i], strlen(rows[i]), &value) || value != 42)
@@ -79,13 +77,4 @@ static void test_none(void **state) {
         assert_false(quantity_parse("1\0", 2, &value));
         assert_true(quantity_parse("1m2", 2, &value)); /* no more than it was given */
         assert_true(value == 0.001);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_amounts),
-                cmocka_unit_test(test_none),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* Documents as trees: what is read, what is refused, and where the error points. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -42,7 +42,7 @@ static char *print(const struct tree *tree) {
         return buf_take(&out);
 }
 
-static void test_reads(void **state) {
+TEST(reads) {
         static const struct {
                 const char *text, *printed;
         } rows[] = {
@@ -80,7 +80,6 @@ static void test_reads(void **state) {
                 {"[1, 2] # YAML's comment", "[1,2]"},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(tree_freep) struct tree *tree = NULL;
                 struct error err = ERROR_NULL;
@@ -96,7 +95,7 @@ static void test_reads(void **state) {
         }
 }
 
-static void test_refuses(void **state) {
+TEST(refuses) {
         static const struct {
                 const char *text;
                 size_t len; /* 0: strlen */
@@ -157,7 +156,6 @@ static void test_refuses(void **state) {
                 {"[\"a\xff\"]", 0, "line 1, column 4: not UTF-8 text: invalid leading UTF-8 octet"},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct tree *tree = NULL;
                 struct error err = ERROR_NULL;
@@ -173,12 +171,11 @@ static void test_refuses(void **state) {
         }
 }
 
-static void test_lines(void **state) {
+TEST(lines) {
         static const char yaml[] = "a: 1\n\nb:\n  - c: x\n    d: [1,\n      2]\n";
         static const char json[] = "{\r\n\t\"\xc3\xa9\": 1, \"b\":\n\t[\n2]}";
         struct error err = ERROR_NULL;
 
-        (void)state;
         _cleanup_(tree_freep) struct tree *tree = NULL;
         assert_int_equal(tree_parse(yaml, strlen(yaml), &tree, &err), 0);
         const struct tree_node *root = tree_root(tree);
@@ -218,7 +215,7 @@ static const struct tree_limits aliased = {
         .allows_aliases = true,
 };
 
-static void test_aliases(void **state) {
+TEST(aliases) {
         static const struct {
                 const char *text, *printed; /* or the error's text */
         } rows[] = {
@@ -235,7 +232,6 @@ static void test_aliases(void **state) {
                  "line 3, column 3: merge keys (<<) are not supported"},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(tree_freep) struct tree *tree = NULL;
                 struct error err = ERROR_NULL;
@@ -247,14 +243,13 @@ static void test_aliases(void **state) {
 }
 
 /* What an alias repeats counts as if it stood there. */
-static void test_alias_bombs(void **state) {
+TEST(alias_bombs) {
         static const char nine[] = "[*l%d, *l%d, *l%d, *l%d, *l%d, *l%d, *l%d, *l%d, *l%d]";
         _cleanup_(buf_done) struct buf text = BUF_INIT(TREE_MAX_BYTES);
         _cleanup_(buf_done) struct buf deep = BUF_INIT(TREE_MAX_BYTES);
         struct tree *tree = NULL;
         struct error err = ERROR_NULL;
 
-        (void)state;
         buf_puts(&text, "- &l0 [x, x, x, x, x, x, x, x, x]\n");
         for (int i = 0; i < 9; i++) {
                 buf_printf(&text, "- &l%d ", i + 1);
@@ -289,12 +284,11 @@ static void check_ceiling(const char *unit, size_t fits, const char *tail, size_
                 fail_msg("'%s' does not say '%s'", err.msg, msg);
 }
 
-static void test_ceilings(void **state) {
+TEST(ceilings) {
         _cleanup_(freep) char *closed = repeat("]", TREE_MAX_DEPTH, "");
         struct tree *tree = NULL;
         struct error err = ERROR_NULL;
 
-        (void)state;
         check_ceiling("[", TREE_MAX_DEPTH, closed, 500000, "", "nested deeper than 32 levels");
         check_ceiling("- ", TREE_MAX_DEPTH, "x", 500000, "x", "nested deeper than 32 levels");
         check_ceiling("- x\n", TREE_MAX_NODES - 1, "", TREE_MAX_NODES, "", "more than 100000");
@@ -310,19 +304,18 @@ static void test_ceilings(void **state) {
 }
 
 /* Keys longer than libyaml's 1,024 characters are good JSON. */
-static void test_long_key(void **state) {
+TEST(long_key) {
         _cleanup_(freep) char *key = repeat("k", 5000, "");
         _cleanup_(freep) char *text = xasprintf("{\"%s\": 1}", key);
         _cleanup_(tree_freep) struct tree *tree = NULL;
         struct error err = ERROR_NULL;
 
-        (void)state;
         assert_int_equal(tree_parse(text, strlen(text), &tree, &err), 0);
         assert_string_equal(tree_get(tree_root(tree), key)->text, "1");
         assert_int_equal(tree_root(tree)->line, 0); /* read by jansson */
 }
 
-static void test_from_json(void **state) {
+TEST(from_json) {
         static const char text[] = "{\"a\": [1, -9007199254740993, 0.65, 1e300, 0.1, 2.0],"
                                    " \"b\": {\"c\": \"x\", \"d\": null}, \"e\": true, \"f\": []}";
         _cleanup_(tree_freep) struct tree *tree = NULL;
@@ -330,7 +323,6 @@ static void test_from_json(void **state) {
         struct error err = ERROR_NULL;
         json_auto_t *json = json_loads(text, 0, NULL);
 
-        (void)state;
         assert_int_equal(tree_from_json(json, &tree, &err), 0);
         _cleanup_(freep) char *printed = print(tree);
         assert_string_equal(printed, "{a:[1,-9007199254740993,0.65,1e+300,0.1,2],"
@@ -354,12 +346,11 @@ static void test_from_json(void **state) {
         assert_null(untouched);
 }
 
-static void test_accessors(void **state) {
+TEST(accessors) {
         static const char text[] = "a: x\nb: [1]\nc: ''\nd:\ne: null\nf: 'null'\n";
         _cleanup_(tree_freep) struct tree *tree = NULL;
         struct error err = ERROR_NULL;
 
-        (void)state;
         assert_int_equal(tree_parse(text, strlen(text), &tree, &err), 0);
         const struct tree_node *root = tree_root(tree);
         assert_string_equal(tree_get(root, "a")->text, "x");
@@ -384,12 +375,11 @@ static void write_file(const char *path, const char *text, size_t len) {
         assert_int_equal(fclose(file), 0);
 }
 
-static void test_load_file(void **state) {
+TEST(load_file) {
         char directory[] = "/tmp/plimsoll-tree-XXXXXX";
         struct tree *tree = NULL;
         struct error err = ERROR_NULL;
 
-        (void)state;
         assert_non_null(mkdtemp(directory));
         _cleanup_(freep) char *file = xasprintf("%s/file", directory);
         _cleanup_(freep) char *mount = xasprintf("%s/link", directory);
@@ -415,16 +405,4 @@ static void test_load_file(void **state) {
         (void)unlink(mount);
         (void)unlink(fifo);
         (void)rmdir(directory);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_aliases),   cmocka_unit_test(test_alias_bombs),
-                cmocka_unit_test(test_reads),     cmocka_unit_test(test_refuses),
-                cmocka_unit_test(test_lines),     cmocka_unit_test(test_ceilings),
-                cmocka_unit_test(test_long_key),  cmocka_unit_test(test_from_json),
-                cmocka_unit_test(test_accessors), cmocka_unit_test(test_load_file),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

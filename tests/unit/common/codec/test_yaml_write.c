@@ -1,11 +1,11 @@
 /* JSON values as YAML documents. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include "base/mem.h"
 #include "codec/json.h"
 #include "codec/yaml_write.h"
 
-static void test_yaml(void **state) {
+TEST(yaml) {
         static const struct {
                 const char *json, *yaml;
         } rows[] = {
@@ -20,7 +20,6 @@ static void test_yaml(void **state) {
                 {"{\"true\": false, \"false\": 0}", "\"true\": false\n\"false\": 0\n"},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(freep) char *text = NULL;
                 json_auto_t *root = NULL;
@@ -31,10 +30,4 @@ static void test_yaml(void **state) {
                 assert_int_equal(fclose(out), 0);
                 assert_string_equal(text, rows[i].yaml);
         }
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_yaml)};
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

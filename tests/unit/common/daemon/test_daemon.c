@@ -1,5 +1,5 @@
 /* Signals, readiness, and the pages of a daemon. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -31,10 +31,9 @@ static void expect(struct http_exchange exchange, int status, const char *text) 
                 exchange.release(exchange.release_userdata);
 }
 
-static void test_readiness(void **state) {
+TEST(readiness) {
         _cleanup_(health_freep) struct health *health = health_new();
 
-        (void)state;
         expect(ask(health, NULL, "GET", "/readyz"), 200, "ok"); /* nothing is missing */
         struct health_check *policy = health_add(health, "policy",
                                                  "not read yet: --policy-config-path");
@@ -70,11 +69,10 @@ static void test_readiness(void **state) {
         expect(ask(health, NULL, "GET", "/healthz"), 200, "ok");
 }
 
-static void test_long_detail_is_cut(void **state) {
+TEST(long_detail_is_cut) {
         _cleanup_(health_freep) struct health *health = health_new();
         char text[4096];
 
-        (void)state;
         memset(text, 'x', sizeof(text) - 1);
         text[sizeof(text) - 1] = '\0';
         struct health_check *check = health_add(health, "policy", text);
@@ -84,14 +82,13 @@ static void test_long_detail_is_cut(void **state) {
         exchange.release(exchange.release_userdata);
 }
 
-static void test_methods_and_paths(void **state) {
+TEST(methods_and_paths) {
         _cleanup_(health_freep) struct health *health = health_new();
         _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
         _cleanup_(loop_freep) struct loop *loop = loop_new();
         _cleanup_(shared_page_freep) struct shared_page *page = daemon_metrics_page(loop, metrics);
         struct http_exchange other = {.method = "GET", .path = "/filter", .status = 500};
 
-        (void)state;
         assert_false(daemon_pages(health, page, &other));
         assert_int_equal(other.status, 500);
         other.path = "/metrics";
@@ -117,14 +114,13 @@ static void append_too_much(void *userdata, struct buf *out) {
 }
 
 /* Half of a page would be taken for all of it. */
-static void test_too_many_metrics(void **state) {
+TEST(too_many_metrics) {
         _cleanup_(health_freep) struct health *health = health_new();
         _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
         _cleanup_(loop_freep) struct loop *loop = loop_new();
         _cleanup_(shared_page_freep) struct shared_page *page = daemon_metrics_page(loop, metrics);
         size_t lines = 0;
 
-        (void)state;
         metrics_set_section(metrics, append_too_much, &lines);
         expect(ask(health, page, "GET", "/metrics"), 500, NULL);
         assert_true(lines > 200000);
@@ -134,12 +130,11 @@ static void stop(void *userdata) {
         loop_stop(userdata);
 }
 
-static void test_heartbeat(void **state) {
+TEST(heartbeat) {
         _cleanup_(loop_freep) struct loop *loop = loop_new();
         _cleanup_(health_freep) struct health *health = health_new();
         struct loop_timer end = {0};
 
-        (void)state;
         enum { MAX_STUCK_MS = 50 };
         health_heartbeat(health, loop, MAX_STUCK_MS);
         expect(ask(health, NULL, "GET", "/livez"), 200, "ok");
@@ -158,18 +153,16 @@ static void test_heartbeat(void **state) {
 }
 
 /* As attributes.h promises of whatever is freed by _cleanup_. */
-static void test_free_nothing(void **state) {
-        (void)state;
+TEST(free_nothing) {
         daemon_signals_free(NULL);
         health_free(NULL);
         loop_free(NULL);
 }
 
-static void test_reply_text(void **state) {
+TEST(reply_text) {
         struct http_exchange exchange = {.status = 500};
         char text[] = "gone afterwards";
 
-        (void)state;
         daemon_reply_text(&exchange, 404, "text/plain", text, 4);
         memset(text, 'x', sizeof(text));
         expect(exchange, 404, "gone");
@@ -192,11 +185,10 @@ static void on_signal(void *userdata, int signal_number) {
         }
 }
 
-static void test_signals(void **state) {
+TEST(signals) {
         _cleanup_(loop_freep) struct loop *loop = loop_new();
         struct received received = {.loop = loop};
 
-        (void)state;
         daemon_block_signals();
         assert_int_equal(daemon_signals_new(loop, on_signal, &received, &received.signals, NULL),
                          0);
@@ -220,12 +212,11 @@ static void on_first(void *userdata, int signal_number) {
 }
 
 /* Two wait for it, and both are woken. */
-static void test_signal_for_one(void **state) {
+TEST(signal_for_one) {
         _cleanup_(loop_freep) struct loop *loop = loop_new();
         struct received received = {.loop = loop};
         struct daemon_signals *signals[2];
 
-        (void)state;
         daemon_block_signals();
         for (size_t i = 0; i < ARRAY_LEN(signals); i++)
                 assert_int_equal(daemon_signals_new(loop, on_first, &received, &signals[i], NULL),
@@ -235,15 +226,4 @@ static void test_signal_for_one(void **state) {
         assert_int_equal(received.count, 1);
         for (size_t i = 0; i < ARRAY_LEN(signals); i++)
                 daemon_signals_free(signals[i]);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_readiness),         cmocka_unit_test(test_long_detail_is_cut),
-                cmocka_unit_test(test_methods_and_paths), cmocka_unit_test(test_heartbeat),
-                cmocka_unit_test(test_reply_text),        cmocka_unit_test(test_signals),
-                cmocka_unit_test(test_too_many_metrics),  cmocka_unit_test(test_free_nothing),
-                cmocka_unit_test(test_signal_for_one),
-        };
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #define PEM "-----BEGIN X-----\nAA==\n-----END X-----\n"
 #define PEM_BASE64 "LS0tLS1CRUdJTiBYLS0tLS0KQUE9PQotLS0tLUVORCBYLS0tLS0K"
@@ -43,14 +43,10 @@ static inline void put_script(const char *name, const char *text) {
 }
 
 static inline int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw) {
-        (void)st;
-        (void)type;
-        (void)ftw;
         return remove(path);
 }
 
 static inline int set_up(void **state) {
-        (void)state;
         (void)unsetenv("KUBERNETES_SERVICE_HOST");
         (void)unsetenv("KUBERNETES_SERVICE_PORT");
         (void)unsetenv("KUBECONFIG");
@@ -60,7 +56,6 @@ static inline int set_up(void **state) {
 }
 
 static inline int tear_down(void **state) {
-        (void)state;
         return nftw(directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 

@@ -1,5 +1,5 @@
 /* Credential plugins: what they are told, what they say, how they are ended. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include "kube/exec_run.h"
 #include "kube/secret.h"
 
-static void test_exec_credential(void **state) {
+TEST(exec_credential) {
         static const struct {
                 const char *text;
                 int64_t expires_unix_ms; /* -1: refused */
@@ -67,7 +67,6 @@ static void test_exec_credential(void **state) {
                 {"secret-token", -1},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct exec_credential credential = {.expires_unix_ms = 42};
                 struct error err = ERROR_NULL;
@@ -124,7 +123,7 @@ static int run(const struct exec_plugin *plugin, int64_t timeout_ms, struct ende
         return ret->err.code;
 }
 
-static void test_exec_failures(void **state) {
+TEST(exec_failures) {
         static const struct {
                 const char *script;
                 int64_t timeout_ms;
@@ -141,7 +140,6 @@ static void test_exec_failures(void **state) {
                 {"exec yes", 10000, -EFBIG, "output exceeds"},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct exec_plugin *plugin = plugin_new(rows[i].script);
                 struct ended ended;
@@ -171,13 +169,12 @@ static void free_descriptors(int ret[static 8]) {
 }
 
 /* A run needs four; with fewer it ends like one that could not be started. None stays open. */
-static void test_exec_without_descriptors(void **state) {
+TEST(exec_without_descriptors) {
         struct exec_plugin *plugin = plugin_new("");
         struct rlimit before;
         struct ended whole;
         int lowest[8], after[8];
 
-        (void)state;
         free_descriptors(lowest);
         assert_int_equal(run(plugin, 10000, &whole), -EINVAL);
         free_descriptors(after);
@@ -202,7 +199,7 @@ static void test_exec_without_descriptors(void **state) {
 }
 
 /* What it says on stderr is cut, has no token in it, and is never more than the loop can bear. */
-static void test_exec_stderr(void **state) {
+TEST(exec_stderr) {
         static const struct {
                 const char *script, *said;
         } rows[] = {
@@ -214,7 +211,6 @@ static void test_exec_stderr(void **state) {
                 {"exit 1", ""},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct exec_plugin *plugin = plugin_new(rows[i].script);
                 struct ended ended;
@@ -231,7 +227,7 @@ static void test_exec_stderr(void **state) {
         exec_plugin_free(plugin);
 }
 
-static void test_masking(void **state) {
+TEST(masking) {
         static const struct {
                 const char *text, *masked;
         } rows[] = {
@@ -246,7 +242,6 @@ static void test_masking(void **state) {
                 {"it says hunter2, and hunter2", "it says ***, and ***"},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 char text[100];
                 (void)snprintf(text, sizeof(text), "%s", rows[i].text);
@@ -277,11 +272,10 @@ static bool is_there(int pid) {
 }
 
 /* One that hangs is in nobody's way, and ends with the program, its children too. */
-static void test_exec_hangs(void **state) {
+TEST_BETWEEN(exec_hangs, set_up, tear_down) {
         struct ended ended = {.loop = loop_new()};
         struct loop_timer tick = {0};
 
-        (void)state;
         _cleanup_(freep) char *pid_path = path_of("pid");
         _cleanup_(freep) char *script = xasprintf("sleep 100 & echo $! >%s; wait", pid_path);
         struct exec_plugin *plugin = plugin_new(script);
@@ -315,11 +309,10 @@ static int leave_and_hang(void) {
         return pause();
 }
 
-static void test_exec_leaves_its_group(void **state) {
+TEST(exec_leaves_its_group) {
         struct exec_plugin *plugin = plugin_new("");
         struct ended ended;
 
-        (void)state;
         free(plugin->command);
         plugin->command = xstrdup("/proc/self/exe");
         if (run(plugin, 500, &ended) != -ETIMEDOUT)
@@ -328,11 +321,10 @@ static void test_exec_leaves_its_group(void **state) {
 }
 
 /* What the plugin is told, and that a child of it which stays does not hold us up. */
-static void test_exec_surroundings(void **state) {
+TEST_BETWEEN(exec_surroundings, set_up, tear_down) {
         struct exec_plugin *plugin = plugin_new("");
         struct ended ended;
 
-        (void)state;
         _cleanup_(freep) char *pid_path = path_of("pid");
         free(plugin->arguments[1]);
         plugin->arguments[1] = xasprintf("read x && exit 9; "
@@ -366,7 +358,7 @@ static void test_exec_surroundings(void **state) {
 }
 
 /* Somebody waits for it, and sees what it says: no deadline, our stderr and our process group. */
-static void test_exec_in_the_foreground(void **state) {
+TEST(exec_in_the_foreground) {
         static const char script[] =
                 "read -r pid name state parent group rest </proc/$$/stat; "
                 "test $group = $GROUP || exit 3; sleep 0.3; echo visit >&2; "
@@ -376,7 +368,6 @@ static void test_exec_in_the_foreground(void **state) {
         int typed[2], said[2], old_stdin = dup(STDIN_FILENO), old_stderr = dup(STDERR_FILENO);
         char text[64] = "";
 
-        (void)state;
         for (int is_interactive = 0; is_interactive < 2; is_interactive++) {
                 struct exec_plugin *plugin = plugin_new(script);
                 struct ended ended;
@@ -412,20 +403,5 @@ static void test_exec_in_the_foreground(void **state) {
 }
 
 int main(int argc, char **argv) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_exec_credential),
-                cmocka_unit_test(test_exec_failures),
-                cmocka_unit_test(test_exec_without_descriptors),
-                cmocka_unit_test(test_exec_stderr),
-                cmocka_unit_test(test_masking),
-                cmocka_unit_test_setup_teardown(test_exec_hangs, set_up, tear_down),
-                cmocka_unit_test(test_exec_leaves_its_group),
-                cmocka_unit_test_setup_teardown(test_exec_surroundings, set_up, tear_down),
-                cmocka_unit_test(test_exec_in_the_foreground),
-        };
-
-        (void)argv;
-        if (argc > 1)
-                return leave_and_hang();
-        return cmocka_run_group_tests(tests, NULL, NULL);
+        return argc > 1 ? leave_and_hang() : tests_run();
 }

@@ -1,5 +1,5 @@
 /* Who we are: service account, kubeconfig files, credential plugins, rotated files. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <errno.h>
 #include <time.h>
@@ -37,7 +37,7 @@ static struct kube_credentials credentials_at(struct kube_access *config, int64_
         return credentials;
 }
 
-static void test_base64(void **state) {
+TEST(base64) {
         static const struct {
                 const char *text;
                 bool ok;
@@ -59,7 +59,6 @@ static void test_base64(void **state) {
                 {"====", false},
         };
 
-        (void)state;
         /* Longer than any PEM. */
         _cleanup_(freep) char *longest = xmalloc(2 * SECRET_PEM_MAX_BYTES);
         memset(longest, 'A', 2 * SECRET_PEM_MAX_BYTES);
@@ -88,7 +87,7 @@ static void test_base64(void **state) {
         }
 }
 
-static void test_token_check(void **state) {
+TEST(token_check) {
         static const struct {
                 const char *text, *token; /* NULL: refused */
         } rows[] = {
@@ -104,7 +103,6 @@ static void test_token_check(void **state) {
                 {"\xc3\xa9", NULL},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 char *text = xstrdup(rows[i].text);
                 struct error err = ERROR_NULL;
@@ -125,10 +123,9 @@ static void test_token_check(void **state) {
                          -EINVAL);
 }
 
-static void test_in_cluster(void **state) {
+TEST_BETWEEN(in_cluster, set_up, tear_down) {
         struct kube_access_options options = {.service_account_directory = directory};
 
-        (void)state;
         put_file("token", "tok\n");
         put_file("ca.crt", PEM);
         put_file("namespace", "kube-system");
@@ -195,7 +192,7 @@ static void test_in_cluster(void **state) {
         assert_non_null(strstr(err.msg, "no current-context"));
 }
 
-static void test_servers(void **state) {
+TEST_BETWEEN(servers, set_up, tear_down) {
         static const struct {
                 const char *master;
                 bool ok;
@@ -219,7 +216,6 @@ static void test_servers(void **state) {
                 {"ftp://u:hunter2@h", false},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct kube_access *config = NULL;
                 struct error err = ERROR_NULL;
@@ -235,7 +231,7 @@ static void test_servers(void **state) {
 }
 
 /* Over plain http credentials reach the loopback and nobody else. */
-static void test_plain_http(void **state) {
+TEST_BETWEEN(plain_http, set_up, tear_down) {
         static const struct {
                 const char *master;
                 bool is_sent;
@@ -259,7 +255,6 @@ static void test_plain_http(void **state) {
         _cleanup_(freep) char *text = document(SERVER, "token: t");
         _cleanup_(freep) char *path = write_file("config", text);
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct kube_access *config = load(&(struct kube_access_options){
                         .kubeconfig = path, .master = rows[i].master});
@@ -270,7 +265,7 @@ static void test_plain_http(void **state) {
         }
 }
 
-static void test_rotation(void **state) {
+TEST_BETWEEN(rotation, set_up, tear_down) {
         _cleanup_(freep) char *text = document(SERVER ", certificate-authority: ca",
                                                "tokenFile: token, client-certificate: ca, "
                                                "client-key: ca");
@@ -280,7 +275,6 @@ static void test_rotation(void **state) {
         struct error err = ERROR_NULL;
         struct kube_credentials credentials;
 
-        (void)state;
         assert_int_equal(
                 kube_access_load(&(struct kube_access_options){.kubeconfig = path}, &config, &err),
                 -ENOENT); /* no CA file */
@@ -346,14 +340,13 @@ static void put_plugin(const char *token, int64_t seconds) {
 
 /* Run when there is none, a while before it expires and after a 401; a failure is not repeated at
  * once. Nobody waits for it. */
-static void test_exec_renewal(void **state) {
+TEST_BETWEEN(exec_renewal, set_up, tear_down) {
         _cleanup_(freep) char *text = document(
                 SERVER, "exec: {apiVersion: client.authentication.k8s.io/v1, command: ./plugin}");
         _cleanup_(freep) char *path = write_file("config", text);
         struct kube_credentials credentials;
         struct error err = ERROR_NULL;
 
-        (void)state;
         put_script("plugin", "#!/bin/sh\nexit 1\n");
         struct kube_access *config = load(&(struct kube_access_options){.kubeconfig = path});
         struct loop *loop = loop_new();
@@ -416,7 +409,7 @@ static void test_exec_renewal(void **state) {
 }
 
 /* What kubectl's flags say is in force, whatever the file has. */
-static void test_overrides(void **state) {
+TEST_BETWEEN(overrides, set_up, tear_down) {
         _cleanup_(freep) char *text = document(SERVER ", certificate-authority-data: " PEM_BASE64,
                                                "token: mine, client-certificate-data: " PEM_BASE64
                                                ", client-key-data: " PEM_BASE64);
@@ -425,7 +418,6 @@ static void test_overrides(void **state) {
         struct kube_access_options options = {.kubeconfig = path};
         static const char *const groups[] = {"ops", "system:authenticated"};
 
-        (void)state;
         put_file("config", text);
         put_file("ca.crt", PEM);
         struct kube_access *config = load(&options);
@@ -458,7 +450,7 @@ static void test_overrides(void **state) {
 }
 
 /* Who a kubeconfig says that we act as; flags replace what they name. */
-static void test_impersonation_of_the_kubeconfig(void **state) {
+TEST_BETWEEN(impersonation_of_the_kubeconfig, set_up, tear_down) {
         static const char *const groups[] = {"ops"};
         static const struct {
                 const char *user;
@@ -491,7 +483,6 @@ static void test_impersonation_of_the_kubeconfig(void **state) {
                 {"as: jane, as-user-extra: {a: [[x]]}", {0}, "as-user-extra: contains"},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(freep) char *text = document(SERVER, rows[i].user);
                 _cleanup_(freep) char *path = write_file("config", text);
@@ -512,7 +503,7 @@ static void test_impersonation_of_the_kubeconfig(void **state) {
         }
 }
 
-static void test_overrides_that_are_refused(void **state) {
+TEST_BETWEEN(overrides_that_are_refused, set_up, tear_down) {
         static const char *const groups[KUBE_ACCESS_MAX_LINES] = {"ops", "x\r\nX-Evil: 1"};
         static const struct {
                 struct kube_access_options options;
@@ -529,7 +520,6 @@ static void test_overrides_that_are_refused(void **state) {
         };
         const char *many[KUBE_ACCESS_MAX_LINES];
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows) + 1; i++) {
                 struct kube_access_options options = {
                         .as = "a", .as_groups = many, .as_group_count = ARRAY_LEN(many)};
@@ -551,7 +541,7 @@ static void test_overrides_that_are_refused(void **state) {
 }
 
 /* Of the kubeconfig, or for who heeds it, of the environment, as Go reads it. */
-static void test_proxies(void **state) {
+TEST_BETWEEN(proxies, set_up, tear_down) {
         static const struct {
                 const char *server, *proxy_url, *variable; /* "NAME=value" */
                 bool heeds_environment;
@@ -572,7 +562,6 @@ static void test_proxies(void **state) {
                 {"https://h", NULL, "HTTPS_PROXY=", true, NULL},
         };
 
-        (void)state;
         assert_int_equal(setenv("NO_PROXY", "x.test", 1), 0);
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 static const char *const names[] = {"HTTPS_PROXY", "https_proxy", "HTTP_PROXY",
@@ -605,23 +594,21 @@ static void test_proxies(void **state) {
 }
 
 /* A proxy is not the loopback: it would see what is sent in the clear. */
-static void test_no_secrets_through_a_proxy(void **state) {
+TEST_BETWEEN(no_secrets_through_a_proxy, set_up, tear_down) {
         _cleanup_(freep) char *text = document(
                 "server: 'http://127.0.0.1:8001', proxy-url: 'http://p'", "token: secret");
         _cleanup_(freep) char *path = write_file("config", text);
 
-        (void)state;
         _cleanup_(kube_access_freep) struct kube_access *config = load(
                 &(struct kube_access_options){.kubeconfig = path});
         assert_null(credentials_at(config, 0).bearer);
 }
 
-static void test_nothing_found(void **state) {
+TEST_BETWEEN(nothing_found, set_up, tear_down) {
         struct kube_access *config = NULL;
         struct error err = ERROR_NULL;
         struct kube_access_options options = {.service_account_directory = directory};
 
-        (void)state;
         assert_int_equal(kube_access_load(&options, &config, &err), -ENOENT);
         assert_non_null(strstr(err.msg, "--kubeconfig"));
         assert_null(config);
@@ -667,25 +654,4 @@ static void test_nothing_found(void **state) {
         config = load(&options);
         assert_true(kube_access_is_in_cluster(config));
         kube_access_free(config);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_base64),
-                cmocka_unit_test(test_token_check),
-                cmocka_unit_test_setup_teardown(test_in_cluster, set_up, tear_down),
-                cmocka_unit_test_setup_teardown(test_servers, set_up, tear_down),
-                cmocka_unit_test_setup_teardown(test_plain_http, set_up, tear_down),
-                cmocka_unit_test_setup_teardown(test_rotation, set_up, tear_down),
-                cmocka_unit_test_setup_teardown(test_exec_renewal, set_up, tear_down),
-                cmocka_unit_test_setup_teardown(test_overrides, set_up, tear_down),
-                cmocka_unit_test_setup_teardown(test_impersonation_of_the_kubeconfig, set_up,
-                                                tear_down),
-                cmocka_unit_test_setup_teardown(test_overrides_that_are_refused, set_up, tear_down),
-                cmocka_unit_test_setup_teardown(test_proxies, set_up, tear_down),
-                cmocka_unit_test_setup_teardown(test_no_secrets_through_a_proxy, set_up, tear_down),
-                cmocka_unit_test_setup_teardown(test_nothing_found, set_up, tear_down),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* What the log says of credentials that are not sent, or cannot be had. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <errno.h>
 
@@ -20,7 +20,7 @@ static struct kube_access *load(const char *cluster, const char *user) {
 }
 
 /* No user's secret goes over plain HTTP; and whose does not is told. */
-static void test_plain_http(void **state) {
+TEST_BETWEEN(plain_http, set_up, tear_down) {
         static const struct {
                 const char *user;
                 bool has_secret;
@@ -32,7 +32,6 @@ static void test_plain_http(void **state) {
                 {"", false},
         };
 
-        (void)state;
         put_file("token", "t");
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct kube_credentials credentials;
@@ -56,12 +55,11 @@ static void on_news(void *userdata) {
 
 /* Each failure in a row doubles the pause, up to a minute. One line says so, and one that it ended.
  */
-static void test_plugin_fails(void **state) {
+TEST_BETWEEN(plugin_fails, set_up, tear_down) {
         static const int64_t pauses_ms[] = {5000, 10000, 20000, 40000, 60000, 60000};
         enum { LATE_MS = 19000 }; /* than the test's time; less than to the next double */
         struct kube_credentials credentials;
 
-        (void)state;
         put_script("plugin", "#!/bin/sh\nexit 1\n");
         struct kube_access *config = load(
                 SERVER, "exec: {apiVersion: client.authentication.k8s.io/v1, command: ./plugin}");
@@ -95,13 +93,4 @@ static void test_plugin_fails(void **state) {
         kube_access_detach(config);
         kube_access_free(config);
         loop_free(loop);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(test_plain_http, set_up, tear_down),
-                cmocka_unit_test_setup_teardown(test_plugin_fails, set_up, tear_down),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

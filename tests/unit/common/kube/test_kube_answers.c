@@ -1,4 +1,6 @@
 /* What a call to the API server says of odd answers, and what it sends along. */
+#include "tests/unit/fixture/test.h"
+
 #include "tests/unit/fixture/proto_encode.h"
 #include "tests/unit/fixture/reflector_fixture.h"
 
@@ -20,8 +22,6 @@ static void on_done(void *userdata, const struct kube_answer *answer) {
 static bool on_data(void *userdata, const char *data, size_t len) {
         struct answer *ret = userdata;
 
-        (void)data;
-        (void)len;
         ret->was_answered = kube_is_answered(ret->call);
         return true;
 }
@@ -42,7 +42,7 @@ static struct kube_answer get(struct fixture *f, struct kube_request request) {
 }
 
 /* The message of a Status as far as it can be read, else the beginning of the text. */
-static void test_statuses(void **state) {
+TEST(statuses) {
         enum { LARGE_BYTES = 65 << 10, SHOWN_BYTES = 300, ROWS = 6 };
         struct buf body[ROWS], status = BUF_INIT(PROTO_TEST_MAX_BYTES);
         _cleanup_(freep) char *large = xcalloc(1, LARGE_BYTES);
@@ -50,7 +50,6 @@ static void test_statuses(void **state) {
                                             "403 no",    "403 k8s",
                                             "403 k8s",   "403 (no message)"};
 
-        (void)state;
         for (size_t i = 0; i < ROWS; i++) {
                 body[i] = BUF_INIT(PROTO_TEST_MAX_BYTES);
                 (void)buf_puts(&body[i], "HTTP/1.1 403 X\r\nConnection: close\r\n\r\n");
@@ -82,10 +81,9 @@ static void test_statuses(void **state) {
 }
 
 /* A status that is none of a final answer is none of ours. */
-static void test_odd_status(void **state) {
+TEST(odd_status) {
         struct fixture f = {0};
 
-        (void)state;
         scripted_add(&f.rig.server,
                      (struct scripted_reply){.response = scripted_http(101, "", "{}")});
         start(&f);
@@ -95,22 +93,20 @@ static void test_odd_status(void **state) {
         stop(&f);
 }
 
-static void test_stream_is_answered(void **state) {
+TEST(stream_is_answered) {
         struct fixture f = {0};
 
-        (void)state;
         scripted_add(&f.rig.server, (struct scripted_reply){.response = scripted_stream("x")});
         start(&f);
         assert_int_equal(get(&f, (struct kube_request){.on_data = on_data}).outcome, KUBE_OK);
         stop(&f);
 }
 
-static void test_impersonation(void **state) {
+TEST(impersonation) {
         static const char *const groups[] = {"ops", "a b"};
         struct fixture f = {
                 .access = {.as = "jane", .as_groups = groups, .as_group_count = ARRAY_LEN(groups)}};
 
-        (void)state;
         scripted_add(&f.rig.server,
                      (struct scripted_reply){.expect = {"\r\nImpersonate-User: jane\r\n",
                                                         "\r\nImpersonate-Group: ops\r\n",
@@ -127,7 +123,7 @@ static int64_t until(const void *userdata) {
 }
 
 /* Whichever ends first. */
-static void test_fence_and_end(void **state) {
+TEST(fence_and_end) {
         static const struct {
                 int64_t give_up_in_ms, until_in_ms;
                 enum kube_outcome outcome;
@@ -137,7 +133,6 @@ static void test_fence_and_end(void **state) {
                 {DEADLINE_MS, DEADLINE_MS, KUBE_OK},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct fixture f = {0};
                 if (rows[i].outcome == KUBE_OK)
@@ -155,17 +150,4 @@ static void test_fence_and_end(void **state) {
                 assert_int_equal(atomic_load(&f.rig.server.surprises), 0);
                 stop(&f);
         }
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_statuses),           cmocka_unit_test(test_odd_status),
-                cmocka_unit_test(test_stream_is_answered), cmocka_unit_test(test_impersonation),
-                cmocka_unit_test(test_fence_and_end),
-        };
-
-        (void)unsetenv("KUBERNETES_SERVICE_HOST");
-        (void)unsetenv("KUBECONFIG");
-        (void)unsetenv("HOME");
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

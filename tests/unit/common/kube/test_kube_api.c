@@ -1,5 +1,5 @@
 /* Calls to an API server that answers from a script: outcomes, retries, credentials. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -87,7 +87,6 @@ static void on_done(void *userdata, const struct kube_answer *answer) {
 static bool on_data(void *userdata, const char *data, size_t len) {
         struct fixture *f = userdata;
 
-        (void)data;
         f->streamed_bytes += len;
         return true;
 }
@@ -108,7 +107,7 @@ struct step {
         const char *headers, *body;
 };
 
-static void test_outcomes(void **state) {
+TEST(outcomes) {
         static const struct {
                 const char *method;
                 int max_retries;
@@ -184,7 +183,6 @@ static void test_outcomes(void **state) {
                 {"POST", 0, {{401, "", "no"}, {201, "", "{}"}}, KUBE_OK, 201, NULL},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct fixture f = {0};
                 size_t steps = 0;
@@ -220,11 +218,10 @@ static void test_outcomes(void **state) {
         }
 }
 
-static void test_request_on_the_wire(void **state) {
+TEST(request_on_the_wire) {
         struct fixture f = {0};
         static const char body[] = "{\"metadata\":{}}";
 
-        (void)state;
         /* the body is sent again with the second attempt */
         for (int i = 0; i < 2; i++)
                 scripted_add(
@@ -262,10 +259,9 @@ static void rotate_token(void *userdata) {
         write_file(f->token_path, "new-token\n");
 }
 
-static void test_rotated_token(void **state) {
+TEST(rotated_token) {
         struct fixture f = {0};
 
-        (void)state;
         scripted_add(&f.rig.server,
                      (struct scripted_reply){.expect = {"\r\nAuthorization: Bearer old-token\r\n"},
                                              .response = scripted_http(401, "", "expired"),
@@ -288,14 +284,13 @@ static void test_rotated_token(void **state) {
 
 /* Without a credential nothing is sent, and on_done is still not called from within kube_start().
  */
-static void test_no_credentials(void **state) {
+TEST(no_credentials) {
         static const char *kubeconfig =
                 "{current-context: c, contexts: [{name: c, context: {cluster: k, user: u}}], "
                 "clusters: [{name: k, cluster: {server: 'http://x'}}], users: [{name: u, user: "
                 "{exec: {apiVersion: client.authentication.k8s.io/v1, command: 'false'}}}]}";
         struct fixture f = {.kubeconfig = kubeconfig};
 
-        (void)state;
         start(&f, "unused");
         (void)kube_start(f.rig.api, &(struct kube_request){.method = "GET",
                                                            .path = "/x",
@@ -314,7 +309,7 @@ static void test_no_credentials(void **state) {
 }
 
 /* A plugin that hangs holds up whoever needs it, up to his own limit, and nobody else. */
-static void test_plugin_hangs(void **state) {
+TEST(plugin_hangs) {
         static const char *kubeconfig =
                 "{current-context: c, contexts: [{name: c, context: {cluster: k, user: u}}], "
                 "clusters: [{name: k, cluster: {server: 'http://x'}}], users: [{name: u, user: "
@@ -329,7 +324,6 @@ static void test_plugin_hangs(void **state) {
                 .userdata = &f,
         };
 
-        (void)state;
         start(&f, "unused");
         struct kube_call *waiting = kube_start(f.rig.api, &request);
         assert_false(kube_is_answered(waiting));
@@ -349,7 +343,7 @@ static void test_plugin_hangs(void **state) {
 }
 
 /* Whoever waits for a credential is sent with it. */
-static void test_plugin_ends(void **state) {
+TEST(plugin_ends) {
         static const char *kubeconfig =
                 "{current-context: c, contexts: [{name: c, context: {cluster: k, user: u}}], "
                 "clusters: [{name: k, cluster: {server: 'http://x'}}], users: [{name: u, user: "
@@ -358,7 +352,6 @@ static void test_plugin_ends(void **state) {
                 "\"status\":{\"token\":\"from-plugin\"}}']}}}]}";
         struct fixture f = {.kubeconfig = kubeconfig};
 
-        (void)state;
         for (int i = 0; i < 2; i++)
                 scripted_add(
                         &f.rig.server,
@@ -377,10 +370,9 @@ static void test_plugin_ends(void **state) {
         stop(&f);
 }
 
-static void test_ceiling(void **state) {
+TEST(ceiling) {
         struct fixture f = {0};
 
-        (void)state;
         scripted_add(&f.rig.server,
                      (struct scripted_reply){.response = scripted_http(200, "", "12345678901")});
         start(&f, NULL);
@@ -398,7 +390,7 @@ static void test_ceiling(void **state) {
         stop(&f);
 }
 
-static void test_stream(void **state) {
+TEST(stream) {
         struct fixture f = {0};
         struct kube_request request = {.method = "GET",
                                        .path = "/x",
@@ -410,7 +402,6 @@ static void test_stream(void **state) {
                                        .on_done = on_done,
                                        .userdata = &f};
 
-        (void)state;
         scripted_add(&f.rig.server,
                      (struct scripted_reply){.response = scripted_stream("12345"), .drips = true});
         /* broken off behind the first piece: what has been read cannot be asked for again */
@@ -451,7 +442,7 @@ static void stop_loop(void *userdata) {
 }
 
 /* Freed with a call on the wire, one in its pause and one waiting for its turn. */
-static void test_free_under_way(void **state) {
+TEST(free_under_way) {
         struct fixture f = {0};
         struct loop_timer timer = {0};
         struct kube_request request = {.method = "GET",
@@ -460,7 +451,6 @@ static void test_free_under_way(void **state) {
                                        .on_done = on_done,
                                        .userdata = &f};
 
-        (void)state;
         scripted_add(
                 &f.rig.server,
                 (struct scripted_reply){.response = scripted_http(503, "Retry-After: 60\r\n", "")});
@@ -486,15 +476,14 @@ static void test_free_under_way(void **state) {
         assert_int_equal(f.done, 0);
 }
 
-static void test_escape(void **state) {
-        (void)state;
+TEST(escape) {
         char *escaped = kube_escape("spec.nodeName!=,a/b c~\xc3\xa9");
         assert_string_equal(escaped, "spec.nodeName%21%3D%2Ca%2Fb%20c~%C3%A9");
         free(escaped);
 }
 
 /* What is given up at a certain time: not begun after it, not repeated after it, cut at it. */
-static void test_give_up(void **state) {
+TEST(give_up) {
         static const struct {
                 int64_t give_up_after_ms;
                 const char *response; /* NULL: none is asked for; "": no answer comes */
@@ -504,7 +493,6 @@ static void test_give_up(void **state) {
                 {100, ""},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct fixture f = {0};
                 if (rows[i].response)
@@ -539,12 +527,11 @@ static int64_t until(const void *userdata) {
 }
 
 /* A fence ends while a request waits for its next attempt, which it had allowed. */
-static void test_fence(void **state) {
+TEST(fence) {
         struct fixture f = {0};
         int64_t until_mono_ms = INT64_MAX;
         struct loop_timer timer = {0};
 
-        (void)state;
         scripted_add(
                 &f.rig.server,
                 (struct scripted_reply){.response = scripted_http(429, "Retry-After: 1\r\n", "")});
@@ -566,21 +553,4 @@ static void test_fence(void **state) {
         assert_int_equal(f.done, 1);
         assert_int_equal(f.answer.outcome, KUBE_UNAVAILABLE);
         stop(&f);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_fence),          cmocka_unit_test(test_give_up),
-                cmocka_unit_test(test_outcomes),       cmocka_unit_test(test_request_on_the_wire),
-                cmocka_unit_test(test_rotated_token),  cmocka_unit_test(test_no_credentials),
-                cmocka_unit_test(test_plugin_hangs),   cmocka_unit_test(test_plugin_ends),
-                cmocka_unit_test(test_ceiling),        cmocka_unit_test(test_stream),
-                cmocka_unit_test(test_free_under_way), cmocka_unit_test(test_escape),
-        };
-
-        /* No configuration but the tests' own. */
-        (void)unsetenv("KUBERNETES_SERVICE_HOST");
-        (void)unsetenv("KUBECONFIG");
-        (void)unsetenv("HOME");
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

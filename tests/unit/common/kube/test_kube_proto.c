@@ -2,7 +2,7 @@
  * Answers of a real API server, recorded in JSON and in protobuf (tests/data/kube-proto): what is
  * read of one is in the other. And those that no server sends.
  */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -161,8 +161,7 @@ static void compare_lists(const struct proto_message *message, const char *json_
         free(data);
 }
 
-static void test_recorded_lists(void **state) {
-        (void)state;
+TEST(recorded_lists) {
         compare_lists(&kube_proto_pod, "list.json", "list.pb");
         compare_lists(&kube_proto_pod, "page.json", "page.pb");
         compare_lists(&kube_proto_node, "nodes.json", "nodes.pb");
@@ -205,15 +204,12 @@ static void find_all(const struct proto_message *message, const char *json_name)
         free(json);
 }
 
-static void test_recorded_all(void **state) {
-        (void)state;
+TEST(recorded_all) {
         find_all(&kube_proto_pod, "list.json");
         find_all(&kube_proto_node, "nodes.json");
 }
 
 static void no_item(void *userdata, const char *text, size_t len) {
-        (void)text;
-        (void)len;
         ++*(size_t *)userdata;
 }
 
@@ -248,14 +244,13 @@ static void cut_list(const struct proto_message *message, const char *proto_name
 }
 
 /* A list that was cut off tells of nothing. */
-static void test_cut_lists(void **state) {
-        (void)state;
+TEST(cut_lists) {
         cut_list(&kube_proto_pod, "list.pb", 6);
         cut_list(&kube_proto_node, "nodes.pb", 3);
         cut_list(&kube_proto_node, "nodes-metadata.pb", 3);
 }
 
-static void test_refused_lists(void **state) {
+TEST(refused_lists) {
         static const struct {
                 const struct proto_message *message;
                 const char *kind, *version, *next;
@@ -291,7 +286,6 @@ static void test_refused_lists(void **state) {
                  0, -EBADMSG},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct buf meta = BUF_INIT(1 << 10), list = BUF_INIT(1 << 10);
                 struct buf data = BUF_INIT(1 << 10);
@@ -311,7 +305,7 @@ static void test_refused_lists(void **state) {
 }
 
 /* What no server sends as the frame of a list: whatever its items are, they are not told. */
-static void test_refused_list_frames(void **state) {
+TEST(refused_list_frames) {
         static const struct {
                 size_t kind_bytes; /* ends in "List" */
                 const char *object;
@@ -344,7 +338,6 @@ static void test_refused_list_frames(void **state) {
 #undef ROW
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct buf data = BUF_INIT(PROTO_TEST_MAX_BYTES);
                 _cleanup_(freep) char *kind = xcalloc(1, rows[i].kind_bytes + 1);
@@ -385,7 +378,7 @@ static bool compare_event(void *userdata, const struct watch_event *event) {
         return true;
 }
 
-static void test_recorded_watches(void **state) {
+TEST(recorded_watches) {
         static const struct {
                 const struct proto_message *message;
                 const char *name;
@@ -397,7 +390,6 @@ static void test_recorded_watches(void **state) {
                 {&kube_proto_node, "node-metadata-watch"},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(freep) char *json_name = xasprintf("%s.json", rows[i].name);
                 _cleanup_(freep) char *proto_name = xasprintf("%s.pb", rows[i].name);
@@ -420,11 +412,10 @@ static void test_recorded_watches(void **state) {
 
 /* ---- Other answers. */
 
-static void test_recorded_status(void **state) {
+TEST(recorded_status) {
         struct buf text = BUF_INIT(1 << 10);
         size_t len;
 
-        (void)state;
         char *data = read_recorded("refused.pb", &len);
         assert_true(kube_proto_is(data, len));
         assert_true(kube_proto_object(&text, &kube_proto_pod, data, len));
@@ -440,7 +431,7 @@ static void test_recorded_status(void **state) {
         buf_done(&text);
 }
 
-static void test_envelopes(void **state) {
+TEST(envelopes) {
         static const struct {
                 const char *data;
                 size_t len;
@@ -463,7 +454,6 @@ static void test_envelopes(void **state) {
 #undef ROW
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct kube_proto opened;
                 bool ok = kube_proto_open(rows[i].data, rows[i].len, &opened);
@@ -476,15 +466,4 @@ static void test_envelopes(void **state) {
                 assert_int_equal(opened.object_bytes, strlen(rows[i].object));
                 assert_memory_equal(opened.object, rows[i].object, opened.object_bytes);
         }
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_recorded_lists),   cmocka_unit_test(test_recorded_all),
-                cmocka_unit_test(test_cut_lists),        cmocka_unit_test(test_refused_lists),
-                cmocka_unit_test(test_recorded_watches), cmocka_unit_test(test_recorded_status),
-                cmocka_unit_test(test_envelopes),        cmocka_unit_test(test_refused_list_frames),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* The kubeconfig format: what is read, merged, chosen and refused. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <errno.h>
 
@@ -13,7 +13,7 @@
 #define WORDS_64 WORDS_16 WORDS_16 WORDS_16 WORDS_16
 #define WORDS_256 WORDS_64 WORDS_64 WORDS_64 WORDS_64
 
-static void test_kubeconfig_errors(void **state) {
+TEST(kubeconfig_errors) {
         static const struct {
                 const char *cluster, *user;
                 const char *problem; /* NULL: fine */
@@ -82,7 +82,6 @@ static void test_kubeconfig_errors(void **state) {
                 {SERVER, "exec: x, token: t", NULL}, /* static credentials come first */
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(freep) char *text = document(rows[i].cluster, rows[i].user);
                 _cleanup_(kubeconfig_done) struct kubeconfig config = {0};
@@ -96,7 +95,7 @@ static void test_kubeconfig_errors(void **state) {
         }
 }
 
-static void test_kubeconfig_shapes(void **state) {
+TEST(kubeconfig_shapes) {
         static const struct {
                 const char *text, *problem;
         } rows[] = {
@@ -121,7 +120,6 @@ static void test_kubeconfig_shapes(void **state) {
                 {"a: &x 1\nb: *y\n", "no anchor &y"},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(kubeconfig_done) struct kubeconfig config = {0};
                 struct error err = ERROR_NULL;
@@ -132,7 +130,7 @@ static void test_kubeconfig_shapes(void **state) {
         }
 }
 
-static void test_kubeconfig_fields(void **state) {
+TEST(kubeconfig_fields) {
         static const struct kubeconfig_choice choice = {.context = "c"};
         _cleanup_(kubeconfig_done) struct kubeconfig config = {0};
         _cleanup_(freep) char *text = document(
@@ -140,7 +138,6 @@ static void test_kubeconfig_fields(void **state) {
                 "client-certificate: /abs/c, client-key: k, token: t, tokenFile: tf");
         struct error err = ERROR_NULL;
 
-        (void)state;
         if (kubeconfig_parse(text, strlen(text), "/etc/k/config", NULL, &config, &err) < 0)
                 fail_msg("%s", err.msg);
         assert_string_equal(config.server, "https://h:6443");
@@ -175,7 +172,7 @@ static void test_kubeconfig_fields(void **state) {
         assert_string_equal(config.exec->cluster_json, "{\"server\":\"https://h:6443\"}");
 }
 
-static void test_choice(void **state) {
+TEST(choice) {
         static const char text[] =
                 "current-context: a\n"
                 "contexts: [{name: a, context: {cluster: one, user: u}},\n"
@@ -199,7 +196,6 @@ static void test_choice(void **state) {
                 {{.has_server = true}, "https://one", "u", NULL},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(kubeconfig_done) struct kubeconfig config = {0};
                 struct error err = ERROR_NULL;
@@ -217,7 +213,7 @@ static void test_choice(void **state) {
 }
 
 /* Without a current-context a server or a cluster that is named will do, and so may a user. */
-static void test_choice_without_context(void **state) {
+TEST(choice_without_context) {
         static const char text[] = "clusters: [{name: k, cluster: {server: 'https://k'}}]\n"
                                    "users: [{name: u, user: {token: t}}]\n";
         static const struct {
@@ -234,7 +230,6 @@ static void test_choice_without_context(void **state) {
                 {{.cluster = "l", .has_server = true}, NULL, NULL, "no cluster named 'l'"},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(kubeconfig_done) struct kubeconfig config = {0};
                 struct error err = ERROR_NULL;
@@ -253,14 +248,13 @@ static void test_choice_without_context(void **state) {
 }
 
 /* As kubectl: of every name the first file's, and its own directory for relative paths. */
-static void test_merge(void **state) {
+TEST_BETWEEN(merge, set_up, tear_down) {
         static const struct kubeconfig_choice server = {.has_server = true};
         static const struct kubeconfig_choice user = {.has_server = true, .user = "u"};
         _cleanup_(kubeconfig_done) struct kubeconfig config = {0};
         struct error err = ERROR_NULL;
         _cleanup_(freep) char *sub = path_of("sub");
 
-        (void)state;
         assert_int_equal(mkdir(sub, 0700), 0);
         put_file("a", "contexts: [{name: c, context: {cluster: k, user: u}}]\n"
                       "clusters: [{name: k, cluster: {server: 'https://first'}}]\n");
@@ -294,14 +288,13 @@ static void test_merge(void **state) {
 }
 
 /* There is a ceiling for how many files are merged. */
-static void test_many_files(void **state) {
+TEST_BETWEEN(many_files, set_up, tear_down) {
         _cleanup_(kubeconfig_done) struct kubeconfig config = {0};
         _cleanup_(freep) char *text = document(SERVER, "token: t");
         _cleanup_(freep) char *path = write_file("config", text);
         _cleanup_(buf_done) struct buf paths = BUF_INIT(1 << 16);
         struct error err = ERROR_NULL;
 
-        (void)state;
         for (size_t i = 0; i < 64; i++)
                 (void)buf_printf(&paths, "%s:", path);
         if (kubeconfig_load(paths.data, false, NULL, &config, &err) < 0)
@@ -314,12 +307,11 @@ static void test_many_files(void **state) {
 }
 
 /* One entry for many clusters, and thousands of clusters, as programs write them. */
-static void test_aliases_and_size(void **state) {
+TEST_BETWEEN(aliases_and_size, set_up, tear_down) {
         _cleanup_(buf_done) struct buf text = BUF_INIT(2 * KUBECONFIG_MAX_BYTES);
         _cleanup_(kubeconfig_done) struct kubeconfig config = {0};
         struct error err = ERROR_NULL;
 
-        (void)state;
         (void)buf_puts(&text, "current-context: c\n"
                               "contexts: [{name: c, context: {cluster: last, user: u}}]\n"
                               "users:\n- {name: first, user: &user {token: shared}}\n"
@@ -343,7 +335,7 @@ static void test_aliases_and_size(void **state) {
 }
 
 /* A plugin that asks for it is told of the CA, wherever the cluster has it. */
-static void test_cluster_info(void **state) {
+TEST_BETWEEN(cluster_info, set_up, tear_down) {
         static const char expected[] =
                 "{\"server\":\"https://h:6443\",\"certificate-authority-data\":\"" PEM_BASE64 "\"}";
         static const char *const clusters[] = {
@@ -351,7 +343,6 @@ static void test_cluster_info(void **state) {
                 SERVER ", certificate-authority-data: " PEM_BASE64,
         };
 
-        (void)state;
         put_file("ca.crt", PEM);
         for (size_t i = 0; i < ARRAY_LEN(clusters); i++) {
                 _cleanup_(kubeconfig_done) struct kubeconfig config = {0};
@@ -361,20 +352,4 @@ static void test_cluster_info(void **state) {
                 assert_int_equal(kubeconfig_load(path, true, NULL, &config, NULL), 0);
                 assert_string_equal(config.exec->cluster_json, expected);
         }
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_kubeconfig_errors),
-                cmocka_unit_test(test_kubeconfig_shapes),
-                cmocka_unit_test(test_kubeconfig_fields),
-                cmocka_unit_test(test_choice),
-                cmocka_unit_test(test_choice_without_context),
-                cmocka_unit_test_setup_teardown(test_merge, set_up, tear_down),
-                cmocka_unit_test_setup_teardown(test_many_files, set_up, tear_down),
-                cmocka_unit_test_setup_teardown(test_aliases_and_size, set_up, tear_down),
-                cmocka_unit_test_setup_teardown(test_cluster_info, set_up, tear_down),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,7 @@
 /* A candidate for a Lease against a server that answers from a script. Its rules have a test of
  * their own, test_lease_candidate.c. */
+#include "tests/unit/fixture/test.h"
+
 #include "kube/lease.h"
 #include "tests/unit/fixture/stepped_clock.h"
 
@@ -78,7 +80,7 @@ static void end(struct fixture *f) {
                 {POST}, 201, HELD("me", "1")                                                       \
         }
 
-static void test_acquire_and_renew(void **state) {
+TEST(acquire_and_renew) {
         struct fixture f = {.wanted_log = "lead 0;"};
         static const struct step script[] = {
                 {{GET}, 404, "{}"},
@@ -100,7 +102,6 @@ static void test_acquire_and_renew(void **state) {
         };
         static const struct clock_step clock[] = {{2, 2}, {3, 2}, {0}};
 
-        (void)state;
         elect(&f, script, clock);
         assert_true(lease_is_leading(lease));
         assert_true(lease_is_settled(lease));
@@ -112,7 +113,7 @@ static void test_acquire_and_renew(void **state) {
 }
 
 /* By our own clock: what times the record has does not matter. */
-static void test_take_over(void **state) {
+TEST(take_over) {
         static const char *const records[] = {
                 HELD("other", "1"),
                 "{" META("1") ",\"spec\":{\"holderIdentity\":\"other\",\"leaseDurationSeconds\":15,"
@@ -123,7 +124,6 @@ static void test_take_over(void **state) {
         };
         static const struct clock_step clock[] = {{1, 2}, {2, 14}, {0}};
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(records); i++) {
                 struct fixture f = {.wanted_log = "lead 16;"};
                 const struct step script[] = {
@@ -138,7 +138,7 @@ static void test_take_over(void **state) {
         }
 }
 
-static void test_lose(void **state) {
+TEST(lose) {
         static const struct {
                 struct step script[8];
                 struct clock_step clock[5];
@@ -201,7 +201,6 @@ static void test_lose(void **state) {
                  ""},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct fixture f = {.wanted_log = rows[i].log};
                 elect(&f, rows[i].script, rows[i].clock);
@@ -215,7 +214,7 @@ static void test_lose(void **state) {
 }
 
 /* Days forward and back are nothing to a leader, nor to a standby. */
-static void test_wall_clock_steps(void **state) {
+TEST(wall_clock_steps) {
         struct fixture f = {.wanted_log = "lead 0;"}, standby = {.wanted_log = ""};
         static const struct step script[] = {
                 ACQUIRE,
@@ -232,7 +231,6 @@ static void test_wall_clock_steps(void **state) {
         static const struct clock_step clock[] = {{2, 2, 86400}, {3, 2, -200000}, {0}};
         static const struct clock_step standby_clock[] = {{1, 2, 86400}, {2, 2, -200000}, {0}};
 
-        (void)state;
         elect(&f, script, clock);
         assert_true(lease_is_leading(lease));
         end(&f);
@@ -242,7 +240,7 @@ static void test_wall_clock_steps(void **state) {
 }
 
 /* What is first read, and what is asked for then: a write that takes the Lease, or nothing. */
-static void test_hostile_records(void **state) {
+TEST(hostile_records) {
 #define SPEC(fields) "{" META("1") ",\"spec\":{" fields "}}"
         static const struct {
                 const char *record;
@@ -293,7 +291,6 @@ static void test_hostile_records(void **state) {
                  ""},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct fixture f = {.wanted_log = ""};
                 const struct step script[] = {{{GET}, 200, rows[i].record}, rows[i].then, {{NULL}}};
@@ -308,7 +305,7 @@ static void test_hostile_records(void **state) {
 }
 
 /* A namespace that is gone, or a role that lacks a verb. */
-static void test_refused(void **state) {
+TEST(refused) {
         struct fixture f = {.wanted_log = "lead 10;"};
         static const struct step script[] = {
                 {{GET}, 404, "{}"},
@@ -320,13 +317,12 @@ static void test_refused(void **state) {
         };
         static const struct clock_step clock[] = {{2, 5}, {4, 5}, {0}};
 
-        (void)state;
         elect(&f, script, clock);
         assert_string_equal(lease_trouble(lease), "");
         end(&f);
 }
 
-static void test_release(void **state) {
+TEST(release) {
 #define FREE "\"holderIdentity\":\"\",\"leaseDurationSeconds\":1"
         static const struct {
                 struct step script[8];
@@ -378,7 +374,6 @@ static void test_release(void **state) {
                 {{{{GET}, 0, NULL}}, {{1, .act = release}}, "released 0;"},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct fixture f = {.wanted_log = rows[i].log};
                 elect(&f, rows[i].script, rows[i].clock);
@@ -388,28 +383,9 @@ static void test_release(void **state) {
         }
 }
 
-static void test_identity(void **state) {
+TEST(identity) {
         _cleanup_(freep) char *one = lease_identity_new(), *two = lease_identity_new();
 
-        (void)state;
         assert_string_not_equal(one, two);
         assert_true(strlen(strrchr(one, '_')) == 17); /* of 16 random digits */
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_acquire_and_renew),
-                cmocka_unit_test(test_take_over),
-                cmocka_unit_test(test_lose),
-                cmocka_unit_test(test_wall_clock_steps),
-                cmocka_unit_test(test_hostile_records),
-                cmocka_unit_test(test_refused),
-                cmocka_unit_test(test_release),
-                cmocka_unit_test(test_identity),
-        };
-
-        (void)unsetenv("KUBERNETES_SERVICE_HOST");
-        (void)unsetenv("KUBECONFIG");
-        (void)unsetenv("HOME");
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* The rules of the election: case by case, and as a simulation of candidates whose clocks differ,
  * whose requests and answers are lost or late, and who are cut off from the server. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static struct lease_candidate candidate_of(const char *identity) {
         return candidate;
 }
 
-static void test_timing(void **state) {
+TEST(timing) {
         static const struct {
                 struct lease_timing timing;
                 int code;
@@ -39,7 +39,6 @@ static void test_timing(void **state) {
                 {{1000, 500, 100}, 0},       {{INT64_MAX, 10000, 2000}, -22},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct error err = ERROR_NULL;
                 assert_int_equal(lease_timing_check(&rows[i].timing, &err), rows[i].code);
@@ -47,11 +46,10 @@ static void test_timing(void **state) {
         }
 }
 
-static void test_first_of_all(void **state) {
+TEST(first_of_all) {
         struct lease_candidate me = candidate_of("me");
         struct lease_record record;
 
-        (void)state;
         assert_int_equal(lease_candidate_begin(&me, 0), LEASE_READ);
         assert_int_equal(lease_candidate_read(&me, NULL, 1000), LEASE_CREATE);
         lease_candidate_propose(&me, NOON_UNIX_MS * MS_PER_S + 7, &record);
@@ -77,12 +75,11 @@ static void test_first_of_all(void **state) {
         assert_true(lease_candidate_leads(&me, 12999));
 }
 
-static void test_somebody_else_holds_it(void **state) {
+TEST(somebody_else_holds_it) {
         struct lease_candidate me = candidate_of("me");
         struct lease_record theirs = record_of("other", 15, 3, "t0");
         struct lease_record record;
 
-        (void)state;
         (void)lease_candidate_begin(&me, 0);
         /* Its times may be anything: what counts is that we see it for the first time. */
         assert_int_equal(lease_candidate_read(&me, &theirs, 1000), LEASE_REST);
@@ -105,7 +102,7 @@ static void test_somebody_else_holds_it(void **state) {
 }
 
 /* Whatever of it has changed, somebody has written it, and the time begins anew. */
-static void test_any_change_counts(void **state) {
+TEST(any_change_counts) {
         static const struct lease_record seen = {"other", 15, 3, "t0", "t1"};
         static const struct lease_record changed[] = {
                 {"third", 15, 3, "t0", "t1"}, {"other", 14, 3, "t0", "t1"},
@@ -113,7 +110,6 @@ static void test_any_change_counts(void **state) {
                 {"other", 15, 3, "t0", "t9"},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(changed); i++) {
                 struct lease_candidate me = candidate_of("me");
                 int64_t expires_ms = 14999 + changed[i].duration_s * MS_PER_S;
@@ -126,7 +122,7 @@ static void test_any_change_counts(void **state) {
         }
 }
 
-static void test_free_again(void **state) {
+TEST(free_again) {
         static const struct {
                 struct lease_record record;
                 enum lease_action action;
@@ -140,7 +136,6 @@ static void test_free_again(void **state) {
                 {{.holder = "me", .duration_s = 15}, LEASE_REST}, /* our write, its answer lost */
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct lease_candidate me = candidate_of("me");
                 (void)lease_candidate_begin(&me, 0);
@@ -161,11 +156,10 @@ static struct lease_candidate leader_at(int64_t now_mono_ms) {
         return me;
 }
 
-static void test_leader_finds_another(void **state) {
+TEST(leader_finds_another) {
         struct lease_candidate me = leader_at(1000);
         struct lease_record theirs = record_of("other", 15, 1, "t0");
 
-        (void)state;
         assert_int_equal(lease_candidate_begin(&me, 0), LEASE_UPDATE);
         assert_int_equal(lease_candidate_refused(&me), LEASE_READ);
         assert_int_equal(lease_candidate_read(&me, &theirs, 3000), LEASE_REST);
@@ -173,11 +167,10 @@ static void test_leader_finds_another(void **state) {
         assert_false(lease_candidate_is_holder(&me));
 }
 
-static void test_leader_whose_answer_was_lost(void **state) {
+TEST(leader_whose_answer_was_lost) {
         struct lease_candidate me = leader_at(1000);
         struct lease_record applied;
 
-        (void)state;
         assert_int_equal(lease_candidate_begin(&me, 0), LEASE_UPDATE);
         lease_candidate_propose(&me, NOON_UNIX_MS * MS_PER_S + 2000, &applied);
         lease_candidate_failed(&me);
@@ -190,11 +183,10 @@ static void test_leader_whose_answer_was_lost(void **state) {
 }
 
 /* Its writes arrive, the answers do not: it may not keep the Lease that it doesn't lead by. */
-static void test_leader_who_never_hears(void **state) {
+TEST(leader_who_never_hears) {
         struct lease_candidate me = leader_at(1000);
         struct lease_record applied;
 
-        (void)state;
         lease_candidate_propose(&me, NOON_UNIX_MS * MS_PER_S + 2000, &applied);
         lease_candidate_failed(&me);
         assert_int_equal(lease_candidate_begin(&me, 10999), LEASE_READ);
@@ -207,13 +199,12 @@ static void test_leader_who_never_hears(void **state) {
         assert_int_equal(applied.transitions, 0); /* nobody else has led */
 }
 
-static void test_next_round(void **state) {
+TEST(next_round) {
         static const double most = 0.999999;
         struct lease_candidate leader = leader_at(1000), standby = candidate_of("standby");
         struct lease_candidate failed = candidate_of("failed"), waiting = candidate_of("waiting");
         const struct lease_record theirs = record_of("other", 15, 1, "t0");
 
-        (void)state;
         assert_int_equal(lease_candidate_begin(&waiting, 1000), LEASE_READ);
         assert_int_equal(lease_candidate_read(&waiting, &theirs, 1000), LEASE_REST);
         lease_candidate_failed(&failed);
@@ -242,13 +233,12 @@ static void test_next_round(void **state) {
         assert_int_equal(lease_candidate_next_round_mono_ms(&failed, 8000, 8000, 0), 9000);
 }
 
-static void test_lease_deleted(void **state) {
+TEST(lease_deleted) {
         struct lease_candidate me = leader_at(1000);
         struct lease_candidate standby = candidate_of("standby");
         struct lease_record theirs = record_of("other", 15, 7, "t0");
         struct lease_record record;
 
-        (void)state;
         /* The leader makes it anew and goes on leading. */
         assert_int_equal(lease_candidate_begin(&me, 0), LEASE_UPDATE);
         assert_int_equal(lease_candidate_refused(&me), LEASE_READ);
@@ -265,11 +255,10 @@ static void test_lease_deleted(void **state) {
 }
 
 /* Others must not take our Lease earlier than it says: they count from when they saw it. */
-static void test_our_own_record_counts_from_its_answer(void **state) {
+TEST(our_own_record_counts_from_its_answer) {
         struct lease_candidate me = candidate_of("me");
         struct lease_record record;
 
-        (void)state;
         (void)lease_candidate_begin(&me, 0);
         (void)lease_candidate_read(&me, NULL, 1000);
         lease_candidate_propose(&me, NOON_UNIX_MS * MS_PER_S, &record);
@@ -280,21 +269,19 @@ static void test_our_own_record_counts_from_its_answer(void **state) {
         assert_int_equal(lease_candidate_read(&me, &record, 18000), LEASE_UPDATE);
 }
 
-static void test_refused_leader_reads_first(void **state) {
+TEST(refused_leader_reads_first) {
         struct lease_candidate me = leader_at(1000);
 
-        (void)state;
         assert_int_equal(lease_candidate_begin(&me, 1001), LEASE_UPDATE);
         assert_int_equal(lease_candidate_refused(&me), LEASE_READ);
         assert_int_equal(lease_candidate_begin(&me, 1002), LEASE_READ);
 }
 
-static void test_duration_is_rounded_up(void **state) {
+TEST(duration_is_rounded_up) {
         const struct lease_timing timing = {15001, 10000, 2000};
         struct lease_candidate me;
         struct lease_record record;
 
-        (void)state;
         lease_candidate_init(&me, &timing, "me");
         (void)lease_candidate_begin(&me, 0);
         (void)lease_candidate_read(&me, NULL, 0);
@@ -302,11 +289,10 @@ static void test_duration_is_rounded_up(void **state) {
         assert_int_equal(record.duration_s, 16);
 }
 
-static void test_release(void **state) {
+TEST(release) {
         struct lease_candidate me = leader_at(1000);
         struct lease_record record;
 
-        (void)state;
         lease_candidate_propose_release(&me, NOON_UNIX_MS * MS_PER_S, &record);
         assert_string_equal(record.holder, "");
         assert_int_equal(record.duration_s, 1);
@@ -320,12 +306,11 @@ static void test_release(void **state) {
         assert_int_equal(lease_candidate_read(&standby, &record, 1001), LEASE_UPDATE);
 }
 
-static void test_odd_records(void **state) {
+TEST(odd_records) {
         struct lease_candidate me = candidate_of("me");
         struct lease_record record = {.holder = "me", .transitions = INT32_MAX, .duration_s = 15};
         char long_name[LEASE_HOLDER_MAX + 100];
 
-        (void)state;
         /* Without an acquireTime there is one again; the counter stops where the API's does. */
         (void)lease_candidate_begin(&me, 0);
         assert_int_equal(lease_candidate_read(&me, &record, 0), LEASE_REST);
@@ -590,10 +575,9 @@ static size_t simulate(uint64_t seed, size_t count, double rate_spread) {
         return sim.terms;
 }
 
-static void test_never_two(void **state) {
+TEST(never_two) {
         size_t terms = 0;
 
-        (void)state;
         for (uint64_t seed = 1; seed <= 120; seed++)
                 terms += simulate(seed, 2 + seed % 2, 0);
         /* It would also be safe if nobody ever led. */
@@ -602,32 +586,7 @@ static void test_never_two(void **state) {
 
 /* 15 s of the fastest clock are longer than 10 s of the slowest as long as they differ by less than
  * half. */
-static void test_never_two_with_clocks_that_drift(void **state) {
-        (void)state;
+TEST(never_two_with_clocks_that_drift) {
         for (uint64_t seed = 1000; seed < 1080; seed++)
                 (void)simulate(seed, 3, 0.15);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_timing),
-                cmocka_unit_test(test_first_of_all),
-                cmocka_unit_test(test_somebody_else_holds_it),
-                cmocka_unit_test(test_any_change_counts),
-                cmocka_unit_test(test_free_again),
-                cmocka_unit_test(test_leader_finds_another),
-                cmocka_unit_test(test_leader_whose_answer_was_lost),
-                cmocka_unit_test(test_leader_who_never_hears),
-                cmocka_unit_test(test_next_round),
-                cmocka_unit_test(test_lease_deleted),
-                cmocka_unit_test(test_our_own_record_counts_from_its_answer),
-                cmocka_unit_test(test_refused_leader_reads_first),
-                cmocka_unit_test(test_duration_is_rounded_up),
-                cmocka_unit_test(test_release),
-                cmocka_unit_test(test_odd_records),
-                cmocka_unit_test(test_never_two),
-                cmocka_unit_test(test_never_two_with_clocks_that_drift),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* Which objects an index takes, and when one counts as the same. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <stdio.h>
 
@@ -38,7 +38,7 @@ static bool remove_one(struct object_index *index, const char *text) {
         return object_index_remove(index, object);
 }
 
-static void test_identities(void **state) {
+TEST(identities) {
         static const struct {
                 const char *text;
                 bool is_usable;
@@ -58,7 +58,6 @@ static void test_identities(void **state) {
                 {"{}", false},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct object_index index = {.max_objects = 1};
                 bool ok = rows[i].is_usable;
@@ -71,7 +70,7 @@ static void test_identities(void **state) {
 }
 
 /* Against an object that is held; what only jansson reads is never the same. */
-static void test_same(void **state) {
+TEST(same) {
 #define HELD(version, rest)                                                                        \
         "{\"kind\":\"Node\",\"metadata\":{\"name\":\"a\",\"namespace\":\"d\",\"uid\":\"u\","       \
         "\"resourceVersion\":" version "}" rest
@@ -108,7 +107,6 @@ static void test_same(void **state) {
         };
         static const char held[] = HELD("\"1\"", "}");
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct object_index index = {.max_objects = 1};
                 json_t *gone;
@@ -123,13 +121,4 @@ static void test_same(void **state) {
                 json_decref(gone);
                 object_index_done(&index);
         }
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_identities),
-                cmocka_unit_test(test_same),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

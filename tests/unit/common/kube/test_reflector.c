@@ -1,4 +1,6 @@
 /* List and watch against a server that answers from a script. */
+#include "tests/unit/fixture/test.h"
+
 #include "codec/json.h"
 #include "kube/watch_stream.h"
 #include "tests/unit/fixture/reflector_fixture.h"
@@ -102,12 +104,11 @@ static void hold(struct fixture *f, const char *version) {
                                                              .holds = true});
 }
 
-static void test_pages_then_events(void **state) {
+TEST(pages_then_events) {
         struct fixture f = {
                 .wanted_log = "+ a;+ b;=2;+ c;+ a;- b;",
         };
 
-        (void)state;
         scripted_add(&f.rig.server,
                      (struct scripted_reply){
                              .expect = {"GET /api/v1/nodes?labelSelector=role%3Dworker&limit=500 ",
@@ -143,10 +144,9 @@ static void test_pages_then_events(void **state) {
 }
 
 /* What went while nobody watched is told after the relist; what came back with another uid too. */
-static void test_expired_event(void **state) {
+TEST(expired_event) {
         struct fixture f = {.wanted_log = "+ a;+ b;+ c;=3;+ a;- c;+ c/u-2;- b;=2;"};
 
-        (void)state;
         list(&f, LIST("10", "", OBJECT("a", "1") "," OBJECT("b", "2") "," OBJECT("c", "3")));
         scripted_add(&f.rig.server,
                      (struct scripted_reply){.expect = {"watch=1&resourceVersion=10&"},
@@ -167,10 +167,9 @@ static void test_expired_event(void **state) {
 }
 
 /* The same by HTTP status, from servers that have no newer state either. */
-static void test_expired_status(void **state) {
+TEST(expired_status) {
         static const int refusals[] = {410, 504, 400};
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(refusals); i++) {
                 struct fixture f = {.wanted_log = "+ a;=1;+ b;- a;=1;"};
                 list(&f, LIST("10", "", OBJECT("a", "1")));
@@ -194,13 +193,12 @@ static void test_expired_status(void **state) {
 
 /* A list that took too long is tried with larger pages, up to 10,000 objects, and so are relists.
  */
-static void test_expired_continue(void **state) {
+TEST(expired_continue) {
         static const char *const tries[] = {
                 "?limit=100 ", "?limit=400 ", "?limit=1600 ", "?limit=6400 ", "?limit=10000 ",
         };
         struct fixture f = {.wanted_log = "+ a;+ a;+ a;+ a;+ a;+ a;+ b;=2;+ a;+ b;=2;"};
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(tries); i++) {
                 scripted_add(&f.rig.server,
                              (struct scripted_reply){
@@ -232,10 +230,9 @@ static void test_expired_continue(void **state) {
 }
 
 /* A watch that breaks in the middle of a line goes on behind the last whole one. */
-static void test_cut_line(void **state) {
+TEST(cut_line) {
         struct fixture f = {.wanted_log = "=0;+ a;+ b;"};
 
-        (void)state;
         list(&f, LIST("10", "", ""));
         scripted_add(
                 &f.rig.server,
@@ -255,10 +252,9 @@ static void test_cut_line(void **state) {
 
 /* What the server cannot be asked past is skipped by listing, and nothing is lost or made up. */
 /* A server that takes the connection and says nothing shows nothing, however long it is so. */
-static void test_silent_watch(void **state) {
+TEST(silent_watch) {
         struct fixture f = {.wanted_trouble = "no response within 300 ms", .wanted_log = "=0;"};
 
-        (void)state;
         list(&f, LIST("10", "", ""));
         scripted_add(&f.rig.server,
                      (struct scripted_reply){.expect = {"watch=1&resourceVersion=10&"},
@@ -274,10 +270,9 @@ static void test_silent_watch(void **state) {
         stop(&f);
 }
 
-static void test_malformed_events(void **state) {
+TEST(malformed_events) {
         struct fixture f = {.wanted_log = "+ a;=1;+ b;+ a;+ b;+ c;=3;"};
 
-        (void)state;
         list(&f, LIST("10", "", OBJECT("a", "1")));
         scripted_add(&f.rig.server, (struct scripted_reply){
                                             .expect = {"watch=1&resourceVersion=10&"},
@@ -299,10 +294,9 @@ static void test_malformed_events(void **state) {
 }
 
 /* Lists go on, each behind a pause; that no watch can be opened is told. */
-static void test_endless_410(void **state) {
+TEST(endless_410) {
         struct fixture f = {.wanted_log = "=0;=0;=0;=0;=0;", .wanted_trouble = "watch: 410 "};
 
-        (void)state;
         for (int i = 0; i < 5; i++) {
                 list(&f, LIST("10", "", ""));
                 scripted_add(&f.rig.server,
@@ -319,11 +313,10 @@ static void test_endless_410(void **state) {
         stop(&f);
 }
 
-static void test_endless_line(void **state) {
+TEST(endless_line) {
         struct fixture f = {.wanted_log = "=0;+ a;"};
         char *line = xmalloc(WATCH_LINE_MAX_BYTES + 100);
 
-        (void)state;
         memset(line, ' ', WATCH_LINE_MAX_BYTES + 99);
         line[WATCH_LINE_MAX_BYTES + 99] = '\0';
         list(&f, LIST("10", "", ""));
@@ -340,10 +333,9 @@ static void test_endless_line(void **state) {
 }
 
 /* 200 with something else than a list deletes nothing. */
-static void test_no_list(void **state) {
+TEST(no_list) {
         struct fixture f = {.wanted_log = "+ a;=1;+ a;=1;"};
 
-        (void)state;
         list(&f, LIST("10", "", OBJECT("a", "1")));
         scripted_add(&f.rig.server, (struct scripted_reply){.expect = {"watch=1"},
                                                             .response = scripted_stream(EXPIRED)});
@@ -362,12 +354,11 @@ static void test_no_list(void **state) {
 }
 
 /* Pages past the ceiling are asked for in halves. */
-static void test_large_page(void **state) {
+TEST(large_page) {
         enum { PAGE_BYTES = (16 << 20) + 100 };
         struct fixture f = {.wanted_log = "+ a;=1;"};
         char *page = xmalloc(PAGE_BYTES + 1);
 
-        (void)state;
         memset(page, ' ', PAGE_BYTES);
         page[PAGE_BYTES] = '\0';
         scripted_add(&f.rig.server,
@@ -383,10 +374,9 @@ static void test_large_page(void **state) {
         stop(&f);
 }
 
-static void test_closing_at_once(void **state) {
+TEST(closing_at_once) {
         struct fixture f = {.wanted_log = "=0;"};
 
-        (void)state;
         list(&f, LIST("10", "", ""));
         for (int i = 0; i < 3; i++)
                 scripted_add(&f.rig.server,
@@ -409,13 +399,12 @@ static void test_closing_at_once(void **state) {
         stop(&f);
 }
 
-static void test_forbidden(void **state) {
+TEST(forbidden) {
         struct fixture f = {
                 .wanted_log = "",
                 .wanted_trouble = "list: 403 nodes is forbidden",
         };
 
-        (void)state;
         scripted_add(&f.rig.server,
                      (struct scripted_reply){
                              .expect = {"GET /api/v1/nodes?limit=100 "},
@@ -431,11 +420,10 @@ static void test_forbidden(void **state) {
 }
 
 /* An API server that has just started answers so, until it has read the roles. */
-static void test_forbidden_for_a_moment(void **state) {
+TEST(forbidden_for_a_moment) {
         struct fixture f = {.wanted_log = "+ a;=1;"};
         int64_t start_ms = clock_mono_ms();
 
-        (void)state;
         scripted_add(&f.rig.server,
                      (struct scripted_reply){.expect = {"GET /api/v1/nodes?limit=100 "},
                                              .response = scripted_http(403, "", "{}")});
@@ -447,12 +435,11 @@ static void test_forbidden_for_a_moment(void **state) {
 }
 
 /* A selector that does not fit into a path is not left out: nothing is asked then. */
-static void test_selector_too_long(void **state) {
+TEST(selector_too_long) {
         struct fixture f = {.wanted_trouble = "list: request path exceeds 65536 bytes",
                             .wanted_log = ""};
         char selector[70000];
 
-        (void)state;
         memset(selector, 'x', sizeof(selector) - 1);
         selector[sizeof(selector) - 1] = '\0';
         reflect(&f, &(struct reflector_spec){.label_selector = selector});
@@ -460,10 +447,9 @@ static void test_selector_too_long(void **state) {
         stop(&f);
 }
 
-static void test_unusable_objects(void **state) {
+TEST(unusable_objects) {
         struct fixture f = {.wanted_log = "+ a;+ b;=2;- a;+ c;"};
 
-        (void)state;
         /* without a name, with an impossible one, and one too many */
         list(&f, LIST("10", "",
                       OBJECT("a", "1") ",{},{\"metadata\":{\"name\":\"\"}},{\"metadata\":{\"name\":"
@@ -482,10 +468,9 @@ static void test_unusable_objects(void **state) {
 }
 
 /* What has left the watch's selector meanwhile is listed all the same. */
-static void test_list_selector(void **state) {
+TEST(list_selector) {
         struct fixture f = {.wanted_log = "[;+ old;+ a;=2;"};
 
-        (void)state;
         scripted_add(
                 &f.rig.server,
                 (struct scripted_reply){
@@ -506,12 +491,11 @@ static void test_list_selector(void **state) {
 }
 
 /* As text everything is handed on, whoever it is; the owner knows what exists. */
-static void test_texts(void **state) {
+TEST(texts) {
         struct fixture f = {
                 .wanted_log = "[;+ a;[;+ a;+ ?;+ a;=3;* c;+ a;- b;- x;[;+ d;=1;",
         };
 
-        (void)state;
         list(&f, LIST("10", "c", OBJECT("a", "1")));
         scripted_add(&f.rig.server,
                      (struct scripted_reply){.expect = {"&continue=c "},
@@ -540,10 +524,9 @@ static void test_texts(void **state) {
 }
 
 /* Deleted more often than they were there. */
-static void test_texts_count(void **state) {
+TEST(texts_count) {
         struct fixture f = {.wanted_log = "+ a;=1;- a;- a;- a;* b;* c;"};
 
-        (void)state;
         list(&f, LIST("10", "", OBJECT("a", "1")));
         scripted_add(&f.rig.server,
                      (struct scripted_reply){
@@ -559,10 +542,9 @@ static void test_texts_count(void **state) {
 }
 
 /* JSON, but of a kind that jansson has no number for: one object is ignored, not the list. */
-static void test_beyond_jansson(void **state) {
+TEST(beyond_jansson) {
         struct fixture f = {.wanted_log = "+ a;=1;+ b;"};
 
-        (void)state;
         list(&f, LIST("10", "", "{\"metadata\":{\"name\":\"x\"},\"n\":1e999}," OBJECT("a", "1")));
         scripted_add(&f.rig.server,
                      (struct scripted_reply){
@@ -580,44 +562,12 @@ static void test_beyond_jansson(void **state) {
 }
 
 /* Freed while the list is on its way. */
-static void test_free_under_way(void **state) {
+TEST(free_under_way) {
         struct fixture f = {.wanted_log = "", .wanted_trouble = "list: not complete yet"};
 
-        (void)state;
         scripted_add(
                 &f.rig.server,
                 (struct scripted_reply){.response = xstrdup("HTTP/1.1 200 OK\r\n"), .holds = true});
         reflect(&f, &(struct reflector_spec){0});
         stop(&f);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_pages_then_events),
-                cmocka_unit_test(test_expired_event),
-                cmocka_unit_test(test_expired_status),
-                cmocka_unit_test(test_expired_continue),
-                cmocka_unit_test(test_cut_line),
-                cmocka_unit_test(test_silent_watch),
-                cmocka_unit_test(test_malformed_events),
-                cmocka_unit_test(test_endless_410),
-                cmocka_unit_test(test_endless_line),
-                cmocka_unit_test(test_no_list),
-                cmocka_unit_test(test_large_page),
-                cmocka_unit_test(test_closing_at_once),
-                cmocka_unit_test(test_forbidden),
-                cmocka_unit_test(test_forbidden_for_a_moment),
-                cmocka_unit_test(test_selector_too_long),
-                cmocka_unit_test(test_unusable_objects),
-                cmocka_unit_test(test_list_selector),
-                cmocka_unit_test(test_texts),
-                cmocka_unit_test(test_texts_count),
-                cmocka_unit_test(test_beyond_jansson),
-                cmocka_unit_test(test_free_under_way),
-        };
-
-        (void)unsetenv("KUBERNETES_SERVICE_HOST");
-        (void)unsetenv("KUBECONFIG");
-        (void)unsetenv("HOME");
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,6 @@
 /* List and watch in protobuf, as a real API server answered (tests/data/kube-proto). */
+#include "tests/unit/fixture/test.h"
+
 #include "codec/json.h"
 #include "kube/kube_proto.h"
 #include "tests/unit/fixture/reflector_fixture.h"
@@ -75,10 +77,9 @@ static void reflect_pods(struct fixture *f, int64_t first_pause_ms) {
 }
 
 /* A refused list, a good one, a watch, one that has expired; then the server knows JSON only. */
-static void test_recorded(void **state) {
+TEST(recorded) {
         struct fixture f = {.wanted_log = "[[++++++=6;*++-[+=1;*"};
 
-        (void)state;
         add(&f, "GET /api/v1/pods?limit=100 ", recorded(400, "refused.pb"));
         add(&f, "GET /api/v1/pods?limit=100 ", recorded(200, "list.pb"));
         add(&f, "watch=1&", recorded(200, "watch.pb"));
@@ -100,10 +101,9 @@ static void test_recorded(void **state) {
 }
 
 /* What a Status in protobuf says is told. */
-static void test_refused(void **state) {
+TEST(refused) {
         struct fixture f = {.wanted_trouble = "400 field label not supported: spec.color"};
 
-        (void)state;
         add(&f, "GET /api/v1/pods?limit=100 ", recorded(400, "refused.pb"));
         reflect_pods(&f, MS_PER_MIN); /* once is enough */
         stop(&f);
@@ -129,7 +129,7 @@ static void on_event(void *userdata, enum reflector_event event, const json_t *o
  * is news; and the server has no protobuf any more: what does not change but for its version is not
  * told in JSON either.
  */
-static void test_only_changes(void **state) {
+TEST(only_changes) {
         static const char json[] = BARE_IN_JSON("900", "") BARE_IN_JSON("90001", "")
                 BARE_IN_JSON("90002", "x") BARE_IN_JSON("90003", "");
         static const struct {
@@ -146,7 +146,6 @@ static void test_only_changes(void **state) {
                  "v=v1,application/json\r\n"},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct fixture f = {.wanted_log = "[+bare;+full;+node-0;=3;+full;-full;[+full;=3;"
                                                   "-bare;*bare;+bare;+bare;"};
@@ -167,14 +166,4 @@ static void test_only_changes(void **state) {
                                                      .on_event = on_event});
                 stop(&f);
         }
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_recorded),
-                cmocka_unit_test(test_refused),
-                cmocka_unit_test(test_only_changes),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

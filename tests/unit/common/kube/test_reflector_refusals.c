@@ -1,4 +1,6 @@
 /* What a reflector does about refusals, and about requests that it may not send. */
+#include "tests/unit/fixture/test.h"
+
 #include "codec/json.h"
 #include "tests/unit/fixture/reflector_fixture.h"
 
@@ -46,7 +48,7 @@ static double restarts(struct fixture *f, const char *reason) {
 }
 
 /* An expired position is listed past; after any other error the same watch is tried again. */
-static void test_error_events(void **state) {
+TEST(error_events) {
         static const struct {
                 const char *status;
                 bool is_expired;
@@ -62,7 +64,6 @@ static void test_error_events(void **state) {
                 {"{\"code\":1e999}", false, "watch: 0 error event that cannot be read"},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct fixture f = {.wanted_log = rows[i].is_expired ? "+ a;=1;+ a;=1;" : "+ a;=1;",
                                     .wanted_trouble = rows[i].trouble};
@@ -83,10 +84,9 @@ static void test_error_events(void **state) {
 }
 
 /* A relist whose second page has expired begins anew; what it has not shown is not gone. */
-static void test_expired_page_of_a_relist(void **state) {
+TEST(expired_page_of_a_relist) {
         struct fixture f = {.wanted_log = "+ a;+ b;=2;+ a;+ a;+ b;=2;"};
 
-        (void)state;
         add(&f, "limit=100 ", scripted_http(200, "", LIST("10", "", OBJECT("a") "," OBJECT("b"))),
             false);
         add(&f, "watch=1&", scripted_http(410, "", "{}"), false);
@@ -101,7 +101,7 @@ static void test_expired_page_of_a_relist(void **state) {
 }
 
 /* A selector that leaves room for a list, but not for a watch: no other watch is opened instead. */
-static void test_selector_too_long_for_a_watch(void **state) {
+TEST(selector_too_long_for_a_watch) {
         enum {
                 PATH_BYTES = 65536,
                 LIST_BYTES = sizeof("/api/v1/nodes?labelSelector=&limit=100") - 1
@@ -110,7 +110,6 @@ static void test_selector_too_long_for_a_watch(void **state) {
                             .wanted_log = "=0;"};
         char selector[PATH_BYTES - LIST_BYTES + 1];
 
-        (void)state;
         memset(selector, 'x', sizeof(selector) - 1);
         selector[sizeof(selector) - 1] = '\0';
         add(&f, "GET /api/v1/nodes?labelSelector=xxx", scripted_http(200, "", LIST("10", "", "")),
@@ -118,17 +117,4 @@ static void test_selector_too_long_for_a_watch(void **state) {
         reflect(&f, selector, MS_PER_MIN);
         assert_int_equal(atomic_load(&f.rig.server.served), 1);
         stop(&f);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_error_events),
-                cmocka_unit_test(test_expired_page_of_a_relist),
-                cmocka_unit_test(test_selector_too_long_for_a_watch),
-        };
-
-        (void)unsetenv("KUBERNETES_SERVICE_HOST");
-        (void)unsetenv("KUBECONFIG");
-        (void)unsetenv("HOME");
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,6 @@
 /* List and watch, as time passes. */
+#include "tests/unit/fixture/test.h"
+
 #include "codec/json.h"
 #include "tests/unit/fixture/stepped_clock.h"
 
@@ -11,7 +13,6 @@
 static void on_event(void *userdata, enum reflector_event event, const json_t *object) {
         struct fixture *f = userdata;
 
-        (void)event;
         (void)buf_printf(&f->log, "+ %s;", json_string_at(object, "metadata", "name", NULL));
 }
 
@@ -56,11 +57,10 @@ static double restarts(struct fixture *f, const char *reason) {
 }
 
 /* Told after eight seconds; after a minute half as many objects are asked for. */
-static void test_silent_list(void **state) {
+TEST(silent_list) {
         struct fixture f = {.wanted_log = "silent 8;silent 61;trouble 61;well 61;"};
         static const struct clock_step clock[] = {{1, 5}, {1, 3}, {1, 53}, {0}};
 
-        (void)state;
         add(&f, "GET /api/v1/nodes?limit=100 ", xstrdup(""), true);
         add(&f, "GET /api/v1/nodes?limit=50 ", scripted_http(200, "", LIST("")), false);
         add(&f, "watch=1&resourceVersion=10&", scripted_stream(""), true);
@@ -69,11 +69,10 @@ static void test_silent_list(void **state) {
 }
 
 /* One that has begun may take its minute. */
-static void test_slow_list(void **state) {
+TEST(slow_list) {
         struct fixture f = {.wanted_log = "trouble 60;well 60;"};
         static const struct clock_step clock[] = {{1, 20}, {1, 40}, {0}};
 
-        (void)state;
         add(&f, "GET /api/v1/nodes?limit=100 ", xstrdup("HTTP/1.1 200 X\r\n\r\n{"), true);
         add(&f, "GET /api/v1/nodes?limit=50 ", scripted_http(200, "", LIST("")), false);
         add(&f, "watch=1&resourceVersion=10&", scripted_stream(""), true);
@@ -82,11 +81,10 @@ static void test_slow_list(void **state) {
 }
 
 /* The same of a watch; one that is open for eight seconds is good, though nothing has changed. */
-static void test_silent_watch(void **state) {
+TEST(silent_watch) {
         struct fixture f = {.wanted_log = "well 0;silent 8;silent 30;trouble 30;well 38;"};
         static const struct clock_step clock[] = {{2, 8}, {2, 22}, {3, 8}, {3, 172}, {0}};
 
-        (void)state;
         add(&f, "GET /api/v1/nodes?limit=100 ", scripted_http(200, "", LIST("")), false);
         add(&f, "watch=1&resourceVersion=10&", xstrdup(""), true);
         add(&f, "watch=1&resourceVersion=10&", scripted_stream(""), true);
@@ -124,12 +122,11 @@ static void note_sockets(void *userdata) {
 
 /* A watch of which nothing is heard, not even a bookmark, is renewed after three minutes. TCP
  * breaks its connection sooner, 20 s after the last sign of life from the peer's kernel. */
-static void test_quiet_watch(void **state) {
+TEST(quiet_watch) {
         struct fixture f = {.wanted_log = "well 0;"};
         struct quiet quiet = {.server = &f.rig.server};
         static const struct clock_step clock[] = {{2, 8}, {2, 171}, {2, 1}, {0}};
 
-        (void)state;
         add(&f, "GET /api/v1/nodes?limit=100 ", scripted_http(200, "", LIST("")), false);
         add(&f, "watch=1&resourceVersion=10&", scripted_stream(""), true);
         add(&f, "watch=1&resourceVersion=10&", scripted_stream(""), true);
@@ -144,16 +141,14 @@ static void test_quiet_watch(void **state) {
 }
 
 static void second_later(void *userdata) {
-        (void)userdata;
         later_ms += MS_PER_S;
 }
 
 /* A watch that has lived is followed by the next at once; one that has not, after a pause. */
-static void test_ends(void **state) {
+TEST(ends) {
         struct fixture f = {.wanted_log = "well 0;+ a;+ a;"};
         static const struct clock_step clock[] = {{0}};
 
-        (void)state;
         add(&f, "GET /api/v1/nodes?limit=100 ", scripted_http(200, "", LIST("")), false);
         add(&f, "watch=1&resourceVersion=10&", scripted_stream(ADDED("11")), false);
         f.rig.server.script[1].before = second_later;
@@ -166,7 +161,7 @@ static void test_ends(void **state) {
 }
 
 /* A server that asks for time is given it, up to a minute. What is not served may be so soon. */
-static void test_retry_after(void **state) {
+TEST(retry_after) {
         static const struct {
                 int status;
                 const char *headers;
@@ -177,7 +172,6 @@ static void test_retry_after(void **state) {
                 {404, "", 1, 5},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct fixture f = {0};
                 atomic_llong asked_at_s = 0;
@@ -193,17 +187,4 @@ static void test_retry_after(void **state) {
                 assert_int_equal(atomic_load(&asked_at_s), rows[i].most_s);
                 stop(&f);
         }
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_silent_list),  cmocka_unit_test(test_slow_list),
-                cmocka_unit_test(test_silent_watch), cmocka_unit_test(test_quiet_watch),
-                cmocka_unit_test(test_ends),         cmocka_unit_test(test_retry_after),
-        };
-
-        (void)unsetenv("KUBERNETES_SERVICE_HOST");
-        (void)unsetenv("KUBECONFIG");
-        (void)unsetenv("HOME");
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

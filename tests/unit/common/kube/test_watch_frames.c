@@ -1,5 +1,5 @@
 /* Watches in protobuf: frames in pieces of every size, and those that are none. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <errno.h>
 
@@ -80,7 +80,7 @@ static void put_event(struct buf *out, const struct event *event) {
 #define POD(name, version)                                                                         \
         "{\"metadata\":{\"name\":\"" name "\",\"resourceVersion\":\"" version "\"}}"
 
-static void test_events(void **state) {
+TEST(events) {
         static const struct {
                 struct event events[3];
                 int code;
@@ -108,7 +108,6 @@ static void test_events(void **state) {
                 {{{"\xff\n", "Pod", "a", "1"}}, -EBADMSG, ""},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct buf data = BUF_INIT(PROTO_TEST_MAX_BYTES);
                 for (size_t e = 0; e < 3 && (rows[i].events[e].type || rows[i].events[e].kind); e++)
@@ -129,7 +128,7 @@ static void test_events(void **state) {
 }
 
 /* Behind a good event; frames with these bodies. */
-static void test_refused_frames(void **state) {
+TEST(refused_frames) {
         static const struct {
                 const char *body;
                 size_t len;
@@ -153,7 +152,6 @@ static void test_refused_frames(void **state) {
         };
         static const struct event good = {"ADDED", "Pod", "a", "1"};
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct buf data = BUF_INIT(PROTO_TEST_MAX_BYTES);
                 put_event(&data, &good);
@@ -173,10 +171,9 @@ static void test_refused_frames(void **state) {
 }
 
 /* Fields of other numbers and types, wherever they are, say nothing. */
-static void test_other_fields(void **state) {
+TEST(other_fields) {
         struct buf body = BUF_INIT(1 << 10), raw = body, object = body, data = body, log = body;
 
-        (void)state;
         put_object(&object, &(struct event){"ADDED", "Pod", "a", "1"});
         proto_put_message(&raw, 1, &object);
         proto_put_text(&raw, 2, "x");
@@ -195,10 +192,9 @@ static void test_other_fields(void **state) {
 }
 
 /* A cut frame is no event, and no fault. */
-static void test_cut(void **state) {
+TEST(cut) {
         struct buf data = BUF_INIT(PROTO_TEST_MAX_BYTES);
 
-        (void)state;
         put_event(&data, &(struct event){"ADDED", "Pod", "a", "1"});
         for (data.len--; data.len > 0; data.len--) {
                 struct buf log = BUF_INIT(1 << 10);
@@ -210,10 +206,9 @@ static void test_cut(void **state) {
 }
 
 /* The length is looked at before there is memory for it. */
-static void test_ceiling(void **state) {
+TEST(ceiling) {
         struct buf data = BUF_INIT(PROTO_TEST_MAX_BYTES);
 
-        (void)state;
         put_event(&data, &(struct event){"ADDED", "Pod", "a", "1"});
         for (size_t piece_len = 1; piece_len <= data.len; piece_len++) {
                 struct buf log = BUF_INIT(1 << 10);
@@ -231,10 +226,9 @@ static void test_ceiling(void **state) {
 }
 
 /* Whoever asked for protobuf and gets JSON reads JSON. */
-static void test_lines(void **state) {
+TEST(lines) {
         struct buf data = BUF_INIT(1 << 10), log = data;
 
-        (void)state;
         (void)buf_puts(&data, "\n{\"type\":\"ADDED\",\"object\":" POD("a", "1") "}\n");
         for (size_t piece_len = 1; piece_len <= data.len; piece_len++) {
                 buf_clear(&log);
@@ -251,14 +245,4 @@ static void test_lines(void **state) {
         watch_stream_done(&stream);
         buf_done(&data);
         buf_done(&log);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_events), cmocka_unit_test(test_refused_frames),
-                cmocka_unit_test(test_cut),    cmocka_unit_test(test_ceiling),
-                cmocka_unit_test(test_lines),  cmocka_unit_test(test_other_fields),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

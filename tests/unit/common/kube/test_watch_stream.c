@@ -1,5 +1,5 @@
 /* The line splitter of watches, and pages of lists taken apart in their text. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -42,7 +42,7 @@ static int decode(const char *text, size_t len, size_t piece_len, size_t max_lin
         "{\"metadata\":{\"name\":\"" name "\",\"resourceVersion\":\"" version "\"}}"
 #define EVENT(type, name, version) "{\"type\":\"" type "\",\"object\":" OBJECT(name, version) "}\n"
 
-static void test_events(void **state) {
+TEST(events) {
         static const struct {
                 const char *text;
                 int code;
@@ -90,7 +90,6 @@ static void test_events(void **state) {
                 {EVENT("ADDED", "a", "1") "{} {}\n", -EBADMSG, "ADDED a 1;"},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 size_t len = strlen(rows[i].text);
                 for (size_t piece_len = 1; piece_len <= len + 1; piece_len++) {
@@ -108,12 +107,11 @@ static void test_events(void **state) {
         }
 }
 
-static void test_line_ceiling(void **state) {
+TEST(line_ceiling) {
         static const char line[] = EVENT("ADDED", "a", "1");
         enum { LINE_LEN = sizeof(line) - 2 };
         struct error err = ERROR_NULL;
 
-        (void)state;
         for (size_t piece_len = 1; piece_len <= LINE_LEN + 1; piece_len++) {
                 struct buf log = BUF_INIT(1 << 10);
                 assert_int_equal(decode(line, LINE_LEN + 1, piece_len, LINE_LEN, &log, &err), 0);
@@ -126,12 +124,11 @@ static void test_line_ceiling(void **state) {
 }
 
 /* What a large event took is given back. */
-static void test_large_event(void **state) {
+TEST(large_event) {
         enum { LARGE_BYTES = 300 << 10 };
         struct buf log = BUF_INIT(1 << 10), line = BUF_INIT(1 << 20);
         struct watch_stream stream;
 
-        (void)state;
         (void)buf_printf(&line, "{\"x\":\"%*s\",", LARGE_BYTES, "");
         (void)buf_puts(&line, "\"type\":\"ADDED\",\"object\":" OBJECT("a", "1") "}\n");
         watch_stream_init(&stream, NULL, WATCH_LINE_MAX_BYTES, note_event, &log);
@@ -158,7 +155,7 @@ static void note_item(void *userdata, const char *text, size_t len) {
         "},\"items\":" items "}"
 #define VERSION "\"resourceVersion\":\"7\""
 
-static void test_list_page(void **state) {
+TEST(list_page) {
         static const struct {
                 const char *text;
                 int code;
@@ -209,7 +206,6 @@ static void test_list_page(void **state) {
                  -EBADMSG, "", NULL},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct buf log = BUF_INIT(1 << 10);
                 struct error err = ERROR_NULL;
@@ -235,11 +231,10 @@ static void test_list_page(void **state) {
 }
 
 /* A page cut off anywhere is never taken for a shorter one. */
-static void test_list_page_cut(void **state) {
+TEST(list_page_cut) {
         static const char text[] = LIST("[" OBJECT("a", "1") "," OBJECT("b", "2") "]",
                                         VERSION ",\"continue\":\"c\"");
 
-        (void)state;
         for (size_t len = 0; len < sizeof(text) - 1; len++) {
                 struct buf log = BUF_INIT(1 << 10);
                 struct list_page page;
@@ -250,11 +245,10 @@ static void test_list_page_cut(void **state) {
 }
 
 /* What would go into the next request's URL has a ceiling. */
-static void test_long_versions(void **state) {
+TEST(long_versions) {
         char version[RESOURCE_VERSION_MAX_BYTES + 2] = {0};
         struct list_page page = {0};
 
-        (void)state;
         for (size_t len = RESOURCE_VERSION_MAX_BYTES; len < sizeof(version); len++) {
                 bool ok = len <= RESOURCE_VERSION_MAX_BYTES;
                 struct buf log = BUF_INIT(1 << 16);
@@ -286,14 +280,4 @@ static void test_long_versions(void **state) {
                          -EBADMSG);
         free(next);
         free(list);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_events),        cmocka_unit_test(test_line_ceiling),
-                cmocka_unit_test(test_list_page),     cmocka_unit_test(test_list_page_cut),
-                cmocka_unit_test(test_long_versions), cmocka_unit_test(test_large_event),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* Own metrics: the text that Prometheus reads, ceilings, and updates from many threads. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -22,7 +22,7 @@ static char *render(const struct metrics *metrics) {
         return buf_take(&out);
 }
 
-static void test_render(void **state) {
+TEST(render) {
         static const double bounds[] = {0.001, 0.5, 10};
         _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
         struct metrics_series *timeouts = metrics_counter(metrics, "scrapes_total",
@@ -37,7 +37,6 @@ static void test_render(void **state) {
         struct metrics_series *verb = metrics_histogram(metrics, "verb_seconds", "Verb.",
                                                         LABELS("verb", "filter"), bounds, 3);
 
-        (void)state;
         metrics_inc(timeouts);
         metrics_add(ok, UINT64_C(18446744073709551615)); /* digits of an integer, no exponent */
         metrics_set(age, -0.65);
@@ -75,7 +74,7 @@ static void test_render(void **state) {
                                   "wait_seconds_count 3\n");
 }
 
-static void test_label_values(void **state) {
+TEST(label_values) {
         static const struct {
                 const char *value, *rendered;
         } rows[] = {
@@ -87,7 +86,6 @@ static void test_label_values(void **state) {
                 {"\xc3", "x_total{v=\"\xef\xbf\xbd\"} 0\n"}, /* Prometheus refuses bad UTF-8 */
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
                 (void)metrics_counter(metrics, "x_total", "X.", LABELS("v", rows[i].value));
@@ -98,7 +96,7 @@ static void test_label_values(void **state) {
         }
 }
 
-static void test_gauge_values(void **state) {
+TEST(gauge_values) {
         static const struct {
                 double value;
                 const char *text;
@@ -113,7 +111,6 @@ static void test_gauge_values(void **state) {
         _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
         struct metrics_series *gauge = metrics_gauge(metrics, "g", "G.", NULL);
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 metrics_set(gauge, rows[i].value);
                 _cleanup_(freep) char *text = render(metrics);
@@ -123,11 +120,10 @@ static void test_gauge_values(void **state) {
         }
 }
 
-static void test_same_series(void **state) {
+TEST(same_series) {
         _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
         struct metrics_series *a = metrics_counter(metrics, "a_total", "A.", LABELS("k", "v"));
 
-        (void)state;
         assert_ptr_equal(metrics_counter(metrics, "a_total", "A.", LABELS("k", "v")), a);
         assert_ptr_not_equal(metrics_counter(metrics, "a_total", "A.", LABELS("k", "w")), a);
         assert_ptr_not_equal(metrics_counter(metrics, "a_total", "A.", NULL), a);
@@ -135,11 +131,10 @@ static void test_same_series(void **state) {
         metrics_free(NULL);
 }
 
-static void test_series_ceiling(void **state) {
+TEST(series_ceiling) {
         _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
         struct metrics_series *first = NULL;
 
-        (void)state;
         for (int i = 0; i < 3 * METRICS_MAX_SERIES; i++) {
                 char value[16];
                 (void)snprintf(value, sizeof(value), "v%d", i);
@@ -183,11 +178,10 @@ static double value_in(const char *text, const char *name) {
         return value;
 }
 
-static void test_process(void **state) {
+TEST(process) {
         _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
         int fds[2];
 
-        (void)state;
         metrics_register_process(metrics, "plimsoll-test");
         _cleanup_(freep) char *before = render(metrics);
         assert_non_null(
@@ -240,7 +234,7 @@ static void *update(void *arg) {
         return NULL;
 }
 
-static void test_threads(void **state) {
+TEST(threads) {
         _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
         struct shared shared = {
                 .metrics = metrics,
@@ -252,7 +246,6 @@ static void test_threads(void **state) {
         };
         pthread_t threads[THREADS];
 
-        (void)state;
         for (int i = 0; i < THREADS; i++)
                 assert_int_equal(pthread_create(&threads[i], NULL, update, &shared), 0);
         for (int i = 0; i < 50; i++) {
@@ -269,15 +262,4 @@ static void test_threads(void **state) {
         _cleanup_(freep) char *text = render(metrics);
         assert_true(value_in(text, "h_seconds_sum") == THREADS * ROUNDS / 2 * 8.25);
         assert_non_null(strstr(text, "late_total{round=\"19000\"} 4\n"));
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_render),         cmocka_unit_test(test_label_values),
-                cmocka_unit_test(test_gauge_values),   cmocka_unit_test(test_same_series),
-                cmocka_unit_test(test_series_ceiling), cmocka_unit_test(test_process),
-                cmocka_unit_test(test_threads),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

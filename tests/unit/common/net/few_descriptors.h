@@ -1,7 +1,7 @@
 /* A process that has no descriptors left, and has them again. */
 #pragma once
 
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <fcntl.h>
 #include <sys/resource.h>

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -98,7 +98,6 @@ static inline void start(const struct http_server_options *options) {
 static inline int set_up(void **state) {
         struct http_server_options options = defaults();
 
-        (void)state;
         start(&options);
         return 0;
 }
@@ -106,14 +105,12 @@ static inline int set_up(void **state) {
 static inline int set_up_impatient(void **state) {
         struct http_server_options options = defaults();
 
-        (void)state;
         options.idle_timeout_s = 1;
         start(&options);
         return 0;
 }
 
 static inline int tear_down(void **state) {
-        (void)state;
         http_server_stop(server, 5000);
         assert_int_equal(atomic_load(&handled), atomic_load(&released));
         return 0;

@@ -2,7 +2,7 @@
  * --wrap=clock_gettime. */
 #pragma once
 
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include "net/loop.h"
 #include "tests/unit/fixture/later_clock.h"

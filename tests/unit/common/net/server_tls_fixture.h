@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <arpa/inet.h>
 #include <stdatomic.h>
@@ -29,7 +29,6 @@ static inline void handle(void *userdata, struct http_exchange *exchange) {
         static char text[] = "hello";
         static const struct iovec reply = {text, sizeof(text) - 1};
 
-        (void)userdata;
         atomic_fetch_add(&handled, 1);
         exchange->status = 200;
         exchange->reply = &reply;
@@ -71,19 +70,16 @@ static inline void replace(const struct test_certificate *certificate) {
 }
 
 static inline int set_up(void **state) {
-        (void)state;
         start(NULL);
         return 0;
 }
 
 static inline int set_up_mutual(void **state) {
-        (void)state;
         start(ca.cert_file);
         return 0;
 }
 
 static inline int tear_down(void **state) {
-        (void)state;
         http_server_stop(server, 5000);
         metrics_free(metrics);
         return 0;
@@ -230,7 +226,6 @@ static inline char *read_text(const char *path) {
 }
 
 static inline int make_certificates(void **state) {
-        (void)state;
         assert_non_null(mkdtemp(directory));
         certificate_make(&ca, directory, "ca", NULL, NULL);
         certificate_make(&other_ca, directory, "other-ca", NULL, NULL);
@@ -250,11 +245,7 @@ static inline int remove_certificates(void **state) {
         struct test_certificate *all[] = {&ca,    &other_ca, &a,       &b,       &expired,
                                           &early, &client,   &foreign, &misused, &weak};
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(all); i++)
                 certificate_done(all[i]);
         return rmdir(directory);
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-#define TEST_MUTUAL(name) cmocka_unit_test_setup_teardown(name, set_up_mutual, tear_down)

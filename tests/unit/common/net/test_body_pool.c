@@ -1,5 +1,5 @@
 /* The memory of request bodies. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include "base/attributes.h"
 #include "net/body_pool.h"
@@ -22,7 +22,7 @@ static int tear_down(void **state) {
         return 0;
 }
 
-static void test_memory_is_kept(void **state) {
+TEST_BETWEEN(memory_is_kept, set_up, tear_down) {
         struct body *body = body_take(*state);
 
         assert_true(body_reserve(*state, body, 1, LARGEST));
@@ -38,7 +38,7 @@ static void test_memory_is_kept(void **state) {
 }
 
 /* Two of the largest are promised: what is only kept makes room for them. */
-static void test_idle_bodies_make_room(void **state) {
+TEST_BETWEEN(idle_bodies_make_room, set_up, tear_down) {
         struct body *small[15], *large[2];
 
         for (size_t i = 0; i < ARRAY_LEN(small); i++) {
@@ -56,7 +56,7 @@ static void test_idle_bodies_make_room(void **state) {
 }
 
 /* The ceiling is for those in use, and holds: then there is no room, and nothing has changed. */
-static void test_ceiling(void **state) {
+TEST_BETWEEN(ceiling, set_up, tear_down) {
         struct body *bodies[8];
         size_t count = 0;
 
@@ -69,13 +69,4 @@ static void test_ceiling(void **state) {
         for (size_t i = 0; i <= count; i++)
                 body_give_back(*state, bodies[i]);
         assert_in_range(((struct body_pool *)*state)->idle_bytes, 1, 64 * MIB);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(test_memory_is_kept, set_up, tear_down),
-                cmocka_unit_test_setup_teardown(test_idle_bodies_make_room, set_up, tear_down),
-                cmocka_unit_test_setup_teardown(test_ceiling, set_up, tear_down),
-        };
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

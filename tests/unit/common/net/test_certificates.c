@@ -1,6 +1,6 @@
 /* What is told of the server's certificate as time passes, and when files are read again. Linked
  * with --wrap=clock_gettime. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include "net/certificates.h"
 #include "passing_clock.h"
@@ -31,7 +31,6 @@ static void put_files_of(const struct test_certificate *certificate) {
 static int begin(void **state) {
         struct error err = ERROR_NULL;
 
-        (void)state;
         later_ms = wall_later_ms = 0;
         (void)snprintf(cert_path, sizeof(cert_path), "%s/tls.crt", directory);
         (void)snprintf(key_path, sizeof(key_path), "%s/tls.key", directory);
@@ -82,7 +81,7 @@ static void expect_counts(int reloads, int errors) {
 }
 
 /* Told once each time that it ceases to be valid, be it that the clock was wrong. */
-static void test_validity(void **state) {
+TEST_BETWEEN(validity, begin, end) {
         static const struct {
                 int64_t wall_later_s;
                 bool is_valid;
@@ -93,7 +92,6 @@ static void test_validity(void **state) {
                 {0, true, 1},           {-2 * HOUR_S, false, 2},
         };
 
-        (void)state;
         expect_ready("[+] certificate: expires 20", cert_path);
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 wall_later_ms = rows[i].wall_later_s * MS_PER_S;
@@ -107,8 +105,7 @@ static void test_validity(void **state) {
 }
 
 /* A pair that is not valid yet is tried again every minute, and told of once. */
-static void test_valid_later(void **state) {
-        (void)state;
+TEST_BETWEEN(valid_later, begin, end) {
         put_files_of(&early);
         pass(loop, 2);
         expect_counts(0, 0);
@@ -128,8 +125,7 @@ static void test_valid_later(void **state) {
 }
 
 /* A second fault is told, too. */
-static void test_other_fault(void **state) {
-        (void)state;
+TEST_BETWEEN(other_fault, begin, end) {
         copy_file(b.key_file, key_path);
         certificates_reload(certificates);
         certificates_reload(certificates);
@@ -142,11 +138,4 @@ static void test_other_fault(void **state) {
         expect_counts(0, 3);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(test_validity, begin, end),
-                cmocka_unit_test_setup_teardown(test_valid_later, begin, end),
-                cmocka_unit_test_setup_teardown(test_other_fault, begin, end),
-        };
-        return cmocka_run_group_tests(tests, make_certificates, remove_certificates);
-}
+TEST_GROUP(make_certificates, remove_certificates)

@@ -1,6 +1,6 @@
 /* Who is closed for whom, and what is told of it. Linked with --wrap=clock_gettime and
  * --wrap=pthread_create. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -45,14 +45,12 @@ static void start(size_t max_connections) {
 }
 
 static int set_up(void **state) {
-        (void)state;
         later_ms = 0;
         metrics = metrics_new();
         return 0;
 }
 
 static int tear_down(void **state) {
-        (void)state;
         metrics_free(metrics);
         return 0;
 }
@@ -86,11 +84,10 @@ static void end(struct connection *connections, size_t count) {
 }
 
 /* One line when it begins, one when it has not happened for a minute. */
-static void test_limit_is_told_once(void **state) {
+TEST_BETWEEN(limit_is_told_once, set_up, tear_down) {
         struct connection connections[4];
         struct log_pipe log;
 
-        (void)state;
         log_pipe_begin(&log);
         start(1);
         for (size_t i = 0; i < 3; i++)
@@ -117,14 +114,13 @@ static void test_limit_is_told_once(void **state) {
 
 /* What is idle is closed when descriptors are there again, what is busy at its next reply; who was
  * closed before is not counted twice. */
-static void test_lack_of_descriptors(void **state) {
+TEST_BETWEEN(lack_of_descriptors, set_up, tear_down) {
         struct connection connections[4];
         struct connection *gone = &connections[0], *busy = &connections[1];
         int64_t end_mono_ms = clock_mono_ms() + DEADLINE_MS;
         struct log_pipe log;
         char c = 0;
 
-        (void)state;
         log_pipe_begin(&log);
         start(3);
         for (size_t i = 0; i < ARRAY_LEN(connections); i++) {
@@ -153,12 +149,11 @@ static void test_lack_of_descriptors(void **state) {
         log_pipe_end(&log);
 }
 
-static void test_addresses(void **state) {
+TEST(addresses) {
         struct watched v4 = {.peer.v4 = {.sin_family = AF_INET, .sin_port = htons(40000)}};
         struct watched v6 = {.peer.v6 = {.sin6_family = AF_INET6, .sin6_port = htons(65535)}};
         char text[CONNECTION_WATCH_ADDRESS_MAX];
 
-        (void)state;
         assert_int_equal(inet_pton(AF_INET, "10.1.2.3", &v4.peer.v4.sin_addr), 1);
         connection_watch_address(&v4, text);
         assert_string_equal(text, "10.1.2.3:40000");
@@ -168,18 +163,15 @@ static void test_addresses(void **state) {
 }
 
 static void handle(void *userdata, struct http_exchange *exchange) {
-        (void)userdata;
-        (void)exchange;
 }
 
-static void test_no_thread(void **state) {
+TEST(no_thread) {
         struct http_server_options options = {
                 .bind_address = "127.0.0.1", .threads = 1, .handler = handle};
         struct http_server *server = NULL;
         struct error err = ERROR_NULL;
         int lowest = dup(STDERR_FILENO);
 
-        (void)state;
         (void)close(lowest);
         has_no_threads = true;
         int r = http_server_start(&options, &server, &err);
@@ -190,14 +182,4 @@ static void test_no_thread(void **state) {
         assert_null(server);
         assert_int_equal(dup(STDERR_FILENO), lowest); /* the socket was closed */
         (void)close(lowest);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(test_limit_is_told_once, set_up, tear_down),
-                cmocka_unit_test_setup_teardown(test_lack_of_descriptors, set_up, tear_down),
-                cmocka_unit_test(test_addresses),
-                cmocka_unit_test(test_no_thread),
-        };
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

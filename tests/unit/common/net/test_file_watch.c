@@ -1,5 +1,5 @@
 /* Which changes of a file are told, and how often. Linked with --wrap=clock_gettime. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -84,7 +84,7 @@ static void await_tick(void) {
         assert_int_equal(unlink(other), 0);
 }
 
-static void test_changes(void **state) {
+TEST(changes) {
         static const struct {
                 const char *name;
                 void (*change)(void);
@@ -100,7 +100,6 @@ static void test_changes(void **state) {
                 {"away", take_away, 0},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(loop_freep) struct loop *loop = loop_new();
                 size_t told = 0;
@@ -120,11 +119,10 @@ static void test_changes(void **state) {
         (void)unlink(path);
 }
 
-static void test_file_that_comes_and_goes(void **state) {
+TEST(file_that_comes_and_goes) {
         _cleanup_(loop_freep) struct loop *loop = loop_new();
         size_t told = 0;
 
-        (void)state;
         struct file_watch *watch = file_watch_new(loop, path, count_call, &told);
         pass(loop, 2);
         assert_int_equal(told, 0);
@@ -147,7 +145,6 @@ static void test_file_that_comes_and_goes(void **state) {
 }
 
 static int set_up(void **state) {
-        (void)state;
         if (!mkdtemp(directory))
                 return -1;
         (void)snprintf(path, sizeof(path), "%s/file", directory);
@@ -156,14 +153,7 @@ static int set_up(void **state) {
 }
 
 static int tear_down(void **state) {
-        (void)state;
         return rmdir(directory);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_changes),
-                cmocka_unit_test(test_file_that_comes_and_goes),
-        };
-        return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_GROUP(set_up, tear_down)

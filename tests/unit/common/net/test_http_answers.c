@@ -1,5 +1,5 @@
 /* The HTTP client and answers to the byte: what counts as one, and calls that end before theirs. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include "base/clock.h"
 #include "net/http_call.h"
@@ -12,7 +12,6 @@ static struct loop *loop;
 static struct http_client *client;
 
 static int set_up(void **state) {
-        (void)state;
         server = (struct scripted_server){0};
         loop = loop_new();
         client = http_client_new(loop, &(struct http_client_options){0});
@@ -27,7 +26,6 @@ static int set_up_single(void **state) {
 }
 
 static int tear_down(void **state) {
-        (void)state;
         http_client_free(client);
         loop_free(loop);
         scripted_server_stop(&server);
@@ -62,7 +60,6 @@ static void on_done(void *userdata, const struct http_response *response) {
 static bool on_data(void *userdata, const char *data, size_t len) {
         struct attempt *attempt = userdata;
 
-        (void)data;
         assert_true(len > 0);
         attempt->pieces++;
         if (attempt->cancels) {
@@ -90,7 +87,6 @@ static void begin(struct attempt *attempt, http_data_fn *data_fn) {
 }
 
 static void stop(void *userdata) {
-        (void)userdata;
         loop_stop(loop);
 }
 
@@ -118,7 +114,7 @@ static void await_bytes(const struct attempt *attempt, size_t header_bytes, size
 }
 
 /* A stream counts as begun with the end of its headers, and with no other answer than 2xx. */
-static void test_answered(void **state) {
+TEST_BETWEEN(answered, set_up, tear_down) {
         static const struct {
                 const char *response;
                 bool is_answered;
@@ -132,7 +128,6 @@ static void test_answered(void **state) {
                 {"HTTP/1.1 404 X\r\nContent-Length: 9\r\n\r\n", false},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++)
                 answer_and_hold(xstrdup(rows[i].response));
         scripted_server_start(&server);
@@ -147,7 +142,7 @@ static void test_answered(void **state) {
         }
 }
 
-static void test_retry_after(void **state) {
+TEST_BETWEEN(retry_after, set_up, tear_down) {
         static const struct {
                 const char *value;
                 int64_t ms;
@@ -165,7 +160,6 @@ static void test_retry_after(void **state) {
                 {"99999999999999999999", -1},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(freep) char *header = xasprintf("Retry-After:%s\r\n", rows[i].value);
                 scripted_add(&server,
@@ -183,10 +177,9 @@ static void test_retry_after(void **state) {
 }
 
 /* An error page where a stream was asked for has a limit of its own. */
-static void test_large_refusal(void **state) {
+TEST_BETWEEN(large_refusal, set_up, tear_down) {
         static char body[REFUSAL_BYTES + 2];
 
-        (void)state;
         memset(body, 'x', REFUSAL_BYTES);
         scripted_add(&server, (struct scripted_reply){.response = scripted_http(500, "", body)});
         body[REFUSAL_BYTES] = 'x';
@@ -205,13 +198,12 @@ static void test_large_refusal(void **state) {
 }
 
 /* What follows in the same packet is not for a call that was cancelled. */
-static void test_rest_of_a_cancelled_call(void **state) {
+TEST_BETWEEN(rest_of_a_cancelled_call, set_up, tear_down) {
         static const char *const rows[] = {
                 "5\r\nhello\r\n5\r\nhello\r\n0\r\n\r\n",
                 "5\r\nhello\r\n0\r\nX-Trailer: x\r\n\r\n",
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++)
                 answer_and_hold(xasprintf("HTTP/1.1 200 OK\r\nTrailer: X-Trailer\r\n"
                                           "Transfer-Encoding: chunked\r\n\r\n%s",
@@ -228,11 +220,10 @@ static void test_rest_of_a_cancelled_call(void **state) {
 }
 
 /* The memory of bodies is handed on, whatever became of their calls; what was in it is not. */
-static void test_bodies_are_handed_on(void **state) {
+TEST_BETWEEN(bodies_are_handed_on, set_up, tear_down) {
         static const char half[] = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello";
         struct attempt first[MANY] = {0};
 
-        (void)state;
         for (size_t i = 0; i < MANY; i++)
                 answer_and_hold(xstrdup(half));
         for (size_t i = 0; i < MANY; i++)
@@ -255,10 +246,9 @@ static void test_bodies_are_handed_on(void **state) {
 }
 
 /* A call that begins at the limit starts when one of those before it ends. */
-static void test_at_the_limit(void **state) {
+TEST_BETWEEN(at_the_limit, set_up_single, tear_down) {
         struct attempt first = {0}, second = {0};
 
-        (void)state;
         answer_and_hold(xstrdup("HTTP/1.1 200 OK\r\n"));
         scripted_add(&server, (struct scripted_reply){.response = scripted_http(200, "", "ok")});
         scripted_server_start(&server);
@@ -272,10 +262,9 @@ static void test_at_the_limit(void **state) {
         assert_string_equal(second.body, "ok");
 }
 
-static void test_free_with_a_queue(void **state) {
+TEST_BETWEEN(free_with_a_queue, set_up_single, tear_down) {
         struct attempt attempts[3] = {0};
 
-        (void)state;
         answer_and_hold(xstrdup("HTTP/1.1 200 OK\r\n"));
         scripted_server_start(&server);
         for (size_t i = 0; i < ARRAY_LEN(attempts); i++)
@@ -289,10 +278,9 @@ static void test_free_with_a_queue(void **state) {
 }
 
 /* By the callback of a call that could not start, with another one behind it. */
-static void test_freed_while_calls_start(void **state) {
+TEST_BETWEEN(freed_while_calls_start, set_up, tear_down) {
         struct attempt malformed = {.frees_client = true}, next = {0}, other = {0};
 
-        (void)state;
         scripted_server_start(&server);
         begin_at(&malformed, "ftp://127.0.0.1/", NULL);
         begin(&next, NULL);
@@ -309,21 +297,4 @@ static void test_freed_while_calls_start(void **state) {
         assert_null(client);
         assert_int_equal(next.done_calls + other.done_calls, 0);
         assert_int_equal(atomic_load(&server.served), 0);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-#define TEST_SINGLE(name) cmocka_unit_test_setup_teardown(name, set_up_single, tear_down)
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_answered),
-                TEST(test_retry_after),
-                TEST(test_large_refusal),
-                TEST(test_rest_of_a_cancelled_call),
-                TEST(test_bodies_are_handed_on),
-                TEST_SINGLE(test_at_the_limit),
-                TEST_SINGLE(test_free_with_a_queue),
-                TEST(test_freed_while_calls_start),
-        };
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

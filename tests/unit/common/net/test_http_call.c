@@ -1,11 +1,11 @@
 /* How one call is told to curl: which calls share TLS settings, and the name that is verified. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include "base/mem.h"
 #include "net/http_call.h"
 
 /* Equal settings are copied once; a call never gets those of another. */
-static void test_shared_tls(void **state) {
+TEST(shared_tls) {
         static const struct http_tls first = {"ca", "cert", "key", "name", false};
         static const struct {
                 struct http_tls tls;
@@ -22,7 +22,6 @@ static void test_shared_tls(void **state) {
         };
         struct http_tls_copy *last = http_tls_copy_get(NULL, &first);
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 /* Of other memory, as after a certificate was read again. */
                 struct http_tls tls = rows[i].tls;
@@ -38,13 +37,11 @@ static void test_shared_tls(void **state) {
 }
 
 static void never(void *userdata, const struct http_response *response) {
-        (void)userdata;
-        (void)response;
         fail_msg("the call was never started");
 }
 
 /* Another name is verified, and yet it is the URL's host that is connected to and named. */
-static void test_server_name(void **state) {
+TEST(server_name) {
         static const struct {
                 const char *url, *server_name;
                 const char *connect_to, *host; /* NULL: refused */
@@ -56,7 +53,6 @@ static void test_server_name(void **state) {
                 {"https://10.0.0.1/api", "not a name", NULL, NULL},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 const struct http_tls tls = {.server_name = rows[i].server_name};
                 struct http_call *call = http_call_new(&(struct http_request){.method = "GET",
@@ -80,12 +76,4 @@ static void test_server_name(void **state) {
                 curl_easy_cleanup(call->easy);
                 http_call_free(call);
         }
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_shared_tls),
-                cmocka_unit_test(test_server_name),
-        };
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

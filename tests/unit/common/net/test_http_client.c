@@ -1,5 +1,5 @@
 /* The HTTP client against a peer that misbehaves in every way we know. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <pthread.h>
 
@@ -14,7 +14,9 @@ static struct http_client *client;
 static struct raw_peer *peer;
 
 static int set_up(void **state) {
-        (void)state;
+        /* Neither may be looked at. */
+        (void)setenv("http_proxy", "http://127.0.0.1:1", 1);
+        (void)setenv("ALL_PROXY", "http://127.0.0.1:1", 1);
         loop = loop_new();
         client = http_client_new(
                 loop, &(struct http_client_options){.user_agent = "plimsoll-test/1", .shards = 3});
@@ -23,7 +25,6 @@ static int set_up(void **state) {
 }
 
 static int tear_down(void **state) {
-        (void)state;
         http_client_free(client);
         raw_peer_free(peer);
         loop_free(loop);
@@ -121,7 +122,7 @@ static void run(struct attempt *attempt) {
 }
 
 /* Every failure has its name, and the client lives on. */
-static void test_failures(void **state) {
+TEST_BETWEEN(failures, set_up, tear_down) {
         static const struct {
                 const char *path;
                 enum http_failure failure;
@@ -144,7 +145,6 @@ static void test_failures(void **state) {
                 {"/ok", HTTP_OK, 200},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(free_attemptp) struct attempt *attempt = new_attempt(peer->origin,
                                                                                rows[i].path);
@@ -165,7 +165,7 @@ static void test_failures(void **state) {
         }
 }
 
-static void test_nobody_there(void **state) {
+TEST_BETWEEN(nobody_there, set_up, tear_down) {
         static const struct {
                 const char *url;
                 enum http_failure failure;
@@ -184,7 +184,6 @@ static void test_nobody_there(void **state) {
                 {"http://a b/", HTTP_PROTOCOL},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(free_attemptp) struct attempt *attempt = new_attempt(rows[i].url, "");
                 run(attempt);
@@ -196,18 +195,17 @@ static void test_nobody_there(void **state) {
         }
 }
 
-static void test_credentials_stay_out_of_messages(void **state) {
+TEST_BETWEEN(credentials_stay_out_of_messages, set_up, tear_down) {
         _cleanup_(free_attemptp) struct attempt *attempt = new_attempt(
                 "http://user:secret@127.0.0.1:1", "/");
 
-        (void)state;
         run(attempt);
         assert_int_equal(attempt->response.failure, HTTP_CONNECT);
         assert_null(strstr(attempt->response.err.msg, "secret"));
 }
 
 /* What hangs or drips ends when its time is over, by itself and beside others. */
-static void test_time_limits(void **state) {
+TEST_BETWEEN(time_limits, set_up, tear_down) {
         static const struct {
                 const char *path;
                 int64_t timeout_ms, idle_timeout_ms, answer_timeout_ms;
@@ -227,7 +225,6 @@ static void test_time_limits(void **state) {
         struct attempt *attempts[ARRAY_LEN(rows)];
         int64_t start_ms = clock_mono_ms();
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 attempts[i] = new_attempt(peer->origin, rows[i].path);
                 attempts[i]->request.timeout_ms = rows[i].timeout_ms;
@@ -246,12 +243,11 @@ static void test_time_limits(void **state) {
         }
 }
 
-static void test_gzip_bomb(void **state) {
+TEST_BETWEEN(gzip_bomb, set_up, tear_down) {
         _cleanup_(free_attemptp) struct attempt *attempt = new_attempt(peer->origin, "/bomb");
         char piece[4096];
         size_t got = 0;
 
-        (void)state;
         FILE *gzip = popen("head -c 67108864 /dev/zero | gzip -c", "re");
         assert_non_null(gzip);
         while ((got = fread(piece, 1, sizeof(piece), gzip)) > 0)
@@ -270,14 +266,13 @@ static void test_gzip_bomb(void **state) {
         assert_int_equal(plain->response.body_bytes, peer->bomb.len);
 }
 
-static void test_request_as_sent(void **state) {
+TEST_BETWEEN(request_as_sent, set_up, tear_down) {
         _cleanup_(free_attemptp) struct attempt *get = new_attempt(peer->origin,
                                                                    "/echo?collect[]=cpu");
         _cleanup_(free_attemptp) struct attempt *patch = new_attempt(peer->origin, "/echo");
         const char *headers[] = {"Authorization: Bearer x",
                                  "Content-Type: application/merge-patch+json", NULL};
 
-        (void)state;
         get->request.basic_auth = "user:pass:word";
         run(get);
         assert_memory_equal(get->body, "GET /echo?collect[]=cpu HTTP/1.1\r\nHost: 127.0.0.1:", 50);
@@ -305,12 +300,11 @@ static void test_request_as_sent(void **state) {
         assert_int_equal(atomic_load(&peer->requests), 2);
 }
 
-static void test_answer(void **state) {
+TEST_BETWEEN(answer, set_up, tear_down) {
         _cleanup_(free_attemptp) struct attempt *ok = new_attempt(peer->origin, "/ok");
         _cleanup_(free_attemptp) struct attempt *retry = new_attempt(peer->origin, "/retry");
         _cleanup_(free_attemptp) struct attempt *date = new_attempt(peer->origin, "/retry-date");
 
-        (void)state;
         run(ok);
         assert_string_equal(ok->body, "hello");
         assert_string_equal(ok->response.content_type, "text/plain");
@@ -324,8 +318,7 @@ static void test_answer(void **state) {
         assert_int_equal(date->response.retry_after_ms, -1);
 }
 
-static void test_connections_are_kept(void **state) {
-        (void)state;
+TEST_BETWEEN(connections_are_kept, set_up, tear_down) {
         for (size_t i = 0; i < 20; i++) {
                 _cleanup_(free_attemptp) struct attempt *attempt = new_attempt(peer->origin, "/ok");
                 run(attempt);
@@ -341,13 +334,12 @@ static void test_connections_are_kept(void **state) {
 }
 
 /* Turns that are close share connections, whatever the host. */
-static void test_connections_by_turn(void **state) {
+TEST_BETWEEN(connections_by_turn, set_up, tear_down) {
         static const struct {
                 double turn_ratio;
                 int connections;
         } rows[] = {{0, 1}, {0.3, 1}, {0.34, 2}, {0.6, 2}, {0.99999, 3}, {0, 3}, {0.5, 3}};
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(free_attemptp) struct attempt *attempt = new_attempt(peer->origin, "/ok");
                 attempt->request.has_turn = true;
@@ -359,11 +351,10 @@ static void test_connections_by_turn(void **state) {
 
 /* More hosts than at first: calls under way go on, and the first half of each handle's turns keeps
  * its connections. */
-static void test_more_hosts(void **state) {
+TEST_BETWEEN(more_hosts, set_up, tear_down) {
         static const double turns[] = {0.1, 0.2, 0.9};
         _cleanup_(free_attemptp) struct attempt *slow = new_attempt(peer->origin, "/slow");
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(turns); i++) {
                 _cleanup_(free_attemptp) struct attempt *attempt = new_attempt(peer->origin, "/ok");
                 attempt->request.has_turn = true;
@@ -389,7 +380,7 @@ static void test_more_hosts(void **state) {
 }
 
 /* No more of them are kept than there are descriptors for. */
-static void test_few_connections(void **state) {
+TEST_BETWEEN(few_connections, set_up, tear_down) {
         enum { CALLS = 10 };
         static const struct {
                 size_t max_descriptors, kept;
@@ -399,7 +390,6 @@ static void test_few_connections(void **state) {
         struct attempt *attempts[CALLS];
         size_t expected = 0;
 
-        (void)state;
         for (size_t round = 0; round < 2 * ARRAY_LEN(rows); round++) {
                 bool is_first = round % 2 == 0;
                 if (is_first) {
@@ -423,11 +413,10 @@ static void test_few_connections(void **state) {
 
 enum { PARALLEL = 100, HOSTS = 4 };
 
-static void test_parallel_calls(void **state) {
+TEST_BETWEEN(parallel_calls, set_up, tear_down) {
         struct raw_peer *peers[HOSTS];
         struct attempt *attempts[PARALLEL];
 
-        (void)state;
         for (size_t i = 0; i < HOSTS; i++) {
                 char address[16];
                 (void)snprintf(address, sizeof(address), "127.0.0.%zu", i + 2);
@@ -451,10 +440,9 @@ static void test_parallel_calls(void **state) {
 }
 
 /* At most so many at a time; the time of a call that waits has not begun. */
-static void test_queue(void **state) {
+TEST_BETWEEN(queue, set_up, tear_down) {
         struct attempt *attempts[12];
 
-        (void)state;
         http_client_free(client);
         client = http_client_new(loop, &(struct http_client_options){.max_in_flight = 2});
         for (size_t i = 0; i < ARRAY_LEN(attempts); i++) {
@@ -483,13 +471,12 @@ static void test_queue(void **state) {
         assert_true(atomic_load(&peer->most_open) <= 5);
 }
 
-static void test_stream(void **state) {
+TEST_BETWEEN(stream, set_up, tear_down) {
         _cleanup_(free_attemptp) struct attempt *all = new_attempt(peer->origin, "/pieces");
         _cleanup_(free_attemptp) struct attempt *refused = new_attempt(peer->origin, "/pieces");
         _cleanup_(free_attemptp) struct attempt *error = new_attempt(peer->origin, "/nowhere");
         struct attempt *attempts[] = {all, refused, error};
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(attempts); i++)
                 attempts[i]->request.on_data = on_data;
         run(all);
@@ -509,7 +496,6 @@ static void test_stream(void **state) {
 }
 
 static void stop(void *userdata) {
-        (void)userdata;
         loop_stop(loop);
 }
 
@@ -520,14 +506,13 @@ static void run_for(int64_t duration_ms) {
         loop_run(loop);
 }
 
-static void test_cancel(void **state) {
+TEST_BETWEEN(cancel, set_up, tear_down) {
         _cleanup_(free_attemptp) struct attempt *queued = new_attempt(peer->origin, "/hang");
         _cleanup_(free_attemptp) struct attempt *active = new_attempt(peer->origin, "/hang");
         _cleanup_(free_attemptp) struct attempt *victim = new_attempt(peer->origin, "/hang");
         _cleanup_(free_attemptp) struct attempt *killer = new_attempt(peer->origin, "/ok");
         _cleanup_(free_attemptp) struct attempt *next = new_attempt(peer->origin, "/ok");
 
-        (void)state;
         under_way = 0;
         begin(queued);
         http_cancel(queued->call);
@@ -545,7 +530,7 @@ static void test_cancel(void **state) {
 }
 
 /* Inside of on_data curl is at work, and must not be entered again. */
-static void test_cancel_in_on_data(void **state) {
+TEST_BETWEEN(cancel_in_on_data, set_up, tear_down) {
         static const struct {
                 bool has_victim, frees_client;
         } rows[] = {{false, false}, {true, false}, {false, true}, {true, true}};
@@ -578,10 +563,9 @@ static void test_cancel_in_on_data(void **state) {
         under_way = 0;
 }
 
-static void test_free_with_calls_under_way(void **state) {
+TEST_BETWEEN(free_with_calls_under_way, set_up, tear_down) {
         struct attempt *attempts[20];
 
-        (void)state;
         under_way = 0;
         for (size_t i = 0; i < ARRAY_LEN(attempts); i++) {
                 attempts[i] = new_attempt(peer->origin, i == 3 ? "/slow" : "/hang");
@@ -596,33 +580,4 @@ static void test_free_with_calls_under_way(void **state) {
                 assert_int_equal(attempts[i]->done_calls, i == 3);
                 free_attempt(attempts[i]);
         }
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void) {
-        /* None of these may be looked at. */
-        (void)setenv("http_proxy", "http://127.0.0.1:1", 1);
-        (void)setenv("ALL_PROXY", "http://127.0.0.1:1", 1);
-
-        const struct CMUnitTest tests[] = {
-                TEST(test_failures),
-                TEST(test_nobody_there),
-                TEST(test_credentials_stay_out_of_messages),
-                TEST(test_time_limits),
-                TEST(test_gzip_bomb),
-                TEST(test_request_as_sent),
-                TEST(test_answer),
-                TEST(test_connections_are_kept),
-                TEST(test_connections_by_turn),
-                TEST(test_more_hosts),
-                TEST(test_few_connections),
-                TEST(test_parallel_calls),
-                TEST(test_queue),
-                TEST(test_stream),
-                TEST(test_cancel),
-                TEST(test_cancel_in_on_data),
-                TEST(test_free_with_calls_under_way),
-        };
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* The connections of the HTTP server: how long they may be silent, and who makes room for whom. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -24,7 +24,6 @@ static void handle(void *userdata, struct http_exchange *exchange) {
         static char data[LARGE_BYTES];
         static const struct iovec large = {data, sizeof(data)};
 
-        (void)userdata;
         exchange->status = 200;
         if (strcmp(exchange->path, "/large") == 0) {
                 exchange->reply = &large;
@@ -57,23 +56,19 @@ static int start(unsigned threads, unsigned first_request_s) {
 }
 
 static int set_up(void **state) {
-        (void)state;
         return start(2, 0);
 }
 
 /* One worker has seen the end of one request before it looks at the next. */
 static int set_up_alone(void **state) {
-        (void)state;
         return start(1, 0);
 }
 
 static int set_up_impatient(void **state) {
-        (void)state;
         return start(2, 1);
 }
 
 static int tear_down(void **state) {
-        (void)state;
         http_server_stop(server, 5000);
         metrics_free(metrics);
         return 0;
@@ -107,10 +102,9 @@ static void await_metric(const char *line) {
 }
 
 /* However many connect and say nothing, whoever comes next is served. */
-static void test_silent_ones_make_room(void **state) {
+TEST_BETWEEN(silent_ones_make_room, set_up, tear_down) {
         int fds[FLOOD];
 
-        (void)state;
         for (size_t i = 0; i < FLOOD; i++)
                 fds[i] = dial();
         int fd = dial();
@@ -125,10 +119,9 @@ static void test_silent_ones_make_room(void **state) {
 }
 
 /* So do those that begin a request and do not end it. */
-static void test_half_requests_make_room(void **state) {
+TEST_BETWEEN(half_requests_make_room, set_up, tear_down) {
         int fds[FLOOD];
 
-        (void)state;
         for (size_t i = 0; i < FLOOD; i++) {
                 fds[i] = dial();
                 (void)raw_say(fds[i], get, sizeof(get) - 5);
@@ -152,11 +145,10 @@ static bool is_reset(int fd) {
 }
 
 /* And those that do not read what they asked for. */
-static void test_deaf_ones_make_room(void **state) {
+TEST_BETWEEN(deaf_ones_make_room, set_up, tear_down) {
         static const char large[] = "GET /large HTTP/1.1\r\nHost: h\r\n\r\n";
         int fds[FLOOD];
 
-        (void)state;
         for (size_t i = 0; i < FLOOD; i++) {
                 char c = 0;
                 fds[i] = dial();
@@ -174,10 +166,9 @@ static void test_deaf_ones_make_room(void **state) {
 }
 
 /* It is the one that has been idle longest, be it that it has asked before. */
-static void test_longest_idle_goes(void **state) {
+TEST_BETWEEN(longest_idle_goes, set_up_alone, tear_down) {
         int fds[CEILING];
 
-        (void)state;
         for (size_t i = 0; i < CEILING; i++) {
                 fds[i] = dial();
                 assert_answered(fds[i]);
@@ -199,12 +190,11 @@ static void test_longest_idle_goes(void **state) {
 }
 
 /* Who is being served is left alone. */
-static void test_busy_ones_stay(void **state) {
+TEST_BETWEEN(busy_ones_stay, set_up, tear_down) {
         static const char rest[] = "GET /rest HTTP/1.1\r\nHost: h\r\n\r\n";
         struct buf answer = BUF_INIT(RAW_ANSWER_MAX_BYTES);
         int fds[CEILING];
 
-        (void)state;
         for (size_t i = 0; i < CEILING; i++) {
                 fds[i] = dial();
                 assert_true(raw_say(fds[i], rest, sizeof(rest) - 1));
@@ -227,11 +217,10 @@ static void test_busy_ones_stay(void **state) {
 }
 
 /* A first request line has to come soon, the next ones need not. */
-static void test_silence_ends(void **state) {
+TEST_BETWEEN(silence_ends, set_up_impatient, tear_down) {
         int64_t start_ms = clock_mono_ms();
         int asking = dial(), silent = dial(), dripping = dial();
 
-        (void)state;
         assert_answered(asking);
         assert_true(raw_say(dripping, get, 8));
         assert_true(raw_is_closed(silent));
@@ -242,18 +231,4 @@ static void test_silence_ends(void **state) {
         close(asking);
         close(silent);
         close(dripping);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_silent_ones_make_room),
-                TEST(test_half_requests_make_room),
-                TEST(test_deaf_ones_make_room),
-                cmocka_unit_test_setup_teardown(test_longest_idle_goes, set_up_alone, tear_down),
-                TEST(test_busy_ones_stay),
-                cmocka_unit_test_setup_teardown(test_silence_ends, set_up_impatient, tear_down),
-        };
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* What the HTTP server makes of requests, over raw sockets. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "http_server_fixture.h"
 
-static void test_requests(void **state) {
+TEST_BETWEEN(requests, set_up, tear_down) {
         static const struct {
                 const char *request;
                 const char *status;
@@ -36,7 +36,6 @@ static void test_requests(void **state) {
         };
         struct buf answer = BUF_INIT(ANSWER_MAX_BYTES);
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 ask(rows[i].request, strlen(rows[i].request), &answer);
                 if (memcmp(answer.data + 9, rows[i].status, 3) != 0 ||
@@ -48,7 +47,7 @@ static void test_requests(void **state) {
 }
 
 /* What is no HTTP gets an error or no answer, and never reaches the handler. */
-static void test_nonsense(void **state) {
+TEST_BETWEEN(nonsense, set_up, tear_down) {
         static const char *const rows[] = {
                 "\r\n\r\n\r\nnonsense\r\n\r\n",
                 "GET\r\n\r\n",
@@ -60,7 +59,6 @@ static void test_nonsense(void **state) {
         };
         char piece[4096];
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 int fd = dial();
                 assert_true(raw_say(fd, rows[i], strlen(rows[i])));
@@ -77,7 +75,7 @@ static void test_nonsense(void **state) {
 }
 
 /* A body with two lengths: whatever the peer meant, nothing behind it is taken for a request. */
-static void test_two_lengths(void **state) {
+TEST_BETWEEN(two_lengths, set_up, tear_down) {
         static const char *const rows[] = {
                 "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
                 "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n",
@@ -85,7 +83,6 @@ static void test_two_lengths(void **state) {
         };
         struct buf answer = BUF_INIT(ANSWER_MAX_BYTES);
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(freep) char *request = xasprintf(
                         "POST /a HTTP/1.1\r\nHost: h\r\n%sGET /b HTTP/1.1\r\nHost: h\r\n\r\n",
@@ -102,14 +99,13 @@ static void test_two_lengths(void **state) {
         buf_done(&answer);
 }
 
-static void test_head(void **state) {
+TEST_BETWEEN(head, set_up, tear_down) {
         static const char request[] = "HEAD /x HTTP/1.1\r\nHost: h\r\n\r\n"
                                       "GET /y HTTP/1.1\r\nHost: h\r\n\r\n";
         struct buf answer = BUF_INIT(ANSWER_MAX_BYTES);
         int fd = dial();
         char c = 0;
 
-        (void)state;
         assert_true(raw_say(fd, request, sizeof(request) - 1));
         while (!answer.data || !strstr(answer.data, "\r\n\r\n")) {
                 assert_int_equal(recv(fd, &c, 1, 0), 1);
@@ -123,7 +119,7 @@ static void test_head(void **state) {
         buf_done(&answer);
 }
 
-static void test_only_parameter(void **state) {
+TEST_BETWEEN(only_parameter, set_up, tear_down) {
         static const struct {
                 const char *target, *says;
         } rows[] = {
@@ -144,7 +140,6 @@ static void test_only_parameter(void **state) {
         };
         struct buf answer = BUF_INIT(ANSWER_MAX_BYTES);
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(freep) char *request = xasprintf("GET %s HTTP/1.1\r\nHost: h\r\n"
                                                            "Content-Type: |\r\n\r\n",
@@ -159,12 +154,11 @@ static void test_only_parameter(void **state) {
         buf_done(&answer);
 }
 
-static void test_reply_headers(void **state) {
+TEST_BETWEEN(reply_headers, set_up, tear_down) {
         static const char with[] = "GET /headers HTTP/1.1\r\nHost: h\r\n\r\n";
         static const char without[] = "GET /others HTTP/1.1\r\nHost: h\r\n\r\n";
         struct buf answer = BUF_INIT(ANSWER_MAX_BYTES);
 
-        (void)state;
         ask(with, sizeof(with) - 1, &answer);
         assert_non_null(strstr(answer.data, "\r\nX-One: 1\r\n"));
         assert_non_null(strstr(answer.data, "\r\nX-Two: a b; c\r\n"));
@@ -173,11 +167,10 @@ static void test_reply_headers(void **state) {
         buf_done(&answer);
 }
 
-static void test_pipelined(void **state) {
+TEST_BETWEEN(pipelined, set_up, tear_down) {
         struct buf requests = BUF_INIT(ANSWER_MAX_BYTES), answer = BUF_INIT(ANSWER_MAX_BYTES);
         int fd = dial();
 
-        (void)state;
         for (int i = 0; i < 50; i++)
                 (void)buf_printf(&requests,
                                  "POST /%d HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\n%03d", i,
@@ -201,14 +194,13 @@ static void append_filler(struct buf *buf, size_t len) {
 
 /* Large and small bodies in turns on one connection: the memory is handed on, its content is not.
  */
-static void test_body_sizes(void **state) {
+TEST_BETWEEN(body_sizes, set_up, tear_down) {
         /* 64 KiB less what stands before the body: up to there an answer is sent as one piece */
         static const size_t sizes[] = {MAX_BODY_BYTES, 1,      300000, 0, 65522,
                                        65523,          262144, 262145, 5};
         struct buf request = BUF_INIT(ANSWER_MAX_BYTES), answer = BUF_INIT(ANSWER_MAX_BYTES);
         int fd = dial();
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
                 buf_clear(&request);
                 (void)buf_printf(&request,
@@ -228,13 +220,12 @@ static void test_body_sizes(void **state) {
 }
 
 /* A length that is not announced is refused once it is over; the connection stays usable. */
-static void test_chunked_and_too_large(void **state) {
+TEST_BETWEEN(chunked_and_too_large, set_up, tear_down) {
         static const char head[] =
                 "POST /c HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n";
         struct buf chunk = BUF_INIT(ANSWER_MAX_BYTES), answer = BUF_INIT(ANSWER_MAX_BYTES);
         int fd = dial();
 
-        (void)state;
         (void)buf_puts(&chunk, "4000\r\n");
         append_filler(&chunk, 0x4000);
         (void)buf_puts(&chunk, "\r\n");
@@ -264,11 +255,10 @@ static int64_t drip(const char *head, char c) {
         return clock_mono_ms() - start_ms;
 }
 
-static void test_slow_requests_end(void **state) {
+TEST_BETWEEN(slow_requests_end, set_up_impatient, tear_down) {
         struct buf answer = BUF_INIT(ANSWER_MAX_BYTES);
         static const char get[] = "GET / HTTP/1.1\r\nHost: h\r\n\r\n";
 
-        (void)state;
         assert_in_range(drip("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 9999\r\n\r\n", 'x'),
                         500, 8000);
         assert_in_range(drip("GET / HTTP/1.1\r\nHost: ", 'x'), 500, 8000);
@@ -289,11 +279,10 @@ static void test_slow_requests_end(void **state) {
 }
 
 /* Who does not take his reply does not keep its memory for ever. */
-static void test_slow_reader_ends(void **state) {
+TEST_BETWEEN(slow_reader_ends, set_up_impatient, tear_down) {
         struct buf request = BUF_INIT(ANSWER_MAX_BYTES);
         int fds[8];
 
-        (void)state;
         (void)buf_puts(&request, "POST /s HTTP/1.1\r\nHost: h\r\nContent-Length: 900000\r\n\r\n");
         append_filler(&request, 900000);
         for (size_t i = 0; i < ARRAY_LEN(fds); i++) {
@@ -312,12 +301,11 @@ static void test_slow_reader_ends(void **state) {
         buf_done(&request);
 }
 
-static void test_many_connections(void **state) {
+TEST_BETWEEN(many_connections, set_up, tear_down) {
         static const char get[] = "GET /m HTTP/1.1\r\nHost: h\r\n\r\n";
         struct buf answer = BUF_INIT(ANSWER_MAX_BYTES);
         int fds[200];
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(fds); i++)
                 fds[i] = dial();
         for (size_t round = 0; round < 3; round++) {
@@ -331,25 +319,4 @@ static void test_many_connections(void **state) {
         for (size_t i = 0; i < ARRAY_LEN(fds); i++)
                 close(fds[i]);
         buf_done(&answer);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-#define TEST_IMPATIENT(name) cmocka_unit_test_setup_teardown(name, set_up_impatient, tear_down)
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_requests),
-                TEST(test_nonsense),
-                TEST(test_two_lengths),
-                TEST(test_head),
-                TEST(test_only_parameter),
-                TEST(test_reply_headers),
-                TEST(test_pipelined),
-                TEST(test_body_sizes),
-                TEST(test_chunked_and_too_large),
-                TEST_IMPATIENT(test_slow_requests_end),
-                TEST_IMPATIENT(test_slow_reader_ends),
-                TEST(test_many_connections),
-        };
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

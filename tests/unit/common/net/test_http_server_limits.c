@@ -1,5 +1,5 @@
 /* What the HTTP server does when memory for bodies or descriptors for connections run out. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include "base/clock.h"
 #include "few_descriptors.h"
@@ -28,10 +28,9 @@ static void expect_status(int fd, const char *status) {
 }
 
 /* A body that finds no memory is refused at its end, and those that have it are served. */
-static void test_memory_of_bodies(void **state) {
+TEST_BETWEEN(memory_of_bodies, set_up, tear_down) {
         int64_t end_mono_ms = clock_mono_ms() + DEADLINE_MS;
 
-        (void)state;
         memset(filler, 'x', sizeof(filler));
         (void)pthread_mutex_lock(&server->bodies.lock);
         server->bodies.max_bytes = 400000; /* for one of the two */
@@ -58,7 +57,7 @@ static void test_memory_of_bodies(void **state) {
 }
 
 /* A piece that is too large by itself takes no memory at all. */
-static void test_too_large_at_once(void **state) {
+TEST(too_large_at_once) {
         static const char request[] = "POST /p HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked"
                                       "\r\n\r\n8\r\n12345678\r\n0\r\n\r\n";
         struct http_server_options options = defaults();
@@ -103,11 +102,10 @@ static void expect_served(int fd) {
         close(fd);
 }
 
-static void test_lack_of_descriptors(void **state) {
+TEST_BETWEEN(lack_of_descriptors, set_up, tear_down) {
         int late = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
         struct log_pipe log;
 
-        (void)state;
         log_pipe_begin(&log);
         struct rlimit before = few_descriptors_begin();
         connect_late(late);
@@ -119,7 +117,7 @@ static void test_lack_of_descriptors(void **state) {
 
 /* libmicrohttpd's worker would accept nobody until one of its connections has ended: so those that
  * rest are closed, and the one that is being served after its reply. */
-static void test_stuck_worker(void **state) {
+TEST(stuck_worker) {
         static const char rest[] = "GET /rest HTTP/1.1\r\nHost: h\r\n\r\n";
         _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
         _cleanup_(buf_done) struct buf answer = BUF_INIT(ANSWER_MAX_BYTES);
@@ -156,14 +154,4 @@ static void test_stuck_worker(void **state) {
         close(busy);
         close(idle);
         (void)tear_down(state);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(test_memory_of_bodies, set_up, tear_down),
-                cmocka_unit_test(test_too_large_at_once),
-                cmocka_unit_test_setup_teardown(test_lack_of_descriptors, set_up, tear_down),
-                cmocka_unit_test(test_stuck_worker),
-        };
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

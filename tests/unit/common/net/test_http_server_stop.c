@@ -1,5 +1,5 @@
 /* How the HTTP server starts and stops, and how requests are suspended, over raw sockets. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -10,14 +10,13 @@
 #include "http_server_fixture.h"
 
 static void *let_go(void *userdata) {
-        (void)userdata;
         usleep(100000);
         atomic_store(&must_wait, false);
         return NULL;
 }
 
 /* The answer that is under way when the end comes still arrives, and says that it was the last. */
-static void test_stop_drains(void **state) {
+TEST(stop_drains) {
         static const char get[] = "GET /wait HTTP/1.1\r\nHost: h\r\n\r\n";
         struct buf answer = BUF_INIT(ANSWER_MAX_BYTES);
         pthread_t thread;
@@ -40,7 +39,7 @@ static void test_stop_drains(void **state) {
 }
 
 /* A peer that is in no hurry does not hold up the end. */
-static void test_stop_does_not_wait_for_ever(void **state) {
+TEST(stop_does_not_wait_for_ever) {
         static const char half[] = "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\nhalf";
         int64_t start_ms = clock_mono_ms();
 
@@ -54,14 +53,13 @@ static void test_stop_does_not_wait_for_ever(void **state) {
         close(idle_fd);
 }
 
-static void test_quiesce(void **state) {
+TEST_BETWEEN(quiesce, set_up, tear_down) {
         static const char get[] = "GET /q HTTP/1.1\r\nHost: h\r\n\r\n";
         struct buf answer = BUF_INIT(ANSWER_MAX_BYTES);
         struct sockaddr_in name = {.sin_family = AF_INET,
                                    .sin_port = htons(http_server_port(server)),
                                    .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 
-        (void)state;
         int fd = dial();
         assert_true(raw_say(fd, get, sizeof(get) - 1));
         assert_true(raw_hear(fd, &answer));
@@ -79,13 +77,12 @@ static void test_quiesce(void **state) {
 }
 
 /* Workers that wake up just then must not stumble over the socket that is taken away. */
-static void test_quiesce_while_connections_close(void **state) {
+TEST(quiesce_while_connections_close) {
         _cleanup_(buf_done) struct buf answer = BUF_INIT(ANSWER_MAX_BYTES);
         static const char request[] = "GET /one HTTP/1.1\r\nHost: x\r\n\r\n";
         struct http_server_options options = defaults();
         int fds[64];
 
-        (void)state;
         options.threads = 16;
         for (int round = 0; round < 60; round++) {
                 start(&options);
@@ -102,14 +99,13 @@ static void test_quiesce_while_connections_close(void **state) {
 }
 
 /* Requests that rest cost no worker: the only one goes on with others. */
-static void test_suspended(void **state) {
+TEST(suspended) {
         static const char rest[] = "POST /rest HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\n";
         static const char other[] = "GET /other HTTP/1.1\r\nHost: h\r\n\r\n";
         struct http_server_options options = defaults();
         struct buf answer = BUF_INIT(ANSWER_MAX_BYTES);
         int fds[RESTING_MAX];
 
-        (void)state;
         options.threads = 1;
         start(&options);
         for (int round = 0; round < 3; round++) {
@@ -156,12 +152,11 @@ static void test_suspended(void **state) {
 }
 
 /* Resumed before the handler has returned, many times on one connection. */
-static void test_resumed_at_once(void **state) {
+TEST_BETWEEN(resumed_at_once, set_up, tear_down) {
         static const char request[] = "GET /blink HTTP/1.1\r\nHost: h\r\n\r\n";
         struct buf answer = BUF_INIT(ANSWER_MAX_BYTES);
         int fd = dial();
 
-        (void)state;
         for (int i = 0; i < 300; i++)
                 assert_true(raw_say(fd, request, sizeof(request) - 1));
         for (int i = 0; i < 300; i++) {
@@ -173,12 +168,11 @@ static void test_resumed_at_once(void **state) {
 }
 
 /* What was resumed on the last moment is still answered. */
-static void test_stop_after_resume(void **state) {
+TEST(stop_after_resume) {
         static const char rest[] = "GET /rest HTTP/1.1\r\nHost: h\r\n\r\n";
         struct http_server_options options = defaults();
         struct buf answer = BUF_INIT(ANSWER_MAX_BYTES);
 
-        (void)state;
         start(&options);
         atomic_store(&resting_count, 0);
         int fd = dial();
@@ -195,12 +189,11 @@ static void test_stop_after_resume(void **state) {
         buf_done(&answer);
 }
 
-static void test_start_fails(void **state) {
+TEST_BETWEEN(start_fails, set_up, tear_down) {
         struct http_server_options options = defaults();
         struct http_server *other = (void *)1;
         struct error err = ERROR_NULL;
 
-        (void)state;
         options.port = http_server_port(server);
         assert_int_equal(http_server_start(&options, &other, &err), -EADDRINUSE);
         assert_non_null(strstr(err.msg, "listen on 127.0.0.1 port "));
@@ -229,12 +222,11 @@ static void test_start_fails(void **state) {
 }
 
 /* Every address, IPv4 and IPv6 */
-static void test_every_address(void **state) {
+TEST(every_address) {
         static const char get[] = "GET /any HTTP/1.1\r\nHost: h\r\n\r\n";
         struct buf answer = BUF_INIT(ANSWER_MAX_BYTES);
         struct http_server_options options = defaults();
 
-        (void)state;
         options.bind_address = NULL;
         options.threads = 1;
         start(&options);
@@ -242,21 +234,4 @@ static void test_every_address(void **state) {
         assert_string_equal(raw_body_of(&answer), "GET /any (none)");
         (void)tear_down(state);
         buf_done(&answer);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_stop_drains),
-                cmocka_unit_test(test_stop_does_not_wait_for_ever),
-                TEST(test_quiesce),
-                cmocka_unit_test(test_quiesce_while_connections_close),
-                cmocka_unit_test(test_suspended),
-                TEST(test_resumed_at_once),
-                cmocka_unit_test(test_stop_after_resume),
-                TEST(test_start_fails),
-                cmocka_unit_test(test_every_address),
-        };
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

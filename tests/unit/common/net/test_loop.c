@@ -1,6 +1,6 @@
 /* The event loop: order of timers, descriptors that change under its feet, other threads. Linked
  * with --wrap=epoll_wait. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -25,19 +25,16 @@ int __wrap_epoll_wait(int fd, struct epoll_event *events, int max_events, int ti
 }
 
 static int set_up(void **state) {
-        (void)state;
         loop = loop_new();
         return 0;
 }
 
 static int tear_down(void **state) {
-        (void)state;
         loop_free(loop);
         return 0;
 }
 
 static void stop(void *userdata) {
-        (void)userdata;
         loop_stop(loop);
 }
 
@@ -54,13 +51,12 @@ static void on_fired(void *userdata) {
         assert_false(loop_timer_is_armed(userdata));
 }
 
-static void test_timers_fire_in_order(void **state) {
+TEST_BETWEEN(timers_fire_in_order, set_up, tear_down) {
         int64_t start_ms = loop_now_mono_ms(loop);
         int64_t due_ms[TIMER_COUNT];
         struct loop_timer end = {0};
         size_t left = 0;
 
-        (void)state;
         srandom(7);
         fired_count = 0;
         for (size_t i = 0; i < TIMER_COUNT; i++) {
@@ -88,11 +84,10 @@ static void test_timers_fire_in_order(void **state) {
         assert_true(loop_now_mono_ms(loop) >= start_ms + 41);
 }
 
-static void test_equal_timers_keep_their_order(void **state) {
+TEST_BETWEEN(equal_timers_keep_their_order, set_up, tear_down) {
         int64_t due_ms = loop_now_mono_ms(loop) + 2;
         struct loop_timer end = {0};
 
-        (void)state;
         fired_count = 0;
         for (size_t i = 0; i < TIMER_COUNT; i++)
                 loop_timer_arm(loop, &timers[i], due_ms, on_fired, &timers[i]);
@@ -107,16 +102,14 @@ static struct loop_timer restless;
 static size_t restless_count;
 
 static void on_restless(void *userdata) {
-        (void)userdata;
         restless_count++;
         loop_timer_arm(loop, &restless, 0, on_restless, NULL);
 }
 
 /* A timer that is always due holds up neither other timers nor descriptors. */
-static void test_restless_timer(void **state) {
+TEST_BETWEEN(restless_timer, set_up, tear_down) {
         struct loop_timer end = {0};
 
-        (void)state;
         restless_count = 0;
         loop_timer_arm(loop, &restless, 0, on_restless, NULL);
         loop_timer_arm(loop, &end, loop_now_mono_ms(loop) + 5, stop, NULL);
@@ -132,16 +125,14 @@ static void disarm_other(void *userdata) {
 }
 
 static void fail_timer(void *userdata) {
-        (void)userdata;
         fail_msg("a timer was called that is not due");
 }
 
 /* A time that is further off than the kernel can wait is waited for in parts. */
-static void test_distant_timer(void **state) {
+TEST_BETWEEN(distant_timer, set_up, tear_down) {
         static const int64_t left_ms[] = {INT_MAX + INT64_C(10000), (INT64_C(1) << 32) + 10000,
                                           INT64_MAX / 2};
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(left_ms); i++) {
                 struct loop_timer distant = {0};
                 loop_timer_arm(loop, &distant, loop_now_mono_ms(loop) + left_ms[i], fail_timer,
@@ -153,11 +144,10 @@ static void test_distant_timer(void **state) {
         }
 }
 
-static void test_disarm_in_the_same_turn(void **state) {
+TEST_BETWEEN(disarm_in_the_same_turn, set_up, tear_down) {
         int64_t due_ms = loop_now_mono_ms(loop);
         struct loop_timer first = {0}, second = {0}, end = {0};
 
-        (void)state;
         loop_timer_arm(loop, &first, due_ms, disarm_other, &second);
         loop_timer_arm(loop, &second, due_ms, fail_timer, NULL);
         loop_timer_arm(loop, &end, due_ms, stop, NULL);
@@ -188,8 +178,6 @@ static struct ends reused[2];
 static size_t fd_calls;
 
 static void fail_fd(void *userdata, int fd, uint32_t epoll_events) {
-        (void)userdata;
-        (void)epoll_events;
         fail_msg("an event of another time reached fd %d", fd);
 }
 
@@ -198,7 +186,6 @@ static void on_readable(void *userdata, int fd, uint32_t epoll_events) {
         size_t other = fd == pipes[0].in ? 1 : 0;
         char c = 0;
 
-        (void)userdata;
         assert_int_equal(epoll_events, EPOLLIN);
         assert_int_equal(read(fd, &c, 1), 1);
         fd_calls++;
@@ -211,8 +198,7 @@ static void on_readable(void *userdata, int fd, uint32_t epoll_events) {
         loop_post(loop, stop, NULL);
 }
 
-static void test_stale_event_of_a_reused_descriptor(void **state) {
-        (void)state;
+TEST_BETWEEN(stale_event_of_a_reused_descriptor, set_up, tear_down) {
         fd_calls = 0;
         for (size_t i = 0; i < 2; i++) {
                 pipes[i] = new_pipe();
@@ -231,18 +217,15 @@ static void test_stale_event_of_a_reused_descriptor(void **state) {
 static void on_both(void *userdata, int fd, uint32_t epoll_events) {
         int *other = userdata;
 
-        (void)fd;
-        (void)epoll_events;
         fd_calls++;
         /* The other one is ready to read too, but is asked for something else from here on. */
         loop_fd_set(loop, *other, EPOLLPRI, fail_fd, NULL);
         loop_stop(loop);
 }
 
-static void test_wish_changed_in_the_same_turn(void **state) {
+TEST_BETWEEN(wish_changed_in_the_same_turn, set_up, tear_down) {
         struct ends a = new_pipe(), b = new_pipe();
 
-        (void)state;
         fd_calls = 0;
         assert_int_equal(write(a.out, "x", 1), 1);
         assert_int_equal(write(b.out, "x", 1), 1);
@@ -257,18 +240,15 @@ static void test_wish_changed_in_the_same_turn(void **state) {
 }
 
 static void on_hang_up(void *userdata, int fd, uint32_t epoll_events) {
-        (void)userdata;
-        (void)fd;
         assert_true(epoll_events & EPOLLHUP);
         loop_stop(loop);
 }
 
 /* A number beyond the table's first size, and a hang-up, which nobody asks for. */
-static void test_high_descriptor_and_hang_up(void **state) {
+TEST_BETWEEN(high_descriptor_and_hang_up, set_up, tear_down) {
         struct ends ends = new_pipe();
         int high = fcntl(ends.in, F_DUPFD_CLOEXEC, 700);
 
-        (void)state;
         assert_true(high >= 700);
         loop_fd_set(loop, high, EPOLLIN, on_hang_up, NULL);
         close(ends.out);
@@ -279,10 +259,9 @@ static void test_high_descriptor_and_hang_up(void **state) {
 }
 
 /* What was never watched needs no removal, be the number beyond all tables. */
-static void test_remove_what_is_not_watched(void **state) {
+TEST_BETWEEN(remove_what_is_not_watched, set_up, tear_down) {
         struct ends ends = new_pipe();
 
-        (void)state;
         loop_fd_set(loop, ends.in, EPOLLIN, on_hang_up, NULL);
         loop_fd_remove(loop, ends.out);
         loop_fd_remove(loop, 1 << 20);
@@ -294,18 +273,15 @@ static void test_remove_what_is_not_watched(void **state) {
 }
 
 static void on_any(void *userdata, int fd, uint32_t epoll_events) {
-        (void)userdata;
-        (void)fd;
         assert_int_equal(epoll_events, EPOLLIN);
         loop_stop(loop);
 }
 
 /* Against the rules, but libraries do it: closed without loop_fd_remove(), and opened again. */
-static void test_closed_behind_our_back(void **state) {
+TEST_BETWEEN(closed_behind_our_back, set_up, tear_down) {
         struct ends ends = new_pipe();
         int fd = ends.in;
 
-        (void)state;
         loop_fd_set(loop, fd, EPOLLIN, fail_fd, NULL);
         close_ends(ends);
         ends = new_pipe();
@@ -351,10 +327,9 @@ static void *post_all(void *userdata) {
         return NULL;
 }
 
-static void test_posts_keep_their_order(void **state) {
+TEST_BETWEEN(posts_keep_their_order, set_up, tear_down) {
         struct poster *posters = xcalloc(THREAD_COUNT, sizeof(*posters));
 
-        (void)state;
         posts_seen = 0;
         for (size_t i = 0; i < THREAD_COUNT; i++)
                 assert_int_equal(pthread_create(&posters[i].thread, NULL, post_all, &posters[i]),
@@ -376,17 +351,15 @@ static void post_again(void *userdata) {
                 loop_stop(loop);
 }
 
-static void test_post_from_a_post(void **state) {
+TEST_BETWEEN(post_from_a_post, set_up, tear_down) {
         size_t count = 0;
 
-        (void)state;
         loop_post(loop, post_again, &count);
         loop_run(loop);
         assert_int_equal(count, 3);
 }
 
-static void test_stop_before_run(void **state) {
-        (void)state;
+TEST_BETWEEN(stop_before_run, set_up, tear_down) {
         loop_stop(loop);
         loop_run(loop);
 }
@@ -398,7 +371,6 @@ enum { REST_MS = 500 }; /* the thread below needs far less */
 static int64_t seen_mono_ms[2];
 
 static void on_rested(void *userdata, int fd, uint32_t epoll_events) {
-        (void)epoll_events;
         *(int64_t *)userdata = loop_now_mono_ms(loop);
         loop_fd_remove(loop, fd);
         if (seen_mono_ms[0] && seen_mono_ms[1])
@@ -416,13 +388,12 @@ static void *write_both(void *userdata) {
         return NULL;
 }
 
-static void test_events_of_a_rest_come_together(void **state) {
+TEST_BETWEEN(events_of_a_rest_come_together, set_up, tear_down) {
         int64_t start_ms = loop_now_mono_ms(loop);
         int tubes[2][2], ends[2];
         struct loop_timer soon = {0};
         pthread_t thread;
 
-        (void)state;
         for (size_t i = 0; i < 2; i++) {
                 assert_int_equal(pipe(tubes[i]), 0);
                 ends[i] = tubes[i][1];
@@ -443,34 +414,6 @@ static void test_events_of_a_rest_come_together(void **state) {
                 close(tubes[i / 2][i % 2]);
 }
 
-static void test_left_over_posts_are_dropped(void **state) {
-        (void)state;
+TEST_BETWEEN(left_over_posts_are_dropped, set_up, tear_down) {
         loop_post(loop, fail_timer, NULL);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(test_timers_fire_in_order, set_up, tear_down),
-                cmocka_unit_test_setup_teardown(test_equal_timers_keep_their_order, set_up,
-                                                tear_down),
-                cmocka_unit_test_setup_teardown(test_restless_timer, set_up, tear_down),
-                cmocka_unit_test_setup_teardown(test_distant_timer, set_up, tear_down),
-                cmocka_unit_test_setup_teardown(test_disarm_in_the_same_turn, set_up, tear_down),
-                cmocka_unit_test_setup_teardown(test_stale_event_of_a_reused_descriptor, set_up,
-                                                tear_down),
-                cmocka_unit_test_setup_teardown(test_wish_changed_in_the_same_turn, set_up,
-                                                tear_down),
-                cmocka_unit_test_setup_teardown(test_high_descriptor_and_hang_up, set_up,
-                                                tear_down),
-                cmocka_unit_test_setup_teardown(test_closed_behind_our_back, set_up, tear_down),
-                cmocka_unit_test_setup_teardown(test_remove_what_is_not_watched, set_up, tear_down),
-                cmocka_unit_test_setup_teardown(test_posts_keep_their_order, set_up, tear_down),
-                cmocka_unit_test_setup_teardown(test_post_from_a_post, set_up, tear_down),
-                cmocka_unit_test_setup_teardown(test_stop_before_run, set_up, tear_down),
-                cmocka_unit_test_setup_teardown(test_events_of_a_rest_come_together, set_up,
-                                                tear_down),
-                cmocka_unit_test_setup_teardown(test_left_over_posts_are_dropped, set_up,
-                                                tear_down),
-        };
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* The HTTP server's TLS: versions and protocols, and which clients are accepted. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <poll.h>
 #include <pthread.h>
@@ -10,7 +10,7 @@
 
 /* Versions and protocols */
 
-static void test_versions(void **state) {
+TEST_BETWEEN(versions, set_up, tear_down) {
         static const struct {
                 const char *priority;
                 bool is_spoken;
@@ -23,7 +23,6 @@ static void test_versions(void **state) {
                 {"NORMAL:-VERS-ALL:+VERS-TLS1.2:-CIPHER-ALL:+AES-128-GCM", true},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 enum answer answer = ask_once(&(struct peer_options){.priority = rows[i].priority},
                                               NULL);
@@ -32,7 +31,7 @@ static void test_versions(void **state) {
         }
 }
 
-static void test_alpn(void **state) {
+TEST_BETWEEN(alpn, set_up, tear_down) {
         static const struct {
                 struct peer_options offer;
                 const char *chosen; /* NULL: none; "": the handshake fails */
@@ -46,7 +45,6 @@ static void test_alpn(void **state) {
                 {{.alpn = {"ftp"}}, ""},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct peer peer;
                 gnutls_datum_t chosen = {0};
@@ -70,7 +68,6 @@ static struct loop *loop;
 static struct http_response last;
 
 static void on_done(void *userdata, const struct http_response *response) {
-        (void)userdata;
         last = *response;
         last.body = NULL;
         loop_stop(loop);
@@ -95,8 +92,7 @@ static void fetch(const struct http_tls *tls) {
         fetch_from(http_server_port(server), tls);
 }
 
-static void test_clients(void **state) {
-        (void)state;
+TEST(clients) {
         _cleanup_(freep) char *ca_pem = read_text(ca.cert_file);
         _cleanup_(freep) char *other_ca_pem = read_text(other_ca.cert_file);
         const struct test_certificate *certificates[] = {&client, &foreign, &misused};
@@ -177,13 +173,12 @@ static void *refuse_after_handshake(void *userdata) {
 }
 
 /* So does a server of TLS 1.3 that our certificate does not please. */
-static void test_alert_after_the_handshake(void **state) {
+TEST(alert_after_the_handshake) {
         struct sockaddr_in name = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f000001)};
         socklen_t len = sizeof(name);
         int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
         pthread_t thread;
 
-        (void)state;
         assert_int_equal(bind(fd, (struct sockaddr *)&name, len), 0);
         assert_int_equal(listen(fd, 1), 0);
         assert_int_equal(getsockname(fd, (struct sockaddr *)&name, &len), 0);
@@ -214,7 +209,7 @@ static void say_plainly(const char *text) {
         close(fd);
 }
 
-static void test_failures_are_counted(void **state) {
+TEST_BETWEEN(failures_are_counted, set_up_mutual, tear_down) {
         static const char tls12[] = "NORMAL:-VERS-ALL:+VERS-TLS1.2";
         static const char tls11[] = "NORMAL:-VERS-ALL:+VERS-TLS1.1";
         const struct {
@@ -236,7 +231,6 @@ static void test_failures_are_counted(void **state) {
                                               "other"};
         double expected[ARRAY_LEN(reasons)] = {0};
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 enum answer answer = ask_once(&rows[i].options, NULL);
                 if ((answer == ANSWER_GOOD) != !rows[i].reason)
@@ -259,13 +253,4 @@ static void test_failures_are_counted(void **state) {
         }
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_versions),
-                TEST(test_alpn),
-                cmocka_unit_test(test_clients),
-                cmocka_unit_test(test_alert_after_the_handshake),
-                TEST_MUTUAL(test_failures_are_counted),
-        };
-        return cmocka_run_group_tests(tests, make_certificates, remove_certificates);
-}
+TEST_GROUP(make_certificates, remove_certificates)

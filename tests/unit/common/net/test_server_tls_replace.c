@@ -1,5 +1,5 @@
 /* How certificates are replaced while the HTTP server runs. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -16,11 +16,10 @@ static void expect_server(const char *name) {
         assert_string_equal(shown, name);
 }
 
-static void test_new_pair(void **state) {
+TEST_BETWEEN(new_pair, set_up, tear_down) {
         struct peer open;
         int64_t begins_unix_ms = 1, ends_unix_ms = 1;
 
-        (void)state;
         expect_server("a");
         peer_open(&open, &(struct peer_options){0});
         assert_int_equal(peer_ask(&open), ANSWER_GOOD);
@@ -55,7 +54,7 @@ static const char *empty(char *path, size_t path_bytes) {
         return path;
 }
 
-static void test_bad_pair(void **state) {
+TEST_BETWEEN(bad_pair, set_up, tear_down) {
         char half_cert[200], half_key[200], nothing[200];
         const struct {
                 struct http_server_tls files;
@@ -83,7 +82,6 @@ static void test_bad_pair(void **state) {
                 {{early.cert_file, early.key_file, NULL}, -EKEYEXPIRED, "not valid before 20"},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct error err = ERROR_NULL;
                 int r = http_server_set_tls(server, &rows[i].files, &err);
@@ -99,7 +97,7 @@ static void test_bad_pair(void **state) {
 }
 
 /* Served all the same: whoever does not verify is better off. It may be taken up again, too. */
-static void test_start_with_expired(void **state) {
+TEST(start_with_expired) {
         struct http_server_options options = {
                 .bind_address = "127.0.0.1",
                 .threads = 1,
@@ -109,7 +107,6 @@ static void test_start_with_expired(void **state) {
         struct error err = ERROR_NULL;
         int64_t begins_unix_ms = 0, ends_unix_ms = 0;
 
-        (void)state;
         files = (struct http_server_tls){0};
         assert_int_equal(http_server_start(&options, &server, &err), 0);
         http_server_certificate_validity(server, &begins_unix_ms, &ends_unix_ms);
@@ -121,13 +118,12 @@ static void test_start_with_expired(void **state) {
         http_server_stop(server, 5000);
 }
 
-static void test_new_client_ca(void **state) {
+TEST_BETWEEN(new_client_ca, set_up_mutual, tear_down) {
         const struct peer_options known = {.certificate = &client},
                                   strange = {.certificate = &foreign};
         struct peer before, idle;
         struct error err = ERROR_NULL;
 
-        (void)state;
         assert_int_equal(ask_once(&known, NULL), ANSWER_GOOD);
         assert_int_equal(ask_once(&strange, NULL), ANSWER_NONE);
         peer_open(&before, &known);
@@ -204,11 +200,10 @@ static void *hammer(void *userdata) {
         return NULL;
 }
 
-static void test_swap_under_load(void **state) {
+TEST_BETWEEN(swap_under_load, set_up_mutual, tear_down) {
         struct hammer hammers[CLIENTS] = {{.is_staying = true}};
         size_t asked = 0, names[2] = {0};
 
-        (void)state;
         atomic_store(&is_over, false);
         for (size_t i = 0; i < CLIENTS; i++)
                 assert_int_equal(pthread_create(&hammers[i].thread, NULL, hammer, &hammers[i]), 0);
@@ -228,13 +223,4 @@ static void test_swap_under_load(void **state) {
         assert_true(names[0] > 0 && names[1] > 0);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_new_pair),
-                TEST(test_bad_pair),
-                cmocka_unit_test(test_start_with_expired),
-                TEST_MUTUAL(test_new_client_ca),
-                TEST_MUTUAL(test_swap_under_load),
-        };
-        return cmocka_run_group_tests(tests, make_certificates, remove_certificates);
-}
+TEST_GROUP(make_certificates, remove_certificates)

@@ -1,6 +1,6 @@
 /* A page that many ask for at once, over HTTP: how often it is rendered, by whom, how many texts
  * there are, and the end. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -87,6 +87,13 @@ static int tear_down(void **state) {
         return 0;
 }
 
+/* Rendered by the loop's thread, and by the server's. */
+#define TEST_BOTH(name)                                                                            \
+        static void test_##name(void **state);                                                     \
+        TEST_ADD(name##_by_loop, test_##name, set_up_for_loop, tear_down)                          \
+        TEST_ADD(name##_by_workers, test_##name, set_up_for_workers, tear_down)                    \
+        static void test_##name(void **state)
+
 /* A client on a thread of its own, since this one runs the loop. */
 struct client {
         struct fixture *f;
@@ -152,7 +159,7 @@ static void run_for(struct fixture *f, int64_t ms) {
 }
 
 /* All that ask within a second get one text. */
-static void test_once_a_second(void **state) {
+TEST_BOTH(once_a_second) {
         struct fixture *f = *state;
         struct client clients[CLIENTS];
         atomic_int left = CLIENTS;
@@ -172,7 +179,7 @@ static void test_once_a_second(void **state) {
 }
 
 /* That costs as much to find out as a page does. */
-static void test_too_large(void **state) {
+TEST_BOTH(too_large) {
         struct fixture *f = *state;
 
         atomic_store(&f->is_huge, true);
@@ -187,7 +194,7 @@ static void test_too_large(void **state) {
 }
 
 /* Those who ask and do not read hold so many texts and no more. */
-static void test_slow_readers(void **state) {
+TEST_BOTH(slow_readers) {
         struct fixture *f = *state;
         int fds[SHARED_PAGE_MAX_TEXTS];
 
@@ -214,7 +221,7 @@ static void test_slow_readers(void **state) {
 }
 
 /* Nobody is left waiting when the loop has ended. */
-static void test_stop(void **state) {
+TEST_BETWEEN(stop, set_up_for_loop, tear_down) {
         struct fixture *f = *state;
         struct client waiting, late;
 
@@ -228,7 +235,7 @@ static void test_stop(void **state) {
 }
 
 /* The loop never runs: there are texts, and new ones, one at a time. */
-static void test_without_the_loop(void **state) {
+TEST_BETWEEN(without_the_loop, set_up_for_workers, tear_down) {
         struct fixture *f = *state;
         struct client clients[CLIENTS];
 
@@ -242,18 +249,4 @@ static void test_without_the_loop(void **state) {
         }
         assert_true(clock_mono_ms() - begin_mono_ms >=
                     (int64_t)SHARED_PAGE_MAX_TEXTS * SHARED_PAGE_KEEP_MS);
-}
-
-#define TEST(name, who)                                                                            \
-        { #name ", " #who, name, set_up_for_##who, tear_down, NULL }
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_once_a_second, loop), TEST(test_once_a_second, workers),
-                TEST(test_too_large, loop),     TEST(test_too_large, workers),
-                TEST(test_slow_readers, loop),  TEST(test_slow_readers, workers),
-                TEST(test_stop, loop),          TEST(test_without_the_loop, workers),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* The option table: sources and their order, values, errors, help and dump. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -113,7 +113,6 @@ static int clear(void **state) {
                 "PLIMSOLL_LOG_FORMAT",
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(variables); i++)
                 assert_int_equal(unsetenv(variables[i]), 0);
         memset(&values, 0, sizeof(values));
@@ -121,14 +120,12 @@ static int clear(void **state) {
 }
 
 static int done(void **state) {
-        (void)state;
         options_done(rows, ARRAY_LEN(rows));
         assert_null(values.targets.items);
         return 0;
 }
 
-static void test_defaults(void **state) {
-        (void)state;
+TEST_BETWEEN(defaults, clear, done) {
         must_parse(ARGS(NULL), 1);
         assert_false(values.dry_run);
         assert_true(values.leader_elect);
@@ -141,8 +138,7 @@ static void test_defaults(void **state) {
         assert_int_equal(values.format, 0);
 }
 
-static void test_flags(void **state) {
-        (void)state;
+TEST_BETWEEN(flags, clear, done) {
         must_parse(ARGS("--policy-config-path", "--odd", "--workers=7", "--dry-run",
                         "--leader-elect=false", "--log-format", "json", "rest"),
                    8);
@@ -165,10 +161,9 @@ static void test_flags(void **state) {
         must_parse(ARGS("-"), 1);            /* standard input */
 }
 
-static void test_letters(void **state) {
+TEST_BETWEEN(letters, clear, done) {
         static const char *const spelt[][2] = {{"-l", "json"}, {"-ljson"}, {"-l=json"}};
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(spelt); i++) {
                 must_parse(ARGS(spelt[i][0], spelt[i][1]), spelt[i][1] ? 3 : 2);
                 assert_int_equal(values.format, 1);
@@ -179,8 +174,7 @@ static void test_letters(void **state) {
         assert_false(values.dry_run);
 }
 
-static void test_environment(void **state) {
-        (void)state;
+TEST_BETWEEN(environment, clear, done) {
         assert_int_equal(setenv("PLIMSOLL_SCRAPE_INTERVAL", "1m", 1), 0);
         assert_int_equal(setenv("PLIMSOLL_WORKERS", "9", 1), 0);
         assert_int_equal(setenv("PLIMSOLL_DRY_RUN", "1", 1), 0);
@@ -199,7 +193,7 @@ static void test_environment(void **state) {
         assert_string_equal(values.targets.items[0], "x");
 }
 
-static void test_errors(void **state) {
+TEST_BETWEEN(errors, clear, done) {
         static const struct {
                 const char *args[MAX_ARGS], *msg;
         } cases[] = {
@@ -230,7 +224,6 @@ static void test_errors(void **state) {
                 {{"--target=a", "--workers=x"}, "--workers: 'x': expected an integer"},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 enum options_outcome outcome = OPTIONS_VERSION;
                 struct error err = ERROR_NULL;
@@ -243,12 +236,11 @@ static void test_errors(void **state) {
         }
 }
 
-static void test_environment_error(void **state) {
+TEST_BETWEEN(environment_error, clear, done) {
         enum options_outcome outcome = OPTIONS_RUN;
         struct error err = ERROR_NULL;
         int rest = 0;
 
-        (void)state;
         assert_int_equal(setenv("PLIMSOLL_WORKERS", "many", 1), 0);
         assert_int_equal(parse(ARGS(NULL), &outcome, &rest, &err), -EINVAL);
         assert_string_equal(err.msg, "PLIMSOLL_WORKERS: 'many': expected an integer");
@@ -276,7 +268,7 @@ static char *capture(void (*print)(const struct option_row *, size_t, FILE *)) {
 }
 
 /* Of a program that runs elsewhere, with flags that this table does not have. */
-static void test_given(void **state) {
+TEST(given) {
         static const struct {
                 const char *name;
                 enum option_type type;
@@ -294,7 +286,6 @@ static void test_given(void **state) {
                 {"dry-run", OPTION_BOOL, {"--dry-run=false"}, {"false"}},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 const struct option_row row = {.name = cases[i].name, .type = cases[i].type};
                 char *words[ARRAY_LEN(cases[i].words)];
@@ -312,7 +303,7 @@ static void test_given(void **state) {
         }
 }
 
-static void test_help(void **state) {
+TEST_BETWEEN(help, clear, done) {
         static const char expected[] =
                 "What is read:\n"
                 "  --policy-config-path=FILE   Take the policy from FILE instead of the cluster's\n"
@@ -337,13 +328,12 @@ static void test_help(void **state) {
                 "  --version                   Print the version and exit.\n";
         _cleanup_(freep) char *text = capture(options_help);
 
-        (void)state;
         assert_string_equal(text, expected);
         for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
                 assert_true(strcspn(line, "\n") <= 80);
 }
 
-static void test_dump(void **state) {
+TEST_BETWEEN(dump, clear, done) {
         static const char expected[] = "policy-config-path=\"a\\nworkers=9 (flag)\" (flag)\n"
                                        "scrape-interval=1m30s (env)\n"
                                        "target=one,two (default)\n"
@@ -353,7 +343,6 @@ static void test_dump(void **state) {
                                        "ratio=0.25 (flag)\n"
                                        "log-format=logfmt (default)\n";
 
-        (void)state;
         assert_int_equal(setenv("PLIMSOLL_SCRAPE_INTERVAL", "90s", 1), 0);
         /* A value that tries to look like a line of its own. */
         must_parse(ARGS("--policy-config-path=a\nworkers=9 (flag)", "--ratio=.25"), 3);
@@ -361,7 +350,7 @@ static void test_dump(void **state) {
         assert_string_equal(text, expected);
 }
 
-static void test_dump_quotes(void **state) {
+TEST_BETWEEN(dump_quotes, clear, done) {
         static const struct {
                 const char *value, *dumped;
         } cases[] = {
@@ -369,7 +358,6 @@ static void test_dump_quotes(void **state) {
                 {"\x7f", "\"\\u007f\""}, {"\xc3\xa9", "\"\xc3\xa9\""}, {"", ""},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 must_parse(ARGS("--policy-config-path", cases[i].value), 3);
                 _cleanup_(freep) char *text = capture(options_dump);
@@ -377,21 +365,4 @@ static void test_dump_quotes(void **state) {
                                                         cases[i].dumped);
                 assert_memory_equal(text, line, strlen(line));
         }
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(test_defaults, clear, done),
-                cmocka_unit_test_setup_teardown(test_flags, clear, done),
-                cmocka_unit_test_setup_teardown(test_letters, clear, done),
-                cmocka_unit_test_setup_teardown(test_environment, clear, done),
-                cmocka_unit_test_setup_teardown(test_errors, clear, done),
-                cmocka_unit_test_setup_teardown(test_environment_error, clear, done),
-                cmocka_unit_test_setup_teardown(test_help, clear, done),
-                cmocka_unit_test(test_given),
-                cmocka_unit_test_setup_teardown(test_dump, clear, done),
-                cmocka_unit_test_setup_teardown(test_dump_quotes, clear, done),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* Nodes that fail and recover, as they are logged: a few lines a minute, and then a sum. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include "base/clock.h"
 #include "program/outage_log.h"
@@ -17,11 +17,10 @@ static void recover_nodes(struct outage_log *outages, int64_t now_mono_ms, size_
                 outage_log_recovered(outages, now_mono_ms, "n");
 }
 
-static void test_lines(void **state) {
+TEST(lines) {
         struct outage_log outages = {.what = "scrape"};
         struct log_pipe log;
 
-        (void)state;
         log_pipe_begin(&log);
         outage_log_failed(&outages, 1, "a", NULL, "dns", "no such host");
         outage_log_failed(&outages, 1, "b", "http://b:9100", "timeout", "late");
@@ -40,7 +39,7 @@ static void test_lines(void **state) {
 }
 
 /* Whatever has no line of its own is in the sum of its minute, and in no other. */
-static void test_sums(void **state) {
+TEST(sums) {
         static const struct {
                 size_t failed, recovered, lines;
                 const char *says; /* NULL: no sum */
@@ -56,7 +55,6 @@ static void test_sums(void **state) {
         struct log_pipe log;
         size_t lines = 0, sums = 0;
 
-        (void)state;
         log_pipe_begin(&log);
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 int64_t now_mono_ms = (int64_t)(i + 1) * MS_PER_MIN;
@@ -74,12 +72,4 @@ static void test_sums(void **state) {
                         fail_msg("row %zu: %s", i, log.text.data);
         }
         log_pipe_end(&log);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_lines),
-                cmocka_unit_test(test_sums),
-        };
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,11 @@
 /* The prefix of annotations, as it is given and as it stands before a key. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <errno.h>
 
 #include "program/program_options.h"
 
-static void test_prefix(void **state) {
+TEST(prefix) {
         static const struct {
                 const char *text;
                 const char *prefix; /* NULL: refused */
@@ -29,7 +29,6 @@ static void test_prefix(void **state) {
                 {" a", NULL},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 const struct program_options options = {.annotation_prefix = rows[i].text,
                                                         .annotation_timezone = "UTC"};
@@ -48,10 +47,9 @@ static void test_prefix(void **state) {
 }
 
 /* Of a DNS subdomain, RFC 1123 */
-static void test_longest_prefix(void **state) {
+TEST(longest_prefix) {
         char text[256];
 
-        (void)state;
         for (size_t len = 253; len <= 254; len++) {
                 memset(text, 'a', len);
                 text[len] = '\0';
@@ -62,12 +60,4 @@ static void test_longest_prefix(void **state) {
                                  len == 253 ? 0 : -EINVAL);
                 program_annotations_done(&annotations);
         }
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_prefix),
-                cmocka_unit_test(test_longest_prefix),
-        };
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

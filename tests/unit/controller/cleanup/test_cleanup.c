@@ -1,4 +1,6 @@
 /* --cleanup against an API server that has odd things to say. Linked with --wrap=clock_gettime. */
+#include "tests/unit/fixture/test.h"
+
 #include "tests/unit/fixture/api_fixture.h"
 
 #include "controller/cleanup/cleanup.h"
@@ -36,7 +38,7 @@ static void end(struct api_fixture *f, struct cleanup *cleanup) {
 }
 
 /* Of a running controller one is warned; a Lease that cannot be read is none. */
-static void test_lease(void **state) {
+TEST(lease) {
         static const struct {
                 const char *lease;
                 bool is_live;
@@ -65,7 +67,6 @@ static void test_lease(void **state) {
                 {"<html>", false},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct api_fixture f = {0};
                 api_answer(&f, 200, rows[i].lease, LEASE, NULL);
@@ -80,7 +81,7 @@ static void test_lease(void **state) {
 }
 
 /* The object says which names are metrics; without a good one the built-in policy does. */
-static void test_policy(void **state) {
+TEST(policy) {
         static const struct {
                 int status;
                 const char *policy;
@@ -96,7 +97,6 @@ static void test_policy(void **state) {
                 {404, "{}", "nodes_with_annotations=0", NULL},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct api_fixture f = {0};
                 api_answer(&f, 404, "{}", LEASE, NULL);
@@ -116,11 +116,10 @@ static void test_policy(void **state) {
 }
 
 /* What is ours by its manager may have any name, and be longer than a patch. */
-static void test_too_long_for_a_patch(void **state) {
+TEST(too_long_for_a_patch) {
         struct api_fixture f = {0};
         char key[(64 << 10) + 1] = {0};
 
-        (void)state;
         memset(key, 'k', sizeof(key) - 1);
         _cleanup_(freep) char *list = xasprintf(
                 LIST("", NODE("a", HOT) ",{\"metadata\":{\"name\":\"b\",\"annotations\":{\"%s\":"
@@ -143,10 +142,9 @@ static void test_too_long_for_a_patch(void **state) {
 }
 
 /* A list that is begun anew, before and after its end, makes no second patch of any node. */
-static void test_listed_again(void **state) {
+TEST(listed_again) {
         struct api_fixture f = {.pace_ms = 100};
 
-        (void)state;
         api_answer(&f, 404, "{}", LEASE, NULL);
         api_answer(&f, 200, LIST(",\"continue\":\"more\"", NODE("a", HOT)), NODES, NULL);
         api_answer(&f, 410, "{}", "continue=more", NULL);
@@ -168,10 +166,9 @@ static void test_listed_again(void **state) {
 }
 
 /* A signal ends it while a node waits for its turn: that one is not clean. */
-static void test_interrupted(void **state) {
+TEST(interrupted) {
         struct api_fixture f = {0};
 
-        (void)state;
         api_answer(&f, 404, "{}", LEASE, NULL);
         api_answer(&f, 200, LIST("", NODE("a", HOT) "," NODE("b", HOT)), NODES, NULL);
         api_answer(&f, 200, "{}", PATCH_OF("a"), HOT_REMOVED);
@@ -183,7 +180,7 @@ static void test_interrupted(void **state) {
 }
 
 /* Half a minute is left for the list, whatever comes before it. */
-static void test_deadline(void **state) {
+TEST(deadline) {
         static const struct {
                 const char *headers; /* of the answer that never becomes a good one */
                 const char *path, *told;
@@ -192,7 +189,6 @@ static void test_deadline(void **state) {
                 {"Retry-After: 60\r\n", LEASE, "msg=\"cannot list nodes\" trouble=\"\""},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct api_fixture f = {.pace_ms = 100};
                 scripted_add_usual(&f.rig.server,
@@ -208,17 +204,4 @@ static void test_deadline(void **state) {
                 assert_int_equal(cleanup_exit_code(cleanup), 1);
                 end(&f, cleanup);
         }
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_lease),
-                cmocka_unit_test(test_policy),
-                cmocka_unit_test(test_too_long_for_a_patch),
-                cmocka_unit_test(test_listed_again),
-                cmocka_unit_test(test_interrupted),
-                cmocka_unit_test(test_deadline),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* Which annotations --cleanup takes off, and which it must not touch. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <stdlib.h>
 
@@ -12,7 +12,7 @@
         "{\"f:annotations\": {\"f:theirs\": {}}}}}, {\"manager\": \"" manager                      \
         "\", \"operation\": \"Update\", \"fieldsV1\": " fields "}]"
 
-static void test_find(void **state) {
+TEST(find) {
         static const struct {
                 const char *prefix, *metadata, *nulls;
         } rows[] = {
@@ -81,7 +81,6 @@ static void test_find(void **state) {
         };
         struct policy *policy = policy_default();
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(freep) char *text = xasprintf("{\"metadata\": %s}", rows[i].metadata);
                 json_auto_t *node = NULL;
@@ -92,10 +91,4 @@ static void test_find(void **state) {
                         fail_msg("row %zu: %s", i, found);
         }
         policy_free(policy);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_find)};
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

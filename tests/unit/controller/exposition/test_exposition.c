@@ -1,5 +1,5 @@
 /* The skim of the exposition format: single lines, whole pages, hostile pages, numbers. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -20,7 +20,6 @@ static const char *const names[] = {
 static struct exposition_set set;
 
 static int set_up(void **state) {
-        (void)state;
         exposition_set_init(&set, names, ARRAY_LEN(names));
         return 0;
 }
@@ -47,7 +46,7 @@ static void skim_text(const char *page, size_t page_bytes, bool is_complete, str
         buf_printf(out, "bad %zu", skim.malformed);
 }
 
-static void test_lines(void **state) {
+TEST(lines) {
         static const struct {
                 const char *page;
                 const char *expected;
@@ -113,7 +112,6 @@ static void test_lines(void **state) {
         };
         struct buf out = BUF_INIT(1 << 16);
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 skim_text(rows[i].page, strlen(rows[i].page), true, &out);
                 if (strcmp(out.data, rows[i].expected) != 0)
@@ -122,10 +120,9 @@ static void test_lines(void **state) {
         buf_done(&out);
 }
 
-static void test_last_line_needs_trust(void **state) {
+TEST(last_line_needs_trust) {
         struct buf out = BUF_INIT(1 << 16);
 
-        (void)state;
         skim_text("node_load1 1\nnode_load15 12", 27, true, &out);
         assert_string_equal(out.data, "load1 1; load15 12; bad 0");
         skim_text("node_load1 1\nnode_load15 12", 27, false, &out); /* of 1234, perhaps */
@@ -135,14 +132,13 @@ static void test_last_line_needs_trust(void **state) {
         buf_done(&out);
 }
 
-static void test_nul_bytes(void **state) {
+TEST(nul_bytes) {
         static const char page[] = "node_load1\0 1\nnode_load1 \0001\nnode_load1{a=\"\0\"} 3\n";
         struct buf out = BUF_INIT(1 << 16);
         struct exposition_sample sample;
         struct exposition skim;
         char text[8] = "x";
 
-        (void)state;
         exposition_begin(&skim, &set, page, sizeof(page) - 1, true);
         assert_true(exposition_next(&skim, &sample));
         assert_true(sample.value == 3);
@@ -153,7 +149,7 @@ static void test_nul_bytes(void **state) {
         buf_done(&out);
 }
 
-static void test_label_values(void **state) {
+TEST(label_values) {
         static const struct {
                 const char *escaped;
                 const char *value;
@@ -166,7 +162,6 @@ static void test_label_values(void **state) {
                 {"C:\\dir", "C:\\dir"}, /* no escape of the format's: as it stands */
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct exposition_label label = {
                         .value = rows[i].escaped,
@@ -185,10 +180,9 @@ static void test_label_values(void **state) {
         assert_false(exposition_label_is(NULL, ""));
 }
 
-static void test_many_labels(void **state) {
+TEST(many_labels) {
         struct buf page = BUF_INIT(1 << 20), out = BUF_INIT(1 << 16);
 
-        (void)state;
         for (size_t count = EXPOSITION_MAX_LABELS; count < 20000; count += 19000) {
                 buf_clear(&page);
                 buf_puts(&page, "node_load1{");
@@ -206,7 +200,7 @@ static void test_many_labels(void **state) {
 }
 
 /* Cut anywhere, a page gives a beginning of what the whole page gives, and no other number. */
-static void test_cut_everywhere(void **state) {
+TEST(cut_everywhere) {
         static const char page[] =
                 "# HELP node_cpu_seconds_total Seconds the CPUs spent in each mode.\n"
                 "node_cpu_seconds_total{cpu=\"0\",mode=\"idle\"} 1092.37\n"
@@ -216,7 +210,6 @@ static void test_cut_everywhere(void **state) {
                 "node_memory_MemTotal_bytes 2.52765184e+10\n";
         struct buf whole = BUF_INIT(1 << 16), cut = BUF_INIT(1 << 16);
 
-        (void)state;
         skim_text(page, sizeof(page) - 1, false, &whole);
         *strstr(whole.data, "bad") = '\0';
         for (size_t len = 0; len < sizeof(page); len++) {
@@ -229,7 +222,7 @@ static void test_cut_everywhere(void **state) {
         buf_done(&cut);
 }
 
-static void test_garbage_pages(void **state) {
+TEST(garbage_pages) {
         enum { BYTES = EXPOSITION_MAX_BYTES };
         static const char *const fills[] = {
                 "\n", "x", "node_load1", "node_load1{", "node_load1{a=\"\\", "node_load1 \n",
@@ -237,7 +230,6 @@ static void test_garbage_pages(void **state) {
         _cleanup_(freep) char *page = xmalloc(BYTES);
         uint64_t random = 1;
 
-        (void)state;
         for (size_t f = 0; f <= ARRAY_LEN(fills); f++) {
                 struct exposition_sample sample;
                 struct exposition skim;
@@ -256,12 +248,11 @@ static void test_garbage_pages(void **state) {
         }
 }
 
-static void test_empty_set(void **state) {
+TEST(empty_set) {
         struct exposition_set none;
         struct exposition_sample sample;
         struct exposition skim;
 
-        (void)state;
         exposition_set_init(&none, NULL, 0);
         exposition_begin(&skim, &none, "node_load1 1\n", 13, true);
         assert_false(exposition_next(&skim, &sample));
@@ -278,7 +269,7 @@ static void check_number(const char *text) {
                 fail_msg("'%s' gave %a, not %a", text, value, expected);
 }
 
-static void test_numbers(void **state) {
+TEST(numbers) {
         static const char *const good[] = {
                 "0",
                 "-0",
@@ -326,7 +317,6 @@ static void test_numbers(void **state) {
         char text[EXPOSITION_MAX_NUMBER + 2];
         double value = 42;
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(good); i++)
                 check_number(good[i]);
         for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
@@ -347,10 +337,9 @@ static void test_numbers(void **state) {
 
 /* To the bit as strtod(), on numbers of every shape: short, long, around the exact path's limits.
  */
-static void test_numbers_like_strtod(void **state) {
+TEST(numbers_like_strtod) {
         uint64_t random = 0x9e3779b97f4a7c15;
 
-        (void)state;
         for (int round = 0, rounds = full_size(1000000, 100000); round < rounds; round++) {
                 char text[96];
                 random ^= random << 13;
@@ -399,7 +388,7 @@ static void test_numbers_like_strtod(void **state) {
 }
 
 /* -1: none that can be used. */
-static void test_timestamps(void **state) {
+TEST(timestamps) {
         static const struct {
                 const char *page;
                 int64_t unix_ms;
@@ -419,7 +408,6 @@ static void test_timestamps(void **state) {
                 {"node_load1 1 99999999999999999999\n", -1},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct exposition_sample sample;
                 struct exposition skim;
@@ -431,20 +419,4 @@ static void test_timestamps(void **state) {
         }
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_lines),
-                cmocka_unit_test(test_last_line_needs_trust),
-                cmocka_unit_test(test_nul_bytes),
-                cmocka_unit_test(test_label_values),
-                cmocka_unit_test(test_many_labels),
-                cmocka_unit_test(test_cut_everywhere),
-                cmocka_unit_test(test_garbage_pages),
-                cmocka_unit_test(test_empty_set),
-                cmocka_unit_test(test_timestamps),
-                cmocka_unit_test(test_numbers),
-                cmocka_unit_test(test_numbers_like_strtod),
-        };
-
-        return cmocka_run_group_tests(tests, set_up, NULL);
-}
+TEST_GROUP(set_up, NULL)

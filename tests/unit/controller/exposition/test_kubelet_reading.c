@@ -1,5 +1,5 @@
 /* A kubelet's page: sample times, capacity, repetitions, errors. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -61,12 +61,11 @@ static void assert_near(double got, double want) {
         assert_true(fabs(got - want) < 1e-9);
 }
 
-static void test_shares(void **state) {
+TEST(shares) {
         struct kubelet_wants wants;
         struct given given = begin(&wants, UINT32_MAX & ~KUBELET_PRESSURE);
         const struct window_step *step = &given.reading.step;
 
-        (void)state;
         assert_string_equal(kubelet_wants_path(&wants, NULL), "/metrics/resource");
         assert_string_equal(kubelet_wants_path(&wants, "/own"), "/own");
         assert_int_equal(page(&given, 0, 7000, 0), KUBELET_NEW);
@@ -85,11 +84,10 @@ static void test_shares(void **state) {
         assert_int_equal(given.reading.malformed, 0);
 }
 
-static void test_repeated(void **state) {
+TEST(repeated) {
         struct kubelet_wants wants;
         struct given given = begin(&wants, BASICS);
 
-        (void)state;
         assert_int_equal(page(&given, 0, 7000, 0), KUBELET_NEW);
         assert_int_equal(page(&given, 15, 7000, 0), KUBELET_REPEATED);
         assert_int_equal(given.reading.step.gauges | given.reading.step.counters, 0);
@@ -102,7 +100,7 @@ static void test_repeated(void **state) {
 }
 
 /* An interval counts only when the node's clock ran as ours did. */
-static void test_clocks(void **state) {
+TEST(clocks) {
         static const struct {
                 int64_t later_s, sample_s;
                 bool counts;
@@ -111,7 +109,6 @@ static void test_clocks(void **state) {
                 {15, 3600, false}, {15, -1, false}, {75, 30, true}, {75, 29, false},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct kubelet_wants wants;
                 struct given given = begin(&wants, BIT(METRIC_CPU));
@@ -133,7 +130,7 @@ static void test_clocks(void **state) {
         assert_int_equal(given.reading.step.counters, 0);
 }
 
-static void test_odd_pages(void **state) {
+TEST(odd_pages) {
         static const struct {
                 const char *text;
                 enum kubelet_outcome outcome;
@@ -160,7 +157,6 @@ static void test_odd_pages(void **state) {
                 {"node_memory_working_set_bytes 9e17 1\n", KUBELET_NEW, BIT(METRIC_MEM), 0},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct kubelet_wants wants;
                 struct given given = begin(&wants, BASICS);
@@ -171,11 +167,10 @@ static void test_odd_pages(void **state) {
         }
 }
 
-static void test_capacity(void **state) {
+TEST(capacity) {
         struct kubelet_wants wants;
         struct given given = begin(&wants, BASICS);
 
-        (void)state;
         given.capacity = (struct kubelet_capacity){0};
         assert_int_equal(page(&given, 0, 7000, 0), KUBELET_NO_CAPACITY);
         assert_non_null(given.reading.why[METRIC_SWAP]);
@@ -187,7 +182,7 @@ static void test_capacity(void **state) {
         assert_null(given.reading.why[METRIC_MEM]);
 }
 
-static void test_cadvisor(void **state) {
+TEST(cadvisor) {
         static const char first[] =
                 "container_scrape_error 0\n"
                 "container_cpu_usage_seconds_total{cpu=\"total\",id=\"/kubepods\"} 1 1000\n"
@@ -202,7 +197,6 @@ static void test_cadvisor(void **state) {
         struct kubelet_wants wants;
         struct given given = begin(&wants, BASICS | BIT(METRIC_PSI_IO));
 
-        (void)state;
         assert_string_equal(kubelet_wants_path(&wants, "/own"), "/metrics/cadvisor");
         assert_int_equal(answer(&given, 0, "container_scrape_error 1\n"), KUBELET_SCRAPE_ERROR);
         assert_int_equal(answer(&given, 0, first), KUBELET_NEW);
@@ -213,14 +207,4 @@ static void test_cadvisor(void **state) {
         assert_near(given.reading.step.num[METRIC_PSI_IO], 2.5);
         assert_near(given.reading.step.den[METRIC_PSI_IO], 10);
         assert_int_equal(given.reading.step.gauges, 0);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_shares),   cmocka_unit_test(test_repeated),
-                cmocka_unit_test(test_clocks),   cmocka_unit_test(test_odd_pages),
-                cmocka_unit_test(test_capacity), cmocka_unit_test(test_cadvisor),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* Network devices, filesystems and the policy's own resources: which of a page's series count, and
  * what becomes of them from page to page. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <errno.h>
 #include <math.h>
@@ -19,13 +19,11 @@
 static struct node_reading *reading;
 
 static int set_up(void **state) {
-        (void)state;
         reading = node_reading_new();
         return 0;
 }
 
 static int tear_down(void **state) {
-        (void)state;
         node_reading_free(reading);
         return 0;
 }
@@ -68,7 +66,7 @@ static void write_device(struct buf *page, const struct device *device) {
 #define ETH0                                                                                       \
         { "eth0", 100, 200, 1.25e8, 2, 2, 1, 1 }
 
-static void test_which_devices(void **state) {
+TEST(which_devices) {
         static const char no_speed[] = "a network device reports no speed, see --network-speed";
         static const char none[] = "no matching network device, see --network-device-pattern";
         static const struct {
@@ -123,7 +121,6 @@ static void test_which_devices(void **state) {
         };
         struct buf page = BUF_INIT(1 << 16);
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct node_network_options rules = {.speed_bytes = rows[i].speed_bytes};
                 struct node_wants wants;
@@ -150,7 +147,7 @@ static void test_which_devices(void **state) {
         buf_done(&page);
 }
 
-static void test_network_trust(void **state) {
+TEST(network_trust) {
         static const char eth0[] = "node_network_receive_bytes_total{device=\"eth0\"} 1\n"
                                    "node_network_transmit_bytes_total{device=\"eth0\"} 1\n"
                                    "node_network_speed_bytes{device=\"eth0\"} 125\n";
@@ -170,7 +167,6 @@ static void test_network_trust(void **state) {
         };
         struct node_wants wants;
 
-        (void)state;
         node_wants_init(&wants, &(struct node_wants_options){.resources = NET});
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(freep) char *page = xasprintf("%s%s", eth0, rows[i].more);
@@ -185,7 +181,7 @@ static void test_network_trust(void **state) {
 }
 
 /* One interval of 10 s; the ratios of net_rx and net_tx, or -1. */
-static void test_network_steps(void **state) {
+TEST(network_steps) {
         static const struct {
                 struct device devices[2];
                 double received, sent;
@@ -216,7 +212,6 @@ static void test_network_steps(void **state) {
         struct node_wants wants;
         struct window_step step;
 
-        (void)state;
         node_wants_init(&wants, &(struct node_wants_options){.resources = NET});
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 buf_clear(&page);
@@ -243,7 +238,7 @@ static void test_network_steps(void **state) {
         buf_done(&page);
 }
 
-static void test_speeds(void **state) {
+TEST(speeds) {
         static const struct {
                 const char *text;
                 double bytes; /* 0: refused */
@@ -258,7 +253,6 @@ static void test_speeds(void **state) {
                 {"inf", 0},      {"1e308T", 0},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct error err = ERROR_NULL;
                 double bytes = 0;
@@ -276,7 +270,7 @@ static void test_speeds(void **state) {
         FS("size_bytes", device, type, mountpoint, size)
 #define ROOT BOTH("/dev/sda1", "ext4", "/", "100", "75")
 
-static void test_filesystems(void **state) {
+TEST(filesystems) {
         static const struct {
                 const char *page;
                 double ratio; /* -1: unusable */
@@ -323,7 +317,6 @@ static void test_filesystems(void **state) {
         };
         struct node_wants wants;
 
-        (void)state;
         node_wants_init(&wants, &(struct node_wants_options){.resources = BIT(FS)});
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 parse(&wants, rows[i].page);
@@ -350,7 +343,7 @@ static void test_filesystems(void **state) {
 #define A100                                                                                       \
         { "modelName", "NVIDIA A100-SXM4-80GB" }
 
-static void test_gauges(void **state) {
+TEST(gauges) {
         static const struct {
                 const char *page;
                 struct policy_resource resource; /* series and kind are set below */
@@ -404,7 +397,6 @@ static void test_gauges(void **state) {
                  0.97},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct policy_resource own[2] = {{.name = "other", .series = "x", .capacity = 1},
                                                  rows[i].resource};
@@ -437,7 +429,7 @@ static void test_gauges(void **state) {
 #define IO(device, value) "node_disk_written_bytes_total{device=\"" device "\"} " value "\n"
 
 /* A counter of the user's own: its rate over 10 s of 100 a second. */
-static void test_counters(void **state) {
+TEST(counters) {
         static const struct {
                 const char *page;
                 double by_max, by_sum; /* -1: dropped */
@@ -470,7 +462,6 @@ static void test_counters(void **state) {
         struct node_wants wants;
         struct window_step step;
 
-        (void)state;
         node_wants_init(&wants, &(struct node_wants_options){
                                         .resources = OWN(0) | OWN(1), .own = own, .own_count = 2});
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -499,11 +490,10 @@ static void test_counters(void **state) {
         node_state_done(&before);
 }
 
-static void test_collectors(void **state) {
+TEST(collectors) {
         const char *names[NODE_MAX_COLLECTORS];
         struct node_wants wants;
 
-        (void)state;
         node_wants_init(&wants, &(struct node_wants_options){.resources = BIT(NET_RX) | BIT(FS)});
         assert_int_equal(node_wants_collectors(&wants, names), 3);
         assert_string_equal(names[0], "netdev");
@@ -512,12 +502,11 @@ static void test_collectors(void **state) {
 }
 
 /* More devices than there can be, and every one of them wanted: bounded, and unusable. */
-static void test_floods(void **state) {
+TEST(floods) {
         static const struct policy_resource own[] = {{.series = "s", .capacity = 1}};
         struct buf page = BUF_INIT(4 << 20);
         struct node_wants wants;
 
-        (void)state;
         for (unsigned i = 0; !page.overflow; i++)
                 buf_printf(&page,
                            "node_network_receive_bytes_total{device=\"eth%u\"} 1\n"
@@ -534,14 +523,4 @@ static void test_floods(void **state) {
         buf_done(&page);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_which_devices), cmocka_unit_test(test_network_trust),
-                cmocka_unit_test(test_network_steps), cmocka_unit_test(test_speeds),
-                cmocka_unit_test(test_filesystems),   cmocka_unit_test(test_gauges),
-                cmocka_unit_test(test_counters),      cmocka_unit_test(test_collectors),
-                cmocka_unit_test(test_floods),
-        };
-
-        return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_GROUP(set_up, tear_down)

@@ -1,5 +1,5 @@
 /* Pages become readings, and two readings a step: trust, hotplug, resets, cut pages. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -64,7 +64,6 @@ static struct node_reading *reading;
 static int set_up(void **state) {
         static const char *const ready[] = {"my_metric", "other_metric", "load5"};
 
-        (void)state;
         node_wants_init(&wants, &(struct node_wants_options){.resources = UINT32_MAX,
                                                              .ready = ready,
                                                              .ready_count = ARRAY_LEN(ready)});
@@ -73,7 +72,6 @@ static int set_up(void **state) {
 }
 
 static int tear_down(void **state) {
-        (void)state;
         node_reading_free(reading);
         return 0;
 }
@@ -82,11 +80,10 @@ static void parse(const char *page, bool is_complete) {
         node_reading_parse(reading, &wants, page, strlen(page), is_complete);
 }
 
-static void test_whole_page(void **state) {
+TEST(whole_page) {
         struct machine machine = {2, 1000, 60, 8e9, 6e9};
         struct buf page = BUF_INIT(1 << 16);
 
-        (void)state;
         write_page(&machine, &page);
         for (int again = 0; again < 2; again++) { /* nothing is left of the page before */
                 parse(page.data, true);
@@ -119,7 +116,7 @@ static void test_whole_page(void **state) {
 #define CPU0_USER "node_cpu_seconds_total{cpu=\"0\",mode=\"user\"} 1\n"
 #define MEM "node_memory_MemAvailable_bytes 25\nnode_memory_MemTotal_bytes 100\n"
 
-static void test_trust(void **state) {
+TEST(trust) {
         static const struct {
                 const char *page;
                 uint32_t usable;
@@ -167,7 +164,6 @@ static void test_trust(void **state) {
                 {"node_disk_io_time_seconds_total 1\n", 0, 0, 1, 0},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 parse(rows[i].page, true);
                 if (reading->usable != rows[i].usable || reading->malformed != rows[i].malformed ||
@@ -189,19 +185,17 @@ static void test_trust(void **state) {
 }
 
 /* A ready-made value that no annotation would have. */
-static void test_large_value(void **state) {
-        (void)state;
+TEST(large_value) {
         parse("node_my_metric 1e308\n", true);
         assert_int_equal(reading->ready_usable, 1);
         assert_true(reading->ready[0] == ANNOTATION_RATIO_MAX);
 }
 
-static void test_collectors(void **state) {
+TEST(collectors) {
         const char *names[NODE_MAX_COLLECTORS];
         static const char *const ready[] = {"x"};
         struct node_wants some;
 
-        (void)state;
         node_wants_init(&some, &(struct node_wants_options){.resources = BIT(CPU) | BIT(MEM)});
         assert_int_equal(node_wants_collectors(&some, names), 2);
         assert_string_equal(names[0], "cpu");
@@ -226,7 +220,7 @@ static void test_collectors(void **state) {
 #define UNAME(labels) "node_uname_info{" labels "} 1\n"
 
 /* In lower case; of two the first; none when it is missing, or longer than a host may be called. */
-static void test_host_name(void **state) {
+TEST(host_name) {
         static const struct {
                 const char *page, *expected;
         } rows[] = {
@@ -237,7 +231,6 @@ static void test_host_name(void **state) {
         };
         struct node_wants some;
 
-        (void)state;
         node_wants_init(&some, &(struct node_wants_options){.resources = BIT(CPU),
                                                             .wants_host_name = true});
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -259,7 +252,7 @@ static double step_cpu(struct node_state *state, const char *page, int64_t now_m
         return step.num[METRIC_CPU] / step.den[METRIC_CPU];
 }
 
-static void test_cpu_steps(void **state) {
+TEST(cpu_steps) {
         static const struct {
                 struct machine machine;
                 double ratio; /* -1: dropped */
@@ -287,7 +280,6 @@ static void test_cpu_steps(void **state) {
         struct buf page = BUF_INIT(1 << 16);
         uint32_t dropped = 0;
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 write_page(&rows[i].machine, &page);
                 double ratio = step_cpu(&before, page.data, 15000 * (int64_t)i, &dropped);
@@ -301,11 +293,10 @@ static void test_cpu_steps(void **state) {
 }
 
 /* A mode that vanishes and returns would count a whole uptime in one interval. */
-static void test_mode_set_changes(void **state) {
+TEST(mode_set_changes) {
         struct node_state before = NODE_STATE_NULL;
         uint32_t dropped = 0;
 
-        (void)state;
         step_cpu(&before, CPU0 CPU0_USER, 0, &dropped);
         assert_true(step_cpu(&before, CPU0, 15000, &dropped) == -1);
         assert_int_equal(dropped, BIT(CPU));
@@ -322,7 +313,7 @@ static void test_mode_set_changes(void **state) {
         node_state_done(&before);
 }
 
-static void test_wall_counters(void **state) {
+TEST(wall_counters) {
         static const char first[] = "node_pressure_cpu_waiting_seconds_total 10\n"
                                     "node_disk_io_time_seconds_total{device=\"a\"} 1\n"
                                     "node_disk_io_time_seconds_total{device=\"b\"} 1\n";
@@ -334,7 +325,6 @@ static void test_wall_counters(void **state) {
         struct node_state before = NODE_STATE_NULL;
         struct window_step step;
 
-        (void)state;
         parse(first, true);
         assert_int_equal(node_state_step(&before, &wants, reading, 0, &step), 0);
         assert_int_equal(step.counters, 0);
@@ -355,12 +345,11 @@ static void test_wall_counters(void **state) {
 }
 
 /* A page cut at any byte never says anything that the whole page does not say. */
-static void test_cut_everywhere(void **state) {
+TEST(cut_everywhere) {
         struct machine first = {3, 1000, 60, 8e9, 6e9}, second = {3, 1010, 65, 8e9, 5e9};
         struct buf page = BUF_INIT(1 << 16), page2 = BUF_INIT(1 << 16);
         struct window_step whole, cut;
 
-        (void)state;
         write_page(&first, &page);
         write_page(&second, &page2);
         for (size_t len = 0; len <= page2.len; len++) {
@@ -410,10 +399,9 @@ static void test_cut_everywhere(void **state) {
 }
 
 /* 16 MiB of wanted series that are all different, or all the same: bounded in time and memory. */
-static void test_floods(void **state) {
+TEST(floods) {
         struct buf page = BUF_INIT(EXPOSITION_MAX_BYTES);
 
-        (void)state;
         for (unsigned i = 0; !page.overflow; i++)
                 buf_printf(&page,
                            "node_cpu_seconds_total{cpu=\"%u\",mode=\"m%u\"} 1\n"
@@ -433,14 +421,4 @@ static void test_floods(void **state) {
         buf_done(&page);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_whole_page),    cmocka_unit_test(test_trust),
-                cmocka_unit_test(test_large_value),   cmocka_unit_test(test_collectors),
-                cmocka_unit_test(test_cpu_steps),     cmocka_unit_test(test_mode_set_changes),
-                cmocka_unit_test(test_wall_counters), cmocka_unit_test(test_cut_everywhere),
-                cmocka_unit_test(test_floods),        cmocka_unit_test(test_host_name),
-        };
-
-        return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_GROUP(set_up, tear_down)

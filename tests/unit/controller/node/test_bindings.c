@@ -1,5 +1,5 @@
 /* Counting bindings by node. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <stdio.h>
 
@@ -9,14 +9,13 @@
 
 static const int64_t now_unix_ms = INT64_C(1784805954000);
 
-static void test_hot(void **state) {
+TEST(hot) {
         const struct policy policy = {
                 .hot_value_count = 2,
                 .hot_values = {{5 * MS_PER_MIN, 5}, {MS_PER_MIN, 2}},
         };
         _cleanup_(bindings_freep) struct bindings *bindings = bindings_new();
 
-        (void)state;
         assert_false(bindings_is_counting(bindings)); /* without a watch nothing is complete */
         assert_int_equal(bindings_hot(bindings, &policy, "a", now_unix_ms), 0);
         for (int i = 0; i < 5; i++)
@@ -31,12 +30,11 @@ static void test_hot(void **state) {
 
 /* An hour later by the old clock, the wall clock is right again: what was is as long ago as ever.
  */
-static void test_clock_set_back(void **state) {
+TEST(clock_set_back) {
         const struct policy policy = {.hot_value_count = 1, .hot_values = {{5 * MS_PER_MIN, 1}}};
         _cleanup_(bindings_freep) struct bindings *bindings = bindings_new();
         int64_t ahead_unix_ms = now_unix_ms + MS_PER_HOUR;
 
-        (void)state;
         bindings_add(bindings, "a", ahead_unix_ms, ahead_unix_ms);
         assert_int_equal(bindings_hot(bindings, &policy, "a", now_unix_ms), 1);
         /* The next one is no older than the one before. */
@@ -46,11 +44,10 @@ static void test_clock_set_back(void **state) {
         assert_int_equal(bindings_hot(bindings, &policy, "a", now_unix_ms + 6 * MS_PER_MIN), 0);
 }
 
-static void test_prune(void **state) {
+TEST(prune) {
         enum { NODES = 1000 };
         _cleanup_(bindings_freep) struct bindings *bindings = bindings_new();
 
-        (void)state;
         for (int n = 0; n < NODES; n++) {
                 char name[32];
                 snprintf(name, sizeof(name), "node-%d", n);
@@ -70,25 +67,13 @@ static void test_prune(void **state) {
 }
 
 /* Pods can name any number of nodes; memory is for as many as there may be. */
-static void test_too_many_nodes(void **state) {
+TEST(too_many_nodes) {
         _cleanup_(bindings_freep) struct bindings *bindings = bindings_new();
 
-        (void)state;
         for (int n = 0; n <= NODE_SET_MAX; n++) {
                 char name[32];
                 snprintf(name, sizeof(name), "node-%d", n);
                 bindings_add(bindings, name, now_unix_ms, now_unix_ms);
         }
         assert_int_equal(bindings_nodes(bindings), NODE_SET_MAX);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_hot),
-                cmocka_unit_test(test_clock_set_back),
-                cmocka_unit_test(test_prune),
-                cmocka_unit_test(test_too_many_nodes),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* Nodes as the API server may send them, and as it should not. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -19,20 +19,17 @@ static void on_added(void *userdata, struct node *node) {
 }
 
 static void on_moved(void *userdata, struct node *node) {
-        (void)node;
         ((struct seen *)userdata)->moved++;
 }
 
 static void on_annotations(void *userdata, struct node *node, const json_t *annotations) {
         struct seen *seen = userdata;
 
-        (void)node;
         seen->annotated++;
         seen->annotation_count = json_object_size(annotations);
 }
 
 static void on_removed(void *userdata, struct node *node) {
-        (void)node;
         ((struct seen *)userdata)->removed++;
 }
 
@@ -60,7 +57,7 @@ static void apply(struct node_set *set, enum reflector_event event, const char *
 }
 
 /* A node's pool follows its labels, all of them. */
-static void test_pools(void **state) {
+TEST(pools) {
         static const char text[] = "apiVersion: " POLICY_API_VERSION "\nkind: " POLICY_KIND
                                    "\nspec:\n"
                                    "  pools: [{nodeSelector: {a: b}}, {nodeSelector: {c: d}}]\n";
@@ -71,7 +68,6 @@ static void test_pools(void **state) {
         struct node_set *set = new_set(&seen, "InternalIP");
         char longer[NODE_SET_MAX_LABELS_BYTES * 2];
 
-        (void)state;
         assert_int_equal(policy_parse(text, sizeof(text) - 1, true, &policy, NULL), 0);
         assert_int_equal(policy_parse(without, sizeof(without) - 1, true, &other, NULL), 0);
         assert_true(node_set_set_policy(set, policy));
@@ -89,7 +85,7 @@ static void test_pools(void **state) {
         node_set_free(set);
 }
 
-static void test_addresses(void **state) {
+TEST(addresses) {
         static const struct {
                 const char *status;
                 const char *expected;
@@ -122,7 +118,6 @@ static void test_addresses(void **state) {
                  "10.1.1.1"},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct seen seen;
                 char text[512];
@@ -141,12 +136,11 @@ static void test_addresses(void **state) {
 }
 
 /* One byte more than a name or a path may have. */
-static void test_lengths(void **state) {
+TEST(lengths) {
         struct seen seen;
         char name[254 + 1] = {0}, path[NODE_KUBELET_MAX_PATH + 1 + 1] = "/", text[2048];
         _cleanup_(node_set_freep) struct node_set *set = new_set(&seen, "Hostname");
 
-        (void)state;
         memset(name, 'h', sizeof(name) - 1);
         memset(path + 1, 'p', sizeof(path) - 2);
         for (int is_long = 1; is_long >= 0; is_long--) {
@@ -164,7 +158,7 @@ static void test_lengths(void **state) {
 }
 
 /* Labels are not kept where nobody shows them. */
-static void test_no_labels(void **state) {
+TEST(no_labels) {
         struct seen seen = {0};
         const struct node_set_options options = {.address_types = {"InternalIP"},
                                                  .address_type_count = 1};
@@ -176,7 +170,6 @@ static void test_no_labels(void **state) {
                                                       });
         static const char node[] = "{\"metadata\":{\"name\":\"n\",\"labels\":{\"c\":\"d\"}}}";
 
-        (void)state;
         apply(set, REFLECTOR_PRESENT, node);
         assert_null(node_set_get(set, "n")->labels_json);
         node_set_free(set);
@@ -186,11 +179,10 @@ static void test_no_labels(void **state) {
         "{\"metadata\":{\"name\":\"" name "\",\"uid\":\"" uid "\"},\"status\":{\"addresses\":["    \
         "{\"type\":\"InternalIP\",\"address\":\"" address "\"}]}}"
 
-static void test_life(void **state) {
+TEST(life) {
         struct seen seen;
         _cleanup_(node_set_freep) struct node_set *set = new_set(&seen, "InternalIP");
 
-        (void)state;
         apply(set, REFLECTOR_PRESENT, NODE("a", "1", "10.0.0.1"));
         apply(set, REFLECTOR_PRESENT, NODE("b", "2", "10.0.0.2"));
         apply(set, REFLECTOR_PRESENT, NODE("a", "1", "10.0.0.1"));
@@ -213,7 +205,7 @@ static void test_life(void **state) {
         assert_null(node_set_get(set, "b"));
 }
 
-static void test_allocatable(void **state) {
+TEST(allocatable) {
         static const struct {
                 const char *status;
                 double cpu_cores, memory_bytes;
@@ -231,7 +223,6 @@ static void test_allocatable(void **state) {
         struct seen seen;
         _cleanup_(node_set_freep) struct node_set *set = new_set(&seen, "InternalIP");
 
-        (void)state;
         /* One node throughout: what it no longer says is no longer known. */
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 char text[512];
@@ -249,7 +240,7 @@ static void test_allocatable(void **state) {
 }
 
 /* Where the kubelet is, and the capacity that its page has not. */
-static void test_kubelet(void **state) {
+TEST(kubelet) {
         static const struct {
                 const char *annotations, *status;
                 int moved; /* so far */
@@ -284,7 +275,6 @@ static void test_kubelet(void **state) {
         struct seen seen;
         _cleanup_(node_set_freep) struct node_set *set = new_set(&seen, "InternalIP");
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 char text[1024];
                 snprintf(text, sizeof(text),
@@ -304,7 +294,7 @@ static void test_kubelet(void **state) {
 }
 
 /* Labels as the page shows them; names and values may be anything. */
-static void test_labels(void **state) {
+TEST(labels) {
         static const struct {
                 const char *labels;
                 const char *expected;
@@ -325,7 +315,6 @@ static void test_labels(void **state) {
         char text[NODE_SET_MAX_LABELS_BYTES * 5];
         _cleanup_(node_set_freep) struct node_set *set = new_set(&seen, "InternalIP");
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 snprintf(text, sizeof(text), "{\"metadata\":{\"name\":\"a-1\",\"labels\":%s}}",
                          rows[i].labels);
@@ -366,7 +355,7 @@ static void test_labels(void **state) {
         }
 }
 
-static void test_odd_objects(void **state) {
+TEST(odd_objects) {
         static const char *const rows[] = {
                 "{}",
                 "[]",
@@ -378,7 +367,6 @@ static void test_odd_objects(void **state) {
         struct seen seen;
         _cleanup_(node_set_freep) struct node_set *set = new_set(&seen, "InternalIP");
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 apply(set, REFLECTOR_PRESENT, rows[i]);
                 apply(set, REFLECTOR_DELETED, rows[i]);
@@ -393,7 +381,7 @@ static void test_odd_objects(void **state) {
         assert_int_equal(seen.annotation_count, 1);
 }
 
-static void test_address_types(void **state) {
+TEST(address_types) {
         static const char *const bad[] = {
                 "",
                 ",",
@@ -405,7 +393,6 @@ static void test_address_types(void **state) {
         struct node_set_options options = {.address_type_count = 77};
         struct error err = ERROR_NULL;
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(bad); i++)
                 assert_int_equal(node_set_address_types(bad[i], &options, &err), -EINVAL);
         assert_int_equal(options.address_type_count, 77); /* not clobbered */
@@ -417,12 +404,11 @@ static void test_address_types(void **state) {
         assert_string_equal(options.address_types[0], "Hostname");
 }
 
-static void test_targets(void **state) {
+TEST(targets) {
         struct seen seen;
         struct error err = ERROR_NULL;
         _cleanup_(node_set_freep) struct node_set *set = new_set(&seen, "InternalIP");
 
-        (void)state;
         assert_int_equal(node_set_add_target(set, "web-1=http://127.0.0.1:9100/metrics", &err), 0);
         assert_string_equal(node_set_get(set, "web-1")->url, "http://127.0.0.1:9100/metrics");
         assert_int_equal(node_set_add_target(set, "http://10.0.0.7:9100/metrics?x=y", &err), 0);
@@ -450,17 +436,4 @@ static void test_targets(void **state) {
                 assert_null(strstr(err.msg, "hunter2"));
         }
         assert_int_equal(node_set_count(set), 3);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_pools),         cmocka_unit_test(test_addresses),
-                cmocka_unit_test(test_allocatable),   cmocka_unit_test(test_kubelet),
-                cmocka_unit_test(test_life),          cmocka_unit_test(test_odd_objects),
-                cmocka_unit_test(test_address_types), cmocka_unit_test(test_targets),
-                cmocka_unit_test(test_labels),        cmocka_unit_test(test_lengths),
-                cmocka_unit_test(test_no_labels),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

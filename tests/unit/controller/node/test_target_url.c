@@ -1,11 +1,11 @@
 /* The URLs of exporters. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <errno.h>
 
 #include "controller/node/target_url.h"
 
-static void test_check(void **state) {
+TEST(check) {
         static const struct {
                 const char *template;
                 const char *complaint; /* part of the message; NULL: accepted */
@@ -35,7 +35,6 @@ static void test_check(void **state) {
                 {"http://{node}/@", NULL},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct error err = ERROR_NULL;
                 struct target_url spec = {.template = rows[i].template, .port = 9100};
@@ -69,7 +68,7 @@ static void test_check(void **state) {
         assert_int_equal(target_url_check(&long_path, &err), 0);
 }
 
-static void test_build(void **state) {
+TEST(build) {
         static const struct {
                 const char *template, *path;
                 const char *node, *address;
@@ -88,7 +87,6 @@ static void test_build(void **state) {
                 {"http://p/{node}", NULL, "\xc3\xa4 %", NULL, "http://p/%C3%A4%20%25"},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct buf out = BUF_INIT(TARGET_URL_MAX);
                 struct target_url spec = {.template = rows[i].template,
@@ -110,11 +108,10 @@ static void test_build(void **state) {
         buf_done(&out);
 }
 
-static void test_collectors(void **state) {
+TEST(collectors) {
         static const char *const names[] = {"cpu", "meminfo"};
         struct buf out = BUF_INIT(TARGET_URL_MAX);
 
-        (void)state;
         buf_puts(&out, "http://h/metrics");
         assert_true(target_url_add_collectors(names, 0, &out));
         assert_string_equal(out.data, "http://h/metrics");
@@ -127,8 +124,7 @@ static void test_collectors(void **state) {
         buf_done(&out);
 }
 
-static void test_is_valid(void **state) {
-        (void)state;
+TEST(is_valid) {
         assert_true(target_url_is_valid("http://127.0.0.1:9100/metrics"));
         assert_true(target_url_is_valid("https://[::1]:9100"));
         assert_false(target_url_is_valid("http://"));
@@ -144,22 +140,11 @@ static void test_is_valid(void **state) {
 }
 
 /* A query may hold a token. */
-static void test_to_log(void **state) {
+TEST(to_log) {
         struct buf url = BUF_INIT(TARGET_URL_MAX);
 
-        (void)state;
         assert_string_equal(target_url_to_log(&url), "");
         buf_puts(&url, "http://h/metrics?token=hunter2");
         assert_string_equal(target_url_to_log(&url), "http://h/metrics");
         buf_done(&url);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_check),      cmocka_unit_test(test_build),
-                cmocka_unit_test(test_collectors), cmocka_unit_test(test_is_valid),
-                cmocka_unit_test(test_to_log),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* The series of nodes on the /metrics page: what is there, what goes, and the page that is full. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -64,13 +64,12 @@ static uint32_t begin_one(struct node_metrics *nm, const char *name, uint32_t ro
         return got;
 }
 
-static void test_what_is_shown(void **state) {
+TEST(what_is_shown) {
         _cleanup_(policy_freep) struct policy *policy = parse(limits);
         _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
         _cleanup_(node_metrics_freep) struct node_metrics *nm = node_metrics_new(metrics);
         struct plan_values values = {.usable = 3, .ratio = {0.25, 1.0 / 3, 0.9}};
 
-        (void)state;
         expect(metrics, "");
         node_metrics_set_policy(nm, policy);
         node_metrics_set(nm, NODE_METRICS_NONE, &values);
@@ -94,7 +93,7 @@ static void test_what_is_shown(void **state) {
 }
 
 /* Limits of a pool, and the nodes in it, have its number. */
-static void test_pools(void **state) {
+TEST(pools) {
         _cleanup_(policy_freep) struct policy *policy = parse(
                 "  predicate:\n"
                 "  - {name: cpu_usage_avg_5m, maxLimitPecent: 0.65}\n"
@@ -113,7 +112,6 @@ static void test_pools(void **state) {
         struct plan_values values = {.usable = 1, .ratio = {0.25}, .pool = 1};
         char text[512];
 
-        (void)state;
         node_metrics_set_policy(nm, policy);
         uint32_t row = begin_one(nm, "a", NODE_METRICS_NONE);
         node_metrics_set(nm, row, &values);
@@ -131,7 +129,7 @@ static void test_pools(void **state) {
         expect(metrics, text);
 }
 
-static void test_scores(void **state) {
+TEST(scores) {
         static const struct {
                 const char *spec;
                 const char *shown;
@@ -150,7 +148,6 @@ static void test_scores(void **state) {
         };
         const struct plan_values values = {.usable = 7, .ratio = {0.2, 0.9, 0.7}};
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(policy_freep) struct policy *policy = parse(rows[i].spec);
                 _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
@@ -163,13 +160,12 @@ static void test_scores(void **state) {
         }
 }
 
-static void test_nodes_and_policies_change(void **state) {
+TEST(nodes_and_policies_change) {
         _cleanup_(policy_freep) struct policy *policy = parse(""), *other = parse(limits);
         _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
         _cleanup_(node_metrics_freep) struct node_metrics *nm = node_metrics_new(metrics);
         const struct plan_values values = {.usable = 1, .ratio = {0.5}};
 
-        (void)state;
         node_metrics_set_policy(nm, policy);
         uint32_t a = begin_one(nm, "a", NODE_METRICS_NONE);
         node_metrics_set(nm, a, &values);
@@ -190,14 +186,13 @@ static void test_nodes_and_policies_change(void **state) {
 }
 
 /* The rest of the page is served all the same. */
-static void test_a_page_that_is_full(void **state) {
+TEST(a_page_that_is_full) {
         _cleanup_(policy_freep) struct policy *policy = parse("");
         _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
         _cleanup_(node_metrics_freep) struct node_metrics *nm = node_metrics_new(metrics);
         const struct plan_values values = {.usable = 7};
         struct buf whole = BUF_INIT(PAGE_MAX);
 
-        (void)state;
         metrics_render(metrics, &whole);
         struct buf out = BUF_INIT(whole.len + 1000);
         buf_done(&whole);
@@ -246,7 +241,7 @@ static void *keep_reading(void *userdata) {
 }
 
 /* Under ThreadSanitizer and AddressSanitizer: pages are rendered while tables come and go. */
-static void test_many_tables(void **state) {
+TEST(many_tables) {
         _cleanup_(policy_freep) struct policy *policy = parse(limits);
         _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
         _cleanup_(node_metrics_freep) struct node_metrics *nm = node_metrics_new(metrics);
@@ -255,7 +250,6 @@ static void test_many_tables(void **state) {
         uint32_t row = NODE_METRICS_NONE;
         pthread_t thread;
 
-        (void)state;
         node_metrics_set_policy(nm, policy);
         row = begin_one(nm, "a", row);
         assert_int_equal(pthread_create(&thread, NULL, keep_reading, &reader), 0);
@@ -267,16 +261,4 @@ static void test_many_tables(void **state) {
         }
         atomic_store(&reader.is_done, true);
         assert_int_equal(pthread_join(thread, NULL), 0);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_what_is_shown),
-                cmocka_unit_test(test_pools),
-                cmocka_unit_test(test_scores),
-                cmocka_unit_test(test_nodes_and_policies_change),
-                cmocka_unit_test(test_a_page_that_is_full),
-                cmocka_unit_test(test_many_tables),
-        };
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* /api/v1/query: which requests are understood, and what is answered. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <stdlib.h>
 
@@ -86,7 +86,7 @@ static void expect(struct fixture *fixture, const char *form, int status, const 
 
 #define VECTOR "{\"status\":\"success\",\"data\":{\"resultType\":\"vector\",\"result\":["
 
-static void test_values(void **state) {
+TEST_BETWEEN(values, set_up, tear_down) {
         struct fixture *fixture = *state;
 
         expect(fixture, "query=cpu_usage_avg_5m", 503,
@@ -104,15 +104,14 @@ static void test_values(void **state) {
         expect(fixture, "query=mem_usage_avg_5m", 503, "\"unavailable\"");
 }
 
-static void test_before_the_first_table(void **state) {
+TEST_BETWEEN(before_the_first_table, set_up, tear_down) {
         struct fixture bare = {.api.nodes = node_metrics_new(NULL)};
 
-        (void)state;
         expect(&bare, "query=cpu_usage_avg_5m", 503, "\"unavailable\"");
         node_metrics_free(bare.api.nodes);
 }
 
-static void test_parameters(void **state) {
+TEST_BETWEEN(parameters, set_up, tear_down) {
         static const struct {
                 const char *form;
                 int status;
@@ -161,7 +160,7 @@ static void test_parameters(void **state) {
                 expect(fixture, rows[i].form, rows[i].status, rows[i].part);
 }
 
-static void test_long_and_binary_forms(void **state) {
+TEST_BETWEEN(long_and_binary_forms, set_up, tear_down) {
         static const char form[] = "application/x-www-form-urlencoded";
         static const char good[] = "query=cpu_usage_avg_5m";
         static const char nul[] = "a\0b=1&query=cpu_usage_avg_5m";
@@ -183,7 +182,7 @@ static void test_long_and_binary_forms(void **state) {
         assert_int_equal(status, 400);
 }
 
-static void test_paths_and_methods(void **state) {
+TEST_BETWEEN(paths_and_methods, set_up, tear_down) {
         struct fixture *fixture = *state;
         struct http_exchange exchange = {
                 .method = "DELETE", .path = "/api/v1/query", .body = "", .content_type = ""};
@@ -200,7 +199,7 @@ static void test_paths_and_methods(void **state) {
 }
 
 /* Those who do not read hold so much memory and no more. */
-static void test_answers_that_are_held(void **state) {
+TEST_BETWEEN(answers_that_are_held, set_up, tear_down) {
         struct fixture *fixture = *state;
 
         give_values(fixture);
@@ -215,18 +214,4 @@ static void test_answers_that_are_held(void **state) {
         exchange.release(exchange.release_userdata);
         atomic_store(&fixture->api.held_bytes, 0);
         expect(fixture, "query=cpu_usage_avg_5m", 200, VECTOR);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_values),
-                TEST(test_before_the_first_table),
-                TEST(test_parameters),
-                TEST(test_long_and_binary_forms),
-                TEST(test_paths_and_methods),
-                TEST(test_answers_that_are_held),
-        };
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* The patch budget: how many nodes it carries, and which patch goes first. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include "base/mem.h"
 #include "controller/track/budget.h"
@@ -7,7 +7,7 @@
 
 enum { CPU, CPU_MAX_1H, CPU_MAX_1D, MEM };
 
-static void test_nodes(void **state) {
+TEST(nodes) {
         static const struct {
                 double patches_per_s;
                 size_t nodes, alive;
@@ -16,7 +16,6 @@ static void test_nodes(void **state) {
         struct policy policy;
         struct plan plan;
 
-        (void)state;
         fill_policy(&policy);
         plan_init(&plan, &policy, 0.01, 0.1);
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -27,7 +26,7 @@ static void test_nodes(void **state) {
 
 /* Every value was written with 0.50, age_ms ago; then the CPU's mean has changed. Without an age
  * there are none. */
-static void test_level(void **state) {
+TEST(level) {
         static const struct {
                 const char *what;
                 double cpu;
@@ -64,7 +63,6 @@ static void test_level(void **state) {
         struct policy policy;
         struct plan plan;
 
-        (void)state;
         fill_policy(&policy);
         plan_init(&plan, &policy, 0.01, 0.1);
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -84,12 +82,11 @@ static void test_level(void **state) {
 }
 
 /* With weights, what the score does not contain counts for nothing, but for its limit. */
-static void test_weights(void **state) {
+TEST(weights) {
         struct policy policy;
         struct plan plan;
         struct plan_values values;
 
-        (void)state;
         fill_policy(&policy);
         policy.priority_count = 2;
         policy.priorities[0] = (struct policy_priority){.metric = CPU, .weight = 3};
@@ -106,14 +103,4 @@ static void test_weights(void **state) {
         assert_int_equal(budget_level(&plan, record, &values, false, start_unix_ms), 3);
         values.ratio[CPU] = 0.38; /* and 0.09 */
         assert_int_equal(budget_level(&plan, record, &values, false, start_unix_ms), 5);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_nodes),
-                cmocka_unit_test(test_level),
-                cmocka_unit_test(test_weights),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* Which of several sources a node's values come from. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include "base/clock.h"
 #include "controller/track/node_track.h"
@@ -103,7 +103,7 @@ static double value(const struct world *world, size_t metric) {
 
 /* What happens, a letter per interval: the first source answers (.), fails (x) or is silent ( );
  * the second one always answers. Then who serves at the end of each. */
-static void test_sequences(void **state) {
+TEST(sequences) {
         static const struct {
                 const char *first, *serves;
         } rows[] = {
@@ -117,7 +117,6 @@ static void test_sequences(void **state) {
                 {"..      ..", "0000001110"}, /* and then takes two answers as well */
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct world *world = NULL;
                 void *made = NULL;
@@ -139,7 +138,7 @@ static void test_sequences(void **state) {
         }
 }
 
-static void test_nobody_left(void **state) {
+TEST_BETWEEN(nobody_left, set_up, tear_down) {
         struct world *world = *state;
 
         says(world, FIRST, 0.1, 0.1);
@@ -162,7 +161,7 @@ static void test_nobody_left(void **state) {
 }
 
 /* The value is that of the feed in use as soon as it has some of its window; before, the next's. */
-static void test_values(void **state) {
+TEST_BETWEEN(values, set_up, tear_down) {
         struct world *world = *state;
 
         for (int i = 0; i < 20; i++, world->now_ms += every_ms) {
@@ -188,7 +187,7 @@ static void test_values(void **state) {
 }
 
 /* Who has looked for longer knows of more peaks, and what we saw ourselves is not taken back. */
-static void test_maxima(void **state) {
+TEST_BETWEEN(maxima, set_up, tear_down) {
         struct world *world = *state;
 
         for (int i = 0; i < 20; i++, world->now_ms += every_ms) {
@@ -208,7 +207,7 @@ static void test_maxima(void **state) {
 }
 
 /* A metric that the feed in use does not have comes from the next that has it. */
-static void test_per_metric(void **state) {
+TEST_BETWEEN(per_metric, set_up, tear_down) {
         struct world *world = *state;
 
         says(world, FIRST, 0.1, 0.1);
@@ -226,7 +225,7 @@ static void test_per_metric(void **state) {
 }
 
 /* An exporter says what is declared with its name, and is never taken for the node's source. */
-static void test_exporter(void **state) {
+TEST_BETWEEN(exporter, set_up, tear_down) {
         struct world *world = *state;
         struct window_step step = {.gauges = (1u << METRIC_RESOURCE_COUNT) | (1u << METRIC_CPU)};
 
@@ -248,7 +247,7 @@ static void test_exporter(void **state) {
 }
 
 /* Peaks of before are everybody's, whether the node's annotations or a source remembers them. */
-static void test_peaks(void **state) {
+TEST_BETWEEN(peaks, set_up, tear_down) {
         struct world *world = *state;
         const struct metric_query *peak = &world->compiled->policy->metrics[CPU_MAX].query;
         json_auto_t *annotations = json_pack("{s:s}", "cpu_usage_max_avg_1h",
@@ -271,7 +270,7 @@ static void test_peaks(void **state) {
 }
 
 /* Until half of five minutes is known, means and maxima may be gone soon; peaks of before stay. */
-static void test_provisional(void **state) {
+TEST_BETWEEN(provisional, set_up, tear_down) {
         const uint64_t partial = 1u << CPU_AVG | 1u << CPU_MAX | 1u << MEM_AVG;
         struct world *world = *state;
         struct plan_values values;
@@ -297,7 +296,7 @@ static uint32_t outcomes(const struct world *world) {
         return node_track_outcomes(&world->track, world->compiled, world->now_ms);
 }
 
-static void test_outcomes(void **state) {
+TEST_BETWEEN(outcomes, set_up, tear_down) {
         struct world *world = *state;
 
         for (size_t source = 0; source < SOURCES; source++) {
@@ -314,7 +313,7 @@ static void test_outcomes(void **state) {
 }
 
 /* A page that is the one before again says nothing, neither that its source is back. */
-static void test_repeated(void **state) {
+TEST_BETWEEN(repeated, set_up, tear_down) {
         struct world *world = *state;
         const struct source_reading repeated = {.values_ratio = NULL};
 
@@ -338,7 +337,7 @@ static void test_repeated(void **state) {
 }
 
 /* Asked about a node only while none before it serves. */
-static void test_on_demand(void **state) {
+TEST_BETWEEN(on_demand, set_up, tear_down) {
         struct world *world = *state;
         const struct node_track *track = &world->track;
 
@@ -370,7 +369,7 @@ static void test_on_demand(void **state) {
 }
 
 /* Its windows begin with its first reading, and know the peaks that annotations tell. */
-static void test_windows_on_demand(void **state) {
+TEST_BETWEEN(windows_on_demand, set_up, tear_down) {
         struct world *world = *state;
         struct node_track *track = &world->track;
         json_auto_t *annotations = json_pack("{s:s}", "cpu_usage_max_avg_1h",
@@ -399,23 +398,4 @@ static void test_windows_on_demand(void **state) {
         node_track_init(track, world->compiled);
         assert_non_null(track->feeds[SECOND].windows);
         world->compiled->first_asked = FIRST;
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_sequences),
-                cmocka_unit_test_setup_teardown(test_nobody_left, set_up, tear_down),
-                cmocka_unit_test_setup_teardown(test_values, set_up, tear_down),
-                cmocka_unit_test_setup_teardown(test_maxima, set_up, tear_down),
-                cmocka_unit_test_setup_teardown(test_per_metric, set_up, tear_down),
-                cmocka_unit_test_setup_teardown(test_exporter, set_up, tear_down),
-                cmocka_unit_test_setup_teardown(test_on_demand, set_up, tear_down),
-                cmocka_unit_test_setup_teardown(test_windows_on_demand, set_up, tear_down),
-                cmocka_unit_test_setup_teardown(test_peaks, set_up, tear_down),
-                cmocka_unit_test_setup_teardown(test_provisional, set_up, tear_down),
-                cmocka_unit_test_setup_teardown(test_outcomes, set_up, tear_down),
-                cmocka_unit_test_setup_teardown(test_repeated, set_up, tear_down),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

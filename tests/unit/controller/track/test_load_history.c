@@ -1,5 +1,5 @@
 /* Which changes of a node's load are told, and when. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include "base/attributes.h"
 #include "controller/track/load_history.h"
@@ -33,8 +33,7 @@ static const struct {
         {"gone, then overloaded", "nssssssssssssSssssssssssssssssOo"},
 };
 
-static void test_rows(void **state) {
-        (void)state;
+TEST(rows) {
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct load_history history = {0};
                 int64_t now_mono_ms = 1000;
@@ -50,10 +49,4 @@ static void test_rows(void **state) {
                         now_mono_ms += SIGHT_MS;
                 }
         }
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows)};
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* Levels of load: when they rise and fall, and that they do not oscillate. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static struct policy policy = {
         .level_ratios = {0.5, 0.6, 0.7, 0.8},
 };
 
-static void test_load(void **state) {
+TEST(load) {
         static const struct {
                 uint64_t usable;
                 double ratio[3];
@@ -35,7 +35,6 @@ static void test_load(void **state) {
                 {7, {0.9, 0.2, 0.9}, true, 0.9, 4, false}, /* what does not count */
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct plan_values values = {.usable = rows[i].usable,
                                              .provisional = rows[i].provisional};
@@ -50,7 +49,7 @@ static void test_load(void **state) {
         }
 }
 
-static void test_rise_and_fall(void **state) {
+TEST(rise_and_fall) {
         static const struct {
                 const char *samples; /* a letter each: a is 0.40, b is 0.45, ..., j is 0.85 */
                 uint8_t from, to;
@@ -67,7 +66,6 @@ static void test_rise_and_fall(void **state) {
                 {"aaaaaaajj", 4, 4},  {"iaaaaaaa", 3, 3},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct load_level level = {.own = rows[i].from};
                 for (const char *at = rows[i].samples; *at; at++)
@@ -80,11 +78,10 @@ static void test_rise_and_fall(void **state) {
 
 /* Around any load, noise of less than the hysteresis changes a level no more once it has settled;
  * and no history changes it faster than the runs allow. */
-static void test_random_histories(void **state) {
+TEST(random_histories) {
         enum { ROUNDS = 2000, SAMPLES = 400 };
         unsigned short seed[3] = {1, 2, 3};
 
-        (void)state;
         for (int round = 0; round < ROUNDS; round++) {
                 struct load_level level = {.own = (uint8_t)(nrand48(seed) % 5)};
                 double middle = erand48(seed), noise = round % 2 == 0 ? 0.0499 : 0.5;
@@ -111,11 +108,10 @@ static void test_random_histories(void **state) {
 
 /* A cluster, as the writer plays it: nodes come to rest at loads of their own, with noise; some are
  * lost for a while. No node is changed twice in a minute; all are at rest in the end. */
-static void test_random_clusters(void **state) {
+TEST(random_clusters) {
         enum { ROUNDS = 200, NODES = 12, TICK_MS = 1000, SAMPLE_TICKS = 15, TICKS = 3600 };
         unsigned short seed[3] = {4, 5, 6};
 
-        (void)state;
         for (int round = 0; round < ROUNDS; round++) {
                 struct load_level levels[NODES] = {0};
                 unsigned carried[NODES] = {0};
@@ -158,7 +154,7 @@ static void test_random_clusters(void **state) {
         }
 }
 
-static void test_shown(void **state) {
+TEST(shown) {
         static const struct {
                 uint8_t own, other, other_asked; /* asked: it has begun to rise; 0: not */
                 unsigned carried, shown;
@@ -175,7 +171,6 @@ static void test_shown(void **state) {
         static const struct load_level stale = {.own = 3};
         struct load_levels none = LOAD_LEVEL_NONE;
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 const struct load_level level = {.own = rows[i].own, .has_load = true};
                 const struct load_level other = {.own = rows[i].other,
@@ -191,10 +186,9 @@ static void test_shown(void **state) {
         assert_int_equal(load_level_shown(&stale, &none, 2), 0);
 }
 
-static void test_settles(void **state) {
+TEST(settles) {
         struct load_level level = {0};
 
-        (void)state;
         load_level_hold(&level);
         assert_true(level.has_load);
         for (int i = 0; i < LOAD_LEVEL_RISE; i++) {
@@ -208,17 +202,4 @@ static void test_settles(void **state) {
         load_level_forget(&level, 1);
         assert_false(load_level_is_settled(&level));
         assert_int_equal(level.own, 1);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_load),
-                cmocka_unit_test(test_rise_and_fall),
-                cmocka_unit_test(test_random_histories),
-                cmocka_unit_test(test_random_clusters),
-                cmocka_unit_test(test_shown),
-                cmocka_unit_test(test_settles),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* One node: readings in, values out, and what its own annotations tell. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -51,12 +51,11 @@ static void annotate(struct node_track *track, const struct compiled_policy *com
         node_track_annotations(track, compiled, annotations, now_mono_ms, now_unix_ms);
 }
 
-static void test_values(void **state) {
+TEST(values) {
         _cleanup_(compiled_policy_freep) struct compiled_policy *compiled = new_rules(policy_text);
         struct node_track track;
         struct plan_values values;
 
-        (void)state;
         node_track_init(&track, compiled);
         node_track_values(&track, compiled, now_mono_ms, &values);
         assert_int_equal(values.usable, 0);
@@ -82,13 +81,12 @@ static void test_values(void **state) {
         node_track_done(&track, compiled);
 }
 
-static void test_ready_made(void **state) {
+TEST(ready_made) {
         static const double ratios[3] = {[2] = 0.7};
         _cleanup_(compiled_policy_freep) struct compiled_policy *compiled = new_rules(policy_text);
         struct node_track track;
         struct plan_values values;
 
-        (void)state;
         node_track_init(&track, compiled);
         node_track_reading(&track, compiled, 0,
                            &(struct source_reading){.ready = 1u << 2, .values_ratio = ratios},
@@ -105,7 +103,7 @@ static void test_ready_made(void **state) {
         node_track_done(&track, compiled);
 }
 
-static void test_seeds(void **state) {
+TEST(seeds) {
         static const struct {
                 const char *annotations;
                 double expected; /* of max_avg_1h, when the cpu is at 0.2 */
@@ -126,7 +124,6 @@ static void test_seeds(void **state) {
         };
         _cleanup_(compiled_policy_freep) struct compiled_policy *compiled = new_rules(policy_text);
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct node_track track;
                 struct plan_values values;
@@ -146,14 +143,13 @@ static void test_seeds(void **state) {
 }
 
 /* Whoever writes meanwhile knows of peaks that we cannot see. */
-static void test_peaks_while_scrapes_fail(void **state) {
+TEST(peaks_while_scrapes_fail) {
         static const char later[] = "{\"cpu_usage_max_avg_1h\":\"0.90000,2026-07-23T11:25:53Z\"}";
         _cleanup_(compiled_policy_freep) struct compiled_policy *compiled = new_rules(policy_text);
         struct node_track track;
         struct plan_values values;
         int64_t at_ms = now_mono_ms - 10 * MS_PER_MIN;
 
-        (void)state;
         node_track_init(&track, compiled);
         annotate(&track, compiled, "{}");
         scrape_cpu(&track, compiled, 0.2, at_ms);
@@ -174,11 +170,10 @@ static void test_peaks_while_scrapes_fail(void **state) {
         node_track_done(&track, compiled);
 }
 
-static void test_written_by_others(void **state) {
+TEST(written_by_others) {
         _cleanup_(compiled_policy_freep) struct compiled_policy *compiled = new_rules(policy_text);
         struct node_track track;
 
-        (void)state;
         node_track_init(&track, compiled);
         annotate(&track, compiled, "{\"cpu_usage_avg_5m\":\"0.50000,2026-07-23T11:20:00Z\"}");
         assert_int_equal(track.record->metrics[0].at_unix_ms,
@@ -195,7 +190,7 @@ static void test_written_by_others(void **state) {
         node_track_done(&track, compiled);
 }
 
-static void test_replan(void **state) {
+TEST(replan) {
         static const char other[] = "apiVersion: scheduler.policy.crane.io/v1alpha1\n"
                                     "kind: DynamicSchedulerPolicy\n"
                                     "spec:\n"
@@ -207,7 +202,6 @@ static void test_replan(void **state) {
         struct node_track track;
         struct plan_values values;
 
-        (void)state;
         node_track_init(&track, compiled);
         scrape_cpu(&track, compiled, 0.4, now_mono_ms);
         scrape_cpu(&track, compiled, 0.4, now_mono_ms + 15000);
@@ -220,7 +214,7 @@ static void test_replan(void **state) {
 
 /* The policy's own resources keep their history when their order changes, and lose it when they
  * become something else; why they are not known is told. */
-static void test_own_resources(void **state) {
+TEST(own_resources) {
         static const char head[] = "apiVersion: scheduler.policy.crane.io/v1alpha1\n"
                                    "kind: DynamicSchedulerPolicy\n"
                                    "spec:\n"
@@ -241,7 +235,6 @@ static void test_own_resources(void **state) {
         struct node_track track;
         struct plan_values values;
 
-        (void)state;
         why[METRIC_RESOURCE_COUNT + 1] = "no series on the page matches its name and labels";
         step.num[METRIC_RESOURCE_COUNT] = 0.25;
         node_track_init(&track, compiled);
@@ -279,13 +272,12 @@ static void test_own_resources(void **state) {
         node_track_done(&track, last);
 }
 
-static void test_report(void **state) {
+TEST(report) {
         _cleanup_(compiled_policy_freep) struct compiled_policy *compiled = new_rules(policy_text);
         struct node_track track;
         struct plan_values values = {0};
         struct buf out = BUF_INIT(4096);
 
-        (void)state;
         node_track_init(&track, compiled);
         scrape_cpu(&track, compiled, 0.4, now_mono_ms);
         scrape_cpu(&track, compiled, 0.4, now_mono_ms + 15000);
@@ -314,19 +306,4 @@ static void test_report(void **state) {
                 "\"ageSeconds\":0.000,\"failure\":\"connect\"}\n");
         buf_done(&out);
         node_track_done(&track, compiled);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_values),
-                cmocka_unit_test(test_ready_made),
-                cmocka_unit_test(test_seeds),
-                cmocka_unit_test(test_peaks_while_scrapes_fail),
-                cmocka_unit_test(test_written_by_others),
-                cmocka_unit_test(test_replan),
-                cmocka_unit_test(test_own_resources),
-                cmocka_unit_test(test_report),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

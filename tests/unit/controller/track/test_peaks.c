@@ -1,6 +1,6 @@
 /* What becomes of a node's peaks when one controller ends and another begins, and under another
  * policy: each life below knows nothing but the annotations that the one before has left. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <jansson.h>
 
@@ -123,10 +123,9 @@ static void annotate(struct life *life, const char *key, const char *text) {
 }
 
 /* A peak of an hour is gone after an hour, however often somebody else begins. */
-static void test_restarts_keep_a_peaks_time(void **state) {
+TEST(restarts_keep_a_peaks_time) {
         static const int64_t lives_ms[] = {4 * MS_PER_MIN, 30 * MS_PER_MIN};
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(lives_ms); i++) {
                 struct life life = new_node();
                 begin(&life);
@@ -154,10 +153,9 @@ static void test_restarts_keep_a_peaks_time(void **state) {
 
 /* A maximum of which nobody says when it was, crane's or an older version's, is as old as its
  * annotation: but from then on it has a time. */
-static void test_a_peak_without_time(void **state) {
+TEST(a_peak_without_time) {
         struct life life = new_node();
 
-        (void)state;
         annotate(&life, "cpu_usage_max_avg_1h", "0.80000,2026-07-23T11:05:54Z"); /* 20 minutes */
         for (int i = 0; i < 3; i++) {
                 begin(&life);
@@ -172,10 +170,9 @@ static void test_a_peak_without_time(void **state) {
 }
 
 /* The first seconds of a controller are no peak to whoever begins soon after it. */
-static void test_first_seconds_are_no_peak(void **state) {
+TEST(first_seconds_are_no_peak) {
         struct life life = new_node();
 
-        (void)state;
         begin(&life);
         scrape(&life, 0.95, MS_PER_MIN);
         write(&life);
@@ -189,10 +186,9 @@ static void test_first_seconds_are_no_peak(void **state) {
 }
 
 /* But they do not hide the peak that was known before them. */
-static void test_first_seconds_hide_no_peak(void **state) {
+TEST(first_seconds_hide_no_peak) {
         struct life life = new_node();
 
-        (void)state;
         begin(&life);
         scrape(&life, 0.6, 10 * MS_PER_MIN);
         write(&life);
@@ -210,10 +206,9 @@ static void test_first_seconds_hide_no_peak(void **state) {
 
 /* An older version, which leaves the time of a peak as it was, may write for a while: after ten
  * minutes of ours, and after one, in which nothing was remembered. What it saw is not lost. */
-static void test_an_older_version_in_between(void **state) {
+TEST(an_older_version_in_between) {
         static const int64_t lives_ms[] = {10 * MS_PER_MIN, MS_PER_MIN};
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(lives_ms); i++) {
                 struct life life = new_node();
                 begin(&life);
@@ -236,10 +231,9 @@ static void test_an_older_version_in_between(void **state) {
 }
 
 /* The leader's peaks are a standby's as well, also of a minute in which its own scrapes failed. */
-static void test_a_standby_learns(void **state) {
+TEST(a_standby_learns) {
         struct life leader = new_node(), standby;
 
-        (void)state;
         begin(&leader);
         standby = leader;
         begin(&standby);
@@ -265,10 +259,9 @@ static void test_a_standby_learns(void **state) {
 }
 
 /* A peak is written before its metric's turn, with the next patch: three hours are long. */
-static void test_a_new_peak_rides_along(void **state) {
+TEST(a_new_peak_rides_along) {
         struct life life = new_node();
 
-        (void)state;
         begin(&life);
         scrape(&life, 0.2, 10 * MS_PER_MIN);
         write(&life);
@@ -286,10 +279,9 @@ static void test_a_new_peak_rides_along(void **state) {
 }
 
 /* What a new policy asks for may stand on the node already. */
-static void test_another_policy(void **state) {
+TEST(another_policy) {
         struct life life = new_node();
 
-        (void)state;
         annotate(&life, "mem_usage_max_avg_1d", "0.80000,2026-07-23T05:00:00Z");
         begin(&life);
         scrape(&life, 0.2, 10 * MS_PER_MIN);
@@ -301,19 +293,4 @@ static void test_another_policy(void **state) {
         assert_float_equal(value(&life, 0), 0.8, 1e-5);
         end(&life);
         json_decref(life.annotations);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_restarts_keep_a_peaks_time),
-                cmocka_unit_test(test_a_peak_without_time),
-                cmocka_unit_test(test_first_seconds_are_no_peak),
-                cmocka_unit_test(test_first_seconds_hide_no_peak),
-                cmocka_unit_test(test_an_older_version_in_between),
-                cmocka_unit_test(test_a_standby_learns),
-                cmocka_unit_test(test_a_new_peak_rides_along),
-                cmocka_unit_test(test_another_policy),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* What is written on a node and when: a simulated day, and the odd cases one by one. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -81,10 +81,9 @@ static void simulate_day(struct day *day) {
                         day->peak_per_s = per_s[s];
 }
 
-static void test_busy_day(void **state) {
+TEST(busy_day) {
         struct day day = {.is_busy = true};
 
-        (void)state;
         simulate_day(&day);
         print_message("busy: %.1f patches a node and day, %.2f keys each, at most %d/s of %d\n",
                       day.patches_per_node, day.keys_per_patch, day.peak_per_s, DAY_NODES);
@@ -100,10 +99,9 @@ static void test_busy_day(void **state) {
                                 periods[i % 3] + 3 * MS_PER_MIN / 16 + 3 * MS_PER_S);
 }
 
-static void test_idle_day(void **state) {
+TEST(idle_day) {
         struct day day = {.is_busy = false};
 
-        (void)state;
         simulate_day(&day);
         print_message("idle: %.1f patches a node and day, %.2f keys each, at most %d/s of %d\n",
                       day.patches_per_node, day.keys_per_patch, day.peak_per_s, DAY_NODES);
@@ -115,11 +113,10 @@ static void test_idle_day(void **state) {
                 assert_true(day.oldest_ms[i] <= periods[i % 3] + 4 * MS_PER_MIN + 3 * MS_PER_S);
 }
 
-static void test_spread(void **state) {
+TEST(spread) {
         enum { SECONDS = 180, NODES = 5000 };
         static int seen[SECONDS];
 
-        (void)state;
         for (int n = 0; n < NODES; n++) {
                 char name[32];
                 snprintf(name, sizeof(name), "node-%05d", n);
@@ -131,11 +128,10 @@ static void test_spread(void **state) {
                 assert_in_range(seen[s], 5, 60); /* 27.8 on average, 4 sigma is 21 */
 }
 
-static void test_next_sync(void **state) {
+TEST(next_sync) {
         struct policy policy;
         struct plan plan;
 
-        (void)state;
         fill_policy(&policy);
         plan_init(&plan, &policy, 0.01, 0);
         assert_int_equal(plan.sync_ms, 3 * MS_PER_MIN);
@@ -154,7 +150,7 @@ static void test_next_sync(void **state) {
                         plan.sync_ms - 1);
 }
 
-static void test_retry(void **state) {
+TEST(retry) {
         const struct {
                 int64_t sync_ms, min_ms, max_ms;
         } rows[] = {
@@ -163,7 +159,6 @@ static void test_retry(void **state) {
                 {3600000, 30000, 59999},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 const struct plan plan = {.sync_ms = rows[i].sync_ms};
                 int64_t one = plan_retry_ms(&plan, "node-a");
@@ -172,12 +167,11 @@ static void test_retry(void **state) {
         }
 }
 
-static void test_policy_without_periods(void **state) {
+TEST(policy_without_periods) {
         struct policy policy = {0};
         struct plan plan;
         struct plan_values values;
 
-        (void)state;
         add_metric(&policy, "cpu_usage_avg_5m", 0);
         plan_init(&plan, &policy, 0.01, 0);
         assert_int_equal(plan.sync_ms, PLAN_SYNC_DEFAULT_MS);
@@ -193,7 +187,7 @@ static void test_policy_without_periods(void **state) {
 }
 
 /* One sync, 3 minutes after everything was written with 0.50 and no hot value. */
-static void test_choose(void **state) {
+TEST(choose) {
         static const struct {
                 const char *what;
                 double ratio;
@@ -224,7 +218,6 @@ static void test_choose(void **state) {
         struct policy policy;
         struct plan plan;
 
-        (void)state;
         fill_policy(&policy);
         plan_init(&plan, &policy, 0.01, 0);
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -248,12 +241,11 @@ static void test_choose(void **state) {
         }
 }
 
-static void test_crossing_a_limit(void **state) {
+TEST(crossing_a_limit) {
         struct policy policy;
         struct plan plan;
         struct plan_values values;
 
-        (void)state;
         fill_policy(&policy);
         plan_init(&plan, &policy, 0.01, 0);
         all_usable(&policy, &values, 0.649);
@@ -270,12 +262,11 @@ static void test_crossing_a_limit(void **state) {
         assert_false(plan_crosses_limit(&plan, 1, 0.899, 0.901));
 }
 
-static void test_without_dead_band(void **state) {
+TEST(without_dead_band) {
         struct policy policy;
         struct plan plan;
         struct plan_values values;
 
-        (void)state;
         fill_policy(&policy);
         plan_init(&plan, &policy, 0, 0);
         all_usable(&policy, &values, 0.5);
@@ -286,12 +277,11 @@ static void test_without_dead_band(void **state) {
         assert_int_equal(choice.metrics, 9);
 }
 
-static void test_overdue(void **state) {
+TEST(overdue) {
         struct policy policy;
         struct plan plan;
         struct plan_values values;
 
-        (void)state;
         fill_policy(&policy);
         plan_init(&plan, &policy, 0.01, 0);
         all_usable(&policy, &values, 0.5);
@@ -310,12 +300,11 @@ static void test_overdue(void **state) {
 }
 
 /* A value that was missing comes moments after the others: it alone is written. */
-static void test_a_late_value(void **state) {
+TEST(a_late_value) {
         struct policy policy;
         struct plan plan;
         struct plan_values values;
 
-        (void)state;
         fill_policy(&policy);
         plan_init(&plan, &policy, 0.01, 0);
         _cleanup_(plan_record_freep) struct plan_record *record = plan_record_new(&plan);
@@ -340,13 +329,12 @@ static void test_a_late_value(void **state) {
 }
 
 /* Timestamps are whole seconds: no two values of a metric get the same one. */
-static void test_within_a_second(void **state) {
+TEST(within_a_second) {
         int64_t second_unix_ms = start_unix_ms - start_unix_ms % MS_PER_S;
         struct policy policy;
         struct plan plan;
         struct plan_values values;
 
-        (void)state;
         fill_policy(&policy);
         policy.metrics[0].period_ms = MS_PER_S;
         plan_init(&plan, &policy, 0, 0);
@@ -367,13 +355,12 @@ static void test_within_a_second(void **state) {
 }
 
 /* A maximum of the first seconds does not stand for its whole period. */
-static void test_provisional(void **state) {
+TEST(provisional) {
         struct policy policy;
         struct plan plan;
         struct plan_values values;
         int64_t now = start_unix_ms;
 
-        (void)state;
         fill_policy(&policy);
         plan_init(&plan, &policy, 0.01, 0);
         _cleanup_(plan_record_freep) struct plan_record *record = plan_record_new(&plan);
@@ -401,14 +388,13 @@ static void test_provisional(void **state) {
         assert_int_equal(choice.metrics & (1u << 2 | 1u << 5), 0);
 }
 
-static void test_patch_text(void **state) {
+TEST(patch_text) {
         struct policy policy;
         struct plan plan;
         struct plan_values values;
         struct buf out = BUF_INIT(4096);
         const struct plan_style style = {.prefix = "load.example.com/"};
 
-        (void)state;
         fill_policy(&policy);
         plan_init(&plan, &policy, 0.01, 0);
         all_usable(&policy, &values, 0.3421);
@@ -426,12 +412,11 @@ static void test_patch_text(void **state) {
         buf_done(&out);
 }
 
-static void test_replan(void **state) {
+TEST(replan) {
         struct policy policy, other = {0};
         struct plan plan, next;
         struct plan_values values;
 
-        (void)state;
         fill_policy(&policy);
         plan_init(&plan, &policy, 0.01, 0);
         add_metric(&other, "load_usage_avg_5m", MS_PER_MIN);
@@ -448,26 +433,4 @@ static void test_replan(void **state) {
         assert_true(record->metrics[1].at_unix_ms == start_unix_ms);
         assert_true(record->hot.at_unix_ms == start_unix_ms);
         plan_record_free(record);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_busy_day),
-                cmocka_unit_test(test_idle_day),
-                cmocka_unit_test(test_spread),
-                cmocka_unit_test(test_next_sync),
-                cmocka_unit_test(test_policy_without_periods),
-                cmocka_unit_test(test_choose),
-                cmocka_unit_test(test_crossing_a_limit),
-                cmocka_unit_test(test_without_dead_band),
-                cmocka_unit_test(test_overdue),
-                cmocka_unit_test(test_a_late_value),
-                cmocka_unit_test(test_within_a_second),
-                cmocka_unit_test(test_provisional),
-                cmocka_unit_test(test_retry),
-                cmocka_unit_test(test_patch_text),
-                cmocka_unit_test(test_replan),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

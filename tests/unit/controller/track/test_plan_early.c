@@ -1,5 +1,5 @@
 /* Writing before a node's turn: when, what, and how many patches that takes. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ enum { CPU, CPU_MAX_1H, CPU_MAX_1D, MEM, MEM_MAX_1H, MEM_MAX_1D, METRICS };
 #define BIT(metric) (UINT64_C(1) << (metric))
 
 /* Everything was written with 0.50 at age_ms ago, and is still that but for one or two metrics. */
-static void test_when_and_what(void **state) {
+TEST(when_and_what) {
         static const struct {
                 const char *what;
                 double delta, cpu, cpu_max, mem;
@@ -48,7 +48,6 @@ static void test_when_and_what(void **state) {
         struct policy policy;
         struct plan plan;
 
-        (void)state;
         fill_policy(&policy);
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct plan_values values;
@@ -72,12 +71,11 @@ static void test_when_and_what(void **state) {
 }
 
 /* What was never written is overdue, not early; what the policy does not write is neither. */
-static void test_never_written(void **state) {
+TEST(never_written) {
         struct policy policy;
         struct plan plan;
         struct plan_values values;
 
-        (void)state;
         fill_policy(&policy);
         plan_init(&plan, &policy, 0.01, 0.1);
         _cleanup_(plan_record_freep) struct plan_record *record = plan_record_new(&plan);
@@ -91,13 +89,12 @@ static void test_never_written(void **state) {
 }
 
 /* Another source has the value, and its newest sample is older than what was written. */
-static void test_older_sample(void **state) {
+TEST(older_sample) {
         struct policy policy;
         struct plan plan;
         struct plan_values values;
         int64_t now_unix_ms = start_unix_ms + 40 * MS_PER_S;
 
-        (void)state;
         fill_policy(&policy);
         plan_init(&plan, &policy, 0.01, 0.1);
         _cleanup_(plan_record_freep) struct plan_record *record = plan_record_new(&plan);
@@ -112,12 +109,11 @@ static void test_older_sample(void **state) {
 }
 
 /* One metric was written a moment ago, because it was missing: the node waits all the same. */
-static void test_gap_is_the_nodes(void **state) {
+TEST(gap_is_the_nodes) {
         struct policy policy;
         struct plan plan;
         struct plan_values values;
 
-        (void)state;
         fill_policy(&policy);
         plan_init(&plan, &policy, 0.01, 0.1);
         _cleanup_(plan_record_freep) struct plan_record *record = plan_record_new(&plan);
@@ -146,13 +142,11 @@ static double random_share(void) {
 }
 
 static double still(double before, int at_s) {
-        (void)at_s;
         return before == 0 ? 0.4 : before;
 }
 
 /* From 0.2 to 0.8 half way, for good. */
 static double jump(double before, int at_s) {
-        (void)before;
         return at_s < BEGIN_S + HOUR_S / 2 ? 0.2 : 0.8;
 }
 
@@ -169,7 +163,6 @@ static double noise(double before, int at_s) {
 
 /* Pods that come and go on a busy node: a tenth of its CPUs every five minutes. */
 static double churn(double before, int at_s) {
-        (void)at_s;
         if (before == 0)
                 return 0.5;
         if (random_share() > (double)SCRAPE_S / 300)
@@ -248,7 +241,7 @@ static void run_hour(struct hour *hour) {
         hour->early_per_min = (double)early / NODES / 60;
 }
 
-static void test_patches_of_an_hour(void **state) {
+TEST(patches_of_an_hour) {
         static const struct {
                 const char *what;
                 double (*load)(double before, int at_s);
@@ -260,7 +253,6 @@ static void test_patches_of_an_hour(void **state) {
                 {"churn", churn, 1.0 / 3 + 0.1},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct hour at_turns = {.load = rows[i].load};
                 struct hour early = {.load = rows[i].load, .delta = 0.1};
@@ -280,14 +272,4 @@ static void test_patches_of_an_hour(void **state) {
                         assert_true(early.mean_error < at_turns.mean_error * 0.9);
                 }
         }
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_when_and_what),      cmocka_unit_test(test_never_written),
-                cmocka_unit_test(test_older_sample),       cmocka_unit_test(test_gap_is_the_nodes),
-                cmocka_unit_test(test_patches_of_an_hour),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* The exact instants and differences at which the plan decides otherwise. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include "base/clock.h"
 #include "controller/track/plan.h"
@@ -29,7 +29,7 @@ static struct plan_choice choose(const struct life *life, int64_t age_ms) {
         return plan_choose(&life->plan, life->record, &life->values, start_unix_ms + age_ms);
 }
 
-static void test_when_a_value_is_due(void **state) {
+TEST(when_a_value_is_due) {
         static const struct {
                 int64_t period_ms;
                 double ratio, dead_band_ratio;
@@ -47,7 +47,6 @@ static void test_when_a_value_is_due(void **state) {
                 {15 * MS_PER_MIN, 0.9, 0.01, 225000},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct life life;
                 begin(&life, "cpu_usage_avg_5m", rows[i].period_ms, rows[i].dead_band_ratio);
@@ -59,12 +58,11 @@ static void test_when_a_value_is_due(void **state) {
 }
 
 /* Beside a metric of shorter period, whose turns it shares. */
-static void test_when_a_slow_value_is_due(void **state) {
+TEST(when_a_slow_value_is_due) {
         struct policy policy;
         struct plan plan;
         struct plan_values values;
 
-        (void)state;
         fill_policy(&policy);
         plan_init(&plan, &policy, 0.01, 0);
         all_usable(&policy, &values, 0.5);
@@ -82,7 +80,7 @@ static void test_when_a_slow_value_is_due(void **state) {
         assert_int_equal(choice.metrics, 63);
 }
 
-static void test_when_a_value_is_overdue(void **state) {
+TEST(when_a_value_is_overdue) {
         static const struct {
                 int64_t period_ms;
                 double dead_band_ratio;
@@ -93,7 +91,6 @@ static void test_when_a_value_is_overdue(void **state) {
                 {15 * MS_PER_MIN, 0.01, 1305001},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct life life;
                 begin(&life, "cpu_usage_avg_5m", rows[i].period_ms, rows[i].dead_band_ratio);
@@ -108,10 +105,9 @@ static void test_when_a_value_is_overdue(void **state) {
         }
 }
 
-static void test_when_a_hot_value_is_due(void **state) {
+TEST(when_a_hot_value_is_due) {
         struct life life;
 
-        (void)state;
         begin(&life, "cpu_usage_max_avg_1d", 3 * MS_PER_MIN, 0.01);
         life.values.usable = 0;
         life.values.has_hot = true;
@@ -131,7 +127,7 @@ static void test_when_a_hot_value_is_due(void **state) {
 }
 
 /* Another peak, or another time of it by more than a bucket, goes with the next patch. */
-static void test_when_a_peak_is_new(void **state) {
+TEST(when_a_peak_is_new) {
         int64_t bucket_ms = window_resolution_ms(MS_PER_DAY);
         const struct {
                 const char *what;
@@ -147,7 +143,6 @@ static void test_when_a_peak_is_new(void **state) {
                 {"lower: the maximum goes along", 0.4, 60000, true, true},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct life life;
                 begin(&life, "cpu_usage_max_avg_1d", 3 * MS_PER_HOUR, 0.01);
@@ -168,10 +163,9 @@ static void test_when_a_peak_is_new(void **state) {
 }
 
 /* A peak that somebody dated into the future would stay for ever. */
-static void test_a_peak_of_the_future(void **state) {
+TEST(a_peak_of_the_future) {
         struct life life;
 
-        (void)state;
         begin(&life, "cpu_usage_max_avg_1d", 3 * MS_PER_HOUR, 0.01);
         life.values.peaks = 1;
         life.values.peak_ratio[0] = life.record->metrics[0].peak_ratio = 0.5;
@@ -187,10 +181,9 @@ static void test_a_peak_of_the_future(void **state) {
 }
 
 /* A turn may be a sixteenth early, but not too late for the next instant. */
-static void test_next_turn(void **state) {
+TEST(next_turn) {
         struct life life;
 
-        (void)state;
         begin(&life, "cpu_usage_avg_5m", 3 * MS_PER_MIN, 0.01);
         const struct plan *plan = &life.plan;
         int64_t grid = plan_first_sync_unix_ms(plan, "node-a", start_unix_ms) + 2 * plan->sync_ms;
@@ -214,12 +207,11 @@ static void test_next_turn(void **state) {
 }
 
 /* All of an eighth of a sync is used, and not more. */
-static void test_retries_are_spread(void **state) {
+TEST(retries_are_spread) {
         static const struct {
                 int64_t sync_ms, wait_ms;
         } rows[] = {{1000, 1000}, {80000, 10000}, {239999, 29999}, {241000, 30000}};
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 const struct plan plan = {.sync_ms = rows[i].sync_ms};
                 int64_t least = INT64_MAX, most = 0;
@@ -236,10 +228,9 @@ static void test_retries_are_spread(void **state) {
         }
 }
 
-static void test_counting_and_confirming(void **state) {
+TEST(counting_and_confirming) {
         struct life life;
 
-        (void)state;
         begin(&life, "cpu_usage_max_avg_1d", 3 * MS_PER_HOUR, 0.01);
         assert_int_equal(plan_choice_count(&(struct plan_choice){.metrics = 5, .peaks = 7}), 5);
         assert_int_equal(plan_choice_count(&(struct plan_choice){.peaks = 1, .has_hot = true}), 2);
@@ -253,10 +244,9 @@ static void test_counting_and_confirming(void **state) {
 }
 
 /* What lies behind the policy's last metric is not looked at. */
-static void test_the_last_metric(void **state) {
+TEST(the_last_metric) {
         struct life life;
 
-        (void)state;
         begin(&life, "cpu_usage_avg_5m", 3 * MS_PER_MIN, 0.01);
         life.policy.metrics[1] = life.policy.metrics[0];
         life.plan.early_delta_ratio = 0.1;
@@ -268,21 +258,4 @@ static void test_the_last_metric(void **state) {
         assert_int_equal(plan_choose_all(&life.plan, &life.values).metrics, 1);
         assert_false(plan_is_overdue(&life.plan, life.record, &life.values, start_unix_ms));
         plan_record_free(life.record);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_when_a_value_is_due),
-                cmocka_unit_test(test_when_a_slow_value_is_due),
-                cmocka_unit_test(test_when_a_value_is_overdue),
-                cmocka_unit_test(test_when_a_hot_value_is_due),
-                cmocka_unit_test(test_when_a_peak_is_new),
-                cmocka_unit_test(test_a_peak_of_the_future),
-                cmocka_unit_test(test_next_turn),
-                cmocka_unit_test(test_retries_are_spread),
-                cmocka_unit_test(test_counting_and_confirming),
-                cmocka_unit_test(test_the_last_metric),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

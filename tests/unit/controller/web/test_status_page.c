@@ -1,5 +1,5 @@
 /* The status page over HTTP: which paths and methods are answered, and how. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -22,7 +22,6 @@ static void write_text(void *userdata, struct buf *out) {
 }
 
 static void handle(void *userdata, struct http_exchange *exchange) {
-        (void)userdata;
         if (!status_page_answer(page, exchange))
                 exchange->status = 404;
 }
@@ -30,7 +29,6 @@ static void handle(void *userdata, struct http_exchange *exchange) {
 static int set_up(void **state) {
         struct error err = ERROR_NULL;
 
-        (void)state;
         rendered = 0;
         loop = loop_new();
         page = status_page_new(loop, write_text, &rendered);
@@ -44,7 +42,6 @@ static int set_up(void **state) {
 }
 
 static int tear_down(void **state) {
-        (void)state;
         shared_page_stop(page);
         http_server_stop(server, 1000);
         shared_page_free(page);
@@ -86,8 +83,7 @@ static void ask(const char *request, const char *status, const char *body) {
         buf_done(&client.answer);
 }
 
-static void test_paths_and_methods(void **state) {
-        (void)state;
+TEST_BETWEEN(paths_and_methods, set_up, tear_down) {
         ask(REQUEST("GET", "/status.json"), "200", "{\"n\":1}\n");
         ask(REQUEST("GET", "/status.json?x=1"), "200", "{\"n\":1}\n");
         ask(REQUEST("POST", "/status.json"), "405", "");
@@ -96,14 +92,4 @@ static void test_paths_and_methods(void **state) {
         ask(REQUEST("GET", "/page.js"), "404", "");
         ask(REQUEST("GET", "/"), "200", NULL);
         assert_int_equal(rendered, 1);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_paths_and_methods),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

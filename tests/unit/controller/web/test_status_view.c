@@ -1,5 +1,5 @@
 /* The status page's JSON: verdicts, failures, what is missing, hostile texts, and many nodes. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -143,7 +143,7 @@ static double number(const json_t *json, const char *key) {
 }
 
 /* As plimsoll_node_score, see test_node_metrics.c. */
-static void test_scores(void **state) {
+TEST(scores) {
         static const char text[] = "apiVersion: scheduler.policy.crane.io/v1alpha1\n"
                                    "kind: DynamicSchedulerPolicy\n"
                                    "spec:\n"
@@ -162,7 +162,6 @@ static void test_scores(void **state) {
         _cleanup_(compiled_policy_freep) struct compiled_policy *compiled = compile(text);
         json_auto_t *json = view_of(compiled, rows, ARRAY_LEN(rows));
 
-        (void)state;
         assert_float_equal(number(node(json, 0), "score100"), 55, 0);
         assert_null(json_at(node(json, 1), "score100", NULL));
         assert_int_equal(json_int_at(-1, node(json, 0), "taintLevel", NULL), 2);
@@ -170,7 +169,7 @@ static void test_scores(void **state) {
 }
 
 /* A node of a pool has its limits beside it: those of the policy are others. */
-static void test_limits_of_pools(void **state) {
+TEST(limits_of_pools) {
         static const char text[] = "apiVersion: scheduler.policy.crane.io/v1alpha1\n"
                                    "kind: DynamicSchedulerPolicy\n"
                                    "spec:\n"
@@ -193,7 +192,6 @@ static void test_limits_of_pools(void **state) {
         json_auto_t *json = view_of(compiled, rows, ARRAY_LEN(rows));
         const json_t *metrics = json_at(json, "policy", "metrics", NULL), *strict = node(json, 1);
 
-        (void)state;
         assert_null(json_at(json_array_get(metrics, 0), "limit", NULL));
         assert_float_equal(number(json_array_get(metrics, 1), "limit"), 0.9, 0);
         assert_null(json_at(node(json, 0), "limits", NULL));
@@ -210,7 +208,7 @@ static void test_limits_of_pools(void **state) {
         assert_float_equal(json_number_value(json_array_get(limits, 1)), 0.9, 0);
 }
 
-static void test_nodes(void **state) {
+TEST(nodes) {
         static const struct row rows[] = {
                 {"calm", "{\"zone\":\"a\"}", NULL, {0.4, 0.6, -1}, 2},
                 {"busy", NULL, NULL, {0.9, 0.95, 0.1}, 0},
@@ -222,7 +220,6 @@ static void test_nodes(void **state) {
         const json_t *calm = node(json, 0), *busy = node(json, 1), *gpu = node(json, 2),
                      *gone = node(json, 3);
 
-        (void)state;
         assert_string_equal(json_string_at(json, "at", NULL), "2026-07-23T11:25:54.000Z");
         assert_string_equal(json_string_at(calm, "labels", "zone", NULL), "a");
         assert_string_equal(json_string_at(calm, "verdict", NULL), "passes");
@@ -256,7 +253,7 @@ static void test_nodes(void **state) {
         assert_int_equal(json_int_at(0, json, "verdicts", "unknown", NULL), 1);
 }
 
-static void test_head(void **state) {
+TEST(head) {
         _cleanup_(compiled_policy_freep) struct compiled_policy *compiled = compile(limits_text);
         _cleanup_(compiled_policy_freep) struct compiled_policy *bare = compile(bare_text);
         static const struct row row = {"a", NULL, NULL, {0.5}, 0};
@@ -264,7 +261,6 @@ static void test_head(void **state) {
         json_auto_t *little = view_of(bare, &row, 1);
         const json_t *metrics = json_at(json, "policy", "metrics", NULL);
 
-        (void)state;
         assert_string_equal(json_string_at(json, "role", NULL), "standby");
         assert_int_equal(json_array_size(json_at(json, "checks", NULL)), 2);
         assert_string_equal(json_string_value(json_array_get(json_at(json, "checks", NULL), 0)),
@@ -288,14 +284,13 @@ static void test_head(void **state) {
         assert_non_null(strstr(json_string_at(little, "policy", "yaml", NULL), "estimate"));
 }
 
-static void test_failures(void **state) {
+TEST(failures) {
         enum { COUNT = 60 };
         static const char *const reasons[] = {"timeout", "connect", "no_metrics"};
         static char names[COUNT][8], made_up[COUNT][16];
         struct row rows[COUNT];
         _cleanup_(compiled_policy_freep) struct compiled_policy *compiled = compile(limits_text);
 
-        (void)state;
         for (size_t i = 0; i < COUNT; i++) {
                 snprintf(names[i], sizeof(names[i]), "n%zu", i);
                 rows[i] = (struct row){names[i], NULL, reasons[i % 3], {-1, -1, -1}, 0};
@@ -325,22 +320,20 @@ static void test_failures(void **state) {
         assert_int_equal(json_int_at(0, source, "nodesFailing", NULL), COUNT);
 }
 
-static void test_hints(void **state) {
-        (void)state;
+TEST(hints) {
         assert_string_equal(status_hint("prometheus", "timeout", "x"), "--prometheus-timeout");
         assert_string_equal(status_hint("gpu", "timeout", "x"), "--scrape-timeout");
         assert_string_equal(status_hint("gpu", "tls", "x"), "x");
 }
 
 /* Of too many nodes, those nearest to a limit; of equal ones as many as fit. */
-static void test_too_many(void **state) {
+TEST(too_many) {
         enum { COUNT = STATUS_VIEW_MAX_NODES + 700, BUSY = 100 };
         struct row *rows = xcalloc(COUNT, sizeof(*rows));
         char(*names)[16] = xcalloc(COUNT, sizeof(*names));
         _cleanup_(compiled_policy_freep) struct compiled_policy *compiled = compile(limits_text);
         size_t busy = 0, calm = 0;
 
-        (void)state;
         for (size_t i = 0; i < COUNT; i++) {
                 double usage = i >= COUNT - BUSY ? 0.7 : i % 2 ? 0.5 : 0.2;
                 snprintf(names[i], sizeof(names[i]), "n%zu", i);
@@ -367,7 +360,7 @@ static void test_too_many(void **state) {
         free(rows);
 }
 
-static void test_hostile_names(void **state) {
+TEST(hostile_names) {
         static const struct row rows[] = {
                 {"</script><img src=x onerror=alert(1)>",
                  "{\"</script>\":\"\\\"\"}",
@@ -379,7 +372,6 @@ static void test_hostile_names(void **state) {
         _cleanup_(compiled_policy_freep) struct compiled_policy *compiled = compile(limits_text);
         json_auto_t *json = view_of(compiled, rows, ARRAY_LEN(rows));
 
-        (void)state;
         assert_string_equal(json_string_at(node(json, 0), "name", NULL), rows[0].name);
         assert_string_equal(json_string_at(node(json, 1), "name", NULL),
                             "\x1b[31m\"\\\xef\xbf\xbd\xe2\x80\xa8");
@@ -388,7 +380,7 @@ static void test_hostile_names(void **state) {
                 0);
 }
 
-static void test_numbers(void **state) {
+TEST(numbers) {
         static const struct {
                 double ratio;
                 const char *expected;
@@ -400,7 +392,6 @@ static void test_numbers(void **state) {
         static const float ratios[] = {-1, 0, 0.004F, 0.005F, 0.555F, 1, 9.98F, 1e9F};
         struct buf out = BUF_INIT(1024);
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 buf_clear(&out);
                 status_text_ratio(rows[i].ratio, &out);
@@ -413,16 +404,4 @@ static void test_numbers(void **state) {
         status_text_lines(NULL, "one\n\ntwo", &out);
         assert_string_equal(out.data, "[\"one\",\"\",\"two\"]");
         buf_done(&out);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_scores),   cmocka_unit_test(test_limits_of_pools),
-                cmocka_unit_test(test_nodes),    cmocka_unit_test(test_head),
-                cmocka_unit_test(test_failures), cmocka_unit_test(test_hints),
-                cmocka_unit_test(test_too_many), cmocka_unit_test(test_hostile_names),
-                cmocka_unit_test(test_numbers),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

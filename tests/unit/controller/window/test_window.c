@@ -1,5 +1,5 @@
 /* Windows by worked example: cold start, edges, gaps, peaks, seeds, quantiles, another plan. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -70,13 +70,12 @@ static void check_status(const struct window_store *store, const struct metric_q
         assert_true(ratio == 42);
 }
 
-static void test_plan(void **state) {
+TEST(plan) {
         const struct metric_query by_default[] = {
                 cpu_avg_5m, cpu_max_1h, cpu_max_1d, mem_avg_5m, mem_max_1h, mem_max_1d,
         };
         struct window_plan *plan = window_plan_new(by_default, 6, 15 * MS_PER_S);
 
-        (void)state;
         assert_int_equal(window_plan_channels(plan), CPU_BIT | MEM_BIT);
         /* With the counters of a 4-CPU node (160 bytes), within the 4 KiB that are set for a node.
          */
@@ -101,13 +100,12 @@ static void test_plan(void **state) {
 }
 
 /* From the first half of its 5 minutes on a mean is one to remember. */
-static void test_half_of_a_mean(void **state) {
+TEST(half_of_a_mean) {
         static const struct {
                 int64_t span_ms;
                 bool is_provisional;
         } rows[] = {{149999, true}, {150000, false}};
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct window_plan *plan = window_plan_new(&cpu_max_1h, 1, 15 * MS_PER_S);
                 struct window_store *store = window_store_new(plan);
@@ -122,13 +120,12 @@ static void test_half_of_a_mean(void **state) {
 }
 
 /* The largest value that counts: what is above it is no measurement. */
-static void test_absurd(void **state) {
+TEST(absurd) {
         static const struct {
                 double value;
                 enum window_status status;
         } rows[] = {{1e12, WINDOW_KNOWN}, {1e12 + 1, WINDOW_NO_DATA}};
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct window_plan *plan = window_plan_new(&mem_avg_5m, 1, 15 * MS_PER_S);
                 struct window_store *store = window_store_new(plan);
@@ -141,13 +138,12 @@ static void test_absurd(void **state) {
 }
 
 /* A gauge says nothing of the time between two scrapes that are more than four intervals apart. */
-static void test_gap_of_slow_scrapes(void **state) {
+TEST(gap_of_slow_scrapes) {
         static const struct {
                 int64_t span_ms;
                 enum window_status status;
         } rows[] = {{240000, WINDOW_KNOWN}, {240001, WINDOW_NO_DATA}};
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct window_plan *plan = window_plan_new(&mem_avg_5m, 1, MS_PER_MIN);
                 struct window_store *store = window_store_new(plan);
@@ -161,12 +157,11 @@ static void test_gap_of_slow_scrapes(void **state) {
 }
 
 /* Windows of every length have bounded memory, even those that make no sense. */
-static void test_odd_windows(void **state) {
+TEST(odd_windows) {
         static const int64_t windows_ms[] = {
                 1, 59, MS_PER_S, 61 * MS_PER_MIN, MS_PER_DAY + 1, 300 * MS_PER_DAY, INT64_MAX,
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(windows_ms); i++) {
                 for (enum metric_statistic s = METRIC_AVG; s <= METRIC_P99; s++) {
                         struct metric_query query = {METRIC_CPU, s, windows_ms[i]};
@@ -181,12 +176,11 @@ static void test_odd_windows(void **state) {
         }
 }
 
-static void test_cold_start(void **state) {
+TEST(cold_start) {
         struct window_plan *plan = plan_all();
         struct window_store *store = window_store_new(plan);
         int64_t last_ms = 42;
 
-        (void)state;
         check_status(store, &cpu_avg_5m, 0, WINDOW_NO_SCRAPE);
         assert_false(window_store_last_ms(store, &last_ms));
         scrape(store, 1000, 0.9, 0.3);
@@ -215,11 +209,10 @@ static void test_cold_start(void **state) {
 
 /* A mean's window ends with the newest scrape, whenever it is read; the interval across its old
  * edge counts by its share. */
-static void test_edge(void **state) {
+TEST(edge) {
         struct window_plan *plan = plan_all();
         struct window_store *store = window_store_new(plan);
 
-        (void)state;
         scrape(store, 0, 0, 0);
         scrape(store, 15000, 1, 1);
         run(store, 15000, 310 * MS_PER_S, 0, 0); /* up to 300 s */
@@ -237,12 +230,11 @@ static void test_edge(void **state) {
 }
 
 /* More scrapes than cells: several share one, and memory stays what it is. */
-static void test_fast_scrapes(void **state) {
+TEST(fast_scrapes) {
         struct window_plan *plan = plan_all();
         struct window_store *store = window_store_new(plan);
         int64_t end_ms = 2 * MS_PER_HOUR;
 
-        (void)state;
         for (int64_t at_ms = 0; at_ms <= end_ms; at_ms += MS_PER_S)
                 scrape(store, at_ms, at_ms % (10 * MS_PER_S) < 3 * MS_PER_S, 0.5);
         assert_true(fabs(window_read(store, &cpu_avg_5m, end_ms).ratio - 0.3) < 0.01);
@@ -253,11 +245,10 @@ static void test_fast_scrapes(void **state) {
         window_plan_free(plan);
 }
 
-static void test_gaps(void **state) {
+TEST(gaps) {
         struct window_plan *plan = plan_all();
         struct window_store *store = window_store_new(plan);
 
-        (void)state;
         scrape(store, 0, 0, 0);
         run(store, 0, 120000, 0.2, 0.2);
         /* 90 s without an answer: the counters know what happened, the gauge does not. */
@@ -281,14 +272,13 @@ static void test_gaps(void **state) {
 }
 
 /* A cell that was open when an outage began takes the outage in, but does not know about it. */
-static void test_outages_are_not_covered(void **state) {
+TEST(outages_are_not_covered) {
         const struct metric_query queries[] = {mem_avg_5m, mem_max_1h};
         struct window_plan *often = window_plan_new(queries, ARRAY_LEN(queries), 5 * MS_PER_S);
         struct window_plan *plan = plan_all();
         struct window_store *store = window_store_new(often);
         int64_t back_ms = 290 * MS_PER_S;
 
-        (void)state;
         /* Five seconds of memory, and nothing until five minutes later: no 5-minute peak. */
         scrape(store, 0, 0, 0.9);
         scrape(store, 5000, 0, 0.9);
@@ -311,12 +301,11 @@ static void test_outages_are_not_covered(void **state) {
         window_plan_free(plan);
 }
 
-static void test_absurd_steps(void **state) {
+TEST(absurd_steps) {
         static const double values[] = {NAN, INFINITY, -INFINITY, -1, 1e300, 1e13};
         struct window_plan *plan = plan_all();
         struct window_store *store = window_store_new(plan);
 
-        (void)state;
         scrape(store, 0, 0, 0);
         run(store, 0, 300000, 0.25, 0.5);
         for (size_t i = 0; i < ARRAY_LEN(values); i++) {
@@ -346,12 +335,11 @@ static void test_absurd_steps(void **state) {
         window_plan_free(plan);
 }
 
-static void test_peak_ages_out(void **state) {
+TEST(peak_ages_out) {
         struct window_plan *plan = plan_all();
         struct window_store *store = window_store_new(plan);
         int64_t burst_ms = 2 * MS_PER_HOUR, end_ms = burst_ms + 5 * MS_PER_MIN;
 
-        (void)state;
         scrape(store, 0, 0, 0);
         run(store, 0, burst_ms, 0.1, 0.4);
         run(store, burst_ms, end_ms, 0.9, 0.4);
@@ -371,14 +359,13 @@ static void test_peak_ages_out(void **state) {
 }
 
 /* A restart: the peaks that the annotations hold are known as soon as anything is. */
-static void test_seeds(void **state) {
+TEST(seeds) {
         struct window_plan *plan = plan_all();
         struct window_store *store = window_store_new(plan);
         const struct metric_query max_5m = {METRIC_CPU, METRIC_MAX, 5 * MS_PER_MIN};
         const struct metric_query disk = {METRIC_DISK, METRIC_MAX, MS_PER_HOUR};
         int64_t start_ms = 5 * MS_PER_S; /* the machine's: seeds lie at negative times */
 
-        (void)state;
         assert_true(window_store_seed(store, &cpu_max_1d, 0.8, 20 * MS_PER_HOUR, start_ms));
         assert_true(window_store_seed(store, &cpu_max_1h, 0.6, 10 * MS_PER_MIN, start_ms));
         assert_true(window_store_seed(store, &cpu_avg_5m, 0.7, 2 * MS_PER_MIN, start_ms));
@@ -411,12 +398,11 @@ static void test_seeds(void **state) {
 }
 
 /* Means that a server computed: each is a peak at once, and a mean of its own moment in between. */
-static void test_means(void **state) {
+TEST(means) {
         struct window_plan *plan = plan_all();
         struct window_store *store = window_store_new(plan);
         struct window_step step = {.at_mono_ms = 1000, .means = 1u << METRIC_CPU};
 
-        (void)state;
         for (int i = 0; i < 10; i++)
                 assert_true(window_store_seed(store, &cpu_avg_5m, 0.1 * i, i * MS_PER_MIN, 1000));
         check_status(store, &cpu_max_1h, 1000, WINDOW_NO_SCRAPE);
@@ -451,12 +437,11 @@ static void test_means(void **state) {
         window_plan_free(plan);
 }
 
-static void test_quantiles(void **state) {
+TEST(quantiles) {
         struct window_plan *plan = plan_all();
         struct window_store *store = window_store_new(plan);
         int64_t end_ms = MS_PER_HOUR;
 
-        (void)state;
         scrape(store, 0, 0, 0);
         run(store, 0, end_ms - 10 * MS_PER_MIN, 0.2, 0);
         run(store, end_ms - 10 * MS_PER_MIN, end_ms, 0.7, 0);
@@ -467,7 +452,7 @@ static void test_quantiles(void **state) {
         window_plan_free(plan);
 }
 
-static void test_replan(void **state) {
+TEST(replan) {
         const struct metric_query fewer[] = {cpu_avg_5m, cpu_max_1d};
         const struct metric_query other[] = {
                 {METRIC_CPU, METRIC_AVG, 30 * MS_PER_MIN},
@@ -480,7 +465,6 @@ static void test_replan(void **state) {
         struct window_store *store = window_store_new(plan);
         int64_t now_ms = 4 * MS_PER_HOUR + 7000;
 
-        (void)state;
         scrape(store, 0, 0, 0);
         run(store, 0, 2 * MS_PER_HOUR, 0.6, 0.4);
         run(store, 2 * MS_PER_HOUR, 4 * MS_PER_HOUR - 2 * MS_PER_MIN, 0.2, 0.4);
@@ -526,7 +510,7 @@ static void test_replan(void **state) {
 }
 
 /* What a channel has in any of its windows fills its new ones, whatever other channels have. */
-static void test_replan_by_channel(void **state) {
+TEST(replan_by_channel) {
         const struct metric_query before[] = {
                 cpu_max_1h,
                 mem_max_1d,
@@ -540,7 +524,6 @@ static void test_replan_by_channel(void **state) {
         struct window_store *store = window_store_new(plan);
         int64_t now_ms = 90 * MS_PER_MIN;
 
-        (void)state;
         scrape(store, 0, 0, 0);
         run(store, 0, now_ms - 10 * MS_PER_MIN, 0.6, 0.2);
         run(store, now_ms - 10 * MS_PER_MIN, now_ms, 0.3, 0.5);
@@ -557,7 +540,7 @@ static void test_replan_by_channel(void **state) {
 }
 
 /* A policy's own resources are numbered in its order, which another policy may change. */
-static void test_renumbered(void **state) {
+TEST(renumbered) {
         enum { OWN = METRIC_RESOURCE_COUNT };
         const struct metric_query before[] = {
                 {OWN, METRIC_AVG, 5 * MS_PER_MIN},
@@ -576,7 +559,6 @@ static void test_renumbered(void **state) {
         struct window_renumbering renumbering;
         int64_t now_ms = 0;
 
-        (void)state;
         for (; now_ms <= 10 * MS_PER_MIN; now_ms += 15 * MS_PER_S) {
                 struct window_step step = {
                         .at_mono_ms = now_ms,
@@ -601,29 +583,4 @@ static void test_renumbered(void **state) {
         window_store_free(store);
         window_plan_free(plan_after);
         window_plan_free(plan);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_plan),
-                cmocka_unit_test(test_half_of_a_mean),
-                cmocka_unit_test(test_absurd),
-                cmocka_unit_test(test_gap_of_slow_scrapes),
-                cmocka_unit_test(test_odd_windows),
-                cmocka_unit_test(test_cold_start),
-                cmocka_unit_test(test_edge),
-                cmocka_unit_test(test_fast_scrapes),
-                cmocka_unit_test(test_gaps),
-                cmocka_unit_test(test_absurd_steps),
-                cmocka_unit_test(test_peak_ages_out),
-                cmocka_unit_test(test_seeds),
-                cmocka_unit_test(test_means),
-                cmocka_unit_test(test_quantiles),
-                cmocka_unit_test(test_replan),
-                cmocka_unit_test(test_renumbered),
-                cmocka_unit_test(test_outages_are_not_covered),
-                cmocka_unit_test(test_replan_by_channel),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* The series of a sparkline: from means, from maxima, with gaps, and from windows that are short.
  */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <math.h>
 
@@ -59,12 +59,11 @@ static void check_near(float value, double expected) {
                 fail_msg("%.9g, not near %.9g", (double)value, expected);
 }
 
-static void test_means(void **state) {
+TEST(means) {
         const struct metric_query queries[] = {avg_5m, avg_1h};
         struct store store = new_store(queries, 2);
         float ratios[COUNT + 1] = {[COUNT] = 42};
 
-        (void)state;
         assert_false(read(&store, 0, ratios));
         run(&store, 100, 130, 0.2);
         run(&store, 130, 160, 0.6);
@@ -81,12 +80,11 @@ static void test_means(void **state) {
 }
 
 /* The 5-minute mean climbs for 5 minutes after a change, and is there once half of it has data. */
-static void test_maxima(void **state) {
+TEST(maxima) {
         const struct metric_query queries[] = {avg_5m, max_1h, max_1d};
         struct store store = new_store(queries, 3);
         float ratios[COUNT];
 
-        (void)state;
         run(&store, 100, 120, 0.2);
         run(&store, 120, 140, 0.7);
         assert_true(read(&store, 140, ratios));
@@ -98,7 +96,7 @@ static void test_maxima(void **state) {
         end_store(&store);
 }
 
-static void test_choice(void **state) {
+TEST(choice) {
         static const struct {
                 const struct metric_query *query;
                 int known; /* steps that are known after two hours */
@@ -108,7 +106,6 @@ static void test_choice(void **state) {
                 {&p90_1h, COUNT},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct store store = new_store(rows[i].query, 1);
                 float ratios[COUNT];
@@ -126,7 +123,7 @@ static void test_choice(void **state) {
 }
 
 /* Of windows that reach as far the finest, of equal ones the first. */
-static void test_finest(void **state) {
+TEST(finest) {
         static const struct {
                 const struct metric_query *queries[2];
                 /* Of the last two steps: their mean, of cells that begin at 15 s; or the largest
@@ -140,7 +137,6 @@ static void test_finest(void **state) {
                 {{&p90_1h, &max_1h}, 0, 0.28},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 const struct metric_query queries[] = {*rows[i].queries[0], *rows[i].queries[1]};
                 struct store store = new_store(queries, 2);
@@ -155,7 +151,7 @@ static void test_finest(void **state) {
 }
 
 /* Usage of 0 is known, but not as a maximum; of a channel without windows nothing is. */
-static void test_zero(void **state) {
+TEST(zero) {
         static const struct {
                 const struct metric_query *query;
                 unsigned channel;
@@ -167,7 +163,6 @@ static void test_zero(void **state) {
                 {&avg_1h, METRIC_MEM, (double)WINDOW_HISTORY_UNKNOWN},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct store store = new_store(rows[i].query, 1);
                 float ratios[COUNT];
@@ -179,14 +174,4 @@ static void test_zero(void **state) {
                         check(ratios[k], rows[i].expected);
                 end_store(&store);
         }
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_means),  cmocka_unit_test(test_maxima),
-                cmocka_unit_test(test_choice), cmocka_unit_test(test_finest),
-                cmocka_unit_test(test_zero),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* How the windows of a policy are laid out. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include "base/clock.h"
 #include "controller/window/window_plan.h"
@@ -7,7 +7,7 @@
 #define CPU_BIT (1u << METRIC_CPU)
 #define MEM_BIT (1u << METRIC_MEM)
 
-static void test_resolution(void **state) {
+TEST(resolution) {
         static const struct {
                 int64_t window_ms, resolution_ms;
         } rows[] = {
@@ -27,13 +27,12 @@ static void test_resolution(void **state) {
                 {366 * MS_PER_DAY, 366 * 5 * MS_PER_MIN},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++)
                 assert_int_equal(window_resolution_ms(rows[i].window_ms), rows[i].resolution_ms);
 }
 
 /* Queries that a ring answers share it, and all maxima and quantiles the 5-minute cells. */
-static void test_layout(void **state) {
+TEST(layout) {
         static const struct metric_query queries[] = {
                 {METRIC_MEM, METRIC_MAX, MS_PER_HOUR},
                 {METRIC_MEM, METRIC_MAX_AVG, MS_PER_HOUR},
@@ -53,7 +52,6 @@ static void test_layout(void **state) {
         size_t offset = sizeof(struct window_store) +
                         ARRAY_LEN(rows) * sizeof(struct window_ring_state);
 
-        (void)state;
         assert_int_equal(window_plan_channels(plan), CPU_BIT | MEM_BIT);
         assert_int_equal(plan->means, 1);
         assert_int_equal(plan->ring_count, ARRAY_LEN(rows));
@@ -71,7 +69,7 @@ static void test_layout(void **state) {
         window_plan_free(plan);
 }
 
-static void test_gaps(void **state) {
+TEST(gaps) {
         static const struct {
                 int64_t interval_ms, gauge_ms, counter_ms;
         } rows[] = {
@@ -79,7 +77,6 @@ static void test_gaps(void **state) {
                 {75000, 300000, 300000}, {75001, 300004, 300004},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct window_plan *plan = window_plan_new(NULL, 0, rows[i].interval_ms);
                 assert_int_equal(plan->gauge_gap_ms, rows[i].gauge_ms);
@@ -88,7 +85,7 @@ static void test_gaps(void **state) {
         }
 }
 
-static void test_find(void **state) {
+TEST(find) {
         static const struct metric_query queries[] = {
                 {METRIC_CPU, METRIC_AVG, MS_PER_HOUR},
                 {METRIC_MEM, METRIC_AVG, 366 * MS_PER_DAY},
@@ -112,21 +109,9 @@ static void test_find(void **state) {
         };
         struct window_plan *plan = window_plan_new(queries, ARRAY_LEN(queries), 15 * MS_PER_S);
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 const struct window_ring *ring = window_plan_find(plan, &rows[i].query);
                 assert_int_equal(ring ? (int)(ring - plan->rings) : -1, rows[i].ring);
         }
         window_plan_free(plan);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_resolution),
-                cmocka_unit_test(test_layout),
-                cmocka_unit_test(test_gaps),
-                cmocka_unit_test(test_find),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,7 +13,7 @@
  * The mean of fewer than 2.5 minutes of data counts while it is the newest and no maximum above 0
  * is remembered, as the header says.
  */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -360,11 +360,10 @@ static void run_round(uint64_t number, const struct node_wants *wants,
         window_plan_free(plan);
 }
 
-static void test_against_brute_force(void **state) {
+TEST(against_brute_force) {
         struct node_reading *reading = node_reading_new();
         struct node_wants wants;
 
-        (void)state;
         node_wants_init(&wants,
                         &(struct node_wants_options){.resources = NODE_RESOURCE_BIT(METRIC_CPU) |
                                                                   NODE_RESOURCE_BIT(METRIC_MEM)});
@@ -374,12 +373,4 @@ static void test_against_brute_force(void **state) {
                       looks, known, worst_long_avg);
         assert_true(known > looks / 2);
         node_reading_free(reading);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_against_brute_force),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* What counts in a window, what is remembered of it, and what it says of itself: edges. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <math.h>
 
@@ -71,10 +71,9 @@ static void check_value(const struct windows *windows, const struct metric_query
 }
 
 /* A step says of each channel by itself whether it has it, and as what. */
-static void test_channels(void **state) {
+TEST(channels) {
         enum { CHANNELS = 3, KINDS = 3 };
 
-        (void)state;
         for (unsigned i = 0; i < CHANNELS * KINDS; i++) {
                 struct metric_query queries[CHANNELS];
                 struct window_step step = {.num = {1, 1, 1}, .den = {4, 4, 4}};
@@ -93,10 +92,9 @@ static void test_channels(void **state) {
 }
 
 /* A second step of the same moment counts for nothing; one a millisecond later does. */
-static void test_same_moment(void **state) {
+TEST(same_moment) {
         struct windows windows = windows_new(&avg_5m, NULL);
 
-        (void)state;
         assert_int_equal(count(&windows, 0, 1, 4), 0);
         assert_int_equal(count(&windows, 15000, 1, 4), CPU_BIT);
         assert_int_equal(count(&windows, 15000, 4, 4), 0);
@@ -107,13 +105,12 @@ static void test_same_moment(void **state) {
 }
 
 /* A total of any size is one, but for what is nothing as a float. */
-static void test_small_totals(void **state) {
+TEST(small_totals) {
         static const struct {
                 double den;
                 bool is_known;
         } rows[] = {{1, true}, {0.01, true}, {1e-300, false}};
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct windows windows = windows_new(&max_1h, &p50_1h);
                 for (int64_t at_ms = 0; at_ms <= 5 * MS_PER_MIN; at_ms += 15 * MS_PER_S)
@@ -131,11 +128,10 @@ static void test_small_totals(void **state) {
 }
 
 /* What is handed in and no measurement is remembered by none. */
-static void test_nonsense(void **state) {
+TEST(nonsense) {
         static const double values[] = {NAN, -1, 1e13};
         struct windows windows = windows_new(&max_1h, &p99_1h);
 
-        (void)state;
         hand_in(&windows, 0, 0.4);
         hand_in(&windows, MS_PER_MIN, 0.5);
         for (size_t i = 0; i < ARRAY_LEN(values); i++)
@@ -148,13 +144,12 @@ static void test_nonsense(void **state) {
 
 /* A mean is remembered from half of its 5 minutes on. Until then it is what there is, and says so:
  * but not in another plan, where it may be full and yet not remembered. */
-static void test_half(void **state) {
+TEST(half) {
         static const struct {
                 int64_t span_ms;
                 double remembered;
         } rows[] = {{30000, 0}, {149999, 0}, {150000, 0.5}, {300000, 0.5}};
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 int64_t span_ms = rows[i].span_ms;
                 bool is_partial = rows[i].remembered == 0;
@@ -182,10 +177,9 @@ static void test_half(void **state) {
 }
 
 /* Nothing is read of a window that the newest step is not in. */
-static void test_stale(void **state) {
+TEST(stale) {
         static const struct metric_query *const queries[] = {&avg_1h, &max_1h, &p50_1h};
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(queries); i++) {
                 struct windows windows = windows_new(queries[i], NULL);
                 (void)count(&windows, 0, 0, 0);
@@ -199,7 +193,7 @@ static void test_stale(void **state) {
 }
 
 /* Nearest rank among up to an hour's minutes, which are not in order. */
-static void test_quantiles(void **state) {
+TEST(quantiles) {
         static const struct {
                 int minutes;
                 double p50, p90, p95, p99, fullness;
@@ -209,7 +203,6 @@ static void test_quantiles(void **state) {
                 {62, 0.30, 0.54, 0.57, 0.60, 1}, /* with the one across the old edge */
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct windows windows = windows_new(&p50_1h, NULL);
                 int64_t now_ms = rows[i].minutes * MS_PER_MIN;
@@ -226,11 +219,10 @@ static void test_quantiles(void **state) {
 }
 
 /* Of more than a hundred values the 99th of a hundred is not the largest. */
-static void test_p99_of_many(void **state) {
+TEST(p99_of_many) {
         const struct metric_query p99_1d = {METRIC_CPU, METRIC_P99, MS_PER_DAY};
         struct windows windows = windows_new(&p99_1d, NULL);
 
-        (void)state;
         for (int i = 1; i <= 200; i++)
                 hand_in(&windows, i * 5 * MS_PER_MIN, i / 200.0);
         check_value(&windows, &p99_1d, 200 * 5 * MS_PER_MIN, 0.99);
@@ -238,10 +230,9 @@ static void test_p99_of_many(void **state) {
 }
 
 /* No window is fuller than full, also one that is shorter than the mean. */
-static void test_fullness(void **state) {
+TEST(fullness) {
         struct windows windows = windows_new(&max_1m, &avg_5m);
 
-        (void)state;
         (void)count(&windows, 0, 0, 0);
         (void)count(&windows, 15000, 1, 4);
         check(read(&windows, &max_1m, 15000).fullness, 0.25);
@@ -253,7 +244,7 @@ static void test_fullness(void **state) {
 }
 
 /* While a maximum above 0 is remembered, what is not remembered yet does not show. */
-static void test_peak_and_latest(void **state) {
+TEST(peak_and_latest) {
         static const struct {
                 double seed, latest, ratio;
                 bool is_provisional;
@@ -264,7 +255,6 @@ static void test_peak_and_latest(void **state) {
                 {0, 0, 0, false},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct windows windows = windows_new(&max_1h, NULL);
                 assert_true(window_store_seed(windows.store, &max_1h, rows[i].seed, -1, 60000));
@@ -284,12 +274,11 @@ static void test_peak_and_latest(void **state) {
 }
 
 /* A maximum says nothing of shorter windows, and a mean nothing of a minute that has one. */
-static void test_seeds(void **state) {
+TEST(seeds) {
         struct windows maxima = windows_new(&max_1h, &max_1d);
         struct windows quantiles = windows_new(&p99_1h, NULL);
         int64_t now_ms = MS_PER_HOUR;
 
-        (void)state;
         assert_true(window_store_seed(maxima.store, &max_1d, 0.9, 10 * MS_PER_MIN, now_ms));
         assert_true(window_store_seed(maxima.store, &max_1h, 0.5, 20 * MS_PER_MIN, now_ms));
         assert_true(window_store_seed(quantiles.store, &avg_5m, 0.5, 10 * MS_PER_MIN, now_ms));
@@ -304,17 +293,4 @@ static void test_seeds(void **state) {
         check_value(&quantiles, &p99_1h, now_ms + 15000, 0.5);
         windows_done(&maxima);
         windows_done(&quantiles);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_channels),     cmocka_unit_test(test_same_moment),
-                cmocka_unit_test(test_small_totals), cmocka_unit_test(test_nonsense),
-                cmocka_unit_test(test_half),         cmocka_unit_test(test_stale),
-                cmocka_unit_test(test_quantiles),    cmocka_unit_test(test_p99_of_many),
-                cmocka_unit_test(test_fullness),     cmocka_unit_test(test_peak_and_latest),
-                cmocka_unit_test(test_seeds),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

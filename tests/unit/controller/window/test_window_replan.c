@@ -1,5 +1,5 @@
 /* Another plan: which of the old windows fills a new one, and with what. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <math.h>
 
@@ -41,7 +41,7 @@ static struct window_store *replan(struct window_store *store, struct window_pla
 }
 
 /* The shortest window that is long enough, else the longest: each has a peak of its own. */
-static void test_closest(void **state) {
+TEST(closest) {
         enum { MOST = 3 };
         static const struct {
                 int64_t old_min[MOST], new_min, from_min;
@@ -53,7 +53,6 @@ static void test_closest(void **state) {
                 {{180, 120}, 120, 120},    {{120, 180}, 120, 120},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct metric_query queries[MOST];
                 size_t query_count = 0;
@@ -76,7 +75,7 @@ static void test_closest(void **state) {
 }
 
 /* A ring that has other channels only is no origin. */
-static void test_by_channel(void **state) {
+TEST(by_channel) {
         struct metric_query queries[] = {
                 {METRIC_CPU, METRIC_MAX, MS_PER_HOUR},
                 {METRIC_MEM, METRIC_MAX, 2 * MS_PER_HOUR},
@@ -84,7 +83,6 @@ static void test_by_channel(void **state) {
         struct window_plan *plan = window_plan_new(queries, 2, 15 * MS_PER_S);
         struct window_store *store = window_store_new(plan);
 
-        (void)state;
         assert_true(window_store_seed(store, &queries[0], 0.25, 60000, 0));
         assert_true(window_store_seed(store, &queries[1], 0.5, 60000, 0));
         queries[0].window_ms = 2 * MS_PER_HOUR;
@@ -99,7 +97,7 @@ static void test_by_channel(void **state) {
 }
 
 /* Channels that had no window begin with nothing, beside others or alone. */
-static void test_new_channel(void **state) {
+TEST(new_channel) {
         static const struct metric_query cpu = {METRIC_CPU, METRIC_AVG, MS_PER_HOUR};
         static const struct metric_query both[] = {
                 {METRIC_CPU, METRIC_AVG, MS_PER_HOUR},
@@ -107,7 +105,6 @@ static void test_new_channel(void **state) {
         };
         static const struct metric_query mem = {METRIC_MEM, METRIC_AVG, 10 * MS_PER_MIN};
 
-        (void)state;
         for (int i = 0; i < 2; i++) {
                 struct window_plan *plan = window_plan_new(&cpu, 1, 15 * MS_PER_S);
                 struct window_store *store = window_store_new(plan);
@@ -126,7 +123,7 @@ static void test_new_channel(void **state) {
 }
 
 /* The cells of a shorter window, among those of a longer one: each at its time. */
-static void test_cells_keep_their_time(void **state) {
+TEST(cells_keep_their_time) {
         static const struct metric_query before[] = {
                 {METRIC_CPU, METRIC_AVG, MS_PER_HOUR},
                 {METRIC_MEM, METRIC_AVG, 30 * MS_PER_MIN},
@@ -140,7 +137,6 @@ static void test_cells_keep_their_time(void **state) {
         struct window_store *store = window_store_new(plan);
         int64_t now_ms = 20 * MS_PER_MIN;
 
-        (void)state;
         /* Busy in its first minute and in the last one. */
         for (int64_t at_ms = 0; at_ms <= now_ms; at_ms += 15 * MS_PER_S) {
                 bool is_busy = at_ms <= MS_PER_MIN || at_ms > now_ms - MS_PER_MIN;
@@ -156,13 +152,12 @@ static void test_cells_keep_their_time(void **state) {
 }
 
 /* All buckets of a ring that has gone around, the empty ones of which are none. */
-static void test_buckets(void **state) {
+TEST(buckets) {
         struct metric_query query = {METRIC_CPU, METRIC_P50, MS_PER_HOUR};
         struct window_plan *plan = window_plan_new(&query, 1, 15 * MS_PER_S);
         struct window_store *store = window_store_new(plan);
         int64_t now_ms = 100 * MS_PER_MIN;
 
-        (void)state;
         for (int64_t at_ms = 0; at_ms <= now_ms; at_ms += MS_PER_MIN) {
                 struct window_step step = {.at_mono_ms = at_ms, .means = CPU_BIT};
                 step.num[METRIC_CPU] = at_ms > now_ms - 10 * MS_PER_MIN ? 0.5 : 0;
@@ -174,14 +169,4 @@ static void test_buckets(void **state) {
         assert_true(fabs(window_read(store, &query, now_ms).fullness - 61.0 / 120) < 1e-9);
         window_store_free(store);
         window_plan_free(plan);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_closest),     cmocka_unit_test(test_by_channel),
-                cmocka_unit_test(test_new_channel), cmocka_unit_test(test_cells_keep_their_time),
-                cmocka_unit_test(test_buckets),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

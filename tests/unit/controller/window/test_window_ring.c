@@ -1,6 +1,6 @@
 /* The rings of a window store, by worked edges, and against plain models: a list of spans, and a
  * map of stretches that forgets nothing. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -55,14 +55,13 @@ static void ring_done(struct one_ring *of) {
         window_plan_free(of->plan);
 }
 
-static void test_index(void **state) {
+TEST(index) {
         static const struct {
                 int64_t number;
                 size_t index;
         } rows[] = {{0, 0}, {4, 4}, {5, 0}, {7, 2}, {-1, 4}, {-4, 1}, {-5, 0}, {-6, 4}};
         const struct window_ring ring = {.capacity = 5};
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++)
                 assert_int_equal(window_ring_index(&ring, rows[i].number), rows[i].index);
 }
@@ -96,7 +95,7 @@ static int64_t cell_span_ms(const struct one_ring *of, uint32_t age) {
 }
 
 /* Which spans share a cell, and which cells are forgotten. */
-static void test_spans(void **state) {
+TEST(spans) {
         enum { MOST = 8 };
         static const int64_t LONGEST_MS = INT32_MAX; /* what a cell's span can say */
         static const struct {
@@ -120,7 +119,6 @@ static void test_spans(void **state) {
                 {3 * LONGEST_MS, LONGEST_MS / 2, {INT64_MAX / 2}, {LONGEST_MS}},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct one_ring of = ring_new(WINDOW_CELLS, rows[i].window_ms,
                                               rows[i].resolution_ms, 5);
@@ -144,7 +142,7 @@ static void check_sums(struct window_sums sums, struct window_sums expected) {
 }
 
 /* Of three cells that end at 50, 70 and 100. */
-static void test_between(void **state) {
+TEST(between) {
         static const struct {
                 int64_t begin_ms, end_ms;
                 struct window_sums sums;
@@ -158,7 +156,6 @@ static void test_between(void **state) {
         };
         struct one_ring of = ring_new(WINDOW_CELLS, 55, 10, 6);
 
-        (void)state;
         of.store->last_mono_ms = 40;
         add(&of, 10, (struct window_cell){10, 40, 8});
         add(&of, 20, (struct window_cell){40, 160, 10});
@@ -239,11 +236,10 @@ static void check_cells(const struct one_ring *of, const struct cell_model *mode
                    model_between(model, last_ms, last_ms - window_ms, last_ms));
 }
 
-static void test_cells_against_model(void **state) {
+TEST(cells_against_model) {
         static const uint32_t capacities[] = {2, 5, 26};
         static const int64_t spans_ms[] = {1, 3, 15, 16, 17, 31, 32, 33, 399, 400, 401};
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(capacities); i++) {
                 struct one_ring of = ring_new(WINDOW_CELLS, 400, 16, capacities[i]);
                 struct cell_model *model = xcalloc(1, sizeof(*model));
@@ -271,10 +267,9 @@ static struct window_peak peak_at(const struct one_ring *of, int64_t now_ms) {
 }
 
 /* Before the first mean, and of a channel that has none. */
-static void test_no_mean(void **state) {
+TEST(no_mean) {
         struct one_ring of = ring_new(WINDOW_PEAKS, 40, RESOLUTION_MS, CAPACITY);
 
-        (void)state;
         for (int i = 0; i < 2; i++) {
                 float values[CAPACITY] = {42};
                 assert_true(window_ring_is_empty(of.store, of.ring, FIRST, 0));
@@ -290,7 +285,7 @@ static void test_no_mean(void **state) {
 }
 
 /* Two means: what is left of the first, and of the second. */
-static void test_put(void **state) {
+TEST(put) {
         static const struct {
                 enum window_ring_kind kind;
                 int first_ms;
@@ -319,7 +314,6 @@ static void test_put(void **state) {
                 {WINDOW_PEAKS, 20, 0.5F, 71000, 0.25F, WINDOW_EMPTY, 0.25F},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct one_ring of = ring_new(rows[i].kind, 40, RESOLUTION_MS, CAPACITY);
                 const int64_t at_ms[] = {rows[i].first_ms, rows[i].second_ms};
@@ -338,7 +332,7 @@ static void test_put(void **state) {
 }
 
 /* A bucket's last moment, but not after the newest step unless the bucket is. */
-static void test_latest(void **state) {
+TEST(latest) {
         static const struct {
                 int64_t last_ms, number, latest_ms;
         } rows[] = {
@@ -347,7 +341,6 @@ static void test_latest(void **state) {
         };
         struct one_ring of = ring_new(WINDOW_PEAKS, 40, RESOLUTION_MS, CAPACITY);
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 of.store->last_mono_ms = rows[i].last_ms;
                 assert_int_equal(window_ring_latest_ms(of.store, of.ring, rows[i].number),
@@ -357,7 +350,7 @@ static void test_latest(void **state) {
 }
 
 /* Of equal peaks the latest counts, and a bucket across the window's old edge in full. */
-static void test_peak(void **state) {
+TEST(peak) {
         static const struct {
                 int64_t now_ms;
                 float ratio;
@@ -369,7 +362,6 @@ static void test_peak(void **state) {
         };
         struct one_ring of = ring_new(WINDOW_PEAKS, 40, RESOLUTION_MS, CAPACITY);
 
-        (void)state;
         window_ring_put(of.store, of.ring, FIRST, 1, 0.75F);
         window_ring_put(of.store, of.ring, FIRST, 11, 0.5F);
         window_ring_put(of.store, of.ring, FIRST, 21, 0);
@@ -458,11 +450,10 @@ static void check_between(const struct one_ring *of, const struct bucket_model *
                          model_at(model, channel, stretch_of(begin_ms)) < 0);
 }
 
-static void test_buckets_against_model(void **state) {
+TEST(buckets_against_model) {
         static const enum window_ring_kind kinds[] = {WINDOW_PEAKS, WINDOW_MEANS};
         static const int64_t jumps[] = {-6, -5, -4, -1, 0, 0, 0, 1, 1, 1, 2, 4, 5, 6, 12};
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
                 struct one_ring of = ring_new(kinds[i], 40, RESOLUTION_MS, CAPACITY);
                 struct bucket_model *model = xcalloc(1, sizeof(*model));
@@ -488,20 +479,4 @@ static void test_buckets_against_model(void **state) {
                 free(model);
                 ring_done(&of);
         }
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_index),
-                cmocka_unit_test(test_spans),
-                cmocka_unit_test(test_between),
-                cmocka_unit_test(test_cells_against_model),
-                cmocka_unit_test(test_no_mean),
-                cmocka_unit_test(test_put),
-                cmocka_unit_test(test_latest),
-                cmocka_unit_test(test_peak),
-                cmocka_unit_test(test_buckets_against_model),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* A node's taints: which are ours, and patches that leave those of others as they are. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #define OURS(level) SOFT("load.plimsoll.io/" level)
 #define SPOT "{\"key\":\"spot\",\"value\":\"1\",\"effect\":\"NoSchedule\"}"
 
-static void test_read(void **state) {
+TEST(read) {
         static const struct {
                 const char *taints;
                 size_t count, at[POLICY_MAX_LEVELS];
@@ -33,7 +33,6 @@ static void test_read(void **state) {
                 {"[{\"key\":\"load.plimsoll.io/1\"}]", 1, {0}, false},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 json_auto_t *json = json_loads(rows[i].taints, JSON_DECODE_ANY, NULL);
                 struct node_taints taints = node_taints_read(json);
@@ -44,19 +43,20 @@ static void test_read(void **state) {
         assert_int_equal(node_taints_read(NULL).count, 0);
 }
 
-#define TEST(path, value) "{\"op\":\"test\",\"path\":\"/spec/taints" path "\",\"value\":" value "}"
+#define TEST_OP(path, value)                                                                       \
+        "{\"op\":\"test\",\"path\":\"/spec/taints" path "\",\"value\":" value "}"
 #define REMOVE(at, level)                                                                          \
-        TEST("/" at "/key", "\"load.plimsoll.io/" level "\"")                                      \
-        "," TEST("/" at "/effect",                                                                 \
-                 "\"PreferNoSchedule\"") ","                                                       \
-                                         "{\"op\":\"remove\",\"path\":\"/spec/taints/" at "\"}"
+        TEST_OP("/" at "/key", "\"load.plimsoll.io/" level "\"")                                   \
+        "," TEST_OP("/" at "/effect",                                                              \
+                    "\"PreferNoSchedule\"") ","                                                    \
+                                            "{\"op\":\"remove\",\"path\":\"/spec/taints/" at "\"}"
 #define ADD(level) "{\"op\":\"add\",\"path\":\"/spec/taints/-\",\"value\":" OURS(level) "}"
 #define FIRST                                                                                      \
-        TEST("", "null")                                                                           \
+        TEST_OP("", "null")                                                                        \
         ","                                                                                        \
         "{\"op\":\"add\",\"path\":\"/spec/taints\",\"value\":[]}"
 
-static void test_patch(void **state) {
+TEST(patch) {
         static const struct {
                 struct node_taints from;
                 unsigned level;
@@ -77,7 +77,6 @@ static void test_patch(void **state) {
                 {{.count = 2, .at = {0, 2, 0, 1}}, 2, "[" REMOVE("0", "4") "," ADD("1") "]"},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct buf out = BUF_INIT(4096);
                 assert_int_equal(node_taints_patch(&rows[i].from, rows[i].level, &out),
@@ -88,11 +87,10 @@ static void test_patch(void **state) {
 }
 
 /* Half a patch would leave a node at another level. */
-static void test_patch_that_does_not_fit(void **state) {
+TEST(patch_that_does_not_fit) {
         const struct node_taints from = {.count = 4, .at = {4, 1, 3}};
         struct buf whole = BUF_INIT(4096);
 
-        (void)state;
         assert_true(node_taints_patch(&from, 0, &whole));
         for (size_t max_bytes = 0; max_bytes <= whole.len; max_bytes++) {
                 struct buf out = BUF_INIT(max_bytes);
@@ -102,19 +100,7 @@ static void test_patch_that_does_not_fit(void **state) {
         buf_done(&whole);
 }
 
-static void test_count(void **state) {
-        (void)state;
+TEST(count) {
         assert_int_equal(node_taints_count(&(struct node_taints){.count = 7}), 0);
         assert_int_equal(node_taints_count(&(struct node_taints){.at = {1, 0, 9}}), 2);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_read),
-                cmocka_unit_test(test_patch),
-                cmocka_unit_test(test_patch_that_does_not_fit),
-                cmocka_unit_test(test_count),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* Patches that wait: their order, and what becomes of nodes when the budget is short. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,11 +10,10 @@
 #include "policy/annotation.h"
 #include "tests/unit/fixture/plan_fixture.h"
 
-static void test_order(void **state) {
+TEST(order) {
         struct patch_queue queue;
         struct patch_place places[5] = {0};
 
-        (void)state;
         patch_queue_init(&queue);
         assert_null(patch_queue_pop(&queue));
         patch_queue_drop(&queue, &places[0]); /* was not there */
@@ -181,10 +180,9 @@ static size_t count_alive(double patches_per_s) {
 
 /* Nobody's value expires as long as the budget can carry that. What is sent has changed more than
  * what is left, though most patches only keep a value from expiring. */
-static void test_none_expires(void **state) {
+TEST(none_expires) {
         static const double loads[] = {0.3, 0.5, 0.9, 0.99};
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(loads); i++) {
                 struct sim sim;
                 sim_init(&sim, (size_t)(loads[i] * (double)count_alive(PATCHES_PER_S)),
@@ -201,12 +199,11 @@ static void test_none_expires(void **state) {
 }
 
 /* With more nodes than can be kept, the busy ones keep their values, and nearly as many as can. */
-static void test_busy_ones_are_kept(void **state) {
+TEST(busy_ones_are_kept) {
         size_t alive = count_alive(PATCHES_PER_S), kept = 0;
         double kept_ratio = 0, lost_ratio = 0;
         struct sim sim;
 
-        (void)state;
         sim_init(&sim, 2 * alive, PATCHES_PER_S);
         sim_run(&sim);
         for (size_t i = 0; i < sim.count; i++) {
@@ -222,14 +219,4 @@ static void test_busy_ones_are_kept(void **state) {
         assert_true((double)kept > 0.9 * (double)alive);
         assert_true(kept_ratio > lost_ratio + 0.1);
         sim_done(&sim);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_order),
-                cmocka_unit_test(test_none_expires),
-                cmocka_unit_test(test_busy_ones_are_kept),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

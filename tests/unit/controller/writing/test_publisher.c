@@ -1,5 +1,7 @@
 /* Patches that are denied, and those that are no longer wanted. Linked with --wrap=clock_gettime.
  */
+#include "tests/unit/fixture/test.h"
+
 #include "tests/unit/fixture/api_fixture.h"
 
 #include "controller/writing/publisher.h"
@@ -14,14 +16,11 @@ struct fixture {
 };
 
 static bool on_turn(void *userdata, struct publisher_job *job, struct buf *patch) {
-        (void)job;
         ((struct fixture *)userdata)->turns++;
         return buf_puts(patch, "{}");
 }
 
 static void on_done(void *userdata, struct publisher_job *job, const struct kube_answer *answer) {
-        (void)job;
-        (void)answer;
         ((struct fixture *)userdata)->done++;
 }
 
@@ -56,10 +55,9 @@ static bool is_denied(void *userdata) {
 }
 
 /* Denials in a row are about the account: there is a pause, and then one more attempt. */
-static void test_denied(void **state) {
+TEST(denied) {
         struct fixture f = {0};
 
-        (void)state;
         for (size_t i = 0; i < DENIED_IN_A_ROW; i++)
                 api_answer(&f.api, 403, "{\"message\":\"no\"}", "PATCH /api/v1/nodes/a?", NULL);
         api_answer(&f.api, 200, "{}", "PATCH /api/v1/nodes/a?", NULL);
@@ -77,10 +75,9 @@ static void test_denied(void **state) {
 }
 
 /* Whether it waits or is being sent, a job that is cancelled is idle, and has no event. */
-static void test_cancelled(void **state) {
+TEST(cancelled) {
         struct fixture f = {0};
 
-        (void)state;
         api_answer(&f.api, 200, "{}", "PATCH /api/v1/nodes/a?", NULL);
         f.api.rig.server.script[0].holds = true;
         free(f.api.rig.server.script[0].response);
@@ -98,13 +95,4 @@ static void test_cancelled(void **state) {
         assert_int_equal(f.turns, 1);
         assert_int_equal(f.done, 0);
         end(&f);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_denied),
-                cmocka_unit_test(test_cancelled),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* Events as they reach an API server, and how many. Linked with --wrap=clock_gettime. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include "controller/writing/recorder.h"
 #include "tests/unit/fixture/later_clock.h"
@@ -80,10 +80,9 @@ static void expect(struct fixture *f, int status, const char *text, const char *
                                              .response = scripted_http(status, "", "{}")});
 }
 
-static void test_one_event(void **state) {
+TEST(one_event) {
         struct fixture f = {0};
 
-        (void)state;
         scripted_add(
                 &f.rig.server,
                 (struct scripted_reply){
@@ -107,11 +106,10 @@ static void test_one_event(void **state) {
         stop(&f);
 }
 
-static void test_counts_for_an_hour(void **state) {
+TEST(counts_for_an_hour) {
         static const char first[] = "/node-1.plimsoll-load-stale?";
         struct fixture f = {0};
 
-        (void)state;
         expect(&f, 201, first, "\"count\":1}");
         expect(&f, 201, "/node-2.plimsoll-load-stale?", "\"count\":1}");
         expect(&f, 200, first, "\"count\":2}");
@@ -130,12 +128,11 @@ static void test_counts_for_an_hour(void **state) {
         stop(&f);
 }
 
-static void test_all_at_once(void **state) {
+TEST(all_at_once) {
         enum { NODES = 5000, A_MINUTE = 10 };
         struct fixture f = {0};
         char name[32];
 
-        (void)state;
         for (size_t i = 0; i < A_MINUTE; i++)
                 expect(&f, 201, "\"message\":\"because\"", NULL);
         expect(&f, 201, "/node-6.plimsoll-load-normal?", "\"message\":\"because\"");
@@ -156,10 +153,9 @@ static void test_all_at_once(void **state) {
         stop(&f);
 }
 
-static void test_a_refusal_is_no_end(void **state) {
+TEST(a_refusal_is_no_end) {
         struct fixture f = {0};
 
-        (void)state;
         expect(&f, 403, "node-1", NULL);
         expect(&f, 403, "node-2", NULL);
         expect(&f, 201, "node-3", NULL);
@@ -173,10 +169,9 @@ static void test_a_refusal_is_no_end(void **state) {
         stop(&f);
 }
 
-static void test_only_the_writer_tells(void **state) {
+TEST(only_the_writer_tells) {
         struct fixture f = {0};
 
-        (void)state;
         expect(&f, 201, "node-3", NULL);
         start(&f);
         /* What is queued or under way when the replica stops leading is not sent. */
@@ -191,26 +186,12 @@ static void test_only_the_writer_tells(void **state) {
 }
 
 /* jansson refuses it; nothing else may. */
-static void test_a_message_that_is_no_utf8(void **state) {
+TEST(a_message_that_is_no_utf8) {
         struct fixture f = {0};
 
-        (void)state;
         start(&f);
         tell(&f, EVENT_NODE_OVERLOADED, "node-\xff");
         run_until(&f, 0);
         assert_true(count(&f, "NodeOverloaded", "dropped") == 1);
         stop(&f);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_one_event),
-                cmocka_unit_test(test_counts_for_an_hour),
-                cmocka_unit_test(test_all_at_once),
-                cmocka_unit_test(test_a_refusal_is_no_end),
-                cmocka_unit_test(test_only_the_writer_tells),
-                cmocka_unit_test(test_a_message_that_is_no_utf8),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,8 @@
 /* Taints of nodes that fall silent, refuse or go, and of clusters that are busy all over. Linked
  * with
  * --wrap=clock_gettime. */
+#include "tests/unit/fixture/test.h"
+
 #include "tests/unit/fixture/api_fixture.h"
 
 #include "controller/writing/taint_writer.h"
@@ -128,11 +130,10 @@ static void expect_patch(struct fixture *f) {
 }
 
 /* What is not known any more has no taint, for whichever reason. */
-static void test_unknown_load(void **state) {
+TEST(unknown_load) {
         static const char ours[] =
                 "[{\"key\":\"load.plimsoll.io/1\",\"effect\":\"PreferNoSchedule\"}]";
 
-        (void)state;
         for (size_t i = 0; i < 2; i++) {
                 bool falls_silent = i == 0;
                 struct fixture f = {0};
@@ -151,10 +152,9 @@ static void test_unknown_load(void **state) {
 }
 
 /* A change is followed by a rest, even where the node has gone meanwhile. */
-static void test_rests(void **state) {
+TEST(rests) {
         static const int statuses[] = {200, 404};
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(statuses); i++) {
                 struct fixture f = {0};
                 api_answer(&f.api, statuses[i], "{}", PATCH_OF("hot"), ADDED);
@@ -176,10 +176,9 @@ static void test_rests(void **state) {
 }
 
 /* Told when it begins, and anew of a node that has come anew. */
-static void test_failing(void **state) {
+TEST(failing) {
         struct fixture f = {0};
 
-        (void)state;
         for (size_t i = 0; i < 3; i++)
                 api_answer(&f.api, 422, "{\"message\":\"no\"}", PATCH_OF("hot"), ADDED);
         begin(&f, "null");
@@ -198,10 +197,9 @@ static void test_failing(void **state) {
 }
 
 /* Who stops leading sends nothing, not even what waits. */
-static void test_stopped(void **state) {
+TEST(stopped) {
         struct fixture f = {0};
 
-        (void)state;
         begin(&f, "null");
         wait_ms(&f, AWAITED_MS);
         read_all(&f, 0.9);
@@ -217,11 +215,10 @@ static void test_stopped(void **state) {
 }
 
 /* What a node carries is not known before the watch has shown it. */
-static void test_not_seen_yet(void **state) {
+TEST(not_seen_yet) {
         struct fixture f = {0};
         struct taint_node unseen;
 
-        (void)state;
         begin(&f, "null");
         taint_writer_add(f.writer, &unseen, "unseen", &f.hot_track);
         wait_ms(&f, AWAITED_MS);
@@ -236,11 +233,10 @@ static void test_not_seen_yet(void **state) {
 }
 
 /* Of many nodes not all are looked at every time. */
-static void test_many_nodes(void **state) {
+TEST(many_nodes) {
         enum { MANY = 25000, LOOK_EVERY_MS = MANY / 10 };
         struct fixture f = {0};
 
-        (void)state;
         api_answer(&f.api, 200, "{}", PATCH_OF("hot"), ADDED);
         begin(&f, "null");
         struct taint_node *nodes = xcalloc(MANY, sizeof(*nodes));
@@ -310,21 +306,17 @@ static void cluster_turn(struct cluster *c, size_t silent, double (*ratio_of)(si
 }
 
 static double busy(size_t i, int64_t turn) {
-        (void)i;
-        (void)turn;
         return 0.9;
 }
 
 static double busier(size_t i, int64_t turn) {
-        (void)i;
         return turn < 5 ? 0.2 : 0.9;
 }
 
 /* Where all nodes are equally busy, none is ever the worse. */
-static void test_busy_all_over(void **state) {
+TEST(busy_all_over) {
         enum { TURNS = 20, NO_NODE = NODES };
 
-        (void)state;
         struct cluster *c = xcalloc(1, sizeof(*c));
         cluster_begin(c);
         cluster_grow(c, 4, "null"); /* the list comes in two parts */
@@ -350,11 +342,10 @@ static void test_busy_all_over(void **state) {
 }
 
 /* Readings of two sources are no more samples than those of one. */
-static void test_two_sources(void **state) {
+TEST(two_sources) {
         enum { PER_INTERVAL = 8 };
         struct fixture f = {0};
 
-        (void)state;
         api_answer(&f.api, 200, "{}", PATCH_OF("hot"), ADDED);
         begin(&f, "null");
         wait_ms(&f, AWAITED_MS);
@@ -372,12 +363,11 @@ static void test_two_sources(void **state) {
 
 /* While a window is too empty, its node keeps what it carries, and does not count for the others.
  */
-static void test_partial_windows(void **state) {
+TEST(partial_windows) {
         static const char *const carried[] = {
                 "null", "[{\"key\":\"load.plimsoll.io/1\",\"effect\":\"PreferNoSchedule\"}]"};
         const struct plan_values partial = {.usable = 1, .provisional = 1, .ratio = {0.9}};
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(carried); i++) {
                 struct fixture f = {0};
                 begin(&f, carried[i]);
@@ -393,10 +383,9 @@ static void test_partial_windows(void **state) {
 
 /* What a predecessor left stays until enough nodes are known: the first one that is known is no
  * measure for itself. */
-static void test_first_known(void **state) {
+TEST(first_known) {
         struct fixture f = {0};
 
-        (void)state;
         begin(&f, "[{\"key\":\"load.plimsoll.io/1\",\"effect\":\"PreferNoSchedule\"}]");
         for (int64_t ms = 0; ms < 3 * AWAITED_MS; ms += INTERVAL_MS) {
                 wait_ms(&f, INTERVAL_MS);
@@ -409,12 +398,11 @@ static void test_first_known(void **state) {
 }
 
 /* Each attempt that fails makes the next one later. */
-static void test_backs_off(void **state) {
+TEST(backs_off) {
         enum { FAILURES = 8, MAX_PAUSE_MS = RETRY_MS + 300000 };
         struct fixture f = {0};
         size_t within = 0;
 
-        (void)state;
         for (size_t i = 0; i < FAILURES; i++)
                 api_answer(&f.api, 422, "{}", PATCH_OF("hot"), ADDED);
         begin(&f, "null");
@@ -431,17 +419,4 @@ static void test_backs_off(void **state) {
         }
         assert_true(within < FAILURES);
         end(&f);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_unknown_load),    cmocka_unit_test(test_rests),
-                cmocka_unit_test(test_failing),         cmocka_unit_test(test_stopped),
-                cmocka_unit_test(test_not_seen_yet),    cmocka_unit_test(test_many_nodes),
-                cmocka_unit_test(test_busy_all_over),   cmocka_unit_test(test_two_sources),
-                cmocka_unit_test(test_partial_windows), cmocka_unit_test(test_first_known),
-                cmocka_unit_test(test_backs_off),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,6 @@
 /* Patches that are no longer wanted when their turn comes. Linked with --wrap=clock_gettime. */
+#include "tests/unit/fixture/test.h"
+
 #include "tests/unit/fixture/api_fixture.h"
 
 #include "controller/writing/writer.h"
@@ -26,7 +28,6 @@ struct fixture {
 static void on_values(void *userdata, const struct writer_node *node, struct plan_values *ret) {
         double ratio = ((struct fixture *)userdata)->ratio;
 
-        (void)node;
         *ret = (struct plan_values){.usable = ratio >= 0, .ratio = {ratio}};
 }
 
@@ -98,10 +99,9 @@ static bool is_quiet(void *userdata) {
 
 /* A mean that moved, and moved back before the patch was sent: what is left of it is enough for a
  * turn, but this is none. */
-static void test_no_longer_early(void **state) {
+TEST(no_longer_early) {
         struct fixture f = {0};
 
-        (void)state;
         api_answer(&f.api, 200, "{}", PATCH, "0.20000");
         begin(&f, true);
         read_node(&f, 0.2);
@@ -118,10 +118,9 @@ static void test_no_longer_early(void **state) {
 }
 
 /* --once, and no value of the node can be used: that is no patch, and the end. */
-static void test_nothing_to_write_once(void **state) {
+TEST(nothing_to_write_once) {
         struct fixture f = {.ratio = -1};
 
-        (void)state;
         begin(&f, false);
         writer_push_all(f.writer);
         assert_false(writer_is_idle(f.writer));
@@ -132,10 +131,9 @@ static void test_nothing_to_write_once(void **state) {
 }
 
 /* The Lease is given back once, though the publisher is idle twice. */
-static void test_stops_once(void **state) {
+TEST(stops_once) {
         struct fixture f = {0};
 
-        (void)state;
         begin(&f, true);
         read_node(&f, 0.2);
         assert_false(writer_is_idle(f.writer));
@@ -148,24 +146,12 @@ static void test_stops_once(void **state) {
 }
 
 /* A time in the past: whatever carries this fence is not sent. */
-static void test_dry_run(void **state) {
+TEST(dry_run) {
         struct fixture f = {.is_dry_run = true};
 
-        (void)state;
         begin(&f, true);
         struct kube_fence fence = writer_fence(f.writer);
         assert_true(fence.until_mono_ms(fence.userdata) < loop_now_mono_ms(f.api.rig.loop));
         assert_false(writer_is_active(f.writer));
         end(&f);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_no_longer_early),
-                cmocka_unit_test(test_nothing_to_write_once),
-                cmocka_unit_test(test_stops_once),
-                cmocka_unit_test(test_dry_run),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* Nodes in few words, and what a policy makes of them: for tables of who must win. */
 #pragma once
 
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <stdio.h>
 #include <string.h>

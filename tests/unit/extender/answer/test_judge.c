@@ -1,5 +1,5 @@
 /* Verdicts by scoring: estimate, and what happens when every candidate is over a limit. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -100,10 +100,9 @@ static const char *score(struct fixture *fixture, const char *pod, const char *n
         "\"resources\":{\"requests\":{\"cpu\":\"" cpu "\",\"memory\":\"1Gi\"}}}]}}"
 
 /* A pod that requests 1 core is expected to use as much, which counts twice: 0.2 of each node. */
-static void test_points(void **state) {
+TEST(points) {
         struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
 
-        (void)state;
         put(fixture->table, "a", 0.20, 0.10, 0);
         put(fixture->table, "b", 0.245, 0.10, 0);
         put(fixture->table, "c", 0.50, 0.10, 0);
@@ -123,11 +122,10 @@ static void test_points(void **state) {
 }
 
 /* The node that was recommended counts as taken, until the binding is seen or 5 s have passed. */
-static void test_reservation(void **state) {
+TEST(reservation) {
         struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
         static const char names[] = "\"a\",\"b\"";
 
-        (void)state;
         put(fixture->table, "a", 0.20, 0.10, 0);
         put(fixture->table, "b", 0.245, 0.10, 0);
         assert_string_equal(score(fixture, POD("u1", "1"), names, 1000), "10 8");
@@ -139,12 +137,11 @@ static void test_reservation(void **state) {
 }
 
 /* What is in flight moves a node before its annotation does. */
-static void test_in_flight(void **state) {
+TEST(in_flight) {
         struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
         struct estimator *estimator = node_table_estimator(fixture->table);
         static const char names[] = "\"a\",\"b\"";
 
-        (void)state;
         put(fixture->table, "a", 0.20, 0.10, 0);
         put(fixture->table, "b", 0.245, 0.10, 0);
         publish(fixture);
@@ -162,14 +159,13 @@ static void test_in_flight(void **state) {
 }
 
 /* Sixteen are named: the best, ties in the request's order. */
-static void test_named(void **state) {
+TEST(named) {
         enum { NODES = 60, BETTER = 10 };
         struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
         _cleanup_(buf_done) struct buf names = BUF_INIT(4096);
         char name[16];
         int named = 0;
 
-        (void)state;
         for (int i = 0; i < NODES; i++) {
                 (void)snprintf(name, sizeof(name), "n%d", i);
                 put(fixture->table, name, i >= NODES - BETTER ? 0.20 : 0.30, 0.1, 0);
@@ -188,7 +184,7 @@ static void test_named(void **state) {
 }
 
 /* Of many alike the one with the most room is named: it is the one that is reserved. */
-static void test_reserved_is_named(void **state) {
+TEST(reserved_is_named) {
         enum { NODES = 40 };
         struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
         struct estimator_reservation reservations[ESTIMATOR_MAX_RESERVATIONS];
@@ -196,7 +192,6 @@ static void test_reserved_is_named(void **state) {
         char name[16];
         int named = 0;
 
-        (void)state;
         for (int i = 0; i < NODES; i++) {
                 (void)snprintf(name, sizeof(name), "n%d", i);
                 put(fixture->table, name, i == NODES - 1 ? 0.299 : 0.30, 0.1, 0);
@@ -229,7 +224,7 @@ static size_t rejected(struct fixture *fixture, const char *names) {
         return fixture->judge.rejected_count;
 }
 
-static void test_all_over(void **state) {
+TEST(all_over) {
         static const struct {
                 const char *policy, *names;
                 size_t rejected, over;
@@ -245,7 +240,6 @@ static void test_all_over(void **state) {
                 {POLICY("scoring: estimate"), "", 0, 0, false},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct fixture *fixture = fixture_new(rows[i].policy);
                 assert_int_equal(rejected(fixture, rows[i].names), rows[i].rejected);
@@ -266,7 +260,7 @@ static void test_all_over(void **state) {
         "  extender: {" extender "}\n"
 
 /* overLimit: last: a node over the limit is behind all others, and never rejected. */
-static void test_last(void **state) {
+TEST(last) {
         static const char *const policies[] = {
                 LAST_POLICY("scoring: absolute"),
                 LAST_POLICY("scoring: spread"),
@@ -289,7 +283,6 @@ static void test_last(void **state) {
                 {"\"over\",\"mem\"", 1, {"0 3", "0 10", "0 10"}},
         };
 
-        (void)state;
         for (size_t p = 0; p < ARRAY_LEN(policies); p++) {
                 struct fixture *fixture = fixture_new(policies[p]);
                 put(fixture->table, "idle", 0.20, 0.20, 0);
@@ -309,7 +302,7 @@ static void test_last(void **state) {
 }
 
 /* A shortlist tells of those that are last only when there are places left. */
-static void test_last_on_a_shortlist(void **state) {
+TEST(last_on_a_shortlist) {
         static const char *const policies[] = {
                 LAST_POLICY("shortlist: 2, scoring: absolute"),
                 LAST_POLICY("shortlist: 2, scoring: estimate"),
@@ -323,7 +316,6 @@ static void test_last_on_a_shortlist(void **state) {
                 {"\"hot\",\"over\",\"hotter\"", {false, false, true}},
         };
 
-        (void)state;
         for (size_t p = 0; p < ARRAY_LEN(policies); p++) {
                 struct fixture *fixture = fixture_new(policies[p]);
                 struct shortlist_pods *pods = xcalloc(1, sizeof(*pods));
@@ -349,11 +341,10 @@ static void test_last_on_a_shortlist(void **state) {
 }
 
 /* The best that is not last is the one that is reserved: with the first pod there it is as full. */
-static void test_last_is_not_reserved(void **state) {
+TEST(last_is_not_reserved) {
         struct fixture *fixture = fixture_new(LAST_POLICY("scoring: estimate"));
         static const char names[] = "\"over\",\"a\",\"b\"";
 
-        (void)state;
         put(fixture->table, "over", 0.66, 0.10, 0);
         put(fixture->table, "a", 0.55, 0.10, 0);
         put(fixture->table, "b", 0.59, 0.10, 0);
@@ -367,7 +358,7 @@ static void test_last_is_not_reserved(void **state) {
         "{\"kind\":\"%s\",\"name\":\"o\",\"controller\":true}]},\"spec\":{%s}}"
 
 /* The first rule that matches the pod: exempt, or more limits. */
-static void test_rules(void **state) {
+TEST(rules) {
         static const char policy[] =
                 "apiVersion: " POLICY_API_VERSION "\nkind: " POLICY_KIND "\nspec:\n"
                 "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, {name: mem_usage_avg_5m, "
@@ -401,7 +392,6 @@ static void test_rules(void **state) {
         static const char names[] = "\"idle\",\"half\",\"full\"";
         struct fixture *fixture = fixture_new(policy);
 
-        (void)state;
         put(fixture->table, "idle", 0.10, 0.10, 0);
         put(fixture->table, "half", 0.50, 0.50, 0);
         put(fixture->table, "full", 0.80, 0.30, 0);
@@ -431,7 +421,7 @@ static void test_rules(void **state) {
 
 /* A reading that has expired is used for an hour, and counted; then the node counts as one that
  * was never read. */
-static void test_expired(void **state) {
+TEST(expired) {
         struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
         static const struct {
                 int64_t after_ms;
@@ -439,7 +429,6 @@ static void test_expired(void **state) {
                 int score100; /* 100 for a node of which nothing is known to run */
         } rows[] = {{0, 0, 50}, {480000, 1, 50}, {3599999, 1, 50}, {3600000, 1, 100}};
 
-        (void)state;
         put(fixture->table, "a", 0.50, 0.10, 0);
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 int64_t now = NOW + rows[i].after_ms;
@@ -451,22 +440,4 @@ static void test_expired(void **state) {
                 node_snapshot_unref(snapshot);
         }
         fixture_free(fixture);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_points),
-                cmocka_unit_test(test_reservation),
-                cmocka_unit_test(test_in_flight),
-                cmocka_unit_test(test_named),
-                cmocka_unit_test(test_reserved_is_named),
-                cmocka_unit_test(test_all_over),
-                cmocka_unit_test(test_last),
-                cmocka_unit_test(test_rules),
-                cmocka_unit_test(test_last_on_a_shortlist),
-                cmocka_unit_test(test_last_is_not_reserved),
-                cmocka_unit_test(test_expired),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

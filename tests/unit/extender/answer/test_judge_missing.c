@@ -1,5 +1,5 @@
 /* With scoring: estimate, what is not known of a candidate is not idle. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include "judged_nodes.h"
 
@@ -40,7 +40,7 @@ static struct policy *policy_of(const char *text) {
 }
 
 /* The pod requests a core, which counts twice: a fifth of each node. Two per cent make a point. */
-static void test_median(void **state) {
+TEST(median) {
         static const struct {
                 const char *name, *policy;
                 bool knows_pods;
@@ -130,7 +130,6 @@ static void test_median(void **state) {
                  "10 10"},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct judged judged;
                 judged_init(&judged, policy_of(rows[i].policy));
@@ -152,7 +151,7 @@ static void test_median(void **state) {
 
 /* A node that has just joined, while nothing is known of pods and answers are forgotten after 5 s:
  * of pods that come one by one it gets some. */
-static void test_joined(void **state) {
+TEST(joined) {
         static const struct judged_node nodes[] = {{"new", NULL, ""},
                                                    {"a", NULL, "cpu=0.20 mem=0.1 disk=0"},
                                                    {"b", NULL, "cpu=0.24 mem=0.1 disk=0"},
@@ -163,7 +162,6 @@ static void test_joined(void **state) {
         struct estimator_reservation reserved[ESTIMATOR_MAX_RESERVATIONS];
         size_t got = 0;
 
-        (void)state;
         judged_init(&judged, policy_of(plain));
         for (size_t n = 0; nodes[n].name; n++)
                 judged_put(&judged, &nodes[n]);
@@ -186,14 +184,13 @@ static void assert_points(struct judged *judged, const struct judged_node *nodes
 }
 
 /* Where recent pods alone are watched, a node's are known once they were listed. */
-static void test_recent_alone(void **state) {
+TEST(recent_alone) {
         static const struct judged_node nodes[] = {
                 {"new", NULL, "mem=0.1 disk=0"}, {"a", NULL, "cpu=0.1 mem=0.1 disk=0"}, {0}};
         const struct estimator_sample nothing_runs = {0};
         struct judged judged;
         int64_t wait_ms;
 
-        (void)state;
         judged_init(&judged, policy_of(plain));
         judged_put(&judged, &nodes[0]);
         judged_put(&judged, &nodes[1]);
@@ -203,14 +200,4 @@ static void test_recent_alone(void **state) {
         estimator_sample_end(estimator, "new", 3, &nothing_runs, JUDGED_NOW);
         assert_points(&judged, nodes, 10, 5);
         judged_done(&judged);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_median),
-                cmocka_unit_test(test_joined),
-                cmocka_unit_test(test_recent_alone),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

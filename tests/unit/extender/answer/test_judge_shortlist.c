@@ -1,5 +1,5 @@
 /* When there is a shortlist, who is on it by each scoring, and how that is answered. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -122,7 +122,7 @@ static char *many(struct fixture *fixture, int count) {
         return buf_take(&names);
 }
 
-static void test_when(void **state) {
+TEST(when) {
         static const struct {
                 const char *policy;
                 int candidates;
@@ -139,7 +139,6 @@ static void test_when(void **state) {
                 {POLICY(EXTENDER("shortlist: 100000")), 300, 0},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct fixture *fixture = fixture_new(rows[i].policy);
                 _cleanup_(freep) char *names = many(fixture, rows[i].candidates);
@@ -155,7 +154,7 @@ static void test_when(void **state) {
         "{\"metadata\":{\"uid\":\"%s\"},\"spec\":{\"topologySpreadConstraints\":[{"                \
         "\"whenUnsatisfiable\":\"ScheduleAnyway\"}]}}"
 
-static void test_for_whom(void **state) {
+TEST(for_whom) {
         struct fixture *fixture = fixture_new(POLICY(EXTENDER("shortlist: 2")));
         struct fixture *for_all = fixture_new(POLICY(EXTENDER("shortlist: 2, shortlistFor: all")));
         static const char names[] = "\"a\",\"b\",\"c\"";
@@ -163,7 +162,6 @@ static void test_for_whom(void **state) {
         static const char daemon[] = "{\"metadata\":{\"uid\":\"d\",\"ownerReferences\":[{"
                                      "\"kind\":\"DaemonSet\"}]}}";
 
-        (void)state;
         assert_int_equal(ask_for(fixture, uid, names), JUDGE_LIST_WHOLE); /* nothing is known */
         put(fixture, "a", 0.1, "");
         put(for_all, "a", 0.1, "");
@@ -195,7 +193,7 @@ static void put_five(struct fixture *fixture) {
         put(fixture, "e", 0.1, "z1");
 }
 
-static void test_best(void **state) {
+TEST(best) {
         static const struct {
                 const char *policy, *names, *told;
         } rows[] = {
@@ -222,7 +220,6 @@ static void test_best(void **state) {
                 {POLICY(EXTENDER("shortlist: 1, scoring: estimate")), "\"c\",\"c\"", "c"},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct fixture *fixture = fixture_new(rows[i].policy);
                 put_five(fixture);
@@ -234,12 +231,11 @@ static void test_best(void **state) {
 }
 
 /* In-flight load and reservations count; the filter makes no reservation. */
-static void test_estimate(void **state) {
+TEST(estimate) {
         struct fixture *fixture = fixture_new(POLICY(EXTENDER("shortlist: 1, scoring: estimate")));
         struct estimator *estimator = node_table_estimator(fixture->table);
         static const struct pod_load load = {{3, 1 << 30}};
 
-        (void)state;
         put(fixture, "a", 0.30, "");
         put(fixture, "b", 0.35, "");
         assert_string_equal(told(fixture, "\"b\",\"a\""), "a");
@@ -264,7 +260,7 @@ static unsigned rnd(unsigned below) {
         return (unsigned)(random_state >> 33) % below;
 }
 
-static void test_random(void **state) {
+TEST(random) {
         static const char *const policies[] = {
                 POLICY(EXTENDER("shortlist: 7")),
                 POLICY(EXTENDER("shortlist: 1, scoring: spread")),
@@ -274,7 +270,6 @@ static void test_random(void **state) {
         };
         enum { NODES = 60 };
 
-        (void)state;
         for (size_t p = 0; p < ARRAY_LEN(policies); p++) {
                 struct fixture *fixture = fixture_new(policies[p]);
                 char name[16], zone[16];
@@ -296,12 +291,11 @@ static void test_random(void **state) {
 }
 
 /* Where all are full beyond measure, they are equal, and as many are told as else. */
-static void test_beyond_measure(void **state) {
+TEST(beyond_measure) {
         static const char names[] = "\"n0\",\"n1\",\"n2\",\"n3\"";
         struct fixture *fixture = fixture_new(POLICY(EXTENDER("shortlist: 2, scoring: estimate")));
         struct judge *judge = &fixture->judge;
 
-        (void)state;
         for (char name[] = "n0"; name[1] < '4'; name[1]++)
                 put(fixture, name, 1e308, "");
         assert_string_equal(told(fixture, names), "n0 n1");
@@ -316,14 +310,4 @@ static void test_beyond_measure(void **state) {
         for (size_t i = 0; i < fixture->request.count; i++)
                 assert_int_equal(judge->verdicts[i], i < 2 ? JUDGE_PASSES : JUDGE_LEFT_OUT);
         fixture_free(fixture);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_when),   cmocka_unit_test(test_for_whom),
-                cmocka_unit_test(test_best),   cmocka_unit_test(test_estimate),
-                cmocka_unit_test(test_random), cmocka_unit_test(test_beyond_measure),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* Replies to the byte, for requests by name and by Node object. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <errno.h>
 
@@ -122,7 +122,7 @@ static const char *prioritize(struct fixture *fixture, const char *request, bool
 #define DAEMONSET "\"Pod\":{\"metadata\":{\"ownerReferences\":[{\"kind\":\"DaemonSet\"}]}},"
 #define NODE(name) "{\"metadata\":{\"name\":\"" name "\"}}"
 
-static void test_filter(void **state) {
+TEST(filter) {
         static const struct {
                 const char *request, *reply;
         } rows[] = {
@@ -162,7 +162,6 @@ static void test_filter(void **state) {
         };
         struct fixture *fixture = fixture_new("");
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++)
                 assert_string_equal(filter(fixture, rows[i].request), rows[i].reply);
         fixture_free(fixture);
@@ -172,7 +171,7 @@ static void test_filter(void **state) {
 #define META(entries) "{\"NodeNameToMetaVictims\":{" entries "}}"
 #define VICTIMS(node, uid) "\"" node "\":{\"Pods\":[{\"UID\":\"" uid "\"}],\"NumPDBViolations\":0}"
 
-static void test_preempt(void **state) {
+TEST(preempt) {
         static const struct {
                 const char *request, *reply;
         } rows[] = {
@@ -210,7 +209,6 @@ static void test_preempt(void **state) {
         };
         struct fixture *fixture = fixture_new("");
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++)
                 assert_string_equal(preempt(fixture, rows[i].request), rows[i].reply);
         for (size_t i = 0; i < ARRAY_LEN(odd); i++)
@@ -220,7 +218,7 @@ static void test_preempt(void **state) {
         fixture_free(fixture);
 }
 
-static void test_prioritize(void **state) {
+TEST(prioritize) {
         static const struct {
                 const char *request, *full, *compact;
         } rows[] = {
@@ -251,7 +249,6 @@ static void test_prioritize(void **state) {
         };
         struct fixture *fixture = fixture_new("");
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 assert_string_equal(prioritize(fixture, rows[i].request, false), rows[i].full);
                 assert_string_equal(prioritize(fixture, rows[i].request, true), rows[i].compact);
@@ -259,10 +256,9 @@ static void test_prioritize(void **state) {
         fixture_free(fixture);
 }
 
-static void test_spread(void **state) {
+TEST(spread) {
         struct fixture *fixture = fixture_new("  extender: {scoring: spread}\n");
 
-        (void)state;
         assert_string_equal(
                 prioritize(fixture, "{\"NodeNames\":[\"half\",\"idle\",\"busy\",\"busy\"]}", false),
                 "[{\"Host\":\"half\",\"Score\":3},{\"Host\":\"idle\",\"Score\":10},"
@@ -274,12 +270,11 @@ static void test_spread(void **state) {
 }
 
 /* A table that nothing has filled yet rejects nobody and prefers nobody. */
-static void test_empty_table(void **state) {
+TEST(empty_table) {
         struct node_table *table = node_table_new(
                 &(struct node_table_options){.annotation_prefix = ""}, policy_default(), NOW);
         struct fixture fixture = {.table = table, .snapshot = node_table_acquire(table)};
 
-        (void)state;
         reply_init(&fixture.reply);
         assert_string_equal(filter(&fixture, "{\"NodeNames\":[\"a\",\"b\",\"a\"]}"),
                             BY_NAME("\"a\",\"b\"", ""));
@@ -292,12 +287,11 @@ static void test_empty_table(void **state) {
 }
 
 /* Large Node objects are sent from the request itself, in as few pieces as possible. */
-static void test_pieces(void **state) {
+TEST(pieces) {
         static const char *const names[] = {"idle", "half", "busy", "stale", "x"};
         struct fixture *fixture = fixture_new("");
         struct buf text = BUF_INIT(1 << 20);
 
-        (void)state;
         (void)buf_puts(&text, "{\"Nodes\":{\"items\":[");
         for (size_t i = 0; i < ARRAY_LEN(names); i++)
                 (void)buf_printf(&text, "%s{\"metadata\":{\"name\":\"%s\"},\"x\":\"%05000d\"}",
@@ -313,14 +307,4 @@ static void test_pieces(void **state) {
         assert_ptr_equal(fixture->reply.pieces[3].iov_base, fixture->request.nodes[3].json);
         buf_done(&text);
         fixture_free(fixture);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_filter),      cmocka_unit_test(test_preempt),
-                cmocka_unit_test(test_prioritize),  cmocka_unit_test(test_spread),
-                cmocka_unit_test(test_empty_table), cmocka_unit_test(test_pieces),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* Requests of kube-scheduler, read by skimming and by jansson. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <errno.h>
 
@@ -7,7 +7,7 @@
 #include "request_property.h"
 #include "tests/unit/fixture/full_size.h"
 
-static void test_documents(void **state) {
+TEST(documents) {
         static const struct {
                 const char *text;
                 enum request_property way;
@@ -109,7 +109,6 @@ static void test_documents(void **state) {
                  REQUEST_LENIENT, "a", false},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct request request = REQUEST_NULL;
                 struct buf names = BUF_INIT(1000);
@@ -156,7 +155,7 @@ static void check_everywhere(const char *value, enum request_property way) {
 }
 
 /* A reply with one of these in it would be no JSON: the request is refused. */
-static void test_malformed_values(void **state) {
+TEST(malformed_values) {
         static const char *const rows[] = {
                 /* arrays */
                 "[1,]",
@@ -299,7 +298,6 @@ static void test_malformed_values(void **state) {
                 "\x7f",
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++)
                 check_everywhere(rows[i], REQUEST_REFUSED);
         /* Deep inside, and behind much that is well. */
@@ -307,7 +305,7 @@ static void test_malformed_values(void **state) {
         check_everywhere("{\"a\":{\"b\":[1,2,3],\"c\":\"d\"},\"e\":nul}", REQUEST_REFUSED);
 }
 
-static void test_well_formed_values(void **state) {
+TEST(well_formed_values) {
         static const char *const rows[] = {
                 "0",
                 "-0",
@@ -340,12 +338,11 @@ static void test_well_formed_values(void **state) {
                 "\"a string of more than eight bytes, with \\\\ in it\"",
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++)
                 check_everywhere(rows[i], REQUEST_SKIMMED);
 }
 
-static void test_slices(void **state) {
+TEST(slices) {
         static const char text[] = "{\"Nodes\":{\"items\":[ {\"metadata\":{\"name\":\"a\"},"
                                    "\"x\":\"]}\"} ,{\"metadata\":{\"name\":\"b\"}}]}}";
         static const char *const nodes[] = {
@@ -354,7 +351,6 @@ static void test_slices(void **state) {
         };
         struct request request = REQUEST_NULL;
 
-        (void)state;
         assert_int_equal(request_parse(&request, text, strlen(text), NULL), 0);
         assert_true(request.is_contiguous);
         assert_false(request.has_names);
@@ -367,7 +363,7 @@ static void test_slices(void **state) {
 }
 
 /* Every prefix of a request, and every request with one byte changed, keeps the property. */
-static void test_cut_and_changed(void **state) {
+TEST(cut_and_changed) {
         static const char text[] =
                 "{\"Pod\":{\"metadata\":{\"name\":\"w\",\"ownerReferences\":[{\"kind\":"
                 "\"DaemonSet\"}]},\"spec\":{\"n\":[1.5e3,true,null,{\"s\":\"\\\\\"}]}},\"Nodes\":"
@@ -376,7 +372,6 @@ static void test_cut_and_changed(void **state) {
         static const char bytes[] = "\"\\{}[],: \n0n\x80\x01";
         char changed[sizeof(text)];
 
-        (void)state;
         assert_int_equal(request_property_check(text, strlen(text)), REQUEST_SKIMMED);
         for (size_t len = 0; len < strlen(text); len++)
                 assert_int_equal(request_property_check(text, len), REQUEST_REFUSED);
@@ -388,8 +383,7 @@ static void test_cut_and_changed(void **state) {
                 }
 }
 
-static void test_depth(void **state) {
-        (void)state;
+TEST(depth) {
         /* The Pod's own brackets and the top level are steps, not jumps. */
         for (int depth = 60; depth < 70; depth++) {
                 struct buf text = BUF_INIT(10000);
@@ -406,12 +400,11 @@ static void test_depth(void **state) {
         }
 }
 
-static void test_ceilings(void **state) {
+TEST(ceilings) {
         struct buf text = BUF_INIT(REQUEST_STRICT_MAX_BYTES + 100);
         struct request request = REQUEST_NULL;
         struct error err = ERROR_NULL;
 
-        (void)state;
         /* too many candidates */
         (void)buf_puts(&text, "{\"NodeNames\":[\"\"");
         for (size_t i = 0; i < REQUEST_MAX_NODES; i++)
@@ -523,12 +516,11 @@ static void put_request(struct buf *out) {
         (void)buf_puts(out, "}");
 }
 
-static void test_random(void **state) {
+TEST(random) {
         size_t rounds = (size_t)full_size(20000, 3000);
         size_t ways[4] = {0};
         struct buf text = BUF_INIT(1 << 20);
 
-        (void)state;
         for (size_t round = 0; round < rounds; round++) {
                 buf_clear(&text);
                 put_request(&text);
@@ -541,15 +533,4 @@ static void test_random(void **state) {
         assert_true(ways[REQUEST_SKIMMED] > rounds / 3);
         assert_true(ways[REQUEST_STRICT] > rounds / 50);
         assert_true(ways[REQUEST_REFUSED] > rounds / 10);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_documents),          cmocka_unit_test(test_malformed_values),
-                cmocka_unit_test(test_well_formed_values), cmocka_unit_test(test_slices),
-                cmocka_unit_test(test_cut_and_changed),    cmocka_unit_test(test_depth),
-                cmocka_unit_test(test_ceilings),           cmocka_unit_test(test_random),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* Who must win by each policy of policy/, as it lies there. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <glob.h>
 #include <libgen.h>
@@ -225,8 +225,7 @@ static char *order_of(struct judged *judged, const struct judged_node *nodes, do
         return buf_take(&order);
 }
 
-static void test_who_wins(void **state) {
-        (void)state;
+TEST(who_wins) {
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(freep) char *path = xasprintf(POLICIES "/%s", rows[i].policy);
                 struct policy *policy = NULL;
@@ -247,10 +246,9 @@ static void test_who_wins(void **state) {
         }
 }
 
-static void test_none_is_left_out(void **state) {
+TEST(none_is_left_out) {
         glob_t found;
 
-        (void)state;
         assert_int_equal(glob(POLICIES "/*.yaml", 0, NULL, &found), 0);
         for (size_t i = 0; i < found.gl_pathc; i++) {
                 const char *name = basename(found.gl_pathv[i]);
@@ -261,13 +259,4 @@ static void test_none_is_left_out(void **state) {
                         fail_msg("%s has no cases here", name);
         }
         globfree(&found);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_who_wins),
-                cmocka_unit_test(test_none_is_left_out),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* Who is on a shortlist: by example, and against a selection by brute force. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ static size_t choose(struct shortlist *list, const struct candidate *candidates,
         return in;
 }
 
-static void test_choices(void **state) {
+TEST(choices) {
         static const struct {
                 struct candidate candidates[10]; /* up to level 255 of zone 255 */
                 size_t places;
@@ -71,7 +71,6 @@ static void test_choices(void **state) {
         struct shortlist list = SHORTLIST_NULL;
         char in[16];
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 size_t count = 0, expected = 0;
                 while (rows[i].candidates[count].zone != 255)
@@ -139,7 +138,7 @@ static size_t choose_slowly(const struct candidate *candidates, size_t count, si
         return dealt;
 }
 
-static void test_random(void **state) {
+TEST(random) {
         static const unsigned zone_ranges[] = {1, 2, 3, 8, 40, NODE_ZONES_MAX};
         static const unsigned level_ranges[] = {1, 3, 20, SHORTLIST_LEVELS};
         struct shortlist list =
@@ -147,7 +146,6 @@ static void test_random(void **state) {
         struct candidate candidates[CANDIDATES_MAX];
         char got[CANDIDATES_MAX + 1], expected[CANDIDATES_MAX + 1];
 
-        (void)state;
         for (int round = 0, n = full_size(100000, 3000); round < n; round++) {
                 size_t count = rnd(rnd(4) ? 40 : CANDIDATES_MAX) + 1, places = rnd(60) + 1;
                 unsigned zones = zone_ranges[rnd(ARRAY_LEN(zone_ranges))];
@@ -167,10 +165,9 @@ static void test_random(void **state) {
         shortlist_done(&list);
 }
 
-static void test_pods(void **state) {
+TEST(pods) {
         struct shortlist_pods *pods = xcalloc(1, sizeof(*pods));
 
-        (void)state;
         assert_true(shortlist_is_first(pods, 5));
         assert_false(shortlist_is_first(pods, 5));
         assert_true(shortlist_is_first(pods, 6));
@@ -181,14 +178,4 @@ static void test_pods(void **state) {
         /* a pod without an id cannot be recognized when it comes again */
         assert_false(shortlist_is_first(pods, 0));
         free(pods);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_choices),
-                cmocka_unit_test(test_random),
-                cmocka_unit_test(test_pods),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* ExtenderBindingArgs: what may become a path and a Binding, and what may not. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <errno.h>
 #include <string.h>
@@ -13,7 +13,7 @@
         "{\"PodName\":\"" name "\",\"PodNamespace\":\"" namespace "\",\"PodUID\":\"" uid           \
                                                                   "\",\"Node\":\"" node "\"}"
 
-static void test_read(void **state) {
+TEST(read) {
         static const char *const rows[] = {
                 ARGS("default", "web-0", UID, "node-a.example.com"),
                 "{\"podname\":\"web-0\",\"PODNAMESPACE\":\"default\",\"podUID\":\"" UID
@@ -25,7 +25,6 @@ static void test_read(void **state) {
                 "\",\"Node\":\"node-a.example.com\"}",
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct bind_request request;
                 struct error err = ERROR_NULL;
@@ -38,7 +37,7 @@ static void test_read(void **state) {
         }
 }
 
-static void test_refused(void **state) {
+TEST(refused) {
         static const struct {
                 const char *args;
                 int code;
@@ -80,7 +79,6 @@ static void test_refused(void **state) {
                  "Node '' is not a valid node name"},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct bind_request request = {.node = "untouched"};
                 struct error err = ERROR_NULL;
@@ -92,7 +90,7 @@ static void test_refused(void **state) {
 }
 
 /* At their longest, and one longer. */
-static void test_lengths(void **state) {
+TEST(lengths) {
         static const struct {
                 size_t namespace_len, name_len, uid_len, node_len;
                 bool is_valid;
@@ -105,7 +103,6 @@ static void test_lengths(void **state) {
                 {1, 1, 1, 30000, false},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct bind_request request;
                 struct buf text = BUF_INIT(BIND_REQUEST_MAX_BYTES);
@@ -133,14 +130,4 @@ static void test_lengths(void **state) {
         struct bind_request request;
         assert_int_equal(bind_request_parse(&request, large, BIND_REQUEST_MAX_BYTES + 1, NULL),
                          -E2BIG);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_read),
-                cmocka_unit_test(test_refused),
-                cmocka_unit_test(test_lengths),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* Requests that are judged, and what is kept of them and shown. */
 #pragma once
 
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <math.h>
 #include <stdio.h>

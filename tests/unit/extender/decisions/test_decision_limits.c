@@ -1,4 +1,6 @@
 /* What is kept of a request when there is more than has room. */
+#include "tests/unit/fixture/test.h"
+
 #include "decision_fixture.h"
 
 #define EACH(x) x("1") ", " x("2") ", " x("3") ", " x("4") ", " x("5") ", " x("6") ", " x("7")
@@ -44,11 +46,10 @@ static const json_t *member(struct fixture *fixture, const char *answer, const c
 }
 
 /* Of more predicates than are kept the first, and the nodes that these have rejected. */
-static void test_predicates(void **state) {
+TEST(predicates) {
         struct fixture *fixture = fixture_new(seven_metrics);
         struct buf names = BUF_INIT(1 << 10);
 
-        (void)state;
         for (int i = METRICS; i > 0; i--) {
                 char name[16];
                 (void)snprintf(name, sizeof(name), "over-%d", i);
@@ -68,10 +69,9 @@ static void test_predicates(void **state) {
         fixture_free(fixture);
 }
 
-static void test_rule(void **state) {
+TEST(rule) {
         struct fixture *fixture = fixture_new(seven_metrics);
 
-        (void)state;
         put_gauges(fixture, "a", "0.25", 0, "", READ);
         ask_filter(fixture, POD, "\"a\"");
         assert_int_equal(json_integer_value(member(fixture, "filter", "rule")), 2);
@@ -79,7 +79,7 @@ static void test_rule(void **state) {
 }
 
 /* Of more priorities than are kept the first; ages beyond what fits are the largest that does. */
-static void test_priorities(void **state) {
+TEST(priorities) {
         static const struct {
                 const char *at;
                 double age_ms;
@@ -89,7 +89,6 @@ static void test_priorities(void **state) {
                 {"2026-08-23T09:46:40Z", -(double)INT32_MAX},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct fixture *fixture = fixture_new(seven_metrics);
                 put_gauges(fixture, "a", "0.25", METRICS, "malformed", rows[i].at);
@@ -106,10 +105,9 @@ static void test_priorities(void **state) {
 }
 
 /* A reading that was never there is null, not 0. */
-static void test_never_read(void **state) {
+TEST(never_read) {
         struct fixture *fixture = fixture_new(seven_metrics);
 
-        (void)state;
         put_gauges(fixture, "a", "malformed", METRICS, "0.25", READ);
         ask_prioritize(fixture, POD, "\"a\"", false);
         const json_t *node = json_array_get(member(fixture, "prioritize", "best_nodes"), 0);
@@ -120,12 +118,11 @@ static void test_never_read(void **state) {
 }
 
 /* Names past the room for texts are left out: of rejected nodes each, of the best all behind. */
-static void test_long_names(void **state) {
+TEST(long_names) {
         struct fixture *fixture = fixture_new(seven_metrics);
         struct buf names = BUF_INIT(1 << 12);
         size_t count = 0;
 
-        (void)state;
         for (int c = 'a'; c <= 'e'; c++) {
                 char name[NODE_NAME_MAX + 1];
                 memset(name, c, NODE_NAME_MAX);
@@ -150,7 +147,7 @@ static void test_long_names(void **state) {
 }
 
 /* As they are called in the page. */
-static void test_lists(void **state) {
+TEST(lists) {
         static const struct {
                 enum judge_list list;
                 const char *name;
@@ -162,7 +159,6 @@ static void test_lists(void **state) {
         };
         struct fixture *fixture = fixture_new(seven_metrics);
 
-        (void)state;
         ask_filter(fixture, POD, "\"x\"");
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 fixture->decision.filter.list = rows[i].list;
@@ -172,11 +168,10 @@ static void test_lists(void **state) {
 }
 
 /* What was learned of a workload is told beside what the pod is expected to use. */
-static void test_learned(void **state) {
+TEST(learned) {
         struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
         struct estimator_expectation *expectation = &fixture->decision.ranking.expectation;
 
-        (void)state;
         ask_prioritize(fixture, POD, "\"x\"", false);
         const json_t *expected = member(fixture, "prioritize", "expected");
         assert_true(json_is_null(json_object_get(expected, "learned_cores")));
@@ -187,27 +182,15 @@ static void test_learned(void **state) {
 }
 
 /* An answer about no node has no best one. */
-static void test_no_node(void **state) {
+TEST(no_node) {
         struct fixture *fixture = fixture_new(seven_metrics);
         _cleanup_(decisions_freep) struct decisions *decisions = decisions_new();
         _cleanup_(freep) struct decisions_line *lines = xcalloc(DECISIONS_MAX, sizeof(*lines));
 
-        (void)state;
         ask_prioritize(fixture, POD, "", false);
         decisions_put_ranking(decisions, &fixture->decision.pod, &fixture->decision.ranking);
         assert_int_equal(decisions_list(decisions, lines), 1);
         assert_int_equal(lines[0].best_points, -1);
         assert_int_equal(lines[0].best_node_len, 0);
         fixture_free(fixture);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_predicates), cmocka_unit_test(test_rule),
-                cmocka_unit_test(test_priorities), cmocka_unit_test(test_never_read),
-                cmocka_unit_test(test_long_names), cmocka_unit_test(test_lists),
-                cmocka_unit_test(test_learned),    cmocka_unit_test(test_no_node),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,11 @@
 /* What is kept of a request that was judged, and how it is shown. */
+#include "tests/unit/fixture/test.h"
+
 #include "decision_fixture.h"
 
-static void test_filter(void **state) {
+TEST(filter) {
         struct fixture *fixture = fixture_new(POLICY("whenAllOver: pass, shortlist: 1"));
 
-        (void)state;
         put(fixture, "a", 0.2, 0.1);
         put(fixture, "b", 0.3, 0.1);
         put(fixture, "hot", 0.7, 0.95);
@@ -78,11 +79,10 @@ static void check_sums(const json_t *nodes) {
         }
 }
 
-static void test_estimate(void **state) {
+TEST(estimate) {
         struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
         struct estimator *estimator = node_table_estimator(fixture->table);
 
-        (void)state;
         put(fixture, "a", 0.20, 0.10);
         put(fixture, "b", 0.245, 0.30);
         put(fixture, "c", 0.50, 0.10);
@@ -132,7 +132,7 @@ static void test_estimate(void **state) {
 }
 
 /* The best first; a compact reply takes the least score off all. */
-static void test_terms(void **state) {
+TEST(terms) {
         static const struct {
                 const char *policy;
                 bool is_compact;
@@ -143,7 +143,6 @@ static void test_terms(void **state) {
                 {POLICY("scoring: spread"), false, {10, 7, 0}},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct fixture *fixture = fixture_new(rows[i].policy);
                 put(fixture, "idle", 0.2, 0.2);
@@ -172,13 +171,12 @@ static void test_terms(void **state) {
 }
 
 /* More nodes than are kept, with names longer than there is room for, in every order. */
-static void test_bounds(void **state) {
+TEST(bounds) {
         enum { NODES = 100, NAME_BYTES = 240 };
         struct fixture *fixture = fixture_new(POLICY("scoring: absolute"));
         _cleanup_(buf_done) struct buf names = BUF_INIT(1 << 16);
         char name[NAME_BYTES + 16];
 
-        (void)state;
         for (int i = 0; i < NODES; i++) {
                 int len = snprintf(name, sizeof(name), "n%02d", i);
                 if (i % 10 == 0)
@@ -202,7 +200,7 @@ static void test_bounds(void **state) {
 }
 
 /* Nodes that only the request knows are called as it likes. */
-static void test_hostile_names(void **state) {
+TEST(hostile_names) {
         struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
         static const char names[] = "\"\\\"},{\\\"node\\\":\\\"\",\"<script>\",\"\\u0000\\u0007\","
                                     "\"\xc3\x9cnic\xc3\xb6"
@@ -212,7 +210,6 @@ static void test_hostile_names(void **state) {
         _cleanup_(freep) struct decisions_line *lines = xcalloc(DECISIONS_MAX, sizeof(*lines));
         json_t *list = NULL;
 
-        (void)state;
         ask_prioritize(fixture, POD, names, false);
         const json_t *nodes = json_object_get(json_object_get(show(fixture), "prioritize"),
                                               "best_nodes");
@@ -233,7 +230,7 @@ static void test_hostile_names(void **state) {
 }
 
 /* Of a pod that nobody could ask for nothing is kept. */
-static void test_pods(void **state) {
+TEST(pods) {
         static const struct {
                 const char *namespace, *name, *uid;
                 bool is_kept;
@@ -246,7 +243,6 @@ static void test_pods(void **state) {
         _cleanup_(freep) char *longest = xcalloc(1, POD_FACTS_NAME_MAX + 2);
         struct decision_pod pod;
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 const struct pod_facts facts = {
                         .id = rows[i].uid[0] ? 1 : 0,
@@ -274,14 +270,4 @@ static void test_pods(void **state) {
         facts.namespace.len--;
         facts.uid.len++;
         assert_false(decision_take_pod(&facts, &pod));
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_filter),        cmocka_unit_test(test_estimate),
-                cmocka_unit_test(test_terms),         cmocka_unit_test(test_bounds),
-                cmocka_unit_test(test_hostile_names), cmocka_unit_test(test_pods),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* Which decisions are kept and found again, against a plain list. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,12 +43,11 @@ static void rank(struct decisions *decisions, unsigned id, const char *name, int
                               });
 }
 
-static void test_retries(void **state) {
+TEST(retries) {
         _cleanup_(decisions_freep) struct decisions *decisions = decisions_new();
         _cleanup_(freep) struct decisions_line *lines = xcalloc(DECISIONS_MAX, sizeof(*lines));
         struct decision decision;
 
-        (void)state;
         assert_int_equal(decisions_list(decisions, lines), 0);
         assert_false(decisions_get(decisions, "d/web", &decision));
 
@@ -96,11 +95,10 @@ static void test_retries(void **state) {
 }
 
 /* A pod of a StatefulSet is made again under its name. */
-static void test_names_come_again(void **state) {
+TEST(names_come_again) {
         _cleanup_(decisions_freep) struct decisions *decisions = decisions_new();
         struct decision decision;
 
-        (void)state;
         filter(decisions, 1, "db-0", 100);
         filter(decisions, 2, "db-0", 200);
         assert_true(decisions_get(decisions, "d/db-0", &decision));
@@ -113,13 +111,12 @@ static void test_names_come_again(void **state) {
 }
 
 /* Nothing of a pod is left when another takes its place. */
-static void test_replacement(void **state) {
+TEST(replacement) {
         _cleanup_(decisions_freep) struct decisions *decisions = decisions_new();
         _cleanup_(freep) struct decisions_line *lines = xcalloc(DECISIONS_MAX, sizeof(*lines));
         struct decision decision;
         char name[16];
 
-        (void)state;
         for (unsigned id = 1; id <= DECISIONS_MAX; id++) {
                 (void)snprintf(name, sizeof(name), "p-%u", id);
                 filter(decisions, id, name, id);
@@ -214,13 +211,12 @@ static void compare_one(struct decisions *decisions, const struct model *model, 
         assert_int_equal(decision.ranking.at_unix_ms, pod->ranked);
 }
 
-static void test_against_a_list(void **state) {
+TEST(against_a_list) {
         _cleanup_(decisions_freep) struct decisions *decisions = decisions_new();
         _cleanup_(freep) struct decisions_line *lines = xcalloc(DECISIONS_MAX, sizeof(*lines));
         _cleanup_(freep) struct model *model = xcalloc(1, sizeof(*model));
         int steps = full_size(200000, 20000);
 
-        (void)state;
         srand(14);
         for (int64_t at = 1; at <= steps; at++) {
                 /* Some come often, most seldom. */
@@ -240,15 +236,4 @@ static void test_against_a_list(void **state) {
                 if (at % 997 == 0 || at == steps)
                         compare(decisions, model, lines);
         }
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_retries),
-                cmocka_unit_test(test_names_come_again),
-                cmocka_unit_test(test_replacement),
-                cmocka_unit_test(test_against_a_list),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

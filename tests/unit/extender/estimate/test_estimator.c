@@ -1,5 +1,5 @@
 /* The estimate of a cluster: its pods against a model, and what nodes are said to use. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -22,13 +22,12 @@ static uint64_t draw(void) {
 }
 
 /* Few distinct low bits, so that entries collide and holes are filled across the array's end. */
-static void test_pod_table(void **state) {
+TEST(pod_table) {
         enum { IDS = 3000 };
         struct pod_table table = {0};
         bool is_there[IDS] = {0};
         size_t count = 0;
 
-        (void)state;
         for (int round = 0; round < 100000; round++) {
                 uint64_t i = draw() % IDS;
                 uint64_t id = 1 + i / 3 + (i % 3 << 40) + (i % 2 ? 1021 : 0);
@@ -61,7 +60,6 @@ static void test_pod_table(void **state) {
 }
 
 static void count_change(void *userdata, void *owner) {
-        (void)userdata;
         ++*(size_t *)owner;
 }
 
@@ -104,13 +102,12 @@ static double cpu(const struct estimator *estimator, const struct estimator_node
 #define assert_near(a, b) assert_true(fabs((a) - (b)) < 1e-6)
 
 /* Bindings and ends move the usage at once, and a reading that holds them makes it whole. */
-static void test_usage(void **state) {
+TEST(usage) {
         size_t changes = 0;
         _cleanup_(estimator_freep) struct estimator *estimator = estimator_new(count_change, NULL);
         struct estimator_node *node = estimator_node_hold(estimator, "a", 1, &changes);
         struct estimator_usage usage;
 
-        (void)state;
         bind(estimator, 1, "a", "", 1, NOW - WINDOW_MS - 1000); /* the reading holds it whole */
         assert_near(cpu(estimator, node, NOW), 0);              /* no capacity: nothing is known */
         estimator_set_capacity(node, &(struct pod_load){{10, 32.0 * GIB}});
@@ -140,12 +137,11 @@ static void test_usage(void **state) {
 }
 
 /* A list takes the place of what was known: pods that it does not show are gone. */
-static void test_lists(void **state) {
+TEST(lists) {
         size_t changes = 0;
         struct estimator_stats stats;
         _cleanup_(estimator_freep) struct estimator *estimator = estimator_new(count_change, NULL);
 
-        (void)state;
         for (int round = 0; round < 50; round++) {
                 size_t listed = 0;
                 estimator_list_begins(estimator);
@@ -174,13 +170,12 @@ static void test_lists(void **state) {
 }
 
 /* Numbers are of one node each, and are used again. */
-static void test_numbers(void **state) {
+TEST(numbers) {
         size_t changes = 0;
         _cleanup_(estimator_freep) struct estimator *estimator = estimator_new(count_change, NULL);
         struct estimator_node *a = estimator_node_hold(estimator, "a", 1, &changes);
         struct estimator_node *b = estimator_node_hold(estimator, "b", 1, &changes);
 
-        (void)state;
         assert_int_equal(estimator_node_number(a), 0);
         assert_int_equal(estimator_node_number(b), 1);
         bind(estimator, 1, "a", "", 1, NOW);
@@ -194,13 +189,12 @@ static void test_numbers(void **state) {
         estimator_node_release(estimator, c);
 }
 
-static void test_learning(void **state) {
+TEST(learning) {
         const struct pod_load request = {{1, GIB}};
         size_t changes = 0;
         _cleanup_(estimator_freep) struct estimator *estimator = estimator_new(count_change, NULL);
         struct estimator_node *node = estimator_node_hold(estimator, "a", 1, &changes);
 
-        (void)state;
         estimator_set_capacity(node, &(struct pod_load){{10, 32.0 * GIB}});
         struct estimator_expectation expected = estimator_expect(estimator, "d/w", 3, &request);
         assert_near(expected.load.of[ESTIMATE_CPU], 1);
@@ -230,14 +224,13 @@ static void test_learning(void **state) {
 
 /* Pods that ran before the extender started: nothing is learned from hearing of them, and the
  * factor counts them from then on. */
-static void test_start(void **state) {
+TEST(start) {
         const struct pod_load request = {{1, GIB}};
         struct estimator_stats stats;
         size_t changes = 0;
         _cleanup_(estimator_freep) struct estimator *estimator = estimator_new(count_change, NULL);
         struct estimator_node *node = estimator_node_hold(estimator, "a", 1, &changes);
 
-        (void)state;
         estimator_set_capacity(node, &(struct pod_load){{10, 32.0 * GIB}});
         read_cpu(estimator, node, 0.4, NOW);
         for (uint64_t id = 1; id <= 10; id++)
@@ -254,13 +247,12 @@ static void test_start(void **state) {
 }
 
 /* Most pods request nothing: the factor is of what they count as, not of the few requests. */
-static void test_without_requests(void **state) {
+TEST(without_requests) {
         struct estimator_stats stats;
         size_t changes = 0;
         _cleanup_(estimator_freep) struct estimator *estimator = estimator_new(count_change, NULL);
         struct estimator_node *node = estimator_node_hold(estimator, "a", 1, &changes);
 
-        (void)state;
         estimator_set_capacity(node, &(struct pod_load){{10, 32.0 * GIB}});
         read_cpu(estimator, node, 0.6, NOW);
         for (uint64_t id = 1; id <= 20; id++)
@@ -275,12 +267,11 @@ static void test_without_requests(void **state) {
         estimator_node_release(estimator, node);
 }
 
-static void test_reservations(void **state) {
+TEST(reservations) {
         const struct pod_load load = {{1, GIB}};
         struct estimator_reservation got[ESTIMATOR_MAX_RESERVATIONS];
         _cleanup_(estimator_freep) struct estimator *estimator = estimator_new(count_change, NULL);
 
-        (void)state;
         estimator_reserve(estimator, 1, 5, &load, 1000);
         estimator_reserve(estimator, 2, 6, &load, 2000);
         assert_int_equal(estimator_reservations(estimator, 2, 2000, got), 1); /* not one's own */
@@ -329,13 +320,12 @@ static double factor(struct estimator *estimator) {
 }
 
 /* With recent pods alone: of a node that is read the sample makes the factor. */
-static void test_samples(void **state) {
+TEST(samples) {
         size_t changes = 0;
         int64_t wait_ms;
         _cleanup_(estimator_freep) struct estimator *estimator = estimator_new(count_change, NULL);
         struct estimator_node *node = estimator_node_hold(estimator, "a", 1, &changes);
 
-        (void)state;
         estimator_set_capacity(node, &(struct pod_load){{10, 32.0 * GIB}});
         read_cpu(estimator, node, 0.2, NOW);
         bind_recent(estimator, 1, "a", 1);
@@ -355,14 +345,13 @@ static void test_samples(void **state) {
 }
 
 /* With recent pods alone: of pods that have finished the end is known, once. */
-static void test_recent_ends(void **state) {
+TEST(recent_ends) {
         size_t changes = 0;
         _cleanup_(estimator_freep) struct estimator *estimator = estimator_new(count_change, NULL);
         struct estimator_node *node = estimator_node_hold(estimator, "a", 1, &changes);
         struct estimator_pod ended = pod(1, "a", "d/w", 1, NOW - 3600000);
         const struct estimator_pod late = pod(3, "a", "d/w", 1, NOW - 3600000);
 
-        (void)state;
         estimator_set_capacity(node, &(struct pod_load){{10, 32.0 * GIB}});
         read_cpu(estimator, node, 0.5, NOW);
         estimator_end_recent(estimator, &late, false, NOW + 1000); /* perhaps long ago */
@@ -383,14 +372,13 @@ static void test_recent_ends(void **state) {
 }
 
 /* A node that is not read is listed soon, and every other time from then on. */
-static void test_unread_nodes(void **state) {
+TEST(unread_nodes) {
         size_t changes = 0, of_b = 0;
         int64_t wait_ms;
         _cleanup_(estimator_freep) struct estimator *estimator = estimator_new(count_change, NULL);
         struct estimator_node *a = estimator_node_hold(estimator, "a", 1, &changes);
         struct estimator_node *b = estimator_node_hold(estimator, "b", 1, &changes);
 
-        (void)state;
         estimator_set_capacity(a, &(struct pod_load){{10, 32.0 * GIB}});
         estimator_set_capacity(b, &(struct pod_load){{10, 32.0 * GIB}});
         read_cpu(estimator, a, 0.2, NOW);
@@ -421,7 +409,7 @@ static void test_unread_nodes(void **state) {
 }
 
 /* Nodes of two pools, one after the other: the samples are of both, alike. */
-static void test_samples_of_all_pools(void **state) {
+TEST(samples_of_all_pools) {
         enum { NODES = 1000, SAMPLES = 100 };
         struct estimator_node *nodes[NODES];
         size_t changes = 0, of_second = 0;
@@ -429,7 +417,6 @@ static void test_samples_of_all_pools(void **state) {
         int64_t wait_ms;
         _cleanup_(estimator_freep) struct estimator *estimator = estimator_new(count_change, NULL);
 
-        (void)state;
         for (size_t i = 0; i < NODES; i++) {
                 char name[16];
                 int len = snprintf(name, sizeof(name), "n%zu", i);
@@ -451,11 +438,10 @@ static void test_samples_of_all_pools(void **state) {
 
 /* Jobs one after the other, each an owner of its own: what is kept is of those that run and those
  * that have just ended, whatever is read of the node. */
-static void test_jobs(void **state) {
+TEST(jobs) {
         enum { JOBS = 120000, LIFE_S = 10, KEPT_S = 900, KEPT_MAX = 4 * KEPT_S / LIFE_S };
         enum { NOTHING, MEMORY, CPU_ONCE, READINGS };
 
-        (void)state;
         for (int kind = 0; kind < READINGS; kind++) {
                 size_t changes = 0;
                 _cleanup_(estimator_freep) struct estimator *estimator = estimator_new(count_change,
@@ -484,12 +470,11 @@ static void test_jobs(void **state) {
 }
 
 /* The only pod of a workload ends between two readings: the second teaches what it used. */
-static void test_last_pod(void **state) {
+TEST(last_pod) {
         size_t changes = 0;
         _cleanup_(estimator_freep) struct estimator *estimator = estimator_new(count_change, NULL);
         struct estimator_node *node = estimator_node_hold(estimator, "a", 1, &changes);
 
-        (void)state;
         estimator_set_capacity(node, &(struct pod_load){{10, 32.0 * GIB}});
         bind(estimator, 1, "a", "d/w", 0.5, NOW - WINDOW_MS);
         read_cpu(estimator, node, 0.3, NOW);
@@ -555,23 +540,7 @@ static void hold_hostile(bool is_recent) {
         estimator_node_release(estimator, other);
 }
 
-static void test_hostile(void **state) {
-        (void)state;
+TEST(hostile) {
         hold_hostile(false);
         hold_hostile(true);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_pod_table),    cmocka_unit_test(test_usage),
-                cmocka_unit_test(test_lists),        cmocka_unit_test(test_numbers),
-                cmocka_unit_test(test_learning),     cmocka_unit_test(test_reservations),
-                cmocka_unit_test(test_start),        cmocka_unit_test(test_without_requests),
-                cmocka_unit_test(test_samples),      cmocka_unit_test(test_recent_ends),
-                cmocka_unit_test(test_unread_nodes), cmocka_unit_test(test_samples_of_all_pools),
-                cmocka_unit_test(test_jobs),         cmocka_unit_test(test_last_pod),
-                cmocka_unit_test(test_hostile),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* What `explain` takes from pods, and how it draws a node. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static struct node_table *table_new(const char *text) {
 #define BOUND REST("n", "Running")
 
 /* One pod is the one that looks for a node; of the others those that run count. */
-static void test_pods(void **state) {
+TEST(pods) {
         static const struct {
                 const char *pod, *wanted;
                 bool is_wanted, counts;
@@ -62,7 +62,6 @@ static void test_pods(void **state) {
                 {"{\"metadata\":{\"a\\\"b\":{}}}", NULL, false, false},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(node_table_freep) struct node_table *table = table_new(
                         POLICY("estimate"));
@@ -99,7 +98,7 @@ static void put(struct node_table *table, const char *name, const char *cpu) {
 #define NINE(cell) cell cell cell cell cell cell cell cell cell
 
 /* A bar is full at most and empty at least; text of strangers cannot paint the terminal. */
-static void test_drawing(void **state) {
+TEST(drawing) {
         static const struct {
                 const char *cpu, *parts[3];
         } rows[] = {
@@ -115,7 +114,6 @@ static void test_drawing(void **state) {
                 {"0.25,2026-07-23T09:30:00Z", {"expired", "25.0 %"}},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(node_table_freep) struct node_table *table = table_new(
                         POLICY("absolute"));
@@ -136,13 +134,4 @@ static void test_drawing(void **state) {
                 explain_judged_done(&judged);
                 free(drawn);
         }
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_pods),
-                cmocka_unit_test(test_drawing),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* The node table: against a model that is worked out anew, and under concurrent readers. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -69,11 +69,10 @@ static int score(struct node_table *table, const char *name, int64_t now) {
 }
 
 /* A reading is used until it expires, whether or not anything is published in between. */
-static void test_expiry(void **state) {
+TEST(expiry) {
         struct node_table *table = table_new(two_metrics, "");
         int64_t expires = NOW + 480000;
 
-        (void)state;
         put(table, "a", NOW, "cpu_usage_avg_5m", "0.25,2026-07-23T09:46:40Z");
         assert_true(node_table_is_dirty(table));
         assert_int_equal(node_table_next_change_unix_ms(table), expires);
@@ -93,14 +92,13 @@ static void test_expiry(void **state) {
 }
 
 /* Events that change nothing of ours make no snapshot. */
-static void test_unchanged(void **state) {
+TEST(unchanged) {
         struct node_table *table = table_new(two_metrics, "example.com/");
         json_auto_t *annotations = json_pack("{s:s,s:s,s:s,s:i}", "example.com/cpu_usage_avg_5m",
                                              "0.25,2026-07-23T09:46:40Z", "cpu_usage_avg_5m",
                                              "0.9,2026-07-23T09:46:40Z", "other/thing", "x",
                                              "example.com/odd", 5);
 
-        (void)state;
         node_table_put(table, "a", annotations, NOW);
         node_table_publish(table, NOW);
         assert_int_equal(score(table, "a", NOW), 75); /* the one with the prefix */
@@ -122,14 +120,13 @@ static void test_unchanged(void **state) {
 }
 
 /* Another policy asks for other annotations of the nodes that are there already. */
-static void test_policy_change(void **state) {
+TEST(policy_change) {
         struct node_table *table = table_new(two_metrics, "");
         json_auto_t *annotations = json_pack("{s:s,s:s,s:s}", "cpu_usage_avg_5m",
                                              "0.25,2026-07-23T09:46:40Z", "mem_usage_avg_5m",
                                              "0.6,2026-07-23T09:46:40Z", "my_gauge", "broken");
         struct node_table_stats stats;
 
-        (void)state;
         node_table_put(table, "a", annotations, NOW);
         node_table_put(table, "b", NULL, NOW);
         node_table_stats(table, NOW, &stats);
@@ -166,7 +163,7 @@ static void set_pool(struct node_table *table, const char *name, const char *poo
 }
 
 /* Nodes of a pool have its limits and weights; another policy's pools are learned anew. */
-static void test_pools(void **state) {
+TEST(pools) {
         static const char policy[] = POLICY_HEAD
                 "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, {name: x, period: 3m}]\n"
                 "  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.5}]\n"
@@ -184,7 +181,6 @@ static void test_pools(void **state) {
         } rows[] = {{"high", 1, -1, 40}, {"x", 2, 2, 20}, {"", 0, 0, 40}, {"x", 2, 2, 20}};
         struct node_table *table = table_new(policy, "");
 
-        (void)state;
         put(table, "a", NOW, "cpu_usage_avg_5m", "0.6,2026-07-23T09:46:40Z");
         node_table_set_pool(table, "unknown", NULL, NOW);
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -200,7 +196,7 @@ static void test_pools(void **state) {
         node_table_free(table);
 }
 
-static void test_percent(void **state) {
+TEST(percent) {
         struct node_table *table = node_table_new(
                 &(struct node_table_options){.annotation_prefix = "", .is_percent = true},
                 policy_from(two_metrics), NOW);
@@ -208,18 +204,16 @@ static void test_percent(void **state) {
                                              "25,2026-07-23T09:46:40Z", "node_hot_value",
                                              "2,2026-07-23T09:46:40Z");
 
-        (void)state;
         node_table_put(table, "a", annotations, NOW);
         node_table_publish(table, NOW);
         assert_int_equal(score(table, "a", NOW), 55); /* the hot value is no percentage */
         node_table_free(table);
 }
 
-static void test_skew(void **state) {
+TEST(skew) {
         struct node_table *table = table_new(two_metrics, "");
         struct node_table_stats stats;
 
-        (void)state;
         put(table, "a", NOW, "cpu_usage_avg_5m", "0.25,2026-07-23T09:47:40Z");
         node_table_stats(table, NOW, &stats);
         assert_int_equal(stats.skewed, 0);
@@ -235,14 +229,13 @@ static void test_skew(void **state) {
 }
 
 /* Our own count of bindings against the controller's annotation: the newer one counts. */
-static void test_hot_value(void **state) {
+TEST(hot_value) {
         struct node_table *table = table_new(two_metrics, "");
         json_auto_t *annotations = json_pack("{s:s,s:s}", "cpu_usage_avg_5m",
                                              "0,2026-07-23T09:46:40Z", "node_hot_value",
                                              "5,2026-07-23T09:46:40Z");
         int64_t now = NOW;
 
-        (void)state;
         node_table_bind(table, "a", now - 1000, now); /* before its node was listed */
         node_table_put(table, "a", annotations, now);
         node_table_publish(table, now);
@@ -291,11 +284,10 @@ static void test_hot_value(void **state) {
 }
 
 /* A clock that was an hour ahead is set right: nodes do not stay hot for that hour. */
-static void test_clock_set_back(void **state) {
+TEST(clock_set_back) {
         struct node_table *table = table_new(two_metrics, "");
         int64_t ahead = NOW + MS_PER_HOUR;
 
-        (void)state;
         put(table, "a", ahead, "cpu_usage_avg_5m", "0,2026-07-23T10:46:40Z");
         node_table_set_live(table, true, ahead);
         for (int i = 0; i < 4; i++)
@@ -317,10 +309,9 @@ static void test_clock_set_back(void **state) {
 }
 
 /* Bindings to names that no node has do not pile up. */
-static void test_strangers(void **state) {
+TEST(strangers) {
         struct node_table *table = table_new(two_metrics, "");
 
-        (void)state;
         for (int i = 0; i < NODE_TABLE_MAX_STRANGERS * 2; i++) {
                 char name[32];
                 (void)snprintf(name, sizeof(name), "stranger-%d", i);
@@ -359,12 +350,11 @@ static int model_score(const struct model_node *node, int64_t published, int64_t
         return points < 0 ? 0 : points;
 }
 
-static void test_model(void **state) {
+TEST(model) {
         struct node_table *table = table_new(two_metrics, "");
         static struct model_node model[MODEL_NODES];
         int64_t now = NOW;
 
-        (void)state;
         node_table_set_live(table, true, now);
         for (int round = 0; round < MODEL_ROUNDS; round++) {
                 unsigned i = rnd(MODEL_NODES);
@@ -420,11 +410,10 @@ static void test_model(void **state) {
 
 /* ---- Memory of old snapshots. */
 
-static void test_used_again(void **state) {
+TEST(used_again) {
         struct node_table *table = table_new(two_metrics, "");
         struct node_snapshot *seen[5], *held;
 
-        (void)state;
         put(table, "a", NOW, "cpu_usage_avg_5m", "0.10,2026-07-23T09:46:40Z");
         put(table, "b", NOW, "cpu_usage_avg_5m", "0.20,2026-07-23T09:46:40Z");
         for (int i = 0; i < 5; i++) {
@@ -506,13 +495,12 @@ static bool have_all_read(struct reading_thread *readers) {
         return true;
 }
 
-static void test_concurrent_readers(void **state) {
+TEST(concurrent_readers) {
         struct node_table *table = table_new(two_metrics, "");
         struct reading_thread readers[READERS];
         pthread_t threads[READERS];
         atomic_bool is_over = false;
 
-        (void)state;
         for (size_t i = 0; i < READERS; i++) {
                 readers[i].table = table;
                 readers[i].is_over = &is_over;
@@ -537,17 +525,4 @@ static void test_concurrent_readers(void **state) {
         for (size_t i = 0; i < READERS; i++)
                 assert_int_equal(pthread_join(threads[i], NULL), 0);
         node_table_free(table);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_expiry),        cmocka_unit_test(test_unchanged),
-                cmocka_unit_test(test_policy_change), cmocka_unit_test(test_pools),
-                cmocka_unit_test(test_percent),       cmocka_unit_test(test_skew),
-                cmocka_unit_test(test_hot_value),     cmocka_unit_test(test_clock_set_back),
-                cmocka_unit_test(test_strangers),     cmocka_unit_test(test_model),
-                cmocka_unit_test(test_used_again),    cmocka_unit_test(test_concurrent_readers),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

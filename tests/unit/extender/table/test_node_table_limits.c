@@ -1,5 +1,5 @@
 /* The node table at its ceilings, and with objects that say too little. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -51,10 +51,9 @@ static const char *name_of(const char *kind, int number) {
 }
 
 /* Nodes past the ceiling are not in the table, and change nothing of those that are. */
-static void test_rows(void **state) {
+TEST(rows) {
         _cleanup_(node_table_freep) struct node_table *table = table_new(hot);
 
-        (void)state;
         for (int i = 0; i < NODE_TABLE_MAX_ROWS + 2; i++)
                 node_table_put(table, name_of("node", i), NULL, NOW);
         assert_int_equal(node_table_count(table), NODE_TABLE_MAX_ROWS);
@@ -77,13 +76,12 @@ static double hot_value_of(struct node_table *table, const char *name, int64_t n
 
 /* Bindings to nodes that are not known yet are kept for so many names; names that no node can have
  * take no place. When the places are taken, those of old bindings become free. */
-static void test_strangers(void **state) {
+TEST(strangers) {
         _cleanup_(node_table_freep) struct node_table *table = table_new(hot);
         _cleanup_(freep) char *long_name = xasprintf("%0*d", NODE_NAME_MAX + 1, 0);
         json_auto_t *labels = json_object();
         int64_t now = NOW;
 
-        (void)state;
         node_table_set_live(table, true, now);
         node_table_put(table, "known", NULL, now);
         for (int i = 0; i < NODE_TABLE_MAX_STRANGERS / 2; i++)
@@ -108,12 +106,11 @@ static void test_strangers(void **state) {
 }
 
 /* Past the estimator's ceiling a node counts by its reading alone. */
-static void test_no_estimate(void **state) {
+TEST(no_estimate) {
         _cleanup_(node_table_freep) struct node_table *table = table_new(estimate);
         struct estimator *estimator = node_table_estimator(table);
         struct estimator_node **held = xcalloc(ESTIMATOR_MAX_NODES, sizeof(*held));
 
-        (void)state;
         put(table, "a", "0.25,2026-07-23T09:46:40Z");
         for (int i = 0; i < ESTIMATOR_MAX_NODES; i++) {
                 const char *name = name_of("held", i);
@@ -134,7 +131,7 @@ static void test_no_estimate(void **state) {
 }
 
 /* A capacity that cannot be read is none; of what has no weight there is nothing to say. */
-static void test_capacity(void **state) {
+TEST(capacity) {
         static const struct {
                 const char *cpu;
                 double cores;
@@ -143,7 +140,6 @@ static void test_capacity(void **state) {
         const struct pod_load pod = {{1, 1}};
         struct estimate_usage usage;
 
-        (void)state;
         put(table, "a", "0.25,2026-07-23T09:46:40Z");
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 json_auto_t *capacity = json_pack("{s:s,s:i}", "cpu", rows[i].cpu, "memory", 7);
@@ -154,15 +150,4 @@ static void test_capacity(void **state) {
                 assert_false(estimate_usage_get(snapshot, 0, ESTIMATE_MEM, &pod, NOW, &usage));
                 node_snapshot_unref(snapshot);
         }
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_rows),
-                cmocka_unit_test(test_strangers),
-                cmocka_unit_test(test_no_estimate),
-                cmocka_unit_test(test_capacity),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* Zones as small numbers: by themselves, and as a column of the node table. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <stdio.h>
 
@@ -21,11 +21,10 @@ static uint8_t move(struct node_zones *zones, uint8_t from, const char *zone) {
         return node_zones_move(zones, from, labels, NULL);
 }
 
-static void test_numbers(void **state) {
+TEST(numbers) {
         struct node_zones zones = {0};
         char longest[NODE_ZONE_NAME_MAX + 2];
 
-        (void)state;
         assert_int_equal(move(&zones, 0, "a"), 1);
         assert_int_equal(move(&zones, 0, "b"), 2);
         assert_int_equal(move(&zones, 0, "a"), 1);
@@ -45,13 +44,12 @@ static void test_numbers(void **state) {
         node_zones_done(&zones);
 }
 
-static void test_odd_nodes(void **state) {
+TEST(odd_nodes) {
         static const char *const rows[] = {
                 "null", "[]", "{}", "7", "{\"topology.kubernetes.io/zone\":7}",
         };
         struct node_zones zones = {0};
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 json_auto_t *odd = json_loads(rows[i], JSON_DECODE_ANY, NULL);
                 assert_non_null(odd);
@@ -61,7 +59,7 @@ static void test_odd_nodes(void **state) {
 }
 
 /* Nodes to be avoided are apart, with a zone or without one. */
-static void test_taints(void **state) {
+TEST(taints) {
         struct node_zones zones = {0};
         json_auto_t *soft = json_loads("[{\"effect\":\"NoExecute\"},{},7,"
                                        "{\"key\":\"k\",\"effect\":\"PreferNoSchedule\"}]",
@@ -72,7 +70,6 @@ static void test_taints(void **state) {
                                        0, NULL);
         json_auto_t *labels = labels_of("a");
 
-        (void)state;
         assert_int_equal(node_zones_move(&zones, 0, labels, soft), 1);
         assert_int_equal(node_zones_move(&zones, 0, labels, hard), 2);
         assert_int_equal(node_zones_move(&zones, 0, NULL, soft), 3);
@@ -83,11 +80,10 @@ static void test_taints(void **state) {
         node_zones_done(&zones);
 }
 
-static void test_ceiling(void **state) {
+TEST(ceiling) {
         struct node_zones zones = {0};
         char name[16];
 
-        (void)state;
         for (int i = 1; i < 2 * NODE_ZONES_MAX; i++) {
                 (void)snprintf(name, sizeof(name), "z%d", i);
                 assert_int_equal(move(&zones, 0, name), i < NODE_ZONES_MAX ? i : NODE_ZONE_NONE);
@@ -115,11 +111,10 @@ static void put(struct node_table *table, const char *name, const char *zone) {
         node_table_set_zone(table, name, labels, NULL);
 }
 
-static void test_table(void **state) {
+TEST(table) {
         struct node_table *table = node_table_new(
                 &(struct node_table_options){.annotation_prefix = ""}, policy_default(), NOW);
 
-        (void)state;
         put(table, "n1", "a");
         put(table, "n2", "b");
         put(table, "n3", NULL);
@@ -143,14 +138,4 @@ static void test_table(void **state) {
         node_table_set_zone(table, "unheard-of", NULL, NULL);
         node_table_set_zone(table, "nobody", NULL, NULL);
         node_table_free(table);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_numbers), cmocka_unit_test(test_odd_nodes),
-                cmocka_unit_test(test_taints),  cmocka_unit_test(test_ceiling),
-                cmocka_unit_test(test_table),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

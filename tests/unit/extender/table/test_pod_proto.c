@@ -1,5 +1,5 @@
 /* A Pod in protobuf, as the watch hands it on, says what the same Pod in JSON says. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include "kube/kube_proto.h"
 #include "tests/unit/fixture/full_size.h"
@@ -121,18 +121,9 @@ static void compare(const json_t *pod) {
         buf_done(&text);
 }
 
-static void test_random(void **state) {
-        (void)state;
+TEST(random) {
         for (int i = 0, n = full_size(200000, 2000); i < n; i++) {
                 json_auto_t *pod = make_object(&kube_proto_pod);
                 compare(pod);
         }
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_random),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

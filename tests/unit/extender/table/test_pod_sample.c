@@ -1,4 +1,6 @@
 /* Lists of single nodes' pods, against a server that answers from a script. */
+#include "tests/unit/fixture/test.h"
+
 #include "extender/table/pod_sample.h"
 #include "tests/unit/fixture/scripted_fixture.h"
 
@@ -9,8 +11,6 @@ static void on_change(void *userdata) {
 }
 
 static void on_usage_change(void *userdata, void *owner) {
-        (void)userdata;
-        (void)owner;
 }
 
 /* Of which the list is answered. */
@@ -37,11 +37,10 @@ static void *answers(const struct fixture *f, const char *code) {
 
 /* A list that fails is asked for again; of one that holds pods of others, as a proxy may make it,
  * the node's own count. */
-static void test_lists(void **state) {
+TEST(lists) {
         struct fixture f = {0};
         int owner = 0;
 
-        (void)state;
         expect(&f, 500, ASKED, NULL, "{}");
         expect(&f, 200, ASKED, NULL, "<html>");
         expect(&f, 200, ASKED, "&resourceVersion=0 ", PODS);
@@ -69,12 +68,4 @@ static void test_lists(void **state) {
         pod_sample_free(samples);
         estimator_node_release(estimator, node);
         stop(&f);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_lists),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

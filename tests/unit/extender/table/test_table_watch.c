@@ -1,4 +1,6 @@
 /* Nodes from list and watch into the table, against a server that answers from a script. */
+#include "tests/unit/fixture/test.h"
+
 #include "extender/table/table_watch.h"
 #include "tests/unit/fixture/scripted_fixture.h"
 
@@ -34,11 +36,10 @@ static double skewed_shown(const struct fixture *f) {
 }
 
 /* Times of the future are told as long as there are some; an object without a name is no node. */
-static void test_skew(void **state) {
+TEST(skew) {
         struct fixture f = {0};
         struct policy *policy = NULL;
 
-        (void)state;
         assert_int_equal(policy_parse(policy_text, strlen(policy_text), true, &policy, NULL), 0);
         expect(&f, 200, "GET /api/v1/nodes?limit=", NULL,
                "{\"kind\":\"NodeList\",\"metadata\":{\"resourceVersion\":\"10\"},\"items\":[" NODE(
@@ -79,12 +80,4 @@ static void test_skew(void **state) {
         node_table_free(table);
         health_free(health);
         stop(&f);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_skew),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

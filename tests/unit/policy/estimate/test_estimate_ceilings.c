@@ -1,5 +1,5 @@
 /* More pods and workloads than a node or the cluster is expected to have. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <stdio.h>
 
@@ -34,11 +34,10 @@ static void read_cpu(struct inflight *node, struct workload_set *workloads, doub
 }
 
 /* What was used longest ago makes room; what is held never does. */
-static void test_workloads(void **state) {
+TEST(workloads) {
         struct workload_set *workloads = workload_set_new();
         struct workload *held = workload_numbered(workloads, 0);
 
-        (void)state;
         for (int i = 1; i <= WORKLOADS_MAX; i++) {
                 struct workload *workload = workload_numbered(workloads, i);
                 const struct workload_change change = {workload, 1};
@@ -60,10 +59,9 @@ static void test_workloads(void **state) {
 }
 
 /* The only one that nobody holds makes room; where all are held, there are more. */
-static void test_held_workloads(void **state) {
+TEST(held_workloads) {
         struct workload_set *workloads = workload_set_new();
 
-        (void)state;
         for (int i = 1; i <= WORKLOADS_MAX; i++) {
                 struct workload *workload = workload_numbered(workloads, i);
                 const struct workload_change change = {workload, 1};
@@ -80,12 +78,11 @@ static void test_held_workloads(void **state) {
 }
 
 /* A reading that moves by more than a number holds teaches nothing. */
-static void test_surprise(void **state) {
+TEST(surprise) {
         struct workload_set *workloads = workload_set_new();
         struct workload *workload = workload_numbered(workloads, 0);
         const struct workload_change change = {workload, 1e-3};
 
-        (void)state;
         workload_learn(&change, 1, 1e308, 1e-6);
         assert_false(workload_is_learned(workload));
         workload_unref(workloads, workload);
@@ -93,13 +90,12 @@ static void test_surprise(void **state) {
 }
 
 /* One reading teaches so many workloads and no more. */
-static void test_changes(void **state) {
+TEST(changes) {
         enum { WORKLOADS = INFLIGHT_MAX_CHANGES + 6 };
         struct workload_set *workloads = workload_set_new();
         struct inflight node = {.capacity = {{64, 64e9}}};
         int learned = 0;
 
-        (void)state;
         read_cpu(&node, workloads, 0, 1000000);
         for (int i = 0; i < WORKLOADS; i++) {
                 struct workload *workload = workload_numbered(workloads, i);
@@ -117,12 +113,11 @@ static void test_changes(void **state) {
 }
 
 /* Pods beyond the ceiling count as requested, and not as in flight. */
-static void test_recent_pods(void **state) {
+TEST(recent_pods) {
         enum { PODS = INFLIGHT_MAX_RECENT + 2 };
         struct inflight node = {.capacity = {{64, 64e9}}};
         struct inflight_pod pod = {0};
 
-        (void)state;
         for (int i = 0; i < PODS; i++) {
                 pod = pod_of(NULL, (uint64_t)i + 1, 1000000);
                 inflight_bind(&node, NULL, &pod, &whole);
@@ -136,14 +131,4 @@ static void test_recent_pods(void **state) {
         assert_true(node.requested.of[ESTIMATE_CPU] == PODS - 1);
         assert_int_equal(node.groups[0].settled, 1);
         inflight_done(&node, NULL);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_workloads),   cmocka_unit_test(test_held_workloads),
-                cmocka_unit_test(test_surprise),    cmocka_unit_test(test_changes),
-                cmocka_unit_test(test_recent_pods),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

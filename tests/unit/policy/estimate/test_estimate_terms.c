@@ -1,5 +1,5 @@
 /* How a policy's priorities are read for scoring: estimate. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include "base/mem.h"
 #include "policy/estimate/estimate_terms.h"
@@ -27,7 +27,7 @@ static struct policy *policy_of(const char *priorities) {
         return policy;
 }
 
-static void test_which_metrics(void **state) {
+TEST(which_metrics) {
         static const struct {
                 const char *priorities;
                 int cpu, mem; /* index of the metric */
@@ -64,7 +64,6 @@ static void test_which_metrics(void **state) {
                  true},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(policy_freep) struct policy *policy = policy_of(rows[i].priorities);
                 struct estimate_terms terms;
@@ -79,7 +78,7 @@ static void test_which_metrics(void **state) {
 }
 
 /* Of the other priorities the largest reading that is usable, times its weight. */
-static void test_others(void **state) {
+TEST(others) {
         _cleanup_(policy_freep) struct policy *policy = policy_of(
                 "{name: cpu_usage_avg_5m, weight: 2}, {name: mem_usage_max_5m, weight: 2}, "
                 "{name: disk_usage_avg_5m, weight: 1, target: 0.5}");
@@ -94,7 +93,6 @@ static void test_others(void **state) {
                 {0.1, 1, 1, 0.5},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 const double cpu = 1, mem = rows[i].mem, disk = rows[i].disk;
                 const int64_t later = NOW_UNIX_MS + 1,
@@ -112,21 +110,10 @@ static void test_others(void **state) {
         }
 }
 
-static void test_headroom_without_a_target(void **state) {
+TEST(headroom_without_a_target) {
         const struct estimate_terms terms = {.weight = {1, 1}};
         const struct score_node node = {.used = {0.5, 0.25}, .own = {score_own(1, 0.125), 0}};
         const struct pod_load load = {{1, 0}};
 
-        (void)state;
         assert_float_equal((float)estimate_terms_headroom(&terms, &node, &load), 25, 1e-6);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_which_metrics),
-                cmocka_unit_test(test_others),
-                cmocka_unit_test(test_headroom_without_a_target),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* What a reading does not show yet, against a brute-force integral of the window. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static struct inflight_pod pod(uint64_t id, double cores, int64_t bound_s, int64
 
 static const struct inflight_reading at_1000_s = {.ends_unix_ms = 1000000, .window_ms = WINDOW_MS};
 
-static void test_overlap(void **state) {
+TEST(overlap) {
         static const struct {
                 int64_t bound_s, gone_s; /* gone -1: live */
                 double overlap;
@@ -47,7 +47,6 @@ static void test_overlap(void **state) {
                 {INT64_MIN / 4000, -1, 1},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 const struct inflight_pod p = pod(1, 1, rows[i].bound_s, rows[i].gone_s);
                 double overlap = inflight_overlap(&p, &at_1000_s);
@@ -132,8 +131,7 @@ static void check_history(struct history *history) {
         workload_set_free(workloads);
 }
 
-static void test_integral(void **state) {
-        (void)state;
+TEST(integral) {
         for (int round = 0; round < 50; round++) {
                 struct history history;
                 for (size_t i = 0; i < PODS; i++) {
@@ -147,13 +145,12 @@ static void test_integral(void **state) {
 
 /* Workloads */
 
-static void test_learning(void **state) {
+TEST(learning) {
         struct workload_set *workloads = workload_set_new();
         static const double truth[] = {0.1, 1.7};
         struct workload *learned[2];
         const struct pod_load request = {{0.5, 1e9}};
 
-        (void)state;
         for (size_t i = 0; i < 2; i++) {
                 learned[i] = workload_set_get(workloads, i ? "d/b" : "d/a", 3, &request, &whole);
                 assert_false(workload_is_learned(learned[i]));
@@ -179,13 +176,12 @@ static void test_learning(void **state) {
 }
 
 /* Absurd input teaches nothing that is not a number. */
-static void test_absurd(void **state) {
+TEST(absurd) {
         static const double values[] = {0, -1, 1e300, -1e300, INFINITY, -INFINITY, NAN, 1e-300};
         struct workload_set *workloads = workload_set_new();
         const struct pod_load request = {{0.5, 1e9}};
         struct workload *workload = workload_set_get(workloads, "w", 1, &request, &whole);
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(values); i++)
                 for (size_t k = 0; k < ARRAY_LEN(values); k++)
                         for (size_t c = 0; c < ARRAY_LEN(values); c++) {
@@ -201,10 +197,9 @@ static void test_absurd(void **state) {
 }
 
 /* Pods that came and went do not pile up where memory is not read, nothing is, or no longer is. */
-static void test_forgetting(void **state) {
+TEST(forgetting) {
         enum { CHURN = 3000, LIFE_S = 10, WINDOW_S = WINDOW_MS / 1000 };
 
-        (void)state;
         for (int kind = 0; kind < 3; kind++) {
                 struct workload_set *workloads = workload_set_new();
                 struct inflight node = {.capacity = {{64, 64e9}}};
@@ -227,7 +222,7 @@ static void test_forgetting(void **state) {
         }
 }
 
-static void test_factor(void **state) {
+TEST(factor) {
         struct load_factor factor;
         static const struct {
                 double measured, requested, towards;
@@ -235,7 +230,6 @@ static void test_factor(void **state) {
                 {5, 10, 0.5}, {10, 5, 2}, {0, 10, 0.05}, {1e9, 1, 20}, {5, 0, 1}, {NAN, 1, 1},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 const struct pod_load measured = {{rows[i].measured, rows[i].measured}};
                 const struct pod_load requested = {{rows[i].requested, rows[i].requested}};
@@ -249,14 +243,13 @@ static void test_factor(void **state) {
         }
 }
 
-static void test_score(void **state) {
+TEST(score) {
         const struct score_node both = {
                 {0.5, 0.7}, {score_own(1, 1.0 / 8), score_own(1, 1 / 32e9)}, 0};
         const struct score_node cpu_alone = {{0.5, 0}, {score_own(1, 1.0 / 8), 0}, 0};
         const struct score_node io = {{0.5, 0.7}, {0, 0}, 0.9};
         const struct pod_load load = {{0.4, 1.6e9}};
 
-        (void)state;
         assert_float_equal((float)score_headroom(&both, &load), 20, 1e-5);
         assert_float_equal((float)score_headroom(&cpu_alone, &load), 40, 1e-5);
         assert_float_equal((float)score_headroom(&io, &load), 10, 1e-5);
@@ -268,7 +261,7 @@ static void test_score(void **state) {
 }
 
 /* A resource with a target is at its best there; the worst resource decides. */
-static void test_packed(void **state) {
+TEST(packed) {
         const struct pod_load load = {{0.4, 1.6e9}}; /* twice on 8 CPUs and 32 GB: 0.1 */
         static const struct {
                 double used[ESTIMATE_RESOURCE_COUNT], target[ESTIMATE_RESOURCE_COUNT], mem_weight;
@@ -281,7 +274,6 @@ static void test_packed(void **state) {
                 {{1.4, 0}, {0.5, 0}, 1, -50},     {{0.39, 0}, {0.5, 0.5}, 0, 99},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct estimate_terms terms = {.weight = {1, rows[i].mem_weight},
                                                .has_target = true};
@@ -292,15 +284,4 @@ static void test_packed(void **state) {
                 assert_float_equal((float)estimate_terms_headroom(&terms, &node, &load),
                                    (float)rows[i].headroom, 1e-4);
         }
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_overlap),  cmocka_unit_test(test_integral),
-                cmocka_unit_test(test_learning), cmocka_unit_test(test_absurd),
-                cmocka_unit_test(test_factor),   cmocka_unit_test(test_forgetting),
-                cmocka_unit_test(test_score),    cmocka_unit_test(test_packed),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

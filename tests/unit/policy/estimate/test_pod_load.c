@@ -1,5 +1,5 @@
 /* The cluster's factor, from samples of single nodes. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static double after(size_t times, double measured_ratio, double requested_ratio)
         return factor.ratio[ESTIMATE_CPU];
 }
 
-static void test_table(void **state) {
+TEST(table) {
         static const struct {
                 size_t times;
                 double measured, requested, wanted;
@@ -49,7 +49,6 @@ static void test_table(void **state) {
                 {1000, 0.5, NAN, 1},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 double factor = after(rows[i].times, rows[i].measured, rows[i].requested);
                 if (!(fabs(factor - rows[i].wanted) < 1e-6))
@@ -58,13 +57,12 @@ static void test_table(void **state) {
 }
 
 /* Against the sums of its formula. */
-static void test_formula(void **state) {
+TEST(formula) {
         enum { SAMPLES = 400 };
         double measured[SAMPLES], requested[SAMPLES];
         struct load_sample sample = {0};
         struct load_factor factor;
 
-        (void)state;
         pod_load_factor_init(&factor);
         for (int n = 0; n < SAMPLES; n++) {
                 double uses = 0.2, requests = 0.2;
@@ -78,13 +76,4 @@ static void test_formula(void **state) {
                 assert_true(fabs(factor.ratio[ESTIMATE_MEM] - uses / requests) < 1e-9);
         }
         assert_true(factor.ratio[ESTIMATE_MEM] < 0.2); /* what was long ago is forgotten */
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_table),
-                cmocka_unit_test(test_formula),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,7 @@
 /* The policy object as the API server shows it, and its status. Linked with --wrap=clock_gettime.
  */
+#include "tests/unit/fixture/test.h"
+
 #include "tests/unit/fixture/api_fixture.h"
 
 #include <sys/socket.h>
@@ -72,10 +74,9 @@ static bool is_asked(void *userdata) {
 }
 
 /* Tried again every minute; told when it begins and when it ends. */
-static void test_status_that_cannot_be_written(void **state) {
+TEST(status_that_cannot_be_written) {
         struct fixture f = {0};
 
-        (void)state;
         api_answer(&f.api, 403, "{\"message\":\"no\"}", PATCH, "\"InForce\"");
         api_answer(&f.api, 403, "{\"message\":\"still no\"}", PATCH, NULL);
         api_answer(&f.api, 200, "{}", PATCH, NULL);
@@ -100,10 +101,9 @@ static void test_status_that_cannot_be_written(void **state) {
 }
 
 /* An object that has been deleted has no status to write: that is no trouble. */
-static void test_status_of_no_object(void **state) {
+TEST(status_of_no_object) {
         struct fixture f = {.told = "its status cannot be written: 403"};
 
-        (void)state;
         api_answer(&f.api, 404, "{}", PATCH, NULL);
         api_answer(&f.api, 403, "{}", PATCH, NULL);
         api_answer_usually(&f.api, 200, "", WATCH);
@@ -145,15 +145,12 @@ static bool is_gone_and_answered(void *userdata) {
 }
 
 static void on_status(void *userdata, const json_t *object, const char *problem) {
-        (void)userdata;
-        (void)problem;
         assert_non_null(object);
 }
 
-static void test_deleted_while_its_status_is_written(void **state) {
+TEST(deleted_while_its_status_is_written) {
         struct fixture f = {.told = "; the object was deleted"};
 
-        (void)state;
         api_answer(&f.api, 200, OBJECTS(OBJECT("", SYNC("3m"))), LIST, NULL);
         scripted_add(&f.api.rig.server, (struct scripted_reply){.expect = {WATCH},
                                                                 .response = scripted_stream(""),
@@ -173,7 +170,7 @@ static void test_deleted_while_its_status_is_written(void **state) {
 }
 
 /* Its spec makes it news, and so does another object of the same name. */
-static void test_what_is_news(void **state) {
+TEST(what_is_news) {
         static const char *const lists[] = {
                 OBJECTS(OBJECT(UID("1"), SYNC("3m"))),
                 OBJECTS(OBJECT(UID("1"), SYNC("3m"))),
@@ -182,7 +179,6 @@ static void test_what_is_news(void **state) {
         };
         struct fixture f = {.api.pace_ms = 50, .told = "1 metrics, generation 4"};
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(lists); i++)
                 api_answer(&f.api, 200, lists[i], LIST, NULL);
         api_answer_usually(&f.api, 200, "{\"type\":\"ERROR\",\"object\":{\"code\":410}}\n", WATCH);
@@ -197,11 +193,10 @@ static void test_what_is_news(void **state) {
 #define DEEP_8 "{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":"
 #define END_8 "}}}}}}}}"
 
-static void test_object_that_is_too_deep(void **state) {
+TEST(object_that_is_too_deep) {
         struct fixture f = {.told = "the built-in policy, 4 metrics, generation 1; cannot load the "
                                     "latest policy: DynamicSchedulerPolicy default: "};
 
-        (void)state;
         api_answer(&f.api, 200,
                    OBJECTS(OBJECT("", DEEP_8 DEEP_8 DEEP_8 DEEP_8 "{}" END_8 END_8 END_8 END_8)),
                    LIST, NULL);
@@ -213,10 +208,9 @@ static void test_object_that_is_too_deep(void **state) {
 }
 
 /* SIGHUP. */
-static void test_reload_without_a_file(void **state) {
+TEST(reload_without_a_file) {
         struct fixture f = {.told = "the built-in policy, 4 metrics, generation 1"};
 
-        (void)state;
         api_answer_usually(&f.api, 200, "", WATCH);
         api_answer_usually(&f.api, 200, OBJECTS(""), LIST);
         begin(&f);
@@ -224,17 +218,4 @@ static void test_reload_without_a_file(void **state) {
         assert_true(is_told(&f));
         assert_int_equal(f.policies, 0);
         end(&f);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_status_that_cannot_be_written),
-                cmocka_unit_test(test_status_of_no_object),
-                cmocka_unit_test(test_deleted_while_its_status_is_written),
-                cmocka_unit_test(test_what_is_news),
-                cmocka_unit_test(test_object_that_is_too_deep),
-                cmocka_unit_test(test_reload_without_a_file),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

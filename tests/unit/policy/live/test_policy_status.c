@@ -1,5 +1,5 @@
 /* The status of a policy object: what is written, and when nothing is. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include "base/attributes.h"
 #include "codec/json.h"
@@ -21,7 +21,7 @@ static void add_version(json_t *json) {
                          0);
 }
 
-static void test_patch(void **state) {
+TEST(patch) {
         static const struct {
                 const char *object;
                 struct policy_status status;
@@ -83,7 +83,6 @@ static void test_patch(void **state) {
                  "\"observedGeneration\":0}]}}"},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 json_t *object = parse(rows[i].object);
                 add_version(object);
@@ -97,10 +96,4 @@ static void test_patch(void **state) {
                 json_decref(patch);
                 json_decref(object);
         }
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_patch)};
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,6 @@
 /* Bindings from a watch on pods, as time passes. */
+#include "tests/unit/fixture/test.h"
+
 #include "base/timestamp.h"
 #include "policy/pods/binding_watch.h"
 #include "tests/unit/fixture/stepped_clock.h"
@@ -44,13 +46,12 @@ static void put_event(struct buf *out, const char *uid, const char *node, int64_
 }
 
 /* A pod is remembered for the five minutes in which it counts, and five for clocks that differ. */
-static void test_pods_are_forgotten(void **state) {
+TEST(pods_are_forgotten) {
         static const struct {
                 int64_t passes_s;
                 const char *log;
         } rows[] = {{9 * 60, "one;two;three;end;"}, {11 * 60, "one;two;three;again;end;"}};
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct bindings bindings = {.f.wanted_log = rows[i].log,
                                             .passes_s = rows[i].passes_s};
@@ -80,13 +81,4 @@ static void test_pods_are_forgotten(void **state) {
                 buf_done(&event);
                 buf_done(&later);
         }
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_pods_are_forgotten)};
-
-        (void)unsetenv("KUBERNETES_SERVICE_HOST");
-        (void)unsetenv("KUBECONFIG");
-        (void)unsetenv("HOME");
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,6 @@
 /* Bindings from a watch on pods, against a server that answers from a script. */
+#include "tests/unit/fixture/test.h"
+
 #include "base/timestamp.h"
 #include "policy/pods/binding_watch.h"
 #include "tests/unit/fixture/reflector_fixture.h"
@@ -91,7 +93,7 @@ static struct binding_watch *watch_pods(struct fixture *f) {
         return watch;
 }
 
-static void test_bindings(void **state) {
+TEST(bindings) {
         struct fixture f = {.wanted_log = "n1 2m;n2 now;n3 now;n5 2m;n6 now;"};
         static const struct pod listed[] = {
                 {"running", "n1", 2 * MS_PER_MIN, MS_PER_DAY, NULL, NULL},
@@ -110,7 +112,6 @@ static void test_bindings(void **state) {
         };
         _cleanup_(buf_done) struct buf events = BUF_INIT(1 << 16);
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(later); i++)
                 put_event(&events, "MODIFIED", &later[i]);
         put_event(&events, "DELETED", &later[0]);
@@ -127,7 +128,7 @@ static void test_bindings(void **state) {
 }
 
 /* A DaemonSet has its pods on every node: they say nothing about what a scheduler gave to it. */
-static void test_daemon_pods(void **state) {
+TEST(daemon_pods) {
         struct fixture f = {.wanted_log = "n1 now;n2 now;"};
         static const struct pod listed[] = {
                 {"agent", "n1", 0, 0, NULL, "DaemonSet"},
@@ -139,7 +140,6 @@ static void test_daemon_pods(void **state) {
         };
         _cleanup_(buf_done) struct buf events = BUF_INIT(1 << 16);
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(later); i++)
                 put_event(&events, "ADDED", &later[i]);
         add_list(&f, listed, ARRAY_LEN(listed));
@@ -149,7 +149,7 @@ static void test_daemon_pods(void **state) {
 }
 
 /* Each with what it lacks, or has of another type; a node's name has at most 253 bytes. */
-static void test_odd_pods(void **state) {
+TEST(odd_pods) {
 #define POD(metadata, spec, status)                                                                \
         "{\"metadata\":{\"name\":\"a\",\"resourceVersion\":\"11\"," metadata "},\"spec\":{" spec   \
         "},\"status\":" status "}"
@@ -187,7 +187,6 @@ static void test_odd_pods(void **state) {
                  "n"},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 char wanted[512];
                 struct fixture f = {.wanted_log = wanted};
@@ -205,7 +204,7 @@ static void test_odd_pods(void **state) {
 }
 
 /* Our clock is two minutes ahead of the server's: what happens before our eyes happens now. */
-static void test_another_clock(void **state) {
+TEST(another_clock) {
         struct fixture f = {.wanted_log = "n1 2m;n3 now;"};
         static const struct pod listed[] = {
                 {"listed", "n1", 2 * MS_PER_MIN, 0, NULL, NULL},
@@ -215,7 +214,6 @@ static void test_another_clock(void **state) {
         static const struct pod late = {"late", "n4", 6 * MS_PER_MIN, 0, NULL, NULL};
         _cleanup_(buf_done) struct buf events = BUF_INIT(1 << 16);
 
-        (void)state;
         put_event(&events, "MODIFIED", &listed[1]); /* bound long ago, it only changes */
         put_event(&events, "ADDED", &fresh);
         put_event(&events, "ADDED", &late); /* no clock is that wrong */
@@ -226,7 +224,7 @@ static void test_another_clock(void **state) {
 }
 
 /* A position that has expired: what was bound and started meanwhile is looked for, as at first. */
-static void test_expired(void **state) {
+TEST(expired) {
         struct fixture f = {.wanted_log = "n1 now;n2 now;"};
         static const struct pod before = {"before", "n1", 0, 0, NULL, NULL};
         static const struct pod relisted[] = {
@@ -234,7 +232,6 @@ static void test_expired(void **state) {
                 {"meanwhile", "n2", 0, 0, NULL, NULL},
         };
 
-        (void)state;
         add_list(&f, &before, 1);
         add_watch(&f,
                   "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":410,"
@@ -247,7 +244,7 @@ static void test_expired(void **state) {
 }
 
 /* What was counted before a pause is not counted again, what was bound meanwhile is. */
-static void test_pause(void **state) {
+TEST(pause) {
         struct fixture f = {.wanted_log = "n1 now;"};
         static const struct pod before = {"before", "n1", 0, 0, NULL, NULL};
         static const struct pod listed[] = {
@@ -255,7 +252,6 @@ static void test_pause(void **state) {
                 {"meanwhile", "n2", 0, 0, NULL, NULL},
         };
 
-        (void)state;
         add_list(&f, &before, 1);
         add_watch(&f, "", true);
         struct binding_watch *watch = watch_pods(&f);
@@ -272,17 +268,4 @@ static void test_pause(void **state) {
         assert_true(binding_watch_is_live(watch));
         binding_watch_free(watch);
         stop(&f);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_bindings), cmocka_unit_test(test_daemon_pods),
-                cmocka_unit_test(test_odd_pods), cmocka_unit_test(test_another_clock),
-                cmocka_unit_test(test_expired),  cmocka_unit_test(test_pause),
-        };
-
-        (void)unsetenv("KUBERNETES_SERVICE_HOST");
-        (void)unsetenv("KUBECONFIG");
-        (void)unsetenv("HOME");
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

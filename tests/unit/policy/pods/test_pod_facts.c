@@ -1,5 +1,5 @@
 /* What is read of a Pod, by example and against a plain computation on jansson's tree. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include "base/buf.h"
 #include "tests/unit/fixture/full_size.h"
@@ -18,7 +18,7 @@ static bool read_pod(struct pod_facts *facts, const char *text) {
         return pod_facts_skim(facts, text, strlen(text));
 }
 
-static void test_whole_pod(void **state) {
+TEST(whole_pod) {
         static const char text[] =
                 "{\"metadata\":{\"name\":\"web-7d9c5b-x2x7k\",\"namespace\":\"shop\",\"uid\":\"u-"
                 "1\","
@@ -39,7 +39,6 @@ static void test_whole_pod(void **state) {
         struct pod_facts facts;
         int64_t bound_unix_ms = 0;
 
-        (void)state;
         assert_true(timestamp_parse("2026-07-23T11:00:05Z", 20, &bound_unix_ms));
         assert_true(read_pod(&facts, text));
         assert_true(facts.id == strmap_hash("u-1", 3));
@@ -58,7 +57,7 @@ static void test_whole_pod(void **state) {
 }
 
 /* Sums as in kube-scheduler: the table of KEP-753 and its neighbours. */
-static void test_requests(void **state) {
+TEST(requests) {
         static const struct {
                 const char *spec;
                 double cores, bytes;
@@ -123,7 +122,6 @@ static void test_requests(void **state) {
                 {"\"containers\":[{" RESOURCES("1", "1Gi") ",\"resources\":null}]", 0, 0},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct pod_facts facts;
                 char *text = xasprintf("{\"spec\":{%s}}", rows[i].spec);
@@ -142,7 +140,7 @@ static void test_requests(void **state) {
 #define OWNERS(list) "\"namespace\":\"shop\",\"ownerReferences\":[" list "]"
 #define HASH(hash) ",\"labels\":{\"app\":\"web\",\"pod-template-hash\":\"" hash "\"}"
 
-static void test_workload(void **state) {
+TEST(workload) {
         static const struct {
                 const char *metadata, *workload;
         } rows[] = {
@@ -191,7 +189,6 @@ static void test_workload(void **state) {
                 {OWNERS(OWNER("Foo", "a\\u0062")), ""},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct pod_facts facts;
                 char *text = xasprintf("{\"metadata\":{%s}}", rows[i].metadata);
@@ -206,11 +203,10 @@ static void test_workload(void **state) {
 }
 
 /* As long as Kubernetes allows, and one more. */
-static void test_long_names(void **state) {
+TEST(long_names) {
         static const int limits[] = {POD_FACTS_NAMESPACE_MAX, POD_FACTS_KIND_MAX,
                                      POD_FACTS_NAME_MAX};
 
-        (void)state;
         for (size_t part = 0; part <= ARRAY_LEN(limits); part++) {
                 int lens[ARRAY_LEN(limits)];
                 struct pod_facts facts;
@@ -231,7 +227,7 @@ static void test_long_names(void **state) {
         "\",\"type\":\"PodScheduled\",\"lastTransitionTime\":\"" time "\"}]}"
 #define CREATED(time) "\"metadata\":{\"creationTimestamp\":\"" time "\"}"
 
-static void test_times_and_phases(void **state) {
+TEST(times_and_phases) {
         static const struct {
                 const char *pod;
                 int64_t bound_unix_ms;
@@ -255,7 +251,6 @@ static void test_times_and_phases(void **state) {
                 {"\"status\":{\"phase\":\"Failed\"},\"status\":{}", 0, false},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct pod_facts facts;
                 char *text = xasprintf("{%s}", rows[i].pod);
@@ -274,7 +269,7 @@ static void test_times_and_phases(void **state) {
 #define SPREAD(list) "\"topologySpreadConstraints\":[" list "]"
 #define CONSTRAINT(when) "{\"maxSkew\":1,\"whenUnsatisfiable\":\"" when "\"}"
 
-static void test_preferences(void **state) {
+TEST(preferences) {
         static const struct {
                 const char *spec;
                 bool has_any;
@@ -295,7 +290,6 @@ static void test_preferences(void **state) {
                 {SPREAD(CONSTRAINT("ScheduleAnyway")) "," SPREAD(""), false},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct pod_facts facts;
                 char *text = xasprintf("{\"spec\":{%s}}", rows[i].spec);
@@ -305,7 +299,7 @@ static void test_preferences(void **state) {
         }
 }
 
-static void test_refused(void **state) {
+TEST(refused) {
         static const char *const rows[] = {
                 "",
                 "null",
@@ -323,7 +317,6 @@ static void test_refused(void **state) {
                 "{\"metadata\":{\"labels\":{\"\\u0061\":\"b\"}}}",
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct pod_facts facts;
                 if (read_pod(&facts, rows[i]))
@@ -331,12 +324,11 @@ static void test_refused(void **state) {
         }
 }
 
-static void test_many_containers(void **state) {
+TEST(many_containers) {
         enum { CONTAINERS = 1000 };
         _cleanup_(buf_done) struct buf text = BUF_INIT(1 << 20);
         struct pod_facts facts;
 
-        (void)state;
         (void)buf_puts(&text, "{\"spec\":{\"containers\":[");
         for (int i = 0; i < CONTAINERS; i++)
                 (void)buf_printf(&text, "%s%s", i ? "," : "", CONTAINER("250m", "1Gi"));
@@ -478,8 +470,7 @@ DEFINE_PUT_OBJECT(put_pod_status, {"phase", put_phase}, {"conditions", put_condi
 DEFINE_PUT_OBJECT(put_pod, {"metadata", put_metadata}, {"spec", put_spec},
                   {"status", put_pod_status}, {"kind", put_text})
 
-static void test_random(void **state) {
-        (void)state;
+TEST(random) {
         for (int i = 0, n = full_size(500000, 2000); i < n; i++) {
                 _cleanup_(buf_done) struct buf text = BUF_INIT(1 << 20);
                 put_pod(&text);
@@ -490,16 +481,4 @@ static void test_random(void **state) {
                 text.data[at] = (char)pick(256);
                 (void)pod_property_check(text.data, text.len);
         }
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_whole_pod),        cmocka_unit_test(test_requests),
-                cmocka_unit_test(test_workload),         cmocka_unit_test(test_long_names),
-                cmocka_unit_test(test_times_and_phases), cmocka_unit_test(test_preferences),
-                cmocka_unit_test(test_refused),          cmocka_unit_test(test_many_containers),
-                cmocka_unit_test(test_random),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,6 @@
 /* All bound pods from list and watch, against a server that answers from a script. */
+#include "tests/unit/fixture/test.h"
+
 #include "base/strmap.h"
 #include "base/timestamp.h"
 #include "policy/pods/pod_watch.h"
@@ -120,7 +122,7 @@ static double unreadable(struct fixture *f) {
                 metrics_counter(f->rig.metrics, "plimsoll_pods_unreadable_total", "", NULL));
 }
 
-static void test_pods(void **state) {
+TEST(pods) {
         static const struct pod listed[] = {
                 {"a", "n1", "Running", 2 * MS_PER_MIN},
                 {"b", "n1", "Pending", MS_PER_DAY},
@@ -149,7 +151,6 @@ static void test_pods(void **state) {
         };
         _cleanup_(buf_done) struct buf text = BUF_INIT(1 << 16);
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(later); i++)
                 put_event(&text, later[i].type, &later[i].pod);
         /* a key that the skimmer does not read */
@@ -166,14 +167,13 @@ static void test_pods(void **state) {
 }
 
 /* A position that has expired: the owner hears where the new list begins and ends. */
-static void test_expired(void **state) {
+TEST(expired) {
         static const struct pod before[] = {{"a", "n1", "Running", 0}, {"b", "n1", "Running", 0}};
         struct fixture f = {
                 .wanted_log = "[;+a n1 d/Set/w 0.5 now;+b n1 d/Set/w 0.5 now;];"
                               "[;+b n1 d/Set/w 0.5 now;];",
         };
 
-        (void)state;
         add_list(&f, SELECT_ALL, before, 2);
         add_watch(&f,
                   "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":410,"
@@ -193,7 +193,7 @@ static void on_finished(void *userdata, const struct pod_facts *facts, bool is_a
 }
 
 /* Pods that do not run: those that have finished come with what is known of them. */
-static void test_recent(void **state) {
+TEST(recent) {
         static const struct pod_watch_events recent = {
                 .list_begins = on_list_begins,
                 .pod = on_pod,
@@ -221,24 +221,10 @@ static void test_recent(void **state) {
         };
         _cleanup_(buf_done) struct buf text = BUF_INIT(1 << 16);
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(later); i++)
                 put_event(&text, later[i].type, &later[i].pod);
         add_list(&f, SELECT_RECENT, listed, ARRAY_LEN(listed));
         add_watch(&f, text.data, true);
         pod_watch_free(watch_pods(&f, POD_WATCH_RECENT, &recent));
         stop(&f);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_pods),
-                cmocka_unit_test(test_expired),
-                cmocka_unit_test(test_recent),
-        };
-
-        (void)unsetenv("KUBERNETES_SERVICE_HOST");
-        (void)unsetenv("KUBECONFIG");
-        (void)unsetenv("HOME");
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* Lists of metrics.k8s.io as metrics-server writes them, and as nobody should. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static void note(void *userdata, const char *node, const struct metrics_api_item
 #define USAGE "{\"cpu\":\"134876214n\",\"memory\":\"3293194Ki\"}"
 #define SAID "1:0.134876214 1:3372230656 1784805954000"
 
-static void test_items(void **state) {
+TEST(items) {
         static const struct {
                 const char *items;
                 const char *said;
@@ -69,7 +69,6 @@ static void test_items(void **state) {
                  "b " SAID " 15000;"},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct buf log = BUF_INIT(1 << 12);
                 struct error err = ERROR_NULL;
@@ -81,7 +80,7 @@ static void test_items(void **state) {
         }
 }
 
-static void test_no_list(void **state) {
+TEST(no_list) {
         static const char *const rows[] = {
                 "",
                 "null",
@@ -96,7 +95,6 @@ static void test_no_list(void **state) {
                 LIST("{}") "x",
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct buf log = BUF_INIT(1 << 12);
                 struct error err = ERROR_NULL;
@@ -108,10 +106,9 @@ static void test_no_list(void **state) {
 }
 
 /* A list that is cut off anywhere is none. */
-static void test_cut(void **state) {
+TEST(cut) {
         static const char text[] = LIST(ITEM("a", WHEN, "\"15s\"", USAGE));
 
-        (void)state;
         for (size_t len = 0; len < sizeof(text) - 1; len++) {
                 struct buf log = BUF_INIT(1 << 12);
                 _cleanup_(freep) char *copy = xmalloc(len); /* exactly, for the sanitizer's sake */
@@ -119,14 +116,4 @@ static void test_cut(void **state) {
                 assert_int_equal(metrics_api_list_parse(copy, len, note, &log, NULL), -EBADMSG);
                 buf_done(&log);
         }
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_items),
-                cmocka_unit_test(test_no_list),
-                cmocka_unit_test(test_cut),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* Which of a server's samples is believed, and for how long. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include "base/clock.h"
 #include "controller/source/metrics_api/metrics_api_sample.h"
@@ -20,7 +20,7 @@ static struct metrics_api_item taken(int64_t at_s, int64_t window_s) {
                                          .window_ms = window_s * MS_PER_S};
 }
 
-static void test_rows(void **state) {
+TEST(rows) {
         /* A server is asked at ask_s and says so; then, is the node measured, and by which? */
         static const struct {
                 struct {
@@ -71,7 +71,6 @@ static void test_rows(void **state) {
                   {152, -5, 15, true, true, -5}}},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct metrics_api_sample sample = {.is_there = false};
                 for (size_t j = 0; rows[i].steps[j].window_s > 0; j++) {
@@ -89,34 +88,22 @@ static void test_rows(void **state) {
         }
 }
 
-static void test_none(void **state) {
+TEST(none) {
         struct metrics_api_sample none = {.is_there = false};
         struct metrics_api_sample_time now = at(0);
 
-        (void)state;
         assert_true(metrics_api_sample_is_stale(&none, &now));
 }
 
 /* Our own wall clock may jump: what was seen just now stays as fresh as that allows. */
-static void test_our_clock_jumps(void **state) {
+TEST(our_clock_jumps) {
         struct metrics_api_sample sample = {.is_there = false};
         struct metrics_api_sample_time now = at(0);
         struct metrics_api_item metrics = taken(-5, 15);
 
-        (void)state;
         assert_true(metrics_api_sample_offer(&sample, &metrics, &now));
         now.now_unix_ms -= 3600 * MS_PER_S; /* back: the sample is in the future now */
         assert_false(metrics_api_sample_is_stale(&sample, &now));
         now.now_mono_ms += 61 * MS_PER_S;
         assert_true(metrics_api_sample_is_stale(&sample, &now));
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_rows),
-                cmocka_unit_test(test_none),
-                cmocka_unit_test(test_our_clock_jumps),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

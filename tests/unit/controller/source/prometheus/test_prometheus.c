@@ -1,4 +1,6 @@
 /* The source that asks a Prometheus, round by round. */
+#include "tests/unit/fixture/test.h"
+
 #include <errno.h>
 
 #include "controller/source/prometheus/prometheus.h"
@@ -73,11 +75,10 @@ static double cut_rounds(const struct fixture *f) {
 }
 
 /* Nodes may come for 5 seconds before the first round. */
-static void test_first_round(void **state) {
+TEST(first_round) {
         struct policy policy = {0};
         struct fixture f = {0};
 
-        (void)state;
         add_metric(&policy, "cpu_usage_avg_5m");
         expect(&f, 200, "POST /api/v1/query ", "cpu_usage_avg_5m",
                VECTOR(OF("a", "0.5") "," OF("b", "0.25")));
@@ -97,12 +98,11 @@ static void test_first_round(void **state) {
 
 /* Nobody is told of a node that is gone, its place is another's, and without nodes or metrics there
  * are no queries. */
-static void test_nodes_go(void **state) {
+TEST(nodes_go) {
         struct policy policy = {0}, no_metrics = {0};
         struct node *leaver = xcalloc(1, sizeof(*leaver));
         struct fixture f = {0};
 
-        (void)state;
         add_metric(&policy, "cpu_usage_avg_5m");
         for (int i = 0; i < 3; i++)
                 expect(&f, 200, "cpu_usage_avg_5m", NULL,
@@ -146,11 +146,10 @@ static void test_nodes_go(void **state) {
 }
 
 /* What the policy before asked is not waited for, nor told. */
-static void test_policy_in_a_round(void **state) {
+TEST(policy_in_a_round) {
         struct policy before = {0}, after = {0};
         struct fixture f = {0};
 
-        (void)state;
         add_metric(&before, "cpu_usage_avg_5m");
         add_metric(&after, "mem_usage_avg_5m");
         scripted_add(&f.rig.server,
@@ -188,11 +187,10 @@ static void expect_last_piece(struct fixture *f) {
 
 /* Peaks of nodes that are known, of values that are some; in percent where a rule recorded them.
  * Until all has been read no window is filled, and then at once. */
-static void test_history(void **state) {
+TEST(history) {
         struct policy policy = {0};
         struct fixture f = {0};
 
-        (void)state;
         add_metric(&policy, IS_MAX);
         expect_round(&f);
         expect(&f, 200, PIECE, NULL,
@@ -216,11 +214,10 @@ static void test_history(void **state) {
 }
 
 /* A policy that changes a limit finds its windows full. */
-static void test_policy_after_the_history(void **state) {
+TEST(policy_after_the_history) {
         struct policy policy = {0}, stricter = {0};
         struct fixture f = {0};
 
-        (void)state;
         add_metric(&policy, IS_MAX);
         add_metric(&stricter, IS_MAX);
         stricter.predicate_count = 1;
@@ -251,12 +248,11 @@ static void expect_query(struct fixture *f, const char *name, const char *series
 /* A round that is under way when the history ends, or is given up, hands its nodes in by itself,
  * once. The history's fourth question comes with the second round: behind the first four queries,
  * which is as many as are asked at a time. */
-static void test_history_in_a_round(void **state) {
+TEST(history_in_a_round) {
         static const char *const names[] = {"cpu_usage_avg_5m", IS_MAX, "g1", "g2", "g3", "g4"};
         struct policy policy = {0};
         struct fixture f = {0};
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(names); i++)
                 add_metric(&policy, names[i]);
         for (size_t i = 0; i < ARRAY_LEN(names); i++)
@@ -282,11 +278,10 @@ static void test_history_in_a_round(void **state) {
 }
 
 /* With --once a slow answer is waited for, and the history before the second round. */
-static void test_once(void **state) {
+TEST(once) {
         struct policy policy = {0};
         struct fixture f = {0};
 
-        (void)state;
         add_metric(&policy, IS_MAX);
         expect(&f, 200, "POST /api/v1/query ", IS_MAX, VECTOR(""));
         f.rig.server.script[0].before = wait_for_test;
@@ -315,10 +310,9 @@ static void test_once(void **state) {
 }
 
 /* Whoever knows no POST is asked by GET from then on. */
-static void test_no_post(void **state) {
+TEST(no_post) {
         static const int statuses[] = {405, 501};
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(statuses); i++) {
                 struct policy policy = {0};
                 struct fixture f = {0};
@@ -338,7 +332,7 @@ static void test_no_post(void **state) {
         }
 }
 
-static void test_address(void **state) {
+TEST(address) {
         static const struct {
                 const char *address, *complaint; /* NULL: a good one */
         } rows[] = {
@@ -356,7 +350,6 @@ static void test_address(void **state) {
                 {"http://p/\xc3\xa9", "unexpected"},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct error err = ERROR_NULL;
                 int r = prometheus_address_check(rows[i].address, &err);
@@ -369,20 +362,4 @@ static void test_address(void **state) {
                 int r = prometheus_address_check(address, NULL);
                 assert_int_equal(r, len == PROMETHEUS_ADDRESS_MAX ? 0 : -EINVAL);
         }
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_first_round),
-                cmocka_unit_test(test_nodes_go),
-                cmocka_unit_test(test_policy_in_a_round),
-                cmocka_unit_test(test_history),
-                cmocka_unit_test(test_policy_after_the_history),
-                cmocka_unit_test(test_history_in_a_round),
-                cmocka_unit_test(test_once),
-                cmocka_unit_test(test_no_post),
-                cmocka_unit_test(test_address),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

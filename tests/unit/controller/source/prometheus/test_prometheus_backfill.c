@@ -1,4 +1,6 @@
 /* History, piece by piece: what is asked for, and what is taken from it. */
+#include "tests/unit/fixture/test.h"
+
 #include "controller/source/prometheus/prometheus_backfill.h"
 #include "prometheus_fixture.h"
 
@@ -81,12 +83,11 @@ static void free_texts(struct history *history) {
 
 /* Each piece that fails is asked for again with half of the points, later and later; a resource
  * whose pieces fail four times in a row is given up, and the next one's turn comes. */
-static void test_retries(void **state) {
+TEST(retries) {
         static const int pauses_ms[] = {5000, 10000, 15000};
         struct history history = {0};
         struct fixture *f = &history.f;
 
-        (void)state;
         for (int i = 0; i < 3; i++)
                 expect_points(&history, 10 >> i, 0, 422, FAILED);
         expect_points(&history, 1, 0, 422, FAILED);
@@ -110,11 +111,10 @@ static void test_retries(void **state) {
 }
 
 /* After a success the retries count anew; there is always one point to ask for. */
-static void test_one_point(void **state) {
+TEST(one_point) {
         struct history history = {0};
         struct fixture *f = &history.f;
 
-        (void)state;
         for (int i = 0; i < 3; i++)
                 expect_points(&history, 2, 0, 422, FAILED); /* there are no more */
         expect_points(&history, 1, 0, 200, NOTHING);
@@ -145,12 +145,11 @@ static char *many_series(size_t count) {
 }
 
 /* Pieces are so long that all series together have 60,000 points at most, or one each. */
-static void test_many_series(void **state) {
+TEST(many_series) {
         struct history history = {0};
         struct fixture *f = &history.f;
         _cleanup_(freep) char *some = many_series(1500), *too_many = many_series(60001);
 
-        (void)state;
         expect_points(&history, 10, 0, 200, some);
         expect_points(&history, 40, 10, 200, too_many);
         expect_points(&history, 1, 50, 200, NOTHING);
@@ -163,12 +162,11 @@ static void test_many_series(void **state) {
 
 /* A series is looked at once, however many points it has; points that cannot be of the time that
  * was asked for are left out. */
-static void test_times(void **state) {
+TEST(times) {
         struct history history = {0};
         struct fixture *f = &history.f;
         char expected[64];
 
-        (void)state;
         expect_points(&history, 1, 0, 200,
                       RESULT("matrix", "{\"metric\":{\"instance\":\"stranger\"},\"values\":["
                                        "[1784805954,\"0.1\"]]},"
@@ -184,15 +182,4 @@ static void test_times(void **state) {
         check_log(f, expected);
         free_texts(&history);
         end(&history);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_retries),
-                cmocka_unit_test(test_one_point),
-                cmocka_unit_test(test_many_series),
-                cmocka_unit_test(test_times),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,11 @@
 /* Which node a series is about. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <stdio.h>
 
 #include "controller/source/prometheus/prometheus_match.h"
 
-static void test_instance_host(void **state) {
+TEST(instance_host) {
         static const struct {
                 const char *instance, *host;
         } rows[] = {
@@ -27,7 +27,6 @@ static void test_instance_host(void **state) {
                 {"http://10.0.0.7:9100/x", "http://10.0.0.7:9100/x"}, /* a probe's; nobody's host */
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 char host[PROMETHEUS_LABEL_MAX];
                 prometheus_instance_host(rows[i].instance, host);
@@ -35,7 +34,7 @@ static void test_instance_host(void **state) {
         }
 }
 
-static void test_find(void **state) {
+TEST(find) {
         char texts_of[][2][16] = {
                 {"node-1", "10.0.0.1"},
                 {"node-2", "fd00:0::2"},
@@ -71,7 +70,6 @@ static void test_find(void **state) {
         };
         struct prometheus_match match = PROMETHEUS_MATCH_NULL;
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(nodes); i++) {
                 char *address = texts_of[i][1];
                 nodes[i] = (struct node){.name = texts_of[i][0],
@@ -91,13 +89,4 @@ static void test_find(void **state) {
                         fail_msg("row %zu", i);
         }
         prometheus_match_done(&match);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_instance_host),
-                cmocka_unit_test(test_find),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* Answers of Prometheus, good, bad and strange. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <errno.h>
 #include <math.h>
@@ -37,7 +37,7 @@ static char *show(const char *text, int *ret_r) {
 #define SUCCESS(type, result)                                                                      \
         "{\"status\":\"success\",\"data\":{\"resultType\":\"" type "\",\"result\":" result "}}"
 
-static void test_series(void **state) {
+TEST(series) {
         static const struct {
                 const char *text, *expected;
         } rows[] = {
@@ -87,7 +87,6 @@ static void test_series(void **state) {
                  ""},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 int r;
                 _cleanup_(freep) char *got = show(rows[i].text, &r);
@@ -96,7 +95,7 @@ static void test_series(void **state) {
         }
 }
 
-static void test_failures(void **state) {
+TEST(failures) {
         static const struct {
                 const char *text;
                 int r;
@@ -126,7 +125,6 @@ static void test_failures(void **state) {
                  "not a Prometheus API"},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 int r;
                 _cleanup_(freep) char *got = show(rows[i].text, &r);
@@ -136,7 +134,7 @@ static void test_failures(void **state) {
 }
 
 /* A reply that is cut off anywhere is refused, and not read beyond its end. */
-static void test_cut_off(void **state) {
+TEST(cut_off) {
         static const char *const texts[] = {
                 SUCCESS("vector", "[{\"metric\":{\"a\":\"\\u00e9\\u20aC\\ud83d\\udE00\\/\"},"
                                   "\"value\":[-10.5e-3,\"1\"]},{\"metric\":{}},{}]"),
@@ -147,7 +145,6 @@ static void test_cut_off(void **state) {
                 "{\"warnings\":[],\"status\":\"error\",\"errorType\":\"e\",\"error\":\"\\\"\"}",
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
                 size_t whole = strlen(texts[i]);
                 for (size_t len = 0; len <= whole; len++) {
@@ -161,7 +158,7 @@ static void test_cut_off(void **state) {
         }
 }
 
-static void test_bytes_that_are_no_json(void **state) {
+TEST(bytes_that_are_no_json) {
         static const char *const results[] = {
                 "[1.]",
                 "[-]",
@@ -184,7 +181,6 @@ static void test_bytes_that_are_no_json(void **state) {
                 "[{\"metric\":{\"a\":}}]",
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(results); i++) {
                 _cleanup_(freep) char *text = xasprintf(SUCCESS("vector", "%s"), results[i]);
                 struct prometheus_reply reply;
@@ -194,22 +190,20 @@ static void test_bytes_that_are_no_json(void **state) {
 }
 
 /* A byte of 0 is a byte as others are. */
-static void test_nul(void **state) {
+TEST(nul) {
         static const char text[] = SUCCESS("vector", "[\"\\\0\"]");
         struct prometheus_reply reply;
 
-        (void)state;
         assert_int_equal(prometheus_reply_open(text, sizeof(text) - 1, &reply, NULL), -EBADMSG);
 }
 
 /* Whoever asks on past the last series hears again that there is none. */
-static void test_end(void **state) {
+TEST(end) {
         static const char text[] = SUCCESS("vector", "[{\"metric\":{},\"value\":[1,\"2\"]}]");
         struct prometheus_reply reply;
         struct prometheus_series series;
         struct prometheus_point point;
 
-        (void)state;
         assert_int_equal(prometheus_reply_open(text, strlen(text), &reply, NULL), 0);
         assert_true(prometheus_reply_next(&reply, &series));
         assert_true(prometheus_series_next(&series, &reply, &point));
@@ -218,24 +212,22 @@ static void test_end(void **state) {
                 assert_false(prometheus_reply_next(&reply, &series));
 }
 
-static void test_warnings(void **state) {
+TEST(warnings) {
         static const char text[] = "{\"warnings\":[\"replica 2 is gone\",\"another\"],"
                                    "\"status\":\"success\",\"data\":{\"resultType\":\"vector\","
                                    "\"result\":[]}}";
         struct prometheus_reply reply;
 
-        (void)state;
         assert_int_equal(prometheus_reply_open(text, strlen(text), &reply, NULL), 0);
         assert_int_equal(reply.warning_count, 2);
         assert_string_equal(reply.warning, "replica 2 is gone");
 }
 
 /* Labels beyond the ceiling name no node, and nothing behind them is lost. */
-static void test_long_label(void **state) {
+TEST(long_label) {
         struct buf text = BUF_INIT(1 << 16);
         int r;
 
-        (void)state;
         buf_puts(&text, "{\"status\":\"success\",\"data\":{\"resultType\":\"vector\",\"result\":["
                         "{\"metric\":{\"instance\":\"");
         for (size_t i = 0; i < 10000; i++)
@@ -244,15 +236,4 @@ static void test_long_label(void **state) {
         _cleanup_(freep) char *got = show(text.data, &r);
         assert_string_equal(got, "||n: 1=2; ");
         buf_done(&text);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_series),   cmocka_unit_test(test_failures),
-                cmocka_unit_test(test_cut_off),  cmocka_unit_test(test_bytes_that_are_no_json),
-                cmocka_unit_test(test_nul),      cmocka_unit_test(test_end),
-                cmocka_unit_test(test_warnings), cmocka_unit_test(test_long_label),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* What a policy asks a Prometheus for, and what is kept of the answers. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <stdio.h>
 
@@ -20,7 +20,7 @@ static void fill_policy(struct policy *policy, const char *const *names, size_t 
 
 /* Means are asked for as they are, up to 15 minutes; all else needs the 5-minute mean, of which
  * windows of ours are filled unless a rule records the metric itself. */
-static void test_queries(void **state) {
+TEST(queries) {
         static const struct {
                 const char *name;
                 const char *queries; /* each metric:needs the mean */
@@ -38,7 +38,6 @@ static void test_queries(void **state) {
                 {"my_gauge", "my_gauge:0;", 0, 0, 0},
         };
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct prometheus_round round = {.promql.network = &network};
                 static struct policy policy;
@@ -62,13 +61,12 @@ static void test_queries(void **state) {
 #define P95_DAY "cpu_usage_p95_1d"
 
 /* History is read for windows that are new, or whose history was still to be read. */
-static void test_policies(void **state) {
+TEST(policies) {
         static const char *const one[] = {"cpu_usage_avg_5m", MAX_HOUR};
         static const char *const both[] = {P95_DAY, MAX_HOUR};
         static struct policy first, same, more, again;
         struct prometheus_round round = {.promql.network = &network};
 
-        (void)state;
         fill_policy(&first, one, ARRAY_LEN(one));
         prometheus_round_set_policy(&round, &first);
         round.awaited = 0; /* it has been read */
@@ -103,12 +101,11 @@ static void fill_own(struct policy *policy, const char *const *names, size_t cou
 }
 
 /* A resource of the policy's own goes by what it is, whatever its number. */
-static void test_policies_with_own_resources(void **state) {
+TEST(policies_with_own_resources) {
         static const char *const second[] = {"fan", "gpu"}, *const alone[] = {"gpu"};
         static struct policy unknown, before, moved, another;
         struct prometheus_round round = {.promql.network = &network};
 
-        (void)state;
         fill_own(&unknown, NULL, 0, "");
         prometheus_round_set_policy(&round, &unknown); /* only a rule can have it */
         assert_int_equal(round.awaited, 0);
@@ -138,7 +135,7 @@ static void take(struct prometheus_round *round, size_t query, const struct prom
         "\"instance\":\"a:9100\"" labels "},\"value\":[7,\"" value "\"]}]}}"
 
 /* Values of a round stay when nodes come that need more room. */
-static void test_grow(void **state) {
+TEST(grow) {
         static const char *const names[] = {"cpu_usage_avg_5m", "my_gauge"};
         static struct policy policy;
         struct prometheus_round round = {.promql.network = &network, .is_percent = true};
@@ -148,7 +145,6 @@ static void test_grow(void **state) {
         double values[POLICY_MAX_METRICS];
         uint64_t ready;
 
-        (void)state;
         fill_policy(&policy, names, ARRAY_LEN(names));
         prometheus_match_add(&match, &a);
         prometheus_round_grow(&round, 4);
@@ -164,15 +160,4 @@ static void test_grow(void **state) {
                 assert_false(prometheus_round_read(&round, slot, 1, &step, values, &ready));
         prometheus_match_done(&match);
         prometheus_round_done(&round);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_queries),
-                cmocka_unit_test(test_policies),
-                cmocka_unit_test(test_policies_with_own_resources),
-                cmocka_unit_test(test_grow),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

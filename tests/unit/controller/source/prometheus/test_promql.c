@@ -1,6 +1,6 @@
 /* What metrics are called in PromQL. That Prometheus takes it is shown with the real one, in
  * tests/integration/test_controller_source_prometheus_real.py. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include "base/mem.h"
 #include "controller/source/prometheus/promql.h"
@@ -36,7 +36,7 @@ static const char *now(struct buf *out, const char *name) {
 
 #define GUARD " unless on (instance) (up == 0 unless on (instance) up == 1)"
 
-static void test_now(void **state) {
+TEST(now) {
         static const struct {
                 const char *name, *expected;
         } rows[] = {
@@ -74,17 +74,15 @@ static void test_now(void **state) {
         };
         struct buf out = BUF_INIT(PROMQL_MAX_BYTES);
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++)
                 assert_string_equal(now(&out, rows[i].name), rows[i].expected);
         buf_done(&out);
 }
 
 /* Every resource has a formula, with the window in each range and nothing left to fill in. */
-static void test_every_resource(void **state) {
+TEST(every_resource) {
         struct buf out = BUF_INIT(PROMQL_MAX_BYTES);
 
-        (void)state;
         for (unsigned r = 0; r < METRIC_RESOURCE_COUNT; r++) {
                 _cleanup_(freep) char *name = xasprintf("%s_usage_avg_3m", metric_resource_name(r));
                 assert_non_null(strstr(now(&out, name), "[3m]"));
@@ -98,10 +96,9 @@ static void test_every_resource(void **state) {
         buf_done(&out);
 }
 
-static void test_history(void **state) {
+TEST(history) {
         struct buf out = BUF_INIT(PROMQL_MAX_BYTES);
 
-        (void)state;
         assert_true(promql_history(&promql, METRIC_PSI_CPU, 60000, &out));
         assert_string_equal(out.data,
                             "label_replace(max_over_time({__name__=\"psi_cpu_usage_avg_5m\"}[1m]), "
@@ -113,7 +110,7 @@ static void test_history(void **state) {
 }
 
 /* The operator's devices and speed; a pattern cannot break out of its string. */
-static void test_network(void **state) {
+TEST(network) {
         const struct node_network_options rules = {
                 .devices = {.count = 2, .globs = {"Eth?.*", "a\"}[1s])"}},
                 .speed_bytes = 1.25e8,
@@ -122,7 +119,6 @@ static void test_network(void **state) {
         const struct metric_query query = {METRIC_NET_TX, METRIC_AVG, 300000};
         struct buf out = BUF_INIT(PROMQL_MAX_BYTES);
 
-        (void)state;
         assert_true(promql_now(&named, "net_tx_usage_avg_5m", &query, &out));
         assert_string_equal(
                 out.data,
@@ -142,7 +138,7 @@ static void fill(char *text, size_t size, char c) {
 }
 
 /* The longest that a policy and its operator can ask for fits. */
-static void test_longest(void **state) {
+TEST(longest) {
         static struct policy longest = {.resource_count = 1};
         static struct node_network_options rules = {.devices.count = GLOB_LIST_MAX,
                                                     .speed_bytes = 1.2345678901234567e300};
@@ -151,7 +147,6 @@ static void test_longest(void **state) {
         const unsigned resources[] = {METRIC_NET, METRIC_RESOURCE_COUNT};
         char name[METRIC_NAME_MAX + 1];
 
-        (void)state;
         fill(name, sizeof(name), 'n');
         *metric = (struct policy_resource){.reduce = POLICY_REDUCE_MAX,
                                            .match_count = POLICY_MAX_MATCHES};
@@ -175,20 +170,9 @@ static void test_longest(void **state) {
 }
 
 /* What does not fit is said, not cut. */
-static void test_overflow(void **state) {
+TEST(overflow) {
         struct buf small = BUF_INIT(40);
 
-        (void)state;
         assert_false(promql_now(&promql, "cpu_usage_avg_5m", NULL, &small));
         buf_done(&small);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_now),     cmocka_unit_test(test_every_resource),
-                cmocka_unit_test(test_history), cmocka_unit_test(test_network),
-                cmocka_unit_test(test_longest), cmocka_unit_test(test_overflow),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

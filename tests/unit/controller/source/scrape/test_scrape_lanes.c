@@ -1,16 +1,15 @@
 /* Places for scrapes: who waits, and for whom. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include "base/attributes.h"
 #include "controller/source/scrape/scrape_lanes.h"
 
 enum { MANY = SCRAPE_HEALTHY_PLACES + 10 };
 
-static void test_order(void **state) {
+TEST(order) {
         struct scrape_lanes lanes;
         struct scrape_place places[4] = {0};
 
-        (void)state;
         scrape_lanes_init(&lanes);
         assert_null(scrape_lanes_pop(&lanes));
         scrape_lanes_push(&lanes, SCRAPE_LANE_FAILING, &places[0]);
@@ -32,12 +31,11 @@ static void test_order(void **state) {
 }
 
 /* However many fail and hang, the healthy have their places; and the other way round. */
-static void test_places(void **state) {
+TEST(places) {
         static struct scrape_place failing[MANY], healthy[MANY];
         struct scrape_lanes lanes;
         size_t count = 0;
 
-        (void)state;
         scrape_lanes_init(&lanes);
         for (size_t i = 0; i < MANY; i++)
                 scrape_lanes_push(&lanes, SCRAPE_LANE_FAILING, &failing[i]);
@@ -60,13 +58,12 @@ static void test_places(void **state) {
 }
 
 /* With many targets there are more. */
-static void test_places_follow_targets(void **state) {
+TEST(places_follow_targets) {
         static const struct {
                 size_t targets, healthy, failing;
         } rows[] = {{0, 256, 32},     {5000, 256, 32},  {16384, 256, 32},
                     {16448, 257, 32}, {20000, 312, 39}, {100000, 1562, 195}};
 
-        (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 size_t targets = rows[i].targets;
                 assert_int_equal(scrape_lanes_places(SCRAPE_LANE_HEALTHY, targets),
@@ -88,14 +85,4 @@ static void test_places_follow_targets(void **state) {
         lanes.targets = 0; /* fewer: those under way end as they would */
         scrape_lanes_leave(&lanes, SCRAPE_LANE_HEALTHY);
         assert_null(scrape_lanes_pop(&lanes));
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_order),
-                cmocka_unit_test(test_places),
-                cmocka_unit_test(test_places_follow_targets),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

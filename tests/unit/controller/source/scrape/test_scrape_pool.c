@@ -1,5 +1,5 @@
 /* The memory of pages: taken with the first byte, reused, within limits, and one budget for all. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <string.h>
 
@@ -14,12 +14,11 @@ static void fill(struct scrape_pool *pool, struct scrape *scrape, size_t len) {
         assert_int_equal(scrape->page.len, len);
 }
 
-static void test_memory_is_reused(void **state) {
+TEST(memory_is_reused) {
         struct scrape_pool pool = {.max_page_bytes = MAX_PAGE_BYTES, .budget_bytes = BUDGET_BYTES};
         struct scrape *scrapes[SCRAPE_IDLE_KEPT + 2];
         int owner;
 
-        (void)state;
         memset(text, 'x', sizeof(text));
         for (size_t i = 0; i < ARRAY_LEN(scrapes); i++) {
                 scrapes[i] = scrape_pool_begin(&pool, &owner);
@@ -49,12 +48,11 @@ static void test_memory_is_reused(void **state) {
         scrape_pool_done(&pool);
 }
 
-static void test_limits(void **state) {
+TEST(limits) {
         struct scrape_pool pool = {.max_page_bytes = MAX_PAGE_BYTES, .budget_bytes = BUDGET_BYTES};
         struct scrape *few = scrape_pool_begin(&pool, NULL);
         struct scrape *many = scrape_pool_begin(&pool, NULL);
 
-        (void)state;
         fill(&pool, few, PAGE_BYTES);
         scrape_pool_end(&pool, few);
         few = scrape_pool_begin(&pool, NULL);
@@ -75,12 +73,11 @@ static void test_limits(void **state) {
         scrape_pool_done(&pool);
 }
 
-static void test_the_largest_goes_first(void **state) {
+TEST(the_largest_goes_first) {
         struct scrape_pool pool = {.max_page_bytes = MAX_PAGE_BYTES, .budget_bytes = BUDGET_BYTES};
         struct scrape *small = scrape_pool_begin(&pool, NULL);
         struct scrape *large[3];
 
-        (void)state;
         fill(&pool, small, PAGE_BYTES);
         for (size_t i = 0; i < ARRAY_LEN(large); i++) {
                 large[i] = scrape_pool_begin(&pool, NULL);
@@ -96,13 +93,4 @@ static void test_the_largest_goes_first(void **state) {
                 scrape_pool_end(&pool, LIST_FIRST(&pool.under_way));
         assert_int_equal(pool.used_bytes, 0);
         scrape_pool_done(&pool);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_memory_is_reused),
-                cmocka_unit_test(test_limits),
-                cmocka_unit_test(test_the_largest_goes_first),
-        };
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

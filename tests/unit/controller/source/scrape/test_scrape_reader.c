@@ -1,6 +1,6 @@
 /* From a page to what a source says of the node: pages that are repeated, or of another node, tell
  * nothing. */
-#include "tests/unit/fixture/cmocka_wrap.h"
+#include "tests/unit/fixture/test.h"
 
 #include <string.h>
 
@@ -36,8 +36,6 @@ static const union scrape_state *state_of(void *userdata, const struct node *nod
 }
 
 static void on_node(void *userdata, struct node *node) {
-        (void)userdata;
-        (void)node;
 }
 
 static void begin(struct scraped *s) {
@@ -86,10 +84,9 @@ static void scrape(struct scraped *s, double idle_s, double busy_s, double mem_a
         take(s, s->node, &s->state, idle_s, busy_s, mem_available);
 }
 
-static void test_a_page_that_moves(void **state) {
+TEST(a_page_that_moves) {
         struct scraped s;
 
-        (void)state;
         begin(&s);
         for (int i = 0; i < 10; i++) {
                 /* Busy or idle all the time; the memory as it is. */
@@ -101,10 +98,9 @@ static void test_a_page_that_moves(void **state) {
         end(&s);
 }
 
-static void test_a_page_that_stands_still(void **state) {
+TEST(a_page_that_stands_still) {
         struct scraped s;
 
-        (void)state;
         begin(&s);
         scrape(&s, 100, 7, 6e9);
         assert_non_null(s.result.reading.step);
@@ -129,12 +125,11 @@ static void test_a_page_that_stands_still(void **state) {
         end(&s);
 }
 
-static void test_names_that_are_no_other_nodes(void **state) {
+TEST(names_that_are_no_other_nodes) {
         static const char *const names[] = {NULL,      "",      "own", "OWN", "pod-of-an-exporter",
                                             "other.x", "a\\\"b"};
         struct scraped s;
 
-        (void)state;
         begin(&s);
         for (size_t i = 0; i < ARRAY_LEN(names); i++) {
                 s.host_name = names[i];
@@ -144,10 +139,9 @@ static void test_names_that_are_no_other_nodes(void **state) {
         end(&s);
 }
 
-static void test_a_page_of_another_node(void **state) {
+TEST(a_page_of_another_node) {
         struct scraped s;
 
-        (void)state;
         begin(&s);
         scrape(&s, 50, 7, 6e9);
         /* Nothing is known of the other one. */
@@ -173,10 +167,9 @@ static void test_a_page_of_another_node(void **state) {
 }
 
 /* Its page is not going to come, so nothing says that this one is a copy. */
-static void test_a_host_called_like_a_silent_node(void **state) {
+TEST(a_host_called_like_a_silent_node) {
         struct scraped s;
 
-        (void)state;
         begin(&s);
         s.host_name = "other";
         scrape(&s, 50, 7, 6e9);
@@ -188,10 +181,9 @@ static void test_a_host_called_like_a_silent_node(void **state) {
 }
 
 /* Machines made from one image, of which one Node was given that name. */
-static void test_hosts_that_share_a_name(void **state) {
+TEST(hosts_that_share_a_name) {
         struct scraped s;
 
-        (void)state;
         begin(&s);
         s.host_name = "other";
         take(&s, node_set_get(s.set, "other"), &s.other, 900, 90, 6e9);
@@ -204,16 +196,4 @@ static void test_hosts_that_share_a_name(void **state) {
         scrape(&s, 900 - 20, 90 + 35, 6e9);
         assert_null(s.result.failure);
         end(&s);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_a_page_that_moves),
-                cmocka_unit_test(test_a_page_that_stands_still),
-                cmocka_unit_test(test_names_that_are_no_other_nodes),
-                cmocka_unit_test(test_a_page_of_another_node),
-                cmocka_unit_test(test_a_host_called_like_a_silent_node),
-                cmocka_unit_test(test_hosts_that_share_a_name),
-        };
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,7 @@
 /* Scrapes of pages that are larger than there is memory for, and what comes after the end. Linked
  * with --wrap=clock_gettime. */
+#include "tests/unit/fixture/test.h"
+
 #include "tests/unit/fixture/api_fixture.h"
 
 #include "controller/source/scrape/scraper.h"
@@ -25,8 +27,6 @@ struct fixture {
 };
 
 static void on_reading(void *userdata, struct node *node, const struct source_reading *reading) {
-        (void)userdata;
-        (void)reading;
         fail_msg("a reading of %s", node->name);
 }
 
@@ -100,8 +100,7 @@ static void answer_in_part(struct fixture *f, const char *path, size_t mib) {
 
 /* All pages under way share 32 MiB here; the largest gives way, whether it is still being received
  * or waits for its rest. */
-static void test_over_budget(void **state) {
-        (void)state;
+TEST(over_budget) {
         for (size_t large = 0; large < NODES; large += NODES - 1) {
                 struct fixture f = {0};
                 for (size_t i = 0; i < NODES; i++)
@@ -125,10 +124,9 @@ static void test_over_budget(void **state) {
 }
 
 /* Nodes come and go until the program has ended. */
-static void test_after_the_end(void **state) {
+TEST(after_the_end) {
         struct fixture f = {0};
 
-        (void)state;
         begin(&f);
         f.source->ops->add_node(f.source, &f.nodes[0]);
         f.source->ops->stop(f.source);
@@ -140,13 +138,4 @@ static void test_after_the_end(void **state) {
         api_run(&f.api, is_quiet, &f);
         assert_int_equal(f.failed, 0);
         end(&f);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_over_budget),
-                cmocka_unit_test(test_after_the_end),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }
