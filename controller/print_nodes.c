@@ -15,17 +15,15 @@ static int compare_names(const void *a, const void *b) {
 
 bool print_nodes(const struct print_nodes *of) {
         struct printout printout;
-        size_t count = 0, width = strlen("NODE");
+        size_t count = 0;
         const struct tracked *t;
         _cleanup_(freep) const struct tracked **all = xreallocarray(
                 NULL, node_set_count(of->nodes) + 1, sizeof(*all));
 
-        TRACKED_FOREACH(t, of->nodes) {
-                all[count++] = t;
-                width = size_max(width, strlen(t->node->name));
-        }
+        TRACKED_FOREACH(t, of->nodes)
+        all[count++] = t;
         qsort(all, count, sizeof(*all), compare_names);
-        printout_begin(&printout, of->compiled, of->output, width, of->is_repeated);
+        printout_begin(&printout, of->compiled, of->output, of->is_repeated);
         for (size_t i = 0; i < count; i++) {
                 struct plan_values values;
                 tracked_values(all[i], of->compiled, of->bindings, of->now_mono_ms, of->now_unix_ms,

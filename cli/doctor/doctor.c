@@ -11,8 +11,9 @@
 #include "codec/json.h"
 #include "extender/table/annotation_unit.h"
 #include "program/program_options.h"
+#include "program/table.h"
 
-enum { ID_WIDTH = 24, TEXT_MAX_BYTES = 4096 };
+enum { ID_WIDTH = 23, TEXT_MAX_BYTES = 4096 };
 
 static struct {
         struct cluster_options cluster;
@@ -80,20 +81,29 @@ static void append_mend(struct buf *out, const char *mend) {
 
 /* ---- For people. */
 
+struct doctor_printing {
+        const struct style *style;
+        struct table *table;
+};
+
 static void print_check(void *userdata, const struct doctor_check *check,
                         const struct doctor_finding *finding) {
-        const struct output_style *style = userdata;
-        const char *colours[] = {style->green, style->dim, style->yellow, style->red};
+        const struct doctor_printing *to = userdata;
+        const struct style *style = to->style;
+        const char *colors[] = {style->green, style->dim, style->yellow, style->red};
         _cleanup_(buf_done) struct buf mend = BUF_INIT(TEXT_MAX_BYTES);
 
         if (finding->state == DOCTOR_OK && settings.output != OUTPUT_WIDE)
                 return;
-        (void)printf("%s%-8s%s %-*s %s\n", colours[finding->state], state_names[finding->state],
-                     style->off, ID_WIDTH, check->id, finding->what);
+        table_row(to->table);
+        table_cell(to->table, colors[finding->state], "%s", state_names[finding->state]);
+        table_cell(to->table, "", "%s", check->id);
+        table_cell(to->table, "", "%s", finding->what);
         if (finding->state < DOCTOR_WARNING)
                 return;
         append_mend(&mend, check->mend);
-        (void)printf("%*swhy:  %s\n%*smend: %s\n", 9, "", check->why, 9, "", mend.data);
+        table_line(to->table, "         why:  %s", check->why);
+        table_line(to->table, "         mend: %s", mend.data);
 }
 
 /* ---- For programs. */
@@ -122,9 +132,16 @@ static void print_document(const struct doctor_facts *facts, size_t counts[stati
 }
 
 static void print_table(const struct doctor_facts *facts, size_t counts[static 4]) {
-        struct output_style style = output_style(stdout);
+        const struct table_column columns[] = {
+                {.min_width = strlen("unknown"), .is_left = true},
+                {.min_width = ID_WIDTH, .is_left = true},
+                {.is_left = true},
+        };
+        struct style style = style_of(stdout);
+        _cleanup_(table_freep) struct table *table = table_new(&style, columns, ARRAY_LEN(columns));
 
-        examine(facts, counts, print_check, &style);
+        examine(facts, counts, print_check, &(struct doctor_printing){&style, table});
+        (void)table_print(table, SIZE_MAX, stdout);
         (void)printf("%zu checks: %zu ok, %zu unknown, %zu warnings, %zu errors\n",
                      counts[DOCTOR_OK] + counts[DOCTOR_UNKNOWN] + counts[DOCTOR_WARNING] +
                              counts[DOCTOR_FAULT],

@@ -16,7 +16,7 @@ enum { TEXT_MAX_COLUMNS = 400, NUMBER_MAX = 32 };
 static void put_text(const json_t *object, const char *key, FILE *out) {
         const char *text = json_string_at(object, key, NULL);
 
-        (void)output_text(text ? text : "?", TEXT_MAX_COLUMNS, out);
+        (void)style_text(text ? text : "?", TEXT_MAX_COLUMNS, out);
 }
 
 static bool get_number(const json_t *object, const char *key, double *ret) {

@@ -28,27 +28,26 @@ static json_t *scheduled_condition(const struct explain_place *place) {
         return NULL;
 }
 
-void explain_place_print(const struct explain_place *place, const struct output_style *style,
-                         FILE *out) {
+void explain_place_print(const struct explain_place *place, const struct style *style, FILE *out) {
         const char *node = explain_place_node(place);
         const char *phase = json_string_at(place->pod, "status", "phase", NULL);
         const char *message = json_string_at(scheduled_condition(place), "message", NULL);
 
         (void)fputs(style->bold, out);
-        (void)output_text(place->full_name, NAME_MAX_COLUMNS, out);
+        (void)style_text(place->full_name, NAME_MAX_COLUMNS, out);
         (void)fprintf(out, "%s: ", style->off);
         if (!place->pod) {
                 (void)fputs("it is not known where it is: ", out);
-                (void)output_text(place->why_not.msg, MESSAGE_MAX_COLUMNS, out);
+                (void)style_text(place->why_not.msg, MESSAGE_MAX_COLUMNS, out);
         } else if (node) {
                 (void)fputs("on ", out);
-                (void)output_text(node, NAME_MAX_COLUMNS, out);
+                (void)style_text(node, NAME_MAX_COLUMNS, out);
                 (void)fputs(", ", out);
-                (void)output_text(phase ? phase : "phase unknown", NAME_MAX_COLUMNS, out);
+                (void)style_text(phase ? phase : "phase unknown", NAME_MAX_COLUMNS, out);
         } else {
                 (void)fprintf(out, "%swaits%s: ", style->yellow, style->off);
-                (void)output_text(message ? message : "the scheduler has not said why",
-                                  MESSAGE_MAX_COLUMNS, out);
+                (void)style_text(message ? message : "the scheduler has not said why",
+                                 MESSAGE_MAX_COLUMNS, out);
         }
         (void)fputc('\n', out);
 }

@@ -97,7 +97,7 @@ static void tell_taint_level(struct cluster *cluster, const struct policy *polic
 static int show(struct cluster *cluster, struct node_table *table, const char *node,
                 int64_t now_unix_ms, struct error *err) {
         _cleanup_(explain_judged_done) struct explain_judged judged;
-        struct output_style style = output_style(stdout);
+        struct style style = style_of(stdout);
         const struct explained_pod nobody = {0};
         const struct policy *policy = node_table_policy(table);
         bool has_taints = node && policy->level_count > 0;
@@ -164,7 +164,7 @@ static void find_place(struct cluster *cluster, const char *full_name, struct ex
 static void explain_by_annotations(struct node_table *table, const struct explain_place *place,
                                    int64_t now_unix_ms, json_t *document) {
         _cleanup_(explain_judged_done) struct explain_judged judged;
-        struct output_style style = output_style(stdout);
+        struct style style = style_of(stdout);
         const char *node = explain_place_node(place);
         struct explained_pod looking = {0};
 
@@ -182,7 +182,7 @@ static void explain_by_annotations(struct node_table *table, const struct explai
 static void show_pod(const struct explain_place *place, const struct explain_told *told,
                      struct node_table *table, int64_t now_unix_ms) {
         enum { SOME_NODES = 5 };
-        struct output_style style = output_style(stdout);
+        struct style style = style_of(stdout);
 
         if (output_is_document(settings.output)) {
                 json_auto_t *root = explain_place_json(place);
@@ -197,7 +197,7 @@ static void show_pod(const struct explain_place *place, const struct explain_tol
         if (told->why_not) {
                 (void)fputs(told->decision ? "not every extender tells: " : "no extender tells: ",
                             stdout);
-                (void)output_text(told->why_not, ERROR_MSG_MAX, stdout);
+                (void)style_text(told->why_not, ERROR_MSG_MAX, stdout);
                 (void)fputc('\n', stdout);
         }
         if (told->decision) {

@@ -11,10 +11,10 @@
 #include "cli/nodes/node_list.h"
 #include "cli/nodes/pod_feed.h"
 #include "cli/simulate/recording.h"
-#include "cli/verb/output.h"
 #include "codec/json.h"
 #include "extender/table/annotation_unit.h"
 #include "policy/pods/pod_facts.h"
+#include "program/style.h"
 
 enum { POLICY_MAX_BYTES = 1 << 20 };
 
@@ -35,7 +35,7 @@ static void note(struct taking *taking, const char *what, const char *why) {
 /* Not each of 100,000. */
 static void show_progress(const char *what, const json_t *list) {
         if (json_array_size(list) % 100 == 0)
-                output_progress(what, json_array_size(list));
+                style_progress(what, json_array_size(list));
 }
 
 /* ---- The policy, the pods and the nodes. */
@@ -131,7 +131,7 @@ static void take_decision(struct taking *taking, const struct explain_extenders 
                 json_pack("{s:O?, s:O}", "node",
                           uid ? strmap_get(&taking->places, uid, strlen(uid)) : NULL, "decision",
                           told.decision));
-        output_progress("decisions", json_array_size(taking->decisions));
+        style_progress("decisions", json_array_size(taking->decisions));
 }
 
 static void take_decisions(struct taking *taking) {
@@ -207,7 +207,7 @@ int recording_take(struct cluster *cluster, const struct recording_options *opti
                                 annotation_units[options->unit], "nodes", taking.nodes, "pods",
                                 taking.pods, "decisions", taking.decisions, "notes", taking.notes);
         int r = take_all(&taking, err);
-        output_progress(NULL, 0);
+        style_progress(NULL, 0);
         strmap_done(&taking.places);
         if (!taking.has_pods)
                 (void)json_object_set_new(taking.root, "pods", json_null());

@@ -11,6 +11,7 @@
 #include "cli/cluster/cluster_policy.h"
 #include "cli/simulate/recording_take.h"
 #include "cli/simulate/simulation.h"
+#include "cli/verb/output.h"
 #include "extender/explain/explain_judge.h"
 #include "extender/table/annotation_unit.h"
 
@@ -121,7 +122,7 @@ static int in_force(const struct recording *recording, struct policy **ret, stru
 }
 
 static void show(const struct simulation *simulation) {
-        struct output_style style = output_style(stdout);
+        struct style style = style_of(stdout);
 
         if (!output_is_document(settings.output)) {
                 simulation_print(simulation, &style, settings.output == OUTPUT_WIDE, stdout);

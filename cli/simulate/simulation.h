@@ -8,7 +8,7 @@
 #include "cli/simulate/difference.h"
 #include "cli/simulate/placement.h"
 #include "cli/simulate/recording.h"
-#include "cli/verb/output.h"
+#include "program/style.h"
 
 /* All borrowed. */
 struct simulation {
@@ -20,7 +20,7 @@ struct simulation {
 };
 
 /** simulation_print() - for people; @is_wide: every node and placement, not some of each */
-void simulation_print(const struct simulation *simulation, const struct output_style *style,
-                      bool is_wide, FILE *out);
+void simulation_print(const struct simulation *simulation, const struct style *style, bool is_wide,
+                      FILE *out);
 /** simulation_json() - for programs; owned by the caller */
 json_t *simulation_json(const struct simulation *simulation);

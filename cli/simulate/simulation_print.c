@@ -6,12 +6,13 @@
 #include "base/duration.h"
 #include "base/mem.h"
 #include "cli/simulate/simulation.h"
+#include "program/table.h"
 
-enum { SOME = 5, SOME_FLIPS = 10, NAME_MAX = 40, TEXT_MAX = 400, RANK_WIDTH = 6, SCORE_WIDTH = 7 };
+enum { SOME = 5, SOME_FLIPS = 10, NAME_MAX = 40, TEXT_MAX = 400 };
 
 struct printing {
         const struct simulation *of;
-        const struct output_style *style;
+        const struct style *style;
         bool is_wide;
         FILE *out;
 };
@@ -22,7 +23,7 @@ static const char *node_name(const struct printing *to, size_t row) {
 
 /* In a column of @width. */
 static void put_name(const struct printing *to, const char *name, size_t width) {
-        size_t taken = output_text(name, width, to->out);
+        size_t taken = style_text(name, width, to->out);
 
         (void)fprintf(to->out, "%*s", (int)(width - taken), "");
 }
@@ -83,29 +84,23 @@ static void put_verdicts(const struct printing *to) {
 /* ---- Scores. */
 
 /* Nothing behind the last node. */
-static void put_side(const struct printing *to, const struct difference_side *side, size_t place,
-                     size_t width) {
-        if (place >= to->of->difference->count) {
-                (void)fprintf(to->out, "%*s", (int)(RANK_WIDTH + 2 + width + SCORE_WIDTH), "");
+static void simulation_put_side(struct table *table, const struct printing *to,
+                                const struct difference_side *side, size_t place) {
+        if (place >= to->of->difference->count)
                 return;
-        }
         size_t row = side->order[place];
         bool is_rejected = side->ranks[row] == 0;
-        if (is_rejected)
-                (void)fprintf(to->out, "%s%*s  ", to->style->red, RANK_WIDTH, "-");
-        else
-                (void)fprintf(to->out, "%*zu  ", RANK_WIDTH, side->ranks[row]);
-        put_name(to, node_name(to, row), width);
-        if (is_rejected)
-                (void)fprintf(to->out, "%*s%s", SCORE_WIDTH, "-", to->style->off);
-        else
-                (void)fprintf(to->out, "%*d", SCORE_WIDTH, side->explanation->scores10[row]);
+        const char *color = is_rejected ? to->style->red : "";
+        table_cell(table, color, is_rejected ? "-" : "%zu", side->ranks[row]);
+        table_cell(table, color, "%s", node_name(to, row));
+        table_cell(table, color, is_rejected ? "-" : "%d", side->explanation->scores10[row]);
 }
 
-static void put_places(const struct printing *to, size_t before, size_t after, size_t width) {
-        put_side(to, &to->of->difference->before, before, width);
-        put_side(to, &to->of->difference->after, after, width);
-        (void)fputc('\n', to->out);
+static void simulation_put_places(struct table *table, const struct printing *to, size_t before,
+                                  size_t after) {
+        table_row(table);
+        simulation_put_side(table, to, &to->of->difference->before, before);
+        simulation_put_side(table, to, &to->of->difference->after, after);
 }
 
 /* The place of number @i of the SOME worst that pass, if it is not among the SOME best. */
@@ -113,28 +108,36 @@ static size_t worst_place(const struct difference_side *side, size_t i) {
         return side->passing + i >= SOME + SOME ? side->passing + i - SOME : SIZE_MAX;
 }
 
-static void put_scores(const struct printing *to) {
+static void simulation_put_all_places(struct table *table, const struct printing *to) {
         const struct difference *difference = to->of->difference;
-        size_t width = name_width(to), count = difference->count;
-        bool is_whole = to->is_wide || count <= SOME + SOME;
+        bool is_whole = to->is_wide || difference->count <= SOME + SOME;
 
-        (void)fprintf(to->out, "scores: %zu of %zu nodes change, %zu change rank\n",
-                      difference->scores_changed, count, difference->ranks_changed);
-        if (count == 0)
-                return;
-        (void)fputs(to->style->bold, to->out);
-        (void)fprintf(to->out, "%*s  %-*s%*s", RANK_WIDTH, "RANK", (int)width, "IN FORCE",
-                      SCORE_WIDTH, "SCORE");
-        (void)fprintf(to->out, "%*s  %-*s%*s%s\n", RANK_WIDTH, "RANK", (int)width, "SIMULATED",
-                      SCORE_WIDTH, "SCORE", to->style->off);
-        for (size_t place = 0; place < (is_whole ? count : SOME); place++)
-                put_places(to, place, place, width);
+        for (size_t place = 0; place < (is_whole ? difference->count : SOME); place++)
+                simulation_put_places(table, to, place, place);
         if (is_whole)
                 return;
-        (void)fprintf(to->out, "%*s\n", RANK_WIDTH, "...");
+        table_line(table, "   ...");
         for (size_t i = 0; i < SOME; i++)
-                put_places(to, worst_place(&difference->before, i),
-                           worst_place(&difference->after, i), width);
+                simulation_put_places(table, to, worst_place(&difference->before, i),
+                                      worst_place(&difference->after, i));
+}
+
+static void put_scores(const struct printing *to) {
+        const struct difference *difference = to->of->difference;
+        const size_t name_max = to->is_wide ? 0 : NAME_MAX;
+        const struct table_column columns[] = {
+                {"  RANK"}, {"IN FORCE ", .max_width = name_max, .is_left = true}, {"SCORE"},
+                {"RANK"},   {"SIMULATED", .max_width = name_max, .is_left = true}, {"SCORE"},
+        };
+        _cleanup_(table_freep) struct table *table = table_new(to->style, columns,
+                                                               ARRAY_LEN(columns));
+
+        (void)fprintf(to->out, "scores: %zu of %zu nodes change, %zu change rank\n",
+                      difference->scores_changed, difference->count, difference->ranks_changed);
+        if (difference->count == 0)
+                return;
+        simulation_put_all_places(table, to);
+        (void)table_print(table, SIZE_MAX, to->out);
 }
 
 /* ---- Metrics that nodes lack. */
@@ -177,11 +180,11 @@ static void put_rank(const struct printing *to, size_t rank) {
 
 static void put_placement(const struct printing *to, const struct placement *placement) {
         (void)fputs("  ", to->out);
-        (void)output_text(placement->pod_space, TEXT_MAX, to->out);
+        (void)style_text(placement->pod_space, TEXT_MAX, to->out);
         (void)fputc('/', to->out);
-        (void)output_text(placement->pod_name, TEXT_MAX, to->out);
+        (void)style_text(placement->pod_name, TEXT_MAX, to->out);
         (void)fputs(placement->is_bound ? " on " : " for ", to->out);
-        (void)output_text(placement->node, TEXT_MAX, to->out);
+        (void)style_text(placement->node, TEXT_MAX, to->out);
         (void)fputs(": rank ", to->out);
         put_rank(to, placement->rank_before);
         (void)fputs(" -> ", to->out);
@@ -216,24 +219,24 @@ static void put_placements(const struct printing *to) {
         put_rest(to, changed - shown);
 }
 
-void simulation_print(const struct simulation *simulation, const struct output_style *style,
-                      bool is_wide, FILE *out) {
+void simulation_print(const struct simulation *simulation, const struct style *style, bool is_wide,
+                      FILE *out) {
         const struct printing to = {simulation, style, is_wide, out};
         const struct policy *policy = simulation->policy;
         const json_t *note;
         size_t i;
 
-        (void)output_text(simulation->policy_from, TEXT_MAX, out);
+        (void)style_text(simulation->policy_from, TEXT_MAX, out);
         (void)fputs(" in place of ", out);
-        (void)output_text(simulation->recording->policy_from, TEXT_MAX, out);
+        (void)style_text(simulation->recording->policy_from, TEXT_MAX, out);
         (void)fprintf(out, ", %zu nodes\n", simulation->difference->count);
         for (i = 0; i < policy->warning_count && i < POLICY_MAX_WARNINGS; i++) {
                 (void)fprintf(out, "%swarning: ", style->yellow);
-                (void)output_text(policy->warnings[i], TEXT_MAX, out);
+                (void)style_text(policy->warnings[i], TEXT_MAX, out);
                 (void)fprintf(out, "%s\n", style->off);
         }
         json_array_foreach (simulation->recording->notes, i, note) {
-                (void)output_text(json_string_value(note), TEXT_MAX, out);
+                (void)style_text(json_string_value(note), TEXT_MAX, out);
                 (void)fputc('\n', out);
         }
         put_verdicts(&to);

@@ -10,6 +10,7 @@
 #include "cli/nodes/node_list.h"
 #include "cli/top/top_requests.h"
 #include "cli/top/top_view.h"
+#include "cli/verb/output.h"
 #include "extender/explain/explain_judge.h"
 #include "extender/table/annotation_unit.h"
 #include "program/program_options.h"
@@ -45,14 +46,14 @@ static const struct option_row rows[] = {
 };
 /* clang-format on */
 
-static void begin_screen(const struct output_style *style) {
+static void begin_screen(const struct style *style) {
         /* From the upper left corner of an empty screen. */
         if (settings.is_watching && style->is_terminal)
                 (void)fputs("\033[H\033[2J", stdout);
 }
 
 static int show(const struct explanation *explanation, const char *policy_from, struct error *err) {
-        struct output_style style = output_style(stdout);
+        struct style style = style_of(stdout);
         _cleanup_(top_view_done) struct top_view view;
         bool is_wide = settings.output == OUTPUT_WIDE;
 
@@ -88,7 +89,7 @@ static void looking_done(struct looking *looking) {
 
 static int show_requests(struct looking *looking, int64_t now_unix_ms, struct error *err) {
         static const char *const keys[] = {[ESTIMATE_CPU] = "cpu", [ESTIMATE_MEM] = "mem"};
-        struct output_style style = output_style(stdout);
+        struct style style = style_of(stdout);
         int resource = ESTIMATE_RESOURCE_COUNT - 1;
         struct top_requests_sum *sum = NULL;
 

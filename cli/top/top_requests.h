@@ -9,9 +9,9 @@
 #include "base/attributes.h"
 #include "base/error.h"
 #include "cli/cluster/cluster.h"
-#include "cli/verb/output.h"
 #include "extender/table/node_table.h"
 #include "policy/estimate/pod_load.h"
+#include "program/style.h"
 
 /* Of a node, of a namespace, or of all. */
 struct top_requests_row {
@@ -59,7 +59,6 @@ _must_check_ int top_requests_update(struct top_requests *requests, int64_t now_
 void top_requests_sort(struct top_requests_sum *sum, int resource);
 
 /** top_requests_print() - the tables; on a narrow terminal without capacities and shares */
-void top_requests_print(const struct top_requests_sum *sum, const struct output_style *style,
-                        FILE *out);
+void top_requests_print(const struct top_requests_sum *sum, const struct style *style, FILE *out);
 /** top_requests_json() - owned by the caller; cores and bytes */
 json_t *top_requests_json(const struct top_requests_sum *sum);

@@ -1,93 +1,92 @@
 /* The two forms of `top --requests`. */
+#include <stdint.h>
 #include <string.h>
 
 #include "cli/top/top_requests.h"
 #include "codec/json.h"
+#include "program/table.h"
 
-enum { NAME_MIN = 9, NAME_MAX_COLUMNS = 40, WHOLE_WIDTH = 130, GIB = 1 << 30 };
+enum { NAME_MAX_COLUMNS = 40, WHOLE_WIDTH = 130, GIB = 1 << 30 };
 
-static const char *const headings[] = {[ESTIMATE_CPU] = "CPUS", [ESTIMATE_MEM] = "MEM GiB"};
+/* Titles are as wide as their columns: an amount, or an amount and its share of the capacity. */
+static const struct table_column some[] = {
+        {"NODE", .max_width = NAME_MAX_COLUMNS, .is_left = true},
+        {" PODS"},
+        {" CPU REQ"},
+        {"    USED"},
+        {"  UNUSED"},
+        {" MEM REQ"},
+        {"    USED"},
+        {"  UNUSED"},
+};
+static const struct table_column whole[] = {
+        {"NODE", .max_width = NAME_MAX_COLUMNS, .is_left = true},
+        {" PODS"},
+        {"    CPUS"},
+        {"    REQUESTED"},
+        {"         USED"},
+        {"  UNUSED"},
+        {" MEM GiB"},
+        {"    REQUESTED"},
+        {"         USED"},
+        {"  UNUSED"},
+};
+static const struct table_column namespaces[] = {
+        {"NAMESPACE", .max_width = NAME_MAX_COLUMNS, .is_left = true},
+        {" PODS"},
+        {"    CPUS"},
+        {" MEM GiB"},
+};
 
-static size_t longest(const struct top_requests_row *rows, size_t count, size_t width) {
-        for (size_t i = 0; i < count; i++)
-                width = size_max(width, strlen(rows[i].name));
-        return size_min(width, NAME_MAX_COLUMNS);
-}
+/* @capacity: of which the amount is a share; negative: that is not shown */
+static void requests_put(struct table *to, double amount, double capacity, int resource) {
+        double shown = resource == ESTIMATE_MEM ? amount / GIB : amount;
 
-static double shown(double amount, int resource) {
-        return resource == ESTIMATE_MEM ? amount / GIB : amount;
-}
-
-static void put_amount(double amount, int resource, FILE *out) {
         if (amount < 0)
-                (void)fprintf(out, "  %8s", "-");
+                table_cell(to, "", capacity < 0 ? "-" : "-     ");
+        else if (capacity > 0)
+                table_cell(to, "", "%.2f %3.0f%%", shown, amount / capacity * 100);
         else
-                (void)fprintf(out, "  %8.2f", shown(amount, resource));
+                table_cell(to, "", capacity < 0 ? "%.2f" : "%.2f     ", shown);
 }
 
-static void put_share(double amount, double capacity, FILE *out) {
-        if (amount < 0 || capacity <= 0)
-                (void)fprintf(out, " %4s", "");
-        else
-                (void)fprintf(out, " %3.0f%%", amount / capacity * 100);
-}
-
-static void put_name(const char *name, size_t width, FILE *out) {
-        size_t columns = output_text(name, width, out);
-
-        (void)fprintf(out, "%*s", (int)(width - columns), "");
-}
-
-static void put_row(const struct top_requests_row *row, const char *name, size_t width,
-                    bool is_whole, FILE *out) {
-        put_name(name, width, out);
-        (void)fprintf(out, "  %5zu", row->pods);
+static void requests_put_row(struct table *to, const struct top_requests_row *row, const char *name,
+                             bool is_whole) {
+        table_row(to);
+        table_cell(to, "", "%s", name);
+        table_cell(to, "", "%zu", row->pods);
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
+                double capacity = is_whole ? row->capacity.of[r] : -1;
                 if (is_whole)
-                        (void)fprintf(out, "  %8.1f", shown(row->capacity.of[r], r));
-                put_amount(row->requested.of[r], r, out);
-                if (is_whole)
-                        put_share(row->requested.of[r], row->capacity.of[r], out);
-                put_amount(row->used.of[r], r, out);
-                if (is_whole)
-                        put_share(row->used.of[r], row->capacity.of[r], out);
-                put_amount(row->unused.of[r], r, out);
+                        table_cell(to, "", "%.1f", r == ESTIMATE_MEM ? capacity / GIB : capacity);
+                requests_put(to, row->requested.of[r], capacity, r);
+                requests_put(to, row->used.of[r], capacity, r);
+                requests_put(to, row->unused.of[r], -1, r);
         }
-        (void)fputc('\n', out);
 }
 
-static void put_heading(size_t width, bool is_whole, const struct output_style *style, FILE *out) {
-        (void)fprintf(out, "%s%-*s   PODS", style->bold, (int)width, "NODE");
-        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
-                if (is_whole)
-                        (void)fprintf(out, "  %8s  %13s  %13s  %8s", headings[r], "REQUESTED",
-                                      "USED", "UNUSED");
-                else
-                        (void)fprintf(out, "  %8s  %8s  %8s",
-                                      r == ESTIMATE_MEM ? "MEM REQ" : "CPU REQ", "USED", "UNUSED");
-        (void)fprintf(out, "%s\n", style->off);
-}
-
-void top_requests_print(const struct top_requests_sum *sum, const struct output_style *style,
-                        FILE *out) {
-        size_t width = longest(sum->nodes, sum->node_count,
-                               longest(sum->spaces, sum->space_count, NAME_MIN));
+void top_requests_print(const struct top_requests_sum *sum, const struct style *style, FILE *out) {
         bool is_whole = style->width >= WHOLE_WIDTH;
+        _cleanup_(table_freep) struct table *by_node =
+                is_whole ? table_new(style, whole, ARRAY_LEN(whole))
+                         : table_new(style, some, ARRAY_LEN(some));
+        _cleanup_(table_freep) struct table *by_space = table_new(style, namespaces,
+                                                                  ARRAY_LEN(namespaces));
 
-        put_heading(width, is_whole, style, out);
         for (size_t i = 0; i < sum->node_count; i++)
-                put_row(&sum->nodes[i], sum->nodes[i].name, width, is_whole, out);
-        put_row(&sum->total, "all nodes", width, is_whole, out);
-        (void)fprintf(out, "\n%s%-*s   PODS  %8s  %8s%s\n", style->bold, (int)width, "NAMESPACE",
-                      headings[ESTIMATE_CPU], headings[ESTIMATE_MEM], style->off);
+                requests_put_row(by_node, &sum->nodes[i], sum->nodes[i].name, is_whole);
+        requests_put_row(by_node, &sum->total, "all nodes", is_whole);
+        (void)table_print(by_node, SIZE_MAX, out);
         for (size_t i = 0; i < sum->space_count; i++) {
                 const struct top_requests_row *row = &sum->spaces[i];
-                put_name(row->name, width, out);
-                (void)fprintf(out, "  %5zu", row->pods);
+                table_row(by_space);
+                table_cell(by_space, "", "%s", row->name);
+                table_cell(by_space, "", "%zu", row->pods);
                 for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
-                        put_amount(row->requested.of[r], r, out);
-                (void)fputc('\n', out);
+                        requests_put(by_space, row->requested.of[r], -1, r);
         }
+        (void)fputc('\n', out);
+        (void)table_print(by_space, SIZE_MAX, out);
 }
 
 /* NULL, and so left out: not known. */

@@ -35,8 +35,6 @@ static void set_title(struct top_column *column, const struct policy *policy, bo
                 (void)snprintf(limit, sizeof(limit), " %s%.3g%%", is_ascii ? "<=" : "≤",
                                column->limit_ratio * 100);
         (void)snprintf(column->title, sizeof(column->title), "%s%s", name, limit);
-        /* The sign is one column wide, in three bytes. */
-        column->title_width = strlen(column->title) - (limit[0] && !is_ascii ? 2 : 0);
 }
 
 /* Does a limit or a score use the metric? */

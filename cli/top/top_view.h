@@ -10,8 +10,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "cli/verb/output.h"
 #include "extender/explain/explain.h"
+#include "program/style.h"
 
 enum { TOP_TITLE_MAX = 96 };
 
@@ -19,7 +19,6 @@ enum { TOP_TITLE_MAX = 96 };
 struct top_column {
         size_t metric; /* index into the policy's metrics */
         char title[TOP_TITLE_MAX];
-        size_t title_width;
         double limit_ratio; /* of its predicate; 0: it has none */
 };
 
@@ -61,7 +60,7 @@ void top_view_done(struct top_view *view);
 _must_check_ int top_view_sort(struct top_view *view, const char *key, struct error *err);
 
 /** top_view_print() - the table; @is_wide: lines may be longer than the terminal */
-void top_view_print(const struct top_view *view, const struct output_style *style, bool is_wide,
+void top_view_print(const struct top_view *view, const struct style *style, bool is_wide,
                     FILE *out);
 /** top_view_json() - the same for programs, each node as `explain` has it; owned by the caller */
 json_t *top_view_json(const struct top_view *view);

@@ -1,16 +1,6 @@
 #include "cli/verb/output.h"
 
-#include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
-
-#include "base/number.h"
 #include "codec/yaml_write.h"
-
-enum { DEFAULT_COLUMNS = 80 };
 
 /* In the order of enum output_format. */
 const char *const output_formats[] = {"table", "wide", "json", "yaml", NULL};
@@ -22,72 +12,4 @@ void output_document(const json_t *root, int format, FILE *out) {
         }
         (void)json_dumpf(root, out, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
         (void)fputc('\n', out);
-}
-
-static size_t columns_of(int fd) {
-        const char *variable = getenv("COLUMNS");
-        struct winsize size = {0};
-        uint64_t columns = 0;
-
-        (void)ioctl(fd, TIOCGWINSZ, &size);
-        if (size.ws_col > 0)
-                return size.ws_col;
-        return variable && number_parse_u64(variable, strlen(variable), &columns) && columns > 0
-                       ? (size_t)columns
-                       : DEFAULT_COLUMNS;
-}
-
-struct output_style output_style(FILE *out) {
-        const char *no_colour = getenv("NO_COLOR"), *kind = getenv("TERM");
-        struct output_style style = {"", "", "", "", "", "", false, SIZE_MAX};
-        int fd = fileno(out);
-
-        if (fd < 0 || !isatty(fd))
-                return style;
-        style.width = columns_of(fd);
-        style.is_terminal = !kind || strcmp(kind, "dumb") != 0;
-        if (!style.is_terminal || (no_colour && *no_colour))
-                return style;
-        style.bold = "\033[1m";
-        style.red = "\033[31m";
-        style.yellow = "\033[33m";
-        style.green = "\033[32m";
-        style.dim = "\033[2m";
-        style.off = "\033[0m";
-        return style;
-}
-
-size_t output_text(const char *text, size_t max, FILE *out) {
-        size_t len = strlen(text);
-        bool is_cut = len > max;
-
-        len = is_cut ? max : len;
-        for (size_t i = 0; i < len; i++) {
-                bool is_plain = text[i] >= ' ' && text[i] <= '~';
-                (void)fputc(is_cut && i + 1 == len ? '~' : is_plain ? text[i] : '?', out);
-        }
-        return len;
-}
-
-void output_bar(double ratio, double limit_ratio, int cells, const struct output_style *style,
-                FILE *out) {
-        /* A reading may be above 1, and a limit too. */
-        int full = ratio >= 1 ? cells : ratio > 0 ? (int)lround(ratio * cells) : 0;
-        int mark = limit_ratio > 0 && limit_ratio <= 1 ? (int)lround(limit_ratio * cells) : -1;
-
-        if (mark == cells)
-                mark--;
-        (void)fputs(limit_ratio > 0 && ratio > limit_ratio ? style->red : style->green, out);
-        for (int i = 0; i < cells; i++)
-                (void)fputs(i == mark ? "┃" : i < full ? "█" : "░", out);
-        (void)fputs(style->off, out);
-}
-
-void output_progress(const char *what, size_t count) {
-        if (!output_style(stderr).is_terminal)
-                return;
-        if (what)
-                (void)fprintf(stderr, "\r\033[K%s: %zu", what, count);
-        else
-                (void)fputs("\r\033[K", stderr);
 }

@@ -60,19 +60,27 @@ bool buf_putc(struct buf *buf, char c) {
         return true;
 }
 
+bool buf_vprintf(struct buf *buf, const char *fmt, va_list args) {
+        va_list again;
+
+        va_copy(again, args);
+        int len = vsnprintf(NULL, 0, fmt, args);
+        bool has_room = buf_reserve(buf, (size_t)len); /* -1 is beyond any ceiling */
+        if (has_room) {
+                (void)vsnprintf(buf->data + buf->len, (size_t)len + 1, fmt, again);
+                buf->len += (size_t)len;
+        }
+        va_end(again);
+        return has_room;
+}
+
 bool buf_printf(struct buf *buf, const char *fmt, ...) {
         va_list args;
 
         va_start(args, fmt);
-        int len = vsnprintf(NULL, 0, fmt, args);
+        bool has_room = buf_vprintf(buf, fmt, args);
         va_end(args);
-        if (!buf_reserve(buf, (size_t)len)) /* -1 is beyond any ceiling */
-                return false;
-        va_start(args, fmt);
-        (void)vsnprintf(buf->data + buf->len, (size_t)len + 1, fmt, args);
-        va_end(args);
-        buf->len += (size_t)len;
-        return true;
+        return has_room;
 }
 
 char *buf_take(struct buf *buf) {

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -31,6 +32,7 @@ bool buf_append(struct buf *buf, const void *data, size_t len);
 bool buf_puts(struct buf *buf, const char *text);
 bool buf_putc(struct buf *buf, char c);
 bool buf_printf(struct buf *buf, const char *fmt, ...) _printf_(2, 3);
+bool buf_vprintf(struct buf *buf, const char *fmt, va_list args) _printf_(2, 0);
 /** buf_take() - the text, owned by the caller ("" when nothing was appended); empties @buf */
 char *buf_take(struct buf *buf);
 /** buf_percent_encode() - append @text as a URL's path segment or query value: as %XX all but the

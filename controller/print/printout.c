@@ -1,45 +1,43 @@
 #include "controller/print/printout.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-
 enum { PRINTOUT_MAX_BYTES = 256 << 20 };
 
 void printout_begin(struct printout *printout, const struct compiled_policy *compiled,
-                    enum report_format format, size_t node_width, bool is_repeated) {
-        const char *no_color = getenv("NO_COLOR");
-
+                    enum report_format format, bool is_repeated) {
         *printout = (struct printout){
                 .compiled = compiled,
-                .format = format,
-                .node_width = node_width,
                 .is_repeated = is_repeated,
-                .is_terminal = isatty(STDOUT_FILENO) == 1,
-                .out = BUF_INIT(PRINTOUT_MAX_BYTES),
+                .style = style_of(stdout),
+                .lines = BUF_INIT(PRINTOUT_MAX_BYTES),
         };
-        printout->is_colored = printout->is_terminal && !(no_color && *no_color);
-        if (format != REPORT_TABLE)
-                return;
-        if (printout->is_terminal && is_repeated)
-                buf_puts(&printout->out, "\033[H\033[J");
-        report_header(compiled, node_width, printout->is_colored, &printout->out);
+        if (format == REPORT_TABLE)
+                printout->table = report_table_new(compiled, &printout->style);
 }
 
 void printout_row(struct printout *printout, const struct report_row *row, int64_t now_mono_ms,
                   int64_t now_unix_ms) {
-        if (printout->format == REPORT_TABLE)
-                report_table_row(printout->compiled, row, printout->node_width,
-                                 printout->is_colored, now_mono_ms, &printout->out);
+        if (printout->table)
+                report_table_row(printout->compiled, row, &printout->style, now_mono_ms,
+                                 printout->table);
         else
-                report_json_row(printout->compiled, row, now_mono_ms, now_unix_ms, &printout->out);
+                report_json_row(printout->compiled, row, now_mono_ms, now_unix_ms,
+                                &printout->lines);
+}
+
+static void printout_print_table(const struct printout *printout) {
+        bool is_screen = printout->is_repeated && printout->style.is_terminal;
+
+        (void)fputs(is_screen ? "\033[H\033[J" : "", stdout);
+        (void)table_print(printout->table, SIZE_MAX, stdout);
+        (void)fputs(printout->is_repeated && !is_screen ? "\n" : "", stdout);
 }
 
 bool printout_end(struct printout *printout) {
-        if (printout->format == REPORT_TABLE && printout->is_repeated && !printout->is_terminal)
-                buf_putc(&printout->out, '\n');
-        if (printout->out.len > 0)
-                (void)fwrite(printout->out.data, 1, printout->out.len, stdout);
-        buf_done(&printout->out);
+        if (printout->table)
+                printout_print_table(printout);
+        else if (printout->lines.len > 0)
+                (void)fwrite(printout->lines.data, 1, printout->lines.len, stdout);
+        table_free(printout->table);
+        buf_done(&printout->lines);
         return fflush(stdout) == 0 && !ferror(stdout);
 }

@@ -5,24 +5,23 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/buf.h"
 #include "controller/print/report.h"
 
+/* Must stay where it is from printout_begin() to printout_end(). */
 struct printout {
         const struct compiled_policy *compiled;
-        enum report_format format;
-        size_t node_width; /* of the longest name */
         bool is_repeated;
-        bool is_terminal, is_colored;
-        struct buf out;
+        struct style style;
+        struct table *table; /* NULL: lines of JSON */
+        struct buf lines;
 };
 
 /** printout_begin() - @compiled is borrowed until printout_end() */
 void printout_begin(struct printout *printout, const struct compiled_policy *compiled,
-                    enum report_format format, size_t node_width, bool is_repeated);
+                    enum report_format format, bool is_repeated);
 void printout_row(struct printout *printout, const struct report_row *row, int64_t now_mono_ms,
                   int64_t now_unix_ms);
 /** printout_end() - write it; false: standard output is closed */

@@ -6,15 +6,10 @@
 #include "base/clock.h"
 #include "base/json_write.h"
 
-enum { CELL_MIN = 7, AGE_WIDTH = 5 };
-
-#define BOLD "\033[1m"
-#define RED "\033[31m"
-#define DIM "\033[2m"
-#define PLAIN "\033[0m"
+enum { CELL_MIN = 7 };
 
 /* "cpu_usage_max_avg_1h" -> "cpu max_avg_1h": "_usage_" is common to all. */
-static void title(const char *name, char *text, size_t text_bytes) {
+static void report_title(const char *name, char *text, size_t text_bytes) {
         const char *usage = strstr(name, "_usage_");
 
         if (usage)
@@ -24,58 +19,51 @@ static void title(const char *name, char *text, size_t text_bytes) {
                 (void)snprintf(text, text_bytes, "%s", name);
 }
 
-static int title_width(const char *name) {
-        char text[METRIC_NAME_MAX + 1];
+struct table *report_table_new(const struct compiled_policy *compiled, const struct style *style) {
+        const size_t count = compiled->policy->metric_count;
+        struct table_column columns[POLICY_MAX_METRICS + 4] = {{"NODE", .is_left = true}};
+        const struct table_column behind[] = {{"hot"}, {"  age"}, {"state", .is_left = true}};
+        char titles[POLICY_MAX_METRICS][METRIC_NAME_MAX + 1];
 
-        title(name, text, sizeof(text));
-        size_t width = strlen(text);
-        return (int)size_max(width, CELL_MIN);
+        for (size_t i = 0; i < count; i++) {
+                report_title(compiled->policy->metrics[i].name, titles[i], sizeof(titles[i]));
+                columns[1 + i] = (struct table_column){titles[i], .min_width = CELL_MIN};
+        }
+        memcpy(&columns[1 + count], behind, sizeof(behind));
+        return table_new(style, columns, 1 + count + ARRAY_LEN(behind));
 }
 
-void report_header(const struct compiled_policy *compiled, size_t node_width, bool is_colored,
-                   struct buf *out) {
-        char text[METRIC_NAME_MAX + 1];
+static void report_put_usage(const struct compiled_policy *compiled,
+                             const struct plan_values *values, size_t i, const struct style *style,
+                             struct table *table) {
+        double limit = policy_limit_ratio(compiled->policy, values->pool, i);
+        bool is_over = limit > 0 && values->ratio[i] > limit;
 
-        buf_printf(out, "%s%-*s", is_colored ? BOLD : "", (int)node_width, "NODE");
-        for (size_t i = 0; i < compiled->policy->metric_count; i++) {
-                title(compiled->policy->metrics[i].name, text, sizeof(text));
-                buf_printf(out, "  %*s", CELL_MIN, text);
-        }
-        buf_printf(out, "  %*s  %*s  %s%s\n", 3, "hot", AGE_WIDTH, "age", "state",
-                   is_colored ? PLAIN : "");
+        table_cell(table, is_over ? style->red : "", "%.1f%%", values->ratio[i] * 100);
 }
 
 void report_table_row(const struct compiled_policy *compiled, const struct report_row *row,
-                      size_t node_width, bool is_colored, int64_t now_mono_ms, struct buf *out) {
-        const char *state = row->failure ? row->failure : "ok";
+                      const struct style *style, int64_t now_mono_ms, struct table *table) {
+        const char *state = row->failure;
         int64_t age_ms;
 
-        buf_printf(out, "%-*s", (int)node_width, row->node);
+        table_row(table);
+        table_cell(table, "", "%s", row->node);
         for (size_t i = 0; i < compiled->policy->metric_count; i++) {
-                int width = title_width(compiled->policy->metrics[i].name);
-                double ratio = row->values->ratio[i];
-                if ((row->values->usable & (UINT64_C(1) << i)) == 0) {
-                        buf_printf(out, "  %*s", width, "-");
-                        if (!row->failure && strcmp(state, "ok") == 0)
-                                state = node_track_why(row->track, compiled, i, now_mono_ms);
+                if ((row->values->usable & (UINT64_C(1) << i)) != 0) {
+                        report_put_usage(compiled, row->values, i, style, table);
                         continue;
                 }
-                double limit = policy_limit_ratio(compiled->policy, row->values->pool, i);
-                bool is_red = is_colored && limit > 0 && ratio > limit;
-                buf_printf(out, "  %s%*.1f%%%s", is_red ? RED : "", width - 1, ratio * 100,
-                           is_red ? PLAIN : "");
+                table_cell(table, "", "-");
+                if (!state)
+                        state = node_track_why(row->track, compiled, i, now_mono_ms);
         }
-        if (row->values->has_hot)
-                buf_printf(out, "  %3lld", (long long)row->values->hot);
-        else
-                buf_printf(out, "  %3s", "-");
+        table_cell(table, "", row->values->has_hot ? "%lld" : "-", (long long)row->values->hot);
         if (node_track_age_ms(row->track, now_mono_ms, &age_ms))
-                buf_printf(out, "  %*.1fs", AGE_WIDTH - 1, (double)age_ms / (double)MS_PER_S);
+                table_cell(table, "", "%.1fs", (double)age_ms / (double)MS_PER_S);
         else
-                buf_printf(out, "  %*s", AGE_WIDTH, "-");
-        bool is_dim = is_colored && !row->failure;
-        buf_printf(out, "  %s%s%s\n", row->failure && is_colored ? RED : (is_dim ? DIM : ""), state,
-                   is_colored ? PLAIN : "");
+                table_cell(table, "", "-");
+        table_cell(table, row->failure ? style->red : style->dim, "%s", state ? state : "ok");
 }
 
 void report_json_row(const struct compiled_policy *compiled, const struct report_row *row,

@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "controller/track/node_track.h"
+#include "program/table.h"
 
 enum report_format { REPORT_TABLE, REPORT_JSON };
 
@@ -20,12 +21,11 @@ struct report_row {
         const char *failure; /* of the last scrape; NULL: it went well, or there was none yet */
 };
 
-/** report_header() - the table's first line; @node_width: of the longest name */
-void report_header(const struct compiled_policy *compiled, size_t node_width, bool is_colored,
-                   struct buf *out);
+/** report_table_new() - its columns; for report_table_row() */
+struct table *report_table_new(const struct compiled_policy *compiled, const struct style *style);
 /** report_table_row() - readings in percent, those above a limit of the policy in red */
 void report_table_row(const struct compiled_policy *compiled, const struct report_row *row,
-                      size_t node_width, bool is_colored, int64_t now_mono_ms, struct buf *out);
+                      const struct style *style, int64_t now_mono_ms, struct table *table);
 /** report_json_row() - {"at":...,"node":...,"annotations":{...},"unusable":{metric: why}} */
 void report_json_row(const struct compiled_policy *compiled, const struct report_row *row,
                      int64_t now_mono_ms, int64_t now_unix_ms, struct buf *out);

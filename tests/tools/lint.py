@@ -54,7 +54,7 @@ MAY_USE = {
     ],
     "controller/series": [*COMMON, "policy", "policy/estimate", "controller/track"],
     "controller/health": ["base", "kube", "metrics", "net", "controller/track"],
-    "controller/print": ["base", "policy", "controller/track"],
+    "controller/print": ["base", "program", "policy", "controller/track"],
     "controller/web": [
         *(*COMMON, "policy", "policy/estimate", "controller/window", "controller/source"),
         "controller/track",

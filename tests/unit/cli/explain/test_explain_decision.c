@@ -226,7 +226,7 @@ TEST(place) {
                 {"[]", "shop/web-0: waits: the scheduler has not said why\n"},
                 {NULL, "shop/web-0: it is not known where it is: 404 gone\n"},
         };
-        const struct output_style style = {"", "", "", "", "", "", false, SIZE_MAX};
+        const struct style style = {"", "", "", "", "", "", false, SIZE_MAX};
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 json_auto_t *pod = cases[i].pod ? parse(cases[i].pod) : NULL;

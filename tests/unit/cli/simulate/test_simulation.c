@@ -99,7 +99,7 @@ static void simulated_done(struct simulated *simulated) {
 }
 
 static char *print(const struct simulated *simulated, bool is_wide) {
-        const struct output_style style = {"", "", "", "", "", "", false, SIZE_MAX};
+        const struct style style = {"", "", "", "", "", "", false, SIZE_MAX};
         char *text = NULL;
         size_t len = 0;
         FILE *out = open_memstream(&text, &len);

@@ -28,7 +28,7 @@
 
 static char *print(const char *policy_text, const char *annotations) {
         const struct node_table_options options = {.annotation_prefix = ""};
-        const struct output_style style = {"", "", "", "", "", "", false, SIZE_MAX};
+        const struct style style = {"", "", "", "", "", "", false, SIZE_MAX};
         const struct explained_pod nobody = {0};
         _cleanup_(explain_judged_done) struct explain_judged judged;
         _cleanup_(top_view_done) struct top_view view;
@@ -69,8 +69,8 @@ TEST(lines) {
                 {MEM, MEM_IS("0.5", "2026-07-20T12:00:00Z"), "node      5     50%    0     3d  ok"},
                 {CPU, CPU_IS("0.5", "2026-07-23T12:00:30Z"), "node      5     50%    0      -  ok"},
                 /* Any finite number may stand in an annotation; above 10^9 it is read as that. */
-                {CPU, CPU_IS("150", NOW_TEXT), "node      0   2e+04%    0     0s  ok"},
-                {CPU, CPU_IS("1e300", NOW_TEXT), "node      0   1e+11%    0     0s  ok"},
+                {CPU, CPU_IS("150", NOW_TEXT), "node      0  2e+04%    0     0s  ok"},
+                {CPU, CPU_IS("1e300", NOW_TEXT), "node      0  1e+11%    0     0s  ok"},
                 {POLICY(""), "{\"node_hot_value\": \"1e300," NOW_TEXT "\"}",
                  "node      0  1e+09      -  ok"},
                 {POLICY(""), "{\"node_hot_value\": \"12345," NOW_TEXT "\"}",
