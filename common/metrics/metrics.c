@@ -14,12 +14,7 @@
 
 enum { MAX_BOUNDS = 32, LABELS_MAX_BYTES = 4096 };
 
-enum kind {
-        KIND_COUNTER,
-        KIND_GAUGE,
-        KIND_HISTOGRAM,
-        KIND_COUNTER_F64, /* process_cpu_seconds_total alone: set as a gauge is */
-};
+enum kind { KIND_COUNTER, KIND_GAUGE, KIND_HISTOGRAM };
 
 /* Nothing orders one series against another, so every access is relaxed. */
 struct metrics_series {
@@ -42,16 +37,11 @@ struct family {
         struct strmap by_labels;
 };
 
-struct process_metrics {
-        struct metrics_series *resident_memory_bytes, *virtual_memory_bytes, *cpu_seconds,
-                *start_time_s, *open_fds, *max_fds;
-};
-
 struct metrics {
         pthread_mutex_t *lock;    /* guards the families; a pointer, for const renderers */
         struct family **families; /* by name */
         size_t count, cap;
-        struct process_metrics process; /* NULLs until registered */
+        atomic_bool has_process;
         metrics_section_fn *section;
         void *section_userdata;
 };
@@ -247,7 +237,7 @@ void metrics_add(struct metrics_series *counter, uint64_t n) {
 }
 
 void metrics_set(struct metrics_series *gauge, double value) {
-        assert(gauge->kind == KIND_GAUGE || gauge->kind == KIND_COUNTER_F64);
+        assert(gauge->kind == KIND_GAUGE);
         atomic_store_explicit(&gauge->f64, value, memory_order_relaxed);
 }
 
@@ -276,7 +266,6 @@ double metrics_value(const struct metrics_series *series) {
         case KIND_COUNTER:
                 return (double)atomic_load_explicit(&series->count, memory_order_relaxed);
         case KIND_GAUGE:
-        case KIND_COUNTER_F64:
                 return f64_value(series);
         case KIND_HISTOGRAM:
                 break;
@@ -327,17 +316,17 @@ static void render_histogram(struct buf *out, const struct family *family,
         buf_printf(out, "%llu\n", (unsigned long long)cumulative);
 }
 
+static void append_head(struct buf *out, const char *name, const char *type, const char *help) {
+        buf_printf(out, "# HELP %s ", name);
+        append_escaped(out, help, false);
+        buf_printf(out, "\n# TYPE %s %s\n", name, type);
+}
+
 static void render_family(struct buf *out, const struct family *family) {
         static const char *const type_names[] = {
-                [KIND_COUNTER] = "counter",
-                [KIND_GAUGE] = "gauge",
-                [KIND_HISTOGRAM] = "histogram",
-                [KIND_COUNTER_F64] = "counter",
-        };
+                [KIND_COUNTER] = "counter", [KIND_GAUGE] = "gauge", [KIND_HISTOGRAM] = "histogram"};
 
-        buf_printf(out, "# HELP %s ", family->name);
-        append_escaped(out, family->help, false);
-        buf_printf(out, "\n# TYPE %s %s\n", family->name, type_names[family->kind]);
+        append_head(out, family->name, type_names[family->kind], family->help);
         for (size_t i = 0; i < family->count; i++) {
                 const struct metrics_series *series = family->series[i];
                 if (series->kind == KIND_HISTOGRAM) {
@@ -355,16 +344,16 @@ static void render_family(struct buf *out, const struct family *family) {
         }
 }
 
-static void update_process(const struct process_metrics *process) {
-        struct process_stats stats;
+static void render_process(struct buf *out) {
+        struct process_stat stats[PROCESS_STAT_COUNT];
 
-        process_stats_read(&stats);
-        metrics_set(process->resident_memory_bytes, stats.resident_memory_bytes);
-        metrics_set(process->virtual_memory_bytes, stats.virtual_memory_bytes);
-        metrics_set(process->cpu_seconds, stats.cpu_seconds);
-        metrics_set(process->start_time_s, stats.start_time_unix_s);
-        metrics_set(process->open_fds, stats.open_fds);
-        metrics_set(process->max_fds, stats.max_fds);
+        process_stats_read(stats);
+        for (size_t i = 0; i < PROCESS_STAT_COUNT; i++) {
+                append_head(out, stats[i].name, stats[i].type, stats[i].help);
+                buf_printf(out, "%s ", stats[i].name);
+                append_f64(out, stats[i].value);
+                buf_putc(out, '\n');
+        }
 }
 
 void metrics_append_label(struct buf *out, const char *value) {
@@ -378,37 +367,19 @@ void metrics_set_section(struct metrics *metrics, metrics_section_fn *fn, void *
 
 void metrics_render(const struct metrics *metrics, struct buf *out) {
         (void)pthread_mutex_lock(metrics->lock);
-        if (metrics->process.max_fds)
-                update_process(&metrics->process);
         for (size_t i = 0; i < metrics->count; i++)
                 render_family(out, metrics->families[i]);
         (void)pthread_mutex_unlock(metrics->lock);
+        if (atomic_load(&metrics->has_process))
+                render_process(out);
         if (metrics->section)
                 metrics->section(metrics->section_userdata, out);
 }
 
 void metrics_register_process(struct metrics *metrics, const char *program) {
-        struct process_metrics process = {
-                .resident_memory_bytes = metrics_gauge(metrics, "process_resident_memory_bytes",
-                                                       "Resident memory size in bytes.", NULL),
-                .virtual_memory_bytes = metrics_gauge(metrics, "process_virtual_memory_bytes",
-                                                      "Virtual memory size in bytes.", NULL),
-                .cpu_seconds = get_series(metrics, "process_cpu_seconds_total",
-                                          "User and system CPU time spent in seconds.", NULL,
-                                          KIND_COUNTER_F64, NULL, 0),
-                .start_time_s = metrics_gauge(metrics, "process_start_time_seconds",
-                                              "Start of the process since the Unix epoch.", NULL),
-                .open_fds = metrics_gauge(metrics, "process_open_fds", "Open file descriptors.",
-                                          NULL),
-                .max_fds = metrics_gauge(metrics, "process_max_fds",
-                                         "Limit on open file descriptors.", NULL),
-        };
-
         metrics_set(metrics_gauge(metrics, "plimsoll_build_info",
                                   "Always 1; program and version are labels.",
                                   LABELS("program", program, "version", PLIMSOLL_VERSION)),
                     1);
-        (void)pthread_mutex_lock(metrics->lock);
-        metrics->process = process;
-        (void)pthread_mutex_unlock(metrics->lock);
+        atomic_store(&metrics->has_process, true);
 }

@@ -66,5 +66,5 @@ void metrics_render(const struct metrics *metrics, struct buf *out);
 extern const double metrics_duration_bounds_s[];
 extern const size_t metrics_duration_bounds_count;
 /** metrics_register_process() - process_start_time_seconds, _resident_memory_bytes, _open_fds, ...
- * plus plimsoll_build_info; read from /proc at render time */
+ * behind the families, read from /proc at render time; and plimsoll_build_info */
 void metrics_register_process(struct metrics *metrics, const char *program);

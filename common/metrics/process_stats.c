@@ -72,7 +72,7 @@ static double count_fds(void) {
         return count;
 }
 
-void process_stats_read(struct process_stats *ret_stats) {
+void process_stats_read(struct process_stat ret_stats[static PROCESS_STAT_COUNT]) {
         double fields[STAT_RSS + 1];
         double ticks_per_s = (double)sysconf(_SC_CLK_TCK);
         double page_bytes = (double)sysconf(_SC_PAGESIZE);
@@ -82,12 +82,19 @@ void process_stats_read(struct process_stats *ret_stats) {
         if (!read_self_stat(fields))
                 for (size_t i = 0; i < ARRAY_LEN(fields); i++)
                         fields[i] = (double)NAN;
-        *ret_stats = (struct process_stats){
-                .resident_memory_bytes = fields[STAT_RSS] * page_bytes,
-                .virtual_memory_bytes = fields[STAT_VSIZE],
-                .cpu_seconds = (fields[STAT_UTIME] + fields[STAT_STIME]) / ticks_per_s,
-                .start_time_unix_s = boot_time_unix_s() + fields[STAT_STARTTIME] / ticks_per_s,
-                .open_fds = count_fds(),
-                .max_fds = (double)limit.rlim_cur,
+        const struct process_stat stats[PROCESS_STAT_COUNT] = {
+                {"process_cpu_seconds_total", "counter",
+                 "User and system CPU time spent in seconds.",
+                 (fields[STAT_UTIME] + fields[STAT_STIME]) / ticks_per_s},
+                {"process_max_fds", "gauge", "Limit on open file descriptors.",
+                 (double)limit.rlim_cur},
+                {"process_open_fds", "gauge", "Open file descriptors.", count_fds()},
+                {"process_resident_memory_bytes", "gauge", "Resident memory size in bytes.",
+                 fields[STAT_RSS] * page_bytes},
+                {"process_start_time_seconds", "gauge", "Start of the process since the Unix epoch.",
+                 boot_time_unix_s() + fields[STAT_STARTTIME] / ticks_per_s},
+                {"process_virtual_memory_bytes", "gauge", "Virtual memory size in bytes.",
+                 fields[STAT_VSIZE]},
         };
+        memcpy(ret_stats, stats, sizeof(stats));
 }
