@@ -1,24 +1,21 @@
 #include "net/body_pool.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/attributes.h"
 #include "base/mem.h"
 
 enum {
-        FIRST_BYTES = 256 * 1024, /* first allocation, however large the announced length */
         RETAINED_BYTES = 64 * 1024 * 1024,
-        SPARE_BYTES = 32 * 1024 * 1024, /* for small bodies beside two of the largest */
 };
 
-void body_pool_init(struct body_pool *pool, size_t max_body_bytes) {
-        *pool = (struct body_pool){
-                .max_bytes = (max_body_bytes + BODY_PADDING) * 2 + SPARE_BYTES,
-        };
+void body_pool_init(struct body_pool *pool, size_t max_bytes, size_t keep_max_bytes) {
+        *pool = (struct body_pool){.max_bytes = max_bytes, .keep_max_bytes = keep_max_bytes};
         (void)pthread_mutex_init(&pool->lock, NULL);
 }
 
-static void free_first(struct body_pool *pool) {
+static void free_first_idle(struct body_pool *pool) {
         struct body *body = pool->idle;
 
         pool->idle = body->next;
@@ -30,7 +27,7 @@ static void free_first(struct body_pool *pool) {
 
 void body_pool_done(struct body_pool *pool) {
         while (pool->idle)
-                free_first(pool);
+                free_first_idle(pool);
         (void)pthread_mutex_destroy(&pool->lock);
 }
 
@@ -42,7 +39,10 @@ struct body *body_take(struct body_pool *pool) {
                 pool->idle_bytes -= body->cap;
         }
         (void)pthread_mutex_unlock(&pool->lock);
-        return body ? body : xcalloc(1, sizeof(*body));
+        if (!body)
+                return xcalloc(1, sizeof(*body));
+        body->len = 0;
+        return body;
 }
 
 void body_give_back(struct body_pool *pool, struct body *body) {
@@ -50,21 +50,21 @@ void body_give_back(struct body_pool *pool, struct body *body) {
         body->next = pool->idle;
         pool->idle = body;
         pool->idle_bytes += body->cap;
-        if (pool->idle_bytes > RETAINED_BYTES)
-                free_first(pool);
+        if (body->cap > pool->keep_max_bytes || pool->idle_bytes > RETAINED_BYTES)
+                free_first_idle(pool);
         (void)pthread_mutex_unlock(&pool->lock);
 }
 
-bool body_reserve(struct body_pool *pool, struct body *body, size_t need, size_t most) {
+static bool body_reserve(struct body_pool *pool, struct body *body, size_t need, size_t most) {
         if (need + BODY_PADDING <= body->cap)
                 return true;
 
-        size_t cap = size_max(size_max(need, body->cap * 2), FIRST_BYTES);
+        size_t cap = size_max(size_max(need, body->cap * 2), BODY_FIRST_BYTES);
         cap = size_max(size_min(cap, most), need) + BODY_PADDING;
         size_t more = cap - body->cap;
         (void)pthread_mutex_lock(&pool->lock);
         while (pool->bytes + more > pool->max_bytes && pool->idle)
-                free_first(pool);
+                free_first_idle(pool);
         bool has_room = pool->bytes + more <= pool->max_bytes;
         if (has_room)
                 pool->bytes += more;
@@ -74,4 +74,18 @@ bool body_reserve(struct body_pool *pool, struct body *body, size_t need, size_t
         body->data = xrealloc(body->data, cap);
         body->cap = cap;
         return true;
+}
+
+bool body_append(struct body_pool *pool, struct body *body, const char *data, size_t len,
+                 size_t most) {
+        if (!body_reserve(pool, body, body->len + len, most))
+                return false;
+        memcpy(body->data + body->len, data, len);
+        body->len += len;
+        return true;
+}
+
+const char *body_text(struct body *body) {
+        memset(body->data + body->len, 0, BODY_PADDING);
+        return body->data;
 }

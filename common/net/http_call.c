@@ -18,9 +18,7 @@ enum {
         CONNECT_TIMEOUT_MS = 5000,
         RECEIVE_BYTES = 64 * 1024,      /* curl's 16 kB cost a third more CPU on 58 kB pages */
         HEADERS_MAX_BYTES = 128 * 1024, /* of one answer; curl itself limits single lines only */
-        BODY_KEEP_BYTES = 256 * 1024,
-        BODY_RESERVE_MAX_BYTES = 1024 * 1024, /* allocated on a Content-Length alone */
-        REFUSAL_MAX_BYTES = 256 * 1024,       /* body of an error answer to a streaming call */
+        REFUSAL_MAX_BYTES = 256 * 1024, /* body of an error answer to a streaming call */
         KEEPALIVE_IDLE_S = 30,
         KEEPALIVE_INTERVAL_S = 10,
         /* Above any sensible scrape period; curl's 118 s would reconnect at each 3 minutes' sync.
@@ -157,12 +155,8 @@ struct http_call *http_call_new(const struct http_request *request,
 }
 
 void http_call_free(struct http_call *call) {
-        if (call->received.data && call->received.cap <= BODY_KEEP_BYTES) {
-                mem_grow(&call->bodies->bodies, call->bodies->len, &call->bodies->cap);
-                call->bodies->bodies[call->bodies->len++] = call->received;
-        } else {
-                buf_done(&call->received);
-        }
+        if (call->body_received)
+                body_give_back(call->bodies, call->body_received);
         curl_slist_free_all(call->headers);
         curl_slist_free_all(call->connect_to);
         http_tls_copy_unref(call->tls);
@@ -172,12 +166,6 @@ void http_call_free(struct http_call *call) {
         free(call->proxy);
         free(call->no_proxy);
         free(call);
-}
-
-void http_body_pool_done(struct http_body_pool *pool) {
-        while (pool->len > 0)
-                buf_done(&pool->bodies[--pool->len]);
-        free(pool->bodies);
 }
 
 size_t http_call_authority(const char *url, const char **ret_authority) {
@@ -198,20 +186,17 @@ size_t http_call_authority(const char *url, const char **ret_authority) {
 
 /* What comes back */
 
-static void take_body_memory(struct http_call *call) {
-        struct http_body_pool *pool = call->bodies;
-        curl_off_t announced = -1;
+/* A stream's limit is that of a whole watch, too much for an error body. */
+static size_t body_limit(const struct http_call *call) {
+        return call->on_data ? size_min(call->max_body_bytes, REFUSAL_MAX_BYTES)
+                             : call->max_body_bytes;
+}
 
-        call->received = pool->len > 0 ? pool->bodies[--pool->len] : BUF_INIT(call->max_body_bytes);
-        /* A stream's limit is that of a whole watch, too much for an error body. */
-        call->received.max_bytes = call->on_data ? size_min(call->max_body_bytes, REFUSAL_MAX_BYTES)
-                                                 : call->max_body_bytes;
-        buf_clear(&call->received);
-        (void)curl_easy_getinfo(call->easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &announced);
-        if (announced > 0)
-                (void)buf_reserve(&call->received,
-                                  size_min((size_t)announced, size_min(BODY_RESERVE_MAX_BYTES,
-                                                                       call->received.max_bytes)));
+static bool keep(struct http_call *call, const char *data, size_t len) {
+        if (!call->body_received)
+                call->body_received = body_take(call->bodies);
+        return len <= body_limit(call) - call->body_received->len &&
+               body_append(call->bodies, call->body_received, data, len, body_limit(call));
 }
 
 static bool is_good(const struct http_call *call) {
@@ -250,9 +235,7 @@ static size_t on_write(char *data, size_t size, size_t count, void *userdata) {
                 call->is_refused = true;
                 return CURL_WRITEFUNC_ERROR;
         }
-        if (!call->received.data)
-                take_body_memory(call);
-        if (!buf_append(&call->received, data, len)) {
+        if (!keep(call, data, len)) {
                 call->is_too_large = true;
                 return CURL_WRITEFUNC_ERROR;
         }
@@ -498,8 +481,7 @@ static void describe_failure(const struct http_call *call, CURLcode code, enum h
                                HEADERS_MAX_BYTES);
         else if (failure == HTTP_TOO_LARGE)
                 (void)snprintf(limit, sizeof(limit), "response body exceeds %zu bytes",
-                               call->received.overflow ? call->received.max_bytes
-                                                       : call->max_body_bytes);
+                               call->body_received ? body_limit(call) : call->max_body_bytes);
         else if (code == CURLE_OK)
                 problem = "connection closed within the response headers";
         else if (call->is_refused)
@@ -520,7 +502,7 @@ void http_call_result(struct http_call *call, CURLcode code, struct http_respons
         *ret_response = (struct http_response){
                 .failure = failure_of(call, code),
                 .body = "",
-                .body_bytes = call->received.data ? 0 : call->received_bytes,
+                .body_bytes = call->body_received ? 0 : call->received_bytes,
                 .retry_after_ms = call->retry_after_ms,
                 .duration_ms = clock_mono_ms() - call->started_mono_ms,
                 .err = ERROR_NULL,
@@ -535,9 +517,9 @@ void http_call_result(struct http_call *call, CURLcode code, struct http_respons
         ret_response->status = (int)status;
         (void)snprintf(ret_response->content_type, sizeof(ret_response->content_type), "%s",
                        http_content_type(call));
-        if (call->received.data) {
-                ret_response->body = call->received.data;
-                ret_response->body_bytes = call->received.len;
+        if (call->body_received) {
+                ret_response->body = body_text(call->body_received);
+                ret_response->body_bytes = call->body_received->len;
         }
 }
 

@@ -11,7 +11,7 @@
 #include <sys/queue.h>
 
 #include "base/attributes.h"
-#include "base/buf.h"
+#include "net/body_pool.h"
 #include "net/http_client.h"
 #include "net/loop.h"
 
@@ -25,14 +25,6 @@ struct http_tls_copy {
 /** http_tls_copy_get() - a reference to @last when it equals @tls, or a new copy */
 struct http_tls_copy *http_tls_copy_get(struct http_tls_copy *last, const struct http_tls *tls);
 void http_tls_copy_unref(struct http_tls_copy *copy);
-
-/* Body buffers, reused by later calls: 5,000 bodies per period would fragment the heap. */
-struct http_body_pool {
-        struct buf *bodies;
-        size_t len, cap; /* as many as were in use at a time, without the large ones */
-};
-
-void http_body_pool_done(struct http_body_pool *pool);
 
 enum http_call_state {
         HTTP_CALL_QUEUED,
@@ -71,7 +63,7 @@ struct http_call {
 
         /* The transfer. */
         CURL *easy;
-        struct http_body_pool *bodies;
+        struct body_pool *bodies;
         struct loop_timer timer; /* the deadline or the idle limit, whichever is nearer */
         int64_t started_mono_ms;
         int64_t last_byte_mono_ms;
@@ -80,8 +72,8 @@ struct http_call {
         int socket_errno; /* of a socket() that failed; 0: none has */
 
         /* The answer. */
-        struct buf received;
-        size_t received_bytes; /* decoded, on_data's included */
+        struct body *body_received; /* NULL: none, or on_data took it */
+        size_t received_bytes;      /* decoded, on_data's included */
         size_t header_bytes;
         int64_t retry_after_ms;
         bool has_headers; /* all of them */

@@ -46,7 +46,7 @@ struct http_client {
         size_t shards_wanted, expected_hosts, max_in_flight, max_descriptors;
         struct http_pool *pools;
         struct loop_timer pump_timer;
-        struct http_body_pool bodies;
+        struct body_pool bodies;
         struct http_tls_copy *last_tls;
         CURL **easies; /* idle handles */
         size_t easies_len, easies_cap;
@@ -116,7 +116,7 @@ static void destroy(struct http_client *client) {
         while (client->easies_len > 0)
                 curl_easy_cleanup(client->easies[--client->easies_len]);
         free(client->easies);
-        http_body_pool_done(&client->bodies);
+        body_pool_done(&client->bodies);
         http_tls_copy_unref(client->last_tls);
         free(client->user_agent);
         free(client);
@@ -507,5 +507,6 @@ struct http_client *http_client_new(struct loop *loop, const struct http_client_
                                                     : (client->expected_hosts + HOSTS_PER_SHARD -
                                                        1) / HOSTS_PER_SHARD;
         client->max_descriptors = options->max_descriptors;
+        body_pool_init(&client->bodies, SIZE_MAX, BODY_FIRST_BYTES + BODY_PADDING);
         return client;
 }

@@ -33,7 +33,6 @@ struct connection {
         int refusal;  /* status to answer with once the unwanted body is over; 0: none */
         size_t announced_bytes;
         struct body *body;
-        size_t body_bytes;
         struct http_exchange exchange;
 };
 
@@ -159,22 +158,15 @@ static void take(struct connection *connection, const char *data, size_t len) {
 
         if (connection->refusal)
                 return;
-        if (len > server->max_body_bytes - connection->body_bytes) {
+        if (!connection->body)
+                connection->body = body_take(&server->bodies);
+        size_t most = connection->announced_bytes ? connection->announced_bytes
+                                                  : server->max_body_bytes;
+        if (len > server->max_body_bytes - connection->body->len)
                 connection->refusal = MHD_HTTP_CONTENT_TOO_LARGE;
-        } else {
-                size_t need = connection->body_bytes + len;
-                size_t most = connection->announced_bytes ? connection->announced_bytes
-                                                          : server->max_body_bytes;
-                if (!connection->body)
-                        connection->body = body_take(&server->bodies);
-                if (body_reserve(&server->bodies, connection->body, need, most)) {
-                        memcpy(connection->body->data + connection->body_bytes, data, len);
-                        connection->body_bytes = need;
-                        return;
-                }
+        else if (!body_append(&server->bodies, connection->body, data, len, most))
                 connection->refusal = MHD_HTTP_SERVICE_UNAVAILABLE;
-        }
-        if (connection->body)
+        if (connection->refusal)
                 body_give_back(&server->bodies, TAKE_PTR(connection->body));
 }
 
@@ -194,9 +186,8 @@ static enum MHD_Result answer(struct connection *connection, struct MHD_Connecti
                 .status = MHD_HTTP_INTERNAL_SERVER_ERROR,
         };
         if (connection->body) {
-                memset(connection->body->data + connection->body_bytes, 0, BODY_PADDING);
-                exchange->body = connection->body->data;
-                exchange->body_bytes = connection->body_bytes;
+                exchange->body = body_text(connection->body);
+                exchange->body_bytes = connection->body->len;
         }
         connection_watch_handling(&connection->watched);
         connection->server->handler(connection->server->userdata, exchange);
@@ -250,7 +241,6 @@ void *http_connection_request_line(void *userdata, const char *uri, struct MHD_C
         connection->phase = PHASE_HEADERS;
         connection->refusal = 0;
         connection->announced_bytes = 0;
-        connection->body_bytes = 0;
         connection->exchange = (struct http_exchange){0};
         connection_watch_arriving(connection->server->watch, &connection->watched);
         return connection;

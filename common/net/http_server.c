@@ -23,6 +23,7 @@ enum {
         /* Spare places, since a connection that was cut is closed only when its worker runs. */
         CUT_CONNECTIONS_DIVISOR = 8,
         ACCEPT_REST_NS = 100 * 1000 * 1000,
+        SPARE_BODY_BYTES = 32 << 20, /* for small bodies beside two of the largest */
 };
 
 /* libmicrohttpd requires a source of certificates, which is never called: server_tls_attach() gives
@@ -124,7 +125,8 @@ int http_server_start(const struct http_server_options *options, struct http_ser
         server->handler = options->handler;
         server->userdata = options->userdata;
         server->max_body_bytes = options->max_body_bytes;
-        body_pool_init(&server->bodies, options->max_body_bytes);
+        body_pool_init(&server->bodies,
+                       (options->max_body_bytes + BODY_PADDING) * 2 + SPARE_BODY_BYTES, SIZE_MAX);
         server->port = listen_port(fd);
         server->needs_client_cert = tls && server_tls_has_client_ca(tls);
         server->handshakes = tls ? handshake_watch_new(options->metrics) : NULL;
