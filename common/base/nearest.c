@@ -2,17 +2,14 @@
 
 #include <stdbool.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/attributes.h"
 
 enum { WORD_MAX = 63, DISTANCE_MAX = 2, LETTERS_PER_EDIT = 3, CONTAINED_MIN = 3 };
 
-static char lower(char c) {
-        return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
-static bool is_same(char a, char b) {
-        return lower(a) == lower(b);
+static bool is_same_letter(char a, char b) {
+        return strncasecmp(&a, &b, 1) == 0;
 }
 
 /* Optimal string alignment: Levenshtein's distance with swaps of neighbours, three rows of it. */
@@ -25,11 +22,11 @@ static size_t edit_distance(const char *a, size_t a_len, const char *b, size_t b
         for (size_t i = 1; i <= a_len; i++) {
                 current[0] = i;
                 for (size_t j = 1; j <= b_len; j++) {
-                        size_t cost = is_same(a[i - 1], b[j - 1]) ? 0 : 1;
+                        size_t cost = is_same_letter(a[i - 1], b[j - 1]) ? 0 : 1;
                         current[j] = size_min(above[j - 1] + cost,
                                               size_min(above[j], current[j - 1]) + 1);
-                        if (i > 1 && j > 1 && is_same(a[i - 1], b[j - 2]) &&
-                            is_same(a[i - 2], b[j - 1]))
+                        if (i > 1 && j > 1 && is_same_letter(a[i - 1], b[j - 2]) &&
+                            is_same_letter(a[i - 2], b[j - 1]))
                                 current[j] = size_min(current[j], before[j - 2] + 1);
                 }
                 size_t *reused = before;
@@ -38,17 +35,6 @@ static size_t edit_distance(const char *a, size_t a_len, const char *b, size_t b
                 current = reused;
         }
         return above[b_len];
-}
-
-static bool contains(const char *text, size_t len, const char *word, size_t word_len) {
-        for (size_t start = 0; start + word_len <= len; start++) {
-                size_t i = 0;
-                while (i < word_len && is_same(text[start + i], word[i]))
-                        i++;
-                if (i == word_len)
-                        return true;
-        }
-        return false;
 }
 
 void nearest_offer(struct nearest *nearest, const char *candidate) {
@@ -60,8 +46,7 @@ void nearest_offer(struct nearest *nearest, const char *candidate) {
         size_t distance = edit_distance(nearest->word, word_len, candidate, len);
         bool is_near = (distance <= DISTANCE_MAX &&
                         distance * LETTERS_PER_EDIT <= size_max(word_len, len)) ||
-                       (word_len >= CONTAINED_MIN &&
-                        contains(candidate, len, nearest->word, word_len));
+                       (word_len >= CONTAINED_MIN && strcasestr(candidate, nearest->word));
         if (!is_near || (nearest->candidate && nearest->distance <= distance))
                 return;
         nearest->candidate = candidate;
