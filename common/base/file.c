@@ -24,7 +24,8 @@ static int open_regular(const char *path, struct error *err) {
 }
 
 /* One byte more than allowed, so that a file which is too large, or grows, is noticed. */
-static int read_all(int fd, char *text, size_t max_bytes, size_t *ret_len, struct error *err) {
+static int read_descriptor(int fd, char *text, size_t max_bytes, size_t *ret_len,
+                           struct error *err) {
         size_t len = 0;
 
         while (len <= max_bytes) {
@@ -48,7 +49,7 @@ static int read_whole(int fd, size_t max_bytes, char **ret_text, size_t *ret_len
         size_t len = 0;
 
         char *text = xmalloc(max_bytes + 1);
-        int r = read_all(fd, text, max_bytes, &len, err);
+        int r = read_descriptor(fd, text, max_bytes, &len, err);
         (void)close(fd);
         if (r == 0) {
                 *ret_text = xmemdup0(text, len);

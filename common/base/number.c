@@ -6,12 +6,12 @@
 
 #include "base/mem.h"
 
-static bool is_digit(char c) {
+static bool is_decimal_digit(char c) {
         return c >= '0' && c <= '9';
 }
 
 size_t number_skip_digits(const char *text, size_t len, size_t i) {
-        while (i < len && is_digit(text[i]))
+        while (i < len && is_decimal_digit(text[i]))
                 i++;
         return i;
 }
@@ -82,7 +82,7 @@ bool number_parse_u64(const char *text, size_t len, uint64_t *ret_value) {
         if (len == 0)
                 return false;
         for (size_t i = 0; i < len; i++) {
-                if (!is_digit(text[i]) || __builtin_mul_overflow(value, 10, &value) ||
+                if (!is_decimal_digit(text[i]) || __builtin_mul_overflow(value, 10, &value) ||
                     __builtin_add_overflow(value, (uint64_t)(text[i] - '0'), &value))
                         return false;
         }

@@ -50,8 +50,8 @@ void strmap_done(struct strmap *map) {
         *map = STRMAP_NULL;
 }
 
-static struct strmap_entry *find(const struct strmap *map, const char *key, size_t key_len,
-                                 uint64_t hash) {
+static struct strmap_entry *find_map_entry(const struct strmap *map, const char *key,
+                                           size_t key_len, uint64_t hash) {
         if (map->cap == 0)
                 return NULL;
         for (size_t i = hash & (map->cap - 1);; i = (i + 1) & (map->cap - 1)) {
@@ -64,7 +64,7 @@ static struct strmap_entry *find(const struct strmap *map, const char *key, size
         }
 }
 
-static void place(struct strmap *map, struct strmap_entry entry) {
+static void place_map_entry(struct strmap *map, struct strmap_entry entry) {
         size_t i = entry.hash & (map->cap - 1);
 
         while (map->entries[i].key)
@@ -74,7 +74,7 @@ static void place(struct strmap *map, struct strmap_entry entry) {
 }
 
 /* Keeps a quarter free, counting deleted entries, so that probes stay short. */
-static void make_room(struct strmap *map) {
+static void make_map_room(struct strmap *map) {
         if (map->cap > 0 && map->used + 1 <= map->cap / 4 * 3)
                 return;
 
@@ -89,33 +89,33 @@ static void make_room(struct strmap *map) {
         };
         for (size_t i = 0; i < old.cap; i++)
                 if (old.entries[i].key)
-                        place(map, old.entries[i]);
+                        place_map_entry(map, old.entries[i]);
         free(old.entries);
 }
 
 void *strmap_put(struct strmap *map, const char *key, size_t key_len, void *value) {
         uint64_t hash = strmap_hash(key, key_len);
-        struct strmap_entry *entry = find(map, key, key_len, hash);
+        struct strmap_entry *entry = find_map_entry(map, key, key_len, hash);
 
         if (entry) {
                 void *old = entry->value;
                 entry->value = value;
                 return old;
         }
-        make_room(map);
-        place(map, (struct strmap_entry){xmemdup0(key, key_len), key_len, hash, value});
+        make_map_room(map);
+        place_map_entry(map, (struct strmap_entry){xmemdup0(key, key_len), key_len, hash, value});
         map->len++;
         return NULL;
 }
 
 void *strmap_get(const struct strmap *map, const char *key, size_t key_len) {
-        struct strmap_entry *entry = find(map, key, key_len, strmap_hash(key, key_len));
+        struct strmap_entry *entry = find_map_entry(map, key, key_len, strmap_hash(key, key_len));
 
         return entry ? entry->value : NULL;
 }
 
 void *strmap_remove(struct strmap *map, const char *key, size_t key_len) {
-        struct strmap_entry *entry = find(map, key, key_len, strmap_hash(key, key_len));
+        struct strmap_entry *entry = find_map_entry(map, key, key_len, strmap_hash(key, key_len));
 
         if (!entry)
                 return NULL;

@@ -23,7 +23,7 @@ struct certificates {
         struct metrics_series *reloads, *errors, *expiry;
 };
 
-static void show(struct certificates *certificates) {
+static void show_certificate(struct certificates *certificates) {
         int64_t begins_unix_ms = 0, ends_unix_ms = 0;
         int64_t now_unix_ms = loop_now_unix_ms(certificates->options.loop);
         const char *path = certificates->options.files.cert_file;
@@ -47,7 +47,7 @@ static void show(struct certificates *certificates) {
                 health_pass(certificates->check, "%s %s, %s", state, ends, path);
 }
 
-static void load(struct certificates *certificates) {
+static void load_certificates(struct certificates *certificates) {
         const struct http_server_tls *files = &certificates->options.files;
         struct error err = ERROR_NULL;
 
@@ -66,34 +66,34 @@ static void load(struct certificates *certificates) {
                         MSG("certificates reloaded"), STR("certificate", files->cert_file),
                         STR("client_ca", files->client_ca_file ? files->client_ca_file : "(none)"));
         }
-        show(certificates);
+        show_certificate(certificates);
 }
 
-static void on_settled(void *userdata) {
-        load(userdata);
+static void on_certificates_settled(void *userdata) {
+        load_certificates(userdata);
 }
 
-static void on_file(void *userdata, const char *path) {
+static void on_certificate_file(void *userdata, const char *path) {
         struct certificates *certificates = userdata;
         struct loop *loop = certificates->options.loop;
 
         (void)path;
         if (!loop_timer_is_armed(&certificates->settle))
                 loop_timer_arm(loop, &certificates->settle,
-                               loop_now_mono_ms(loop) + CERTIFICATES_SETTLE_MS, on_settled,
-                               certificates);
+                               loop_now_mono_ms(loop) + CERTIFICATES_SETTLE_MS,
+                               on_certificates_settled, certificates);
 }
 
-static void on_look(void *userdata) {
+static void look_at_certificate(void *userdata) {
         struct certificates *certificates = userdata;
         struct loop *loop = certificates->options.loop;
 
-        loop_timer_arm(loop, &certificates->look, loop_now_mono_ms(loop) + LOOK_MS, on_look,
-                       certificates);
+        loop_timer_arm(loop, &certificates->look, loop_now_mono_ms(loop) + LOOK_MS,
+                       look_at_certificate, certificates);
         if (certificates->problem)
-                load(certificates);
+                load_certificates(certificates);
         else
-                show(certificates);
+                show_certificate(certificates);
 }
 
 struct certificates *certificates_new(const struct certificates_options *options) {
@@ -115,11 +115,12 @@ struct certificates *certificates_new(const struct certificates_options *options
                                              "Expiry time of the certificate in use.", NULL);
         for (size_t i = 0; i < ARRAY_LEN(paths); i++)
                 if (paths[i])
-                        certificates->watches[i] = file_watch_new(options->loop, paths[i], on_file,
-                                                                  certificates);
+                        certificates->watches[i] = file_watch_new(
+                                options->loop, paths[i], on_certificate_file, certificates);
         loop_timer_arm(options->loop, &certificates->look,
-                       loop_now_mono_ms(options->loop) + LOOK_MS, on_look, certificates);
-        show(certificates);
+                       loop_now_mono_ms(options->loop) + LOOK_MS, look_at_certificate,
+                       certificates);
+        show_certificate(certificates);
         return certificates;
 }
 
@@ -135,5 +136,5 @@ void certificates_free(struct certificates *certificates) {
 }
 
 void certificates_reload(struct certificates *certificates) {
-        load(certificates);
+        load_certificates(certificates);
 }

@@ -48,13 +48,14 @@ static void count_cut(struct connection_watch *watch, enum reason reason) {
                 metrics_inc(watch->cut[reason]);
 }
 
-static void set_count(struct connection_watch *watch, size_t count) {
+static void set_connection_count(struct connection_watch *watch, size_t count) {
         watch->count = count;
         if (watch->open)
                 metrics_set(watch->open, (double)count);
 }
 
-static void cut(struct connection_watch *watch, struct watched *watched, enum reason reason) {
+static void cut_connection(struct connection_watch *watch, struct watched *watched,
+                           enum reason reason) {
         const struct linger none = {.l_onoff = 1};
 
         /* Closed without a reset, the kernel would keep what a peer has not read of its reply. */
@@ -62,12 +63,12 @@ static void cut(struct connection_watch *watch, struct watched *watched, enum re
                 (void)setsockopt(watched->fd, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
         (void)shutdown(watched->fd, SHUT_RDWR);
         watched->is_cut = true;
-        set_count(watch, watch->count - 1);
+        set_connection_count(watch, watch->count - 1);
         count_cut(watch, reason);
 }
 
 /* Closes the connection with the smallest yields_mono_ns, if any. Under the lock. */
-static void make_room(struct connection_watch *watch, int64_t now_mono_ms) {
+static void make_connection_room(struct connection_watch *watch, int64_t now_mono_ms) {
         struct watched *w = NULL, *spared = NULL;
         int64_t least_mono_ns = INT64_MAX;
         char address[CONNECTION_WATCH_ADDRESS_MAX];
@@ -89,7 +90,7 @@ static void make_room(struct connection_watch *watch, int64_t now_mono_ms) {
                          INT("connections", watch->options.max_connections), STR("first", address));
         }
         watch->is_crowded = true;
-        cut(watch, spared, CROWDED);
+        cut_connection(watch, spared, CROWDED);
 }
 
 /* Which connections are of a stuck worker is not known, so all end. Not before there are
@@ -104,20 +105,21 @@ static void free_stuck_workers(struct connection_watch *watch) {
         LIST_FOREACH (w, &watch->open_list, entry) {
                 atomic_store(&w->is_last, true);
                 if (!w->is_cut && atomic_load(&w->yields_mono_ns) < after_the_idle_ns)
-                        cut(watch, w, CROWDED);
+                        cut_connection(watch, w, CROWDED);
         }
         watch->has_stuck_worker = false;
 }
 
-static void look(struct connection_watch *watch, int64_t now_mono_ms) {
+static void look_at_connections(struct connection_watch *watch, int64_t now_mono_ms) {
         struct watched *w = NULL;
 
         if (watch->has_stuck_worker)
                 free_stuck_workers(watch);
         LIST_FOREACH (w, &watch->open_list, entry)
                 if (!w->is_cut && atomic_load(&w->due_mono_ms) <= now_mono_ms)
-                        cut(watch, w,
-                            atomic_load(&w->yields_mono_ns) < after_the_idle_ns ? SILENT : SLOW);
+                        cut_connection(watch, w,
+                                       atomic_load(&w->yields_mono_ns) < after_the_idle_ns ? SILENT
+                                                                                           : SLOW);
         if (watch->is_crowded && now_mono_ms - watch->crowded_mono_ms >= CALM_MS) {
                 log_info(MSG("connections are below the limit again"),
                          INT("ended", watch->crowded_out));
@@ -126,7 +128,7 @@ static void look(struct connection_watch *watch, int64_t now_mono_ms) {
         }
 }
 
-static void *run(void *userdata) {
+static void *watch_connections(void *userdata) {
         struct connection_watch *watch = userdata;
         int64_t shortest_ms = watch->options.transfer_ms < watch->options.first_ms
                                       ? watch->options.transfer_ms
@@ -136,14 +138,14 @@ static void *run(void *userdata) {
         pthread_mutex_lock(&watch->lock);
         while (!watch->must_end) {
                 int64_t now_mono_ms = clock_mono_ms();
-                look(watch, now_mono_ms);
+                look_at_connections(watch, now_mono_ms);
                 (void)clock_cond_wait(&watch->changed, &watch->lock, now_mono_ms + period_ms);
         }
         pthread_mutex_unlock(&watch->lock);
         return NULL;
 }
 
-static void register_metrics(struct connection_watch *watch, struct metrics *metrics) {
+static void register_connection_metrics(struct connection_watch *watch, struct metrics *metrics) {
         static const char *const reasons[] = {
                 [SILENT] = "silent", [SLOW] = "slow", [CROWDED] = "crowded"};
 
@@ -164,10 +166,10 @@ int connection_watch_new(const struct connection_watch_options *options,
 
         watch->options = *options;
         if (options->metrics)
-                register_metrics(watch, options->metrics);
+                register_connection_metrics(watch, options->metrics);
         clock_cond_init(&watch->changed);
         (void)pthread_mutex_init(&watch->lock, NULL);
-        int r = pthread_create(&watch->thread, NULL, run, watch);
+        int r = pthread_create(&watch->thread, NULL, watch_connections, watch);
         if (r != 0) {
                 connection_watch_free(watch);
                 return error_set(err, r, "cannot start a thread for the HTTP server: %s",
@@ -203,9 +205,9 @@ void connection_watch_open(struct connection_watch *watch, struct watched *watch
         (void)getpeername(fd, &watched->peer.any, &len);
         pthread_mutex_lock(&watch->lock);
         if (watch->count >= watch->options.max_connections)
-                make_room(watch, now_mono_ms);
+                make_connection_room(watch, now_mono_ms);
         LIST_INSERT_HEAD(&watch->open_list, watched, entry);
-        set_count(watch, watch->count + 1);
+        set_connection_count(watch, watch->count + 1);
         pthread_mutex_unlock(&watch->lock);
 }
 
@@ -213,7 +215,7 @@ void connection_watch_close(struct connection_watch *watch, struct watched *watc
         pthread_mutex_lock(&watch->lock);
         LIST_REMOVE(watched, entry);
         if (!watched->is_cut)
-                set_count(watch, watch->count - 1);
+                set_connection_count(watch, watch->count - 1);
         pthread_mutex_unlock(&watch->lock);
 }
 

@@ -21,7 +21,7 @@ struct file_watch {
         struct identity seen; /* all zero: the file did not exist */
 };
 
-static struct identity identify(const char *path) {
+static struct identity identify_file(const char *path) {
         struct stat st;
 
         if (stat(path, &st) < 0)
@@ -33,19 +33,20 @@ static bool is_same_time(struct timespec a, struct timespec b) {
         return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
-static bool is_same(const struct identity *a, const struct identity *b) {
+static bool is_same_file(const struct identity *a, const struct identity *b) {
         return a->device == b->device && a->inode == b->inode && a->size == b->size &&
                is_same_time(a->modified, b->modified) && is_same_time(a->changed, b->changed);
 }
 
-static void on_timer(void *userdata) {
+static void on_file_watch_timer(void *userdata) {
         struct file_watch *watch = userdata;
-        struct identity now = identify(watch->path);
+        struct identity now = identify_file(watch->path);
         bool exists = now.device != 0;
-        bool has_changed = exists && !is_same(&now, &watch->seen);
+        bool has_changed = exists && !is_same_file(&now, &watch->seen);
 
         loop_timer_arm(watch->loop, &watch->timer,
-                       loop_now_mono_ms(watch->loop) + FILE_WATCH_PERIOD_MS, on_timer, watch);
+                       loop_now_mono_ms(watch->loop) + FILE_WATCH_PERIOD_MS, on_file_watch_timer,
+                       watch);
         if (has_changed) {
                 watch->seen = now;
                 watch->fn(watch->userdata, watch->path); /* may free @watch */
@@ -60,9 +61,9 @@ struct file_watch *file_watch_new(struct loop *loop, const char *path, file_watc
         watch->path = xstrdup(path);
         watch->fn = fn;
         watch->userdata = userdata;
-        watch->seen = identify(path);
-        loop_timer_arm(loop, &watch->timer, loop_now_mono_ms(loop) + FILE_WATCH_PERIOD_MS, on_timer,
-                       watch);
+        watch->seen = identify_file(path);
+        loop_timer_arm(loop, &watch->timer, loop_now_mono_ms(loop) + FILE_WATCH_PERIOD_MS,
+                       on_file_watch_timer, watch);
         return watch;
 }
 
@@ -75,6 +76,6 @@ void file_watch_free(struct file_watch *watch) {
 }
 
 void file_watch_reload(struct file_watch *watch) {
-        watch->seen = identify(watch->path);
+        watch->seen = identify_file(watch->path);
         watch->fn(watch->userdata, watch->path);
 }

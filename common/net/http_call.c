@@ -104,7 +104,7 @@ static void configure_tls(CURL *easy, const struct http_tls_copy *tls) {
 
 /* The call */
 
-static void add_line(struct curl_slist **list, const char *line) {
+static void append_list_line(struct curl_slist **list, const char *line) {
         struct curl_slist *longer = curl_slist_append(*list, line);
 
         if (!longer)
@@ -125,14 +125,14 @@ struct http_call *http_call_new(const struct http_request *request,
         call->method = request->method;
         call->url = xstrdup(request->url);
         for (const char *const *line = request->headers; line && *line; line++) {
-                add_line(&call->headers, *line);
+                append_list_line(&call->headers, *line);
                 /* A line break in a token would allow header injection. */
                 call->is_malformed = call->is_malformed || strpbrk(*line, "\r\n");
         }
         if (request->body) {
                 call->body = xmemdup0(request->body, request->body_bytes);
                 call->body_bytes = request->body_bytes;
-                add_line(&call->headers, "Expect:"); /* no round trip for it */
+                append_list_line(&call->headers, "Expect:"); /* no round trip for it */
         }
         call->basic_auth = xstrdup_or_null(request->basic_auth);
         call->proxy = xstrdup_or_null(request->proxy);
@@ -192,7 +192,7 @@ static size_t body_limit(const struct http_call *call) {
                              : call->max_body_bytes;
 }
 
-static bool keep(struct http_call *call, const char *data, size_t len) {
+static bool keep_body_piece(struct http_call *call, const char *data, size_t len) {
         if (!call->body_received)
                 call->body_received = body_take(call->bodies);
         return len <= body_limit(call) - call->body_received->len &&
@@ -235,7 +235,7 @@ static size_t on_write(char *data, size_t size, size_t count, void *userdata) {
                 call->is_refused = true;
                 return CURL_WRITEFUNC_ERROR;
         }
-        if (!keep(call, data, len)) {
+        if (!keep_body_piece(call, data, len)) {
                 call->is_too_large = true;
                 return CURL_WRITEFUNC_ERROR;
         }
@@ -317,8 +317,8 @@ static CURLcode configure_server_name(struct http_call *call, const char *server
                 _cleanup_(freep) char *host_line = xasprintf("Host: %s%s%s", host,
                                                              explicit_port ? ":" : "",
                                                              explicit_port ? explicit_port : "");
-                add_line(&call->connect_to, connect_to);
-                add_line(&call->headers, host_line);
+                append_list_line(&call->connect_to, connect_to);
+                append_list_line(&call->headers, host_line);
                 code = curl_easy_setopt(call->easy, CURLOPT_URL, text);
                 must(curl_easy_setopt(call->easy, CURLOPT_CONNECT_TO, call->connect_to));
         }

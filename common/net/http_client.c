@@ -80,16 +80,16 @@ static void give_back_easy(struct http_client *client, CURL *easy) {
 
 /* The end of a call */
 
-static void pump(void *userdata);
+static void start_queued_calls(void *userdata);
 
-static void pump_soon(struct http_client *client) {
+static void start_queued_soon(struct http_client *client) {
         if (!loop_timer_is_armed(&client->pump_timer))
                 loop_timer_arm(client->loop, &client->pump_timer, loop_now_mono_ms(client->loop),
-                               pump, client);
+                               start_queued_calls, client);
 }
 
 /* Takes an active call out of curl. Outside of curl only. */
-static void detach(struct http_call *call) {
+static void detach_call(struct http_call *call) {
         struct http_client *client = call->client;
 
         loop_timer_disarm(client->loop, &call->timer);
@@ -98,10 +98,10 @@ static void detach(struct http_call *call) {
         TAILQ_REMOVE(&call->pool->active, call, entry);
         call->pool->active_len--;
         if (!TAILQ_EMPTY(&call->pool->queue))
-                pump_soon(client);
+                start_queued_soon(client);
 }
 
-static void destroy(struct http_client *client) {
+static void destroy_client(struct http_client *client) {
         while (client->pools) {
                 struct http_pool *pool = client->pools;
                 client->pools = pool->next;
@@ -122,27 +122,27 @@ static void destroy(struct http_client *client) {
         free(client);
 }
 
-/* User callbacks may free the client; the outermost leave() then destroys it. */
-static void enter(struct http_client *client) {
+/* User callbacks may free the client; the outermost leave_callback() then destroys it. */
+static void enter_callback(struct http_client *client) {
         client->depth++;
 }
 
-static void leave(struct http_client *client) {
+static void leave_callback(struct http_client *client) {
         if (--client->depth == 0 && client->is_freed)
-                destroy(client);
+                destroy_client(client);
 }
 
-static void finish(struct http_call *call, CURLcode code) {
+static void finish_call(struct http_call *call, CURLcode code) {
         struct http_client *client = call->client;
         struct http_response response;
 
         http_call_result(call, code, &response);
-        detach(call);
+        detach_call(call);
         call->state = HTTP_CALL_DONE;
-        enter(client);
+        enter_callback(client);
         call->on_done(call->userdata, &response);
         http_call_free(call);
-        leave(client);
+        leave_callback(client);
 }
 
 static void remove_doomed(struct http_client *client) {
@@ -151,7 +151,7 @@ static void remove_doomed(struct http_client *client) {
                 for (call = TAILQ_FIRST(&pool->active); call; call = next) {
                         next = TAILQ_NEXT(call, entry);
                         if (call->state == HTTP_CALL_DOOMED) {
-                                detach(call);
+                                detach_call(call);
                                 http_call_free(call);
                         }
                 }
@@ -174,7 +174,7 @@ void http_cancel(struct http_call *call) {
                         call->state = HTTP_CALL_DOOMED;
                         client->has_doomed = true;
                 } else {
-                        detach(call);
+                        detach_call(call);
                         http_call_free(call);
                 }
                 break;
@@ -190,7 +190,7 @@ void http_client_free(struct http_client *client) {
 
         assert(!client->is_freed);
         client->is_freed = true;
-        enter(client);
+        enter_callback(client);
         loop_timer_disarm(client->loop, &client->pump_timer);
         for (struct http_pool *pool = client->pools; pool; pool = pool->next) {
                 struct http_call *call = NULL, *next = NULL;
@@ -201,7 +201,7 @@ void http_client_free(struct http_client *client) {
                         http_cancel(call);
                 }
         }
-        leave(client);
+        leave_callback(client);
 }
 
 /* curl and the loop */
@@ -221,9 +221,9 @@ static void after_curl(struct http_shard *shard) {
                 if (!message)
                         break;
                 assert(message->msg == CURLMSG_DONE); /* there is no other */
-                CURLcode code = message->data.result; /* finish() invalidates the message */
+                CURLcode code = message->data.result; /* finish_call() invalidates the message */
                 (void)curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &call);
-                finish(call, code);
+                finish_call(call, code);
         }
 }
 
@@ -231,12 +231,12 @@ static void run_curl(struct http_shard *shard, curl_socket_t fd, int what) {
         struct http_client *client = shard->client;
         int running = 0;
 
-        enter(client);
+        enter_callback(client);
         client->is_inside_curl = true;
         (void)curl_multi_socket_action(shard->multi, fd, what, &running);
         client->is_inside_curl = false;
         after_curl(shard);
-        leave(client);
+        leave_callback(client);
 }
 
 static void on_fd(void *userdata, int fd, uint32_t epoll_events) {
@@ -251,7 +251,7 @@ static void on_fd(void *userdata, int fd, uint32_t epoll_events) {
         run_curl(userdata, fd, what);
 }
 
-static void on_timer(void *userdata) {
+static void on_shard_timer(void *userdata) {
         run_curl(userdata, CURL_SOCKET_TIMEOUT, 0);
 }
 
@@ -279,7 +279,8 @@ static int on_curl_timer(CURLM *multi, long timeout_ms, void *userdata) {
         if (timeout_ms < 0)
                 loop_timer_disarm(loop, &shard->timer);
         else
-                loop_timer_arm(loop, &shard->timer, clock_mono_ms() + timeout_ms, on_timer, shard);
+                loop_timer_arm(loop, &shard->timer, clock_mono_ms() + timeout_ms, on_shard_timer,
+                               shard);
         return 0;
 }
 
@@ -324,12 +325,12 @@ static void on_call_timer(void *userdata) {
                                         : "no data for %lld ms, %zu bytes received",
                                (long long)(is_total ? call->timeout_ms : call->idle_timeout_ms),
                                call->received_bytes);
-        enter(client);
-        finish(call, CURLE_OPERATION_TIMEDOUT);
-        leave(client);
+        enter_callback(client);
+        finish_call(call, CURLE_OPERATION_TIMEDOUT);
+        leave_callback(client);
 }
 
-static void start(struct http_call *call) {
+static void start_call(struct http_call *call) {
         struct http_client *client = call->client;
         struct http_pool *pool = call->pool;
 
@@ -351,23 +352,23 @@ static void start(struct http_call *call) {
                         mem_exhausted();
                 loop_timer_arm(client->loop, &call->timer, due_mono_ms(call), on_call_timer, call);
         } else {
-                finish(call, code);
+                finish_call(call, code);
         }
 }
 
 /* Starts queued calls, each at most once per turn, so that one that fails at once and is restarted
  * by its owner does not block the loop. */
-static void pump(void *userdata) {
+static void start_queued_calls(void *userdata) {
         struct http_client *client = userdata;
 
-        enter(client);
+        enter_callback(client);
         for (struct http_pool *pool = client->pools; pool && !client->is_freed; pool = pool->next) {
                 size_t count = pool->queue_len;
                 while (count-- > 0 && !TAILQ_EMPTY(&pool->queue) &&
                        pool->active_len < client->max_in_flight)
-                        start(TAILQ_FIRST(&pool->queue));
+                        start_call(TAILQ_FIRST(&pool->queue));
         }
-        leave(client);
+        leave_callback(client);
 }
 
 static struct http_shard *shard_new(struct http_client *client) {
@@ -418,7 +419,7 @@ static struct http_pool *get_pool(struct http_client *client, unsigned number) {
         for (size_t i = 0; i < pool->shard_count; i++)
                 pool->shards[i] = shard_new(client);
         limit_connections(client, pool);
-        /* Appended, since pump() may be iterating over the list. */
+        /* Appended, since start_queued_calls() may be iterating over the list. */
         struct http_pool **end = &client->pools;
         while (*end)
                 end = &(*end)->next;
@@ -483,7 +484,7 @@ struct http_call *http_start(struct http_client *client, const struct http_reque
         call->pool->queue_len++;
         /* At the limit, the end of a call pumps again. */
         if (call->pool->active_len < client->max_in_flight)
-                pump_soon(client);
+                start_queued_soon(client);
         return call;
 }
 

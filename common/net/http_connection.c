@@ -38,7 +38,7 @@ struct connection {
 
 /* Requests */
 
-static void release(struct connection *connection) {
+static void release_request(struct connection *connection) {
         struct http_exchange *exchange = &connection->exchange;
 
         if (exchange->release)
@@ -61,7 +61,7 @@ static bool must_close(const struct connection *connection) {
                atomic_load(&server->trust_generation) != connection->trust_generation;
 }
 
-static struct MHD_Response *join(const struct http_exchange *exchange, size_t bytes) {
+static struct MHD_Response *join_reply_pieces(const struct http_exchange *exchange, size_t bytes) {
         char *whole = xmalloc(bytes), *at = whole;
 
         for (size_t i = 0; i < exchange->reply_count; i++) {
@@ -93,13 +93,13 @@ static struct MHD_Response *make_response(const struct http_exchange *exchange) 
                 return MHD_create_response_from_buffer(bytes, exchange->reply[0].iov_base,
                                                        MHD_RESPMEM_PERSISTENT);
         if (bytes <= JOIN_MAX_BYTES)
-                return join(exchange, bytes);
+                return join_reply_pieces(exchange, bytes);
         assert(exchange->reply_count <= UINT32_MAX);
         return MHD_create_response_from_iovec((const struct MHD_IoVec *)exchange->reply,
                                               (unsigned)exchange->reply_count, NULL, NULL);
 }
 
-static enum MHD_Result reply(struct connection *connection, struct MHD_Connection *mhd) {
+static enum MHD_Result queue_reply(struct connection *connection, struct MHD_Connection *mhd) {
         struct http_exchange *exchange = &connection->exchange;
         struct MHD_Response *response = make_response(exchange);
 
@@ -119,14 +119,14 @@ static enum MHD_Result reply(struct connection *connection, struct MHD_Connectio
         return result;
 }
 
-static enum MHD_Result refuse(struct connection *connection, struct MHD_Connection *mhd,
-                              int status) {
+static enum MHD_Result refuse_request(struct connection *connection, struct MHD_Connection *mhd,
+                                      int status) {
         connection->exchange = (struct http_exchange){.status = status};
-        return reply(connection, mhd);
+        return queue_reply(connection, mhd);
 }
 
 /* The headers were read. Returning without a reply makes libmicrohttpd read the body. */
-static enum MHD_Result begin(struct connection *connection, struct MHD_Connection *mhd) {
+static enum MHD_Result begin_request(struct connection *connection, struct MHD_Connection *mhd) {
         struct http_server *server = connection->server;
         const char *length = header_value(mhd, MHD_HTTP_HEADER_CONTENT_LENGTH);
         uint64_t announced = 0;
@@ -138,22 +138,22 @@ static enum MHD_Result begin(struct connection *connection, struct MHD_Connectio
 
         /* The handshake has ensured this; checked again as a defence. */
         if (server->needs_client_cert && !connection->handshake.is_verified)
-                return refuse(connection, mhd, MHD_HTTP_FORBIDDEN);
+                return refuse_request(connection, mhd, MHD_HTTP_FORBIDDEN);
         /* Two lengths: an intermediary may have used the other one. RFC 9112, 6.1 */
         if (*length && *header_value(mhd, MHD_HTTP_HEADER_TRANSFER_ENCODING)) {
                 connection->is_last = true;
-                return refuse(connection, mhd, MHD_HTTP_BAD_REQUEST);
+                return refuse_request(connection, mhd, MHD_HTTP_BAD_REQUEST);
         }
         if (*length && (!number_parse_u64(length, strlen(length), &announced) ||
                         announced > server->max_body_bytes))
-                return refuse(connection, mhd, MHD_HTTP_CONTENT_TOO_LARGE);
+                return refuse_request(connection, mhd, MHD_HTTP_CONTENT_TOO_LARGE);
         connection->announced_bytes = (size_t)announced;
         return MHD_YES;
 }
 
 /* A body that is refused is read and dropped: libmicrohttpd accepts a reply only after the end of
  * the request. connection_watch.h limits how long that takes. */
-static void take(struct connection *connection, const char *data, size_t len) {
+static void take_body_piece(struct connection *connection, const char *data, size_t len) {
         struct http_server *server = connection->server;
 
         if (connection->refusal)
@@ -170,13 +170,13 @@ static void take(struct connection *connection, const char *data, size_t len) {
                 body_give_back(&server->bodies, TAKE_PTR(connection->body));
 }
 
-static enum MHD_Result answer(struct connection *connection, struct MHD_Connection *mhd,
-                              const char *url, const char *method) {
+static enum MHD_Result answer_request(struct connection *connection, struct MHD_Connection *mhd,
+                                      const char *url, const char *method) {
         static const char no_body[BODY_PADDING];
         struct http_exchange *exchange = &connection->exchange;
 
         if (connection->refusal)
-                return refuse(connection, mhd, connection->refusal);
+                return refuse_request(connection, mhd, connection->refusal);
         *exchange = (struct http_exchange){
                 .method = strcmp(method, MHD_HTTP_METHOD_HEAD) == 0 ? MHD_HTTP_METHOD_GET : method,
                 .path = url,
@@ -191,7 +191,7 @@ static enum MHD_Result answer(struct connection *connection, struct MHD_Connecti
         }
         connection_watch_handling(&connection->watched);
         connection->server->handler(connection->server->userdata, exchange);
-        return connection->phase == PHASE_SUSPENDED ? MHD_YES : reply(connection, mhd);
+        return connection->phase == PHASE_SUSPENDED ? MHD_YES : queue_reply(connection, mhd);
 }
 
 enum MHD_Result http_connection_request(void *userdata, struct MHD_Connection *mhd, const char *url,
@@ -203,14 +203,14 @@ enum MHD_Result http_connection_request(void *userdata, struct MHD_Connection *m
         (void)userdata;
         (void)version;
         if (connection->phase == PHASE_HEADERS)
-                return begin(connection, mhd);
+                return begin_request(connection, mhd);
         if (connection->phase == PHASE_SUSPENDED) /* called again after MHD_resume_connection() */
-                return reply(connection, mhd);
+                return queue_reply(connection, mhd);
         if (connection->phase != PHASE_BODY)
                 return MHD_NO; /* it asks for nothing once a reply is queued */
         if (*upload_data_size == 0)
-                return answer(connection, mhd, url, method);
-        take(connection, upload_data, *upload_data_size);
+                return answer_request(connection, mhd, url, method);
+        take_body_piece(connection, upload_data, *upload_data_size);
         *upload_data_size = 0;
         return MHD_YES;
 }
@@ -254,7 +254,7 @@ void http_connection_completed(void *userdata, struct MHD_Connection *mhd, void 
         (void)mhd;
         (void)code;
         bool was_under_way = connection->phase >= PHASE_BODY;
-        release(connection);
+        release_request(connection);
         connection->phase = PHASE_IDLE;
         connection_watch_idle(server->watch, &connection->watched);
         *request = NULL;
@@ -307,7 +307,7 @@ static void on_closed(struct http_server *server, struct connection *connection)
                 connection_watch_address(&connection->watched, peer);
                 handshake_watch_failed(server->handshakes, &connection->handshake, peer);
         }
-        release(connection);
+        release_request(connection);
         server_tls_unref(connection->tls);
         free(connection);
 }

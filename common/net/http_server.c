@@ -40,7 +40,7 @@ static int refuse_handshake(gnutls_session_t session,
 
 /* libmicrohttpd tells in no other way that accept() failed. It polls the listening socket of a
  * worker without connections again at once. */
-static void on_message(void *userdata, const char *format, va_list arguments) {
+static void on_microhttpd_message(void *userdata, const char *format, va_list arguments) {
         static const char lack[] = "Hit process or system resource limit at ";
         static const char without_connections[] = "FIRST ";
         const struct timespec rest = {.tv_nsec = ACCEPT_REST_NS};
@@ -84,7 +84,7 @@ static struct MHD_Daemon *start_daemon(struct http_server *server,
         /* libmicrohttpd divides the limit among its workers, which stop accepting at theirs. */
         unsigned limit = connections + connections / CUT_CONNECTIONS_DIVISOR + options->threads;
         return MHD_start_daemon(flags, options->port, NULL, NULL, http_connection_request, server,
-                                MHD_OPTION_EXTERNAL_LOGGER, on_message, server,
+                                MHD_OPTION_EXTERNAL_LOGGER, on_microhttpd_message, server,
                                 MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, limit,
                                 MHD_OPTION_CONNECTION_TIMEOUT, idle_s, MHD_OPTION_STRICT_FOR_CLIENT,
                                 1, MHD_OPTION_NOTIFY_COMPLETED, http_connection_completed, server,
@@ -94,7 +94,7 @@ static struct MHD_Daemon *start_daemon(struct http_server *server,
                                 items, MHD_OPTION_END);
 }
 
-static void destroy(struct http_server *server) {
+static void destroy_server(struct http_server *server) {
         body_pool_done(&server->bodies);
         handshake_watch_free(server->handshakes);
         server_tls_unref(server->tls);
@@ -158,7 +158,7 @@ int http_server_start(const struct http_server_options *options, struct http_ser
         }
         if (r < 0) {
                 close(fd);
-                destroy(server);
+                destroy_server(server);
                 return r;
         }
         *ret = server;
@@ -219,5 +219,5 @@ void http_server_stop(struct http_server *server, int64_t drain_ms) {
         connection_watch_stop(server->watch);
         MHD_stop_daemon(server->daemon);
         connection_watch_free(server->watch);
-        destroy(server);
+        destroy_server(server);
 }

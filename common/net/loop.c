@@ -205,7 +205,7 @@ static int wait_timeout_ms(const struct loop *loop) {
 
 /* Other threads */
 
-static void wake(struct loop *loop) {
+static void wake_loop(struct loop *loop) {
         uint64_t one = 1;
 
         /* EAGAIN means that the counter is full, so the loop is being woken up as it is. */
@@ -222,7 +222,7 @@ void loop_post(struct loop *loop, void (*fn)(void *userdata), void *userdata) {
         loop->posts[loop->posts_len++] = (struct post){fn, userdata};
         pthread_mutex_unlock(&loop->posts_lock);
         if (is_first)
-                wake(loop);
+                wake_loop(loop);
 }
 
 static void on_wake(void *userdata, int fd, uint32_t epoll_events) {
@@ -246,7 +246,7 @@ static void on_wake(void *userdata, int fd, uint32_t epoll_events) {
 
 void loop_stop(struct loop *loop) {
         atomic_store(&loop->must_stop, true);
-        wake(loop);
+        wake_loop(loop);
 }
 
 /* The loop */
@@ -277,7 +277,7 @@ void loop_free(struct loop *loop) {
         free(loop);
 }
 
-static void dispatch(struct loop *loop, const struct epoll_event *event) {
+static void dispatch_event(struct loop *loop, const struct epoll_event *event) {
         int fd = (int)(uint32_t)event->data.u64;
         const struct watch *watch = &loop->watches[fd];
 
@@ -320,7 +320,7 @@ void loop_run(struct loop *loop) {
                 assert(count >= 0 || errno == EINTR);
                 read_clocks(loop);
                 for (int i = 0; i < count; i++)
-                        dispatch(loop, &events[i]);
+                        dispatch_event(loop, &events[i]);
                 run_timers(loop);
         }
 }

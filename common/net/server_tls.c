@@ -27,7 +27,7 @@ struct server_tls {
         int64_t begins_unix_ms, ends_unix_ms;
 };
 
-static int read_pem(const char *path, char **ret_text, struct error *err) {
+static int read_pem_file(const char *path, char **ret_text, struct error *err) {
         size_t len = 0;
 
         int r = file_read(path, PEM_MAX_BYTES, ret_text, &len, err);
@@ -41,7 +41,7 @@ static gnutls_datum_t datum(char *text) {
 static int read_key(const char *path, gnutls_x509_privkey_t key, struct error *err) {
         char *text = NULL;
 
-        int r = read_pem(path, &text, err);
+        int r = read_pem_file(path, &text, err);
         if (r < 0)
                 return r;
         gnutls_datum_t pem = datum(text);
@@ -61,7 +61,7 @@ static int set_pair(struct server_tls *tls, const struct http_server_tls *files,
 
         if (gnutls_x509_privkey_init(&key) < 0)
                 mem_exhausted();
-        int r = read_pem(files->cert_file, &tls->cert, err);
+        int r = read_pem_file(files->cert_file, &tls->cert, err);
         if (r == 0)
                 r = read_key(files->key_file, key, err);
         if (r < 0)
@@ -90,7 +90,7 @@ end:
 }
 
 static int set_client_ca(struct server_tls *tls, const char *path, struct error *err) {
-        int r = read_pem(path, &tls->client_ca, err);
+        int r = read_pem_file(path, &tls->client_ca, err);
         if (r < 0)
                 return r;
         gnutls_datum_t ca = datum(tls->client_ca);
@@ -169,8 +169,8 @@ int server_tls_succeeds(const struct server_tls *tls, const struct server_tls *o
 }
 
 /* Called by GnuTLS for each handshake message. */
-static int on_message(gnutls_session_t session, unsigned type, unsigned when, unsigned is_incoming,
-                      const gnutls_datum_t *message) {
+static int on_handshake_message(gnutls_session_t session, unsigned type, unsigned when,
+                                unsigned is_incoming, const gnutls_datum_t *message) {
         struct tls_handshake *handshake = gnutls_session_get_ptr(session);
 
         (void)when;
@@ -185,7 +185,7 @@ static int on_message(gnutls_session_t session, unsigned type, unsigned when, un
         return 0;
 }
 
-static int verify(gnutls_session_t session) {
+static int verify_client(gnutls_session_t session) {
         /* As in Go: the certificate's extended key usage must include client authentication, if
          * present. */
         static char purpose[] = GNUTLS_KP_TLS_WWW_CLIENT;
@@ -221,9 +221,9 @@ void server_tls_attach(struct server_tls *tls, void *session, struct tls_handsha
         /* libmicrohttpd keeps a pointer there for pre-shared keys, which we do not offer. */
         gnutls_session_set_ptr(session, handshake);
         gnutls_handshake_set_hook_function(session, GNUTLS_HANDSHAKE_ANY, GNUTLS_HOOK_PRE,
-                                           on_message);
+                                           on_handshake_message);
         if (!tls->client_ca)
                 return;
         gnutls_certificate_server_set_request(session, GNUTLS_CERT_REQUIRE);
-        gnutls_session_set_verify_function(session, verify);
+        gnutls_session_set_verify_function(session, verify_client);
 }

@@ -70,7 +70,7 @@ static void look_at_age(void *userdata) {
         text_unref(text);
 }
 
-static struct text *render(struct shared_page *page) {
+static struct text *render_text(struct shared_page *page) {
         struct buf out = BUF_INIT(page->options.max_bytes);
         struct text *text = xcalloc(1, sizeof(*text));
 
@@ -98,7 +98,7 @@ static struct text *find_or_render(struct shared_page *page) {
         struct text *text = find_text(page);
 
         if (!text && atomic_load(&page->text_count) < SHARED_PAGE_MAX_TEXTS)
-                text = render(page);
+                text = render_text(page);
         return text;
 }
 
@@ -108,8 +108,8 @@ static void release_text(void *userdata) {
 }
 
 /* The reference is the exchange's from here on. */
-static void reply(const struct shared_page *page, struct http_exchange *exchange,
-                  struct text *text) {
+static void reply_with_text(const struct shared_page *page, struct http_exchange *exchange,
+                            struct text *text) {
         exchange->status = text ? text->status : 503;
         if (!text)
                 return;
@@ -132,7 +132,7 @@ static void answer_waiting(struct shared_page *page, struct text *text) {
         (void)pthread_mutex_unlock(&page->lock);
 
         for (size_t i = 0; i < count; i++) {
-                reply(page, waiting[i], text_ref(text));
+                reply_with_text(page, waiting[i], text_ref(text));
                 http_resume(waiting[i]);
         }
 }
@@ -175,7 +175,7 @@ void shared_page_answer(struct shared_page *page, struct http_exchange *exchange
                 text = find_or_render(page);
                 (void)pthread_mutex_unlock(&page->render_lock);
         }
-        reply(page, exchange, text);
+        reply_with_text(page, exchange, text);
 }
 
 struct shared_page *shared_page_new(const struct shared_page_options *options) {
