@@ -1,6 +1,6 @@
 /* The control loop where there is nothing to do, or nothing comes. Linked with
  * --wrap=clock_gettime. */
-#include "tests/unit/fixture/test.h"
+#include "tests/unit/fixture/policy.h"
 
 #include "tests/unit/fixture/api_fixture.h"
 
@@ -10,15 +10,8 @@
 #define PODS "GET /api/v1/pods?"
 #define PATCH "PATCH /api/v1/nodes/"
 
-#define POLICY                                                                                     \
-        "apiVersion: scheduler.policy.crane.io/v1alpha1\n"                                         \
-        "kind: DynamicSchedulerPolicy\n"                                                           \
-        "spec:\n"                                                                                  \
-        "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"
+#define POLICY "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"
 #define MEMORY                                                                                     \
-        "apiVersion: scheduler.policy.crane.io/v1alpha1\n"                                         \
-        "kind: DynamicSchedulerPolicy\n"                                                           \
-        "spec:\n"                                                                                  \
         "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, {name: mem_usage_avg_5m, period: "   \
         "3m}]\n"
 #define HOT "  hotValue: [{timeRange: 5m, count: 5}]\n"
@@ -32,15 +25,6 @@ struct fixture {
 
 static void on_writer(void *userdata) {
         ((struct fixture *)userdata)->writer_events++;
-}
-
-static struct policy *new_policy(const char *text) {
-        struct policy *policy = NULL;
-        struct error err = ERROR_NULL;
-
-        if (policy_parse(text, strlen(text), true, &policy, &err) < 0)
-                fail_msg("%s", err.msg);
-        return policy;
 }
 
 static void begin(struct fixture *f, struct policy *policy, const char *target, bool is_once) {
@@ -94,7 +78,7 @@ TEST(once_without_nodes) {
         api_answer(&f.api, 200,
                    "{\"kind\":\"NodeList\",\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[]}",
                    NODES, "labelSelector=pool%3Dnone");
-        begin(&f, new_policy(POLICY), NULL, true);
+        begin(&f, policy_of(POLICY), NULL, true);
         api_run(&f.api, api_is_never, NULL);
         assert_int_equal(api_logged(&f.api, "msg=\"no nodes found\" selector=\"pool=none\""), 1);
         assert_int_equal(controller_exit_code(f.controller), 1);
@@ -107,7 +91,7 @@ TEST(once_timed_out) {
                 struct fixture f = {.api.pace_ms = 200};
                 api_answer_usually(&f.api, 500, "{\"message\":\"not today\"}", NODES);
                 api_answer_usually(&f.api, 403, "{\"message\":\"not you\"}", PODS);
-                begin(&f, new_policy(has_hot ? POLICY HOT : POLICY), NULL, true);
+                begin(&f, policy_of(has_hot ? POLICY HOT : POLICY), NULL, true);
                 api_run(&f.api, api_is_never, NULL);
                 assert_true(later_ms > 70000 && later_ms < 90000);
                 const char *told = strstr(f.api.log, "msg=\"--once timed out\" nodes=0");
@@ -150,7 +134,7 @@ TEST(once_with_many_patches) {
         api_answer_usually(&f.api, 200, MEMORY_PAGE, "collect");
         for (size_t i = 0; i < ARRAY_LEN(names); i++)
                 api_answer(&f.api, 200, "{\"metadata\":{}}", PATCH, names[i]);
-        begin(&f, new_policy(MEMORY), NULL, true);
+        begin(&f, policy_of(MEMORY), NULL, true);
         api_run(&f.api, api_is_never, NULL);
         assert_true(later_ms > 80000); /* reading may take 75 s */
         assert_int_equal(controller_exit_code(f.controller), 0);
@@ -167,7 +151,7 @@ TEST(once_refused) {
         answer_nodes(&f, names, ARRAY_LEN(names));
         api_answer_usually(&f.api, 200, MEMORY_PAGE, "collect");
         api_answer_usually(&f.api, 403, "{\"message\":\"not you\"}", PATCH);
-        begin(&f, new_policy(MEMORY), NULL, true);
+        begin(&f, policy_of(MEMORY), NULL, true);
         api_run(&f.api, api_is_never, NULL);
         assert_true(later_ms < 60000);
         const char *told = strstr(f.api.log, "msg=\"--once gave up writing\"");
@@ -186,7 +170,7 @@ TEST(once_with_a_page_that_stands_still) {
         api_answer_usually(&f.api, 200, CPU_PAGE, "GET /still");
         api_answer_usually(&f.api, 200, MEMORY_PAGE, "GET /well");
         api_answer(&f.api, 200, "{\"metadata\":{}}", PATCH "well", NULL);
-        begin(&f, new_policy(MEMORY), NULL, true);
+        begin(&f, policy_of(MEMORY), NULL, true);
         api_run(&f.api, api_is_never, NULL);
         const char *told = strstr(f.api.log, "msg=\"nodes could not be read\" nodes=1");
         assert_non_null(told);
@@ -220,20 +204,20 @@ TEST(policies_with_other_pools) {
 
         answer_nodes(&f, names, ARRAY_LEN(names));
         api_answer_usually(&f.api, 200, MEMORY_PAGE, "collect");
-        begin(&f, new_policy(POLICY), NULL, false);
-        controller_set_policy(f.controller, new_policy(POOLS("0.5")));
-        controller_set_policy(f.controller, new_policy(POOLS("0.25")));
+        begin(&f, policy_of(POLICY), NULL, false);
+        controller_set_policy(f.controller, policy_of(POOLS("0.5")));
+        controller_set_policy(f.controller, policy_of(POOLS("0.25")));
         assert_false(has_pools(&f));
         api_run(&f.api, has_pools, &f);
         assert_true(has_status(&f, "maxLimitPecent: 0.25"));
-        controller_set_policy(f.controller, new_policy(POOLS("0.75")));
+        controller_set_policy(f.controller, policy_of(POOLS("0.75")));
         assert_true(has_status(&f, "maxLimitPecent: 0.75"));
-        controller_set_policy(f.controller, new_policy(POLICY));
+        controller_set_policy(f.controller, policy_of(POLICY));
         assert_false(has_pools(&f));
-        controller_set_policy(f.controller, new_policy(POOLS("0.5")));
-        controller_set_policy(f.controller, new_policy(MEMORY));
+        controller_set_policy(f.controller, policy_of(POOLS("0.5")));
+        controller_set_policy(f.controller, policy_of(MEMORY));
         assert_true(has_status(&f, "mem_usage_avg_5m"));
-        controller_set_policy(f.controller, new_policy(POOLS("0.5")));
+        controller_set_policy(f.controller, policy_of(POOLS("0.5")));
         assert_false(has_pools(&f));
         end(&f);
 }
@@ -243,7 +227,7 @@ TEST(dry_run) {
         struct fixture f = {0};
         struct buf status = BUF_INIT(1 << 20);
 
-        begin(&f, new_policy(POLICY), "a=http://127.0.0.1:1/", false);
+        begin(&f, policy_of(POLICY), "a=http://127.0.0.1:1/", false);
         assert_null(controller_node_metrics(f.controller));
         controller_set_policy(f.controller, policy_default());
         controller_write_status(f.controller, &status);

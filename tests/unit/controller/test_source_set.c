@@ -1,5 +1,5 @@
 /* --metrics-source and the names of --exporter. */
-#include "tests/unit/fixture/test.h"
+#include "tests/unit/fixture/policy.h"
 
 #include <errno.h>
 
@@ -99,10 +99,7 @@ TEST(rules) {
 
 /* Which metrics a source speaks for. */
 TEST(scope) {
-        static const char text[] = "apiVersion: scheduler.policy.crane.io/v1alpha1\n"
-                                   "kind: DynamicSchedulerPolicy\n"
-                                   "spec:\n"
-                                   "  metrics:\n"
+        static const char text[] = "  metrics:\n"
                                    "  - {name: gpu, exporter: dcgm, series: G, kind: gauge, "
                                    "capacity: 100}\n"
                                    "  - {name: ssd, series: S, kind: gauge, capacity: 100}\n"
@@ -122,10 +119,8 @@ TEST(scope) {
                 {{.has_every_page = true}, "cdgst"},
                 {{.resources = METRICS_SERVER_RESOURCES}, "c    "},
         };
-        _cleanup_(policy_freep) struct policy *policy = NULL;
-        struct error err = ERROR_NULL;
+        _cleanup_(policy_freep) struct policy *policy = policy_of(text);
 
-        assert_int_equal(policy_parse(text, strlen(text), true, &policy, &err), 0);
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 bool has_any = false;
                 for (size_t m = 0; m < policy->metric_count; m++) {

@@ -1,6 +1,6 @@
 /* Requests of a scheduler, from the path to the reply, and what is counted and logged of them.
  * Linked with --wrap=log_fields too. */
-#include "tests/unit/fixture/test.h"
+#include "tests/unit/fixture/policy.h"
 
 #include <stdio.h>
 
@@ -46,23 +46,18 @@ static void put(struct fixture *f, const char *name, const char *cpu) {
 
 /* Nodes "idle" and "busy", which is over the limit. */
 static void start(struct fixture *f) {
-        static const char text[] = "apiVersion: scheduler.policy.crane.io/v1alpha1\n"
-                                   "kind: DynamicSchedulerPolicy\n"
-                                   "spec:\n"
-                                   "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"
+        static const char text[] = "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"
                                    "  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.5}]\n"
                                    "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n";
-        struct policy *policy = NULL;
 
         log_lines = BUF_INIT(1 << 16);
         (void)buf_puts(&log_lines, "");
         f->reply = BUF_INIT(1 << 23);
         f->metrics = metrics_new();
         f->health = health_new();
-        assert_int_equal(policy_parse(text, strlen(text), true, &policy, NULL), 0);
         f->table = node_table_new(
                 &(struct node_table_options){.annotation_prefix = "", .metrics = f->metrics},
-                policy, standing_ms);
+                policy_of(text), standing_ms);
         put(f, "idle", "0.25," RECENT);
         put(f, "busy", "0.75," RECENT);
         node_table_publish(f->table, standing_ms);

@@ -1,5 +1,5 @@
 /* Verdicts in pools, of the candidates of one call, and of readings beyond reason. */
-#include "tests/unit/fixture/test.h"
+#include "tests/unit/fixture/policy.h"
 
 #include "policy/verdict.h"
 
@@ -18,9 +18,6 @@ struct nodes {
 
 static void nodes_init(struct nodes *nodes, double first_ratio, double second_ratio) {
         static const char text[] =
-                "apiVersion: " POLICY_API_VERSION "\n"
-                "kind: " POLICY_KIND "\n"
-                "spec:\n"
                 "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"
                 "  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.8}]\n"
                 "  priority: [{name: cpu_usage_avg_5m, weight: 1, scale: relative}]\n"
@@ -43,7 +40,7 @@ static void nodes_init(struct nodes *nodes, double first_ratio, double second_ra
                 .hot_expires_unix_ms = nodes->expires_unix_ms,
                 .pool = nodes->pool,
         };
-        assert_int_equal(policy_parse(text, sizeof(text) - 1, true, &nodes->policy, NULL), 0);
+        nodes->policy = policy_of(text);
 }
 
 TEST(pool) {

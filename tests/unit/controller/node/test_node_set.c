@@ -1,5 +1,5 @@
 /* Nodes as the API server may send them, and as it should not. */
-#include "tests/unit/fixture/test.h"
+#include "tests/unit/fixture/policy.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -58,18 +58,13 @@ static void apply(struct node_set *set, enum reflector_event event, const char *
 
 /* A node's pool follows its labels, all of them. */
 TEST(pools) {
-        static const char text[] = "apiVersion: " POLICY_API_VERSION "\nkind: " POLICY_KIND
-                                   "\nspec:\n"
-                                   "  pools: [{nodeSelector: {a: b}}, {nodeSelector: {c: d}}]\n";
-        static const char without[] = "apiVersion: " POLICY_API_VERSION "\nkind: " POLICY_KIND
-                                      "\nspec: {}\n";
-        _cleanup_(policy_freep) struct policy *policy = NULL, *other = NULL;
+        _cleanup_(policy_freep) struct policy *policy = policy_of(
+                "  pools: [{nodeSelector: {a: b}}, {nodeSelector: {c: d}}]\n");
+        _cleanup_(policy_freep) struct policy *other = policy_of("  pools: []\n");
         struct seen seen;
         struct node_set *set = new_set(&seen, "InternalIP");
         char longer[NODE_SET_MAX_LABELS_BYTES * 2];
 
-        assert_int_equal(policy_parse(text, sizeof(text) - 1, true, &policy, NULL), 0);
-        assert_int_equal(policy_parse(without, sizeof(without) - 1, true, &other, NULL), 0);
         assert_true(node_set_set_policy(set, policy));
         snprintf(longer, sizeof(longer),
                  "{\"metadata\":{\"name\":\"n\",\"labels\":{\"x\":\"%0*d\",\"c\":\"d\"}}}",

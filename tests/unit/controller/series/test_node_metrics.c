@@ -1,5 +1,5 @@
 /* The series of nodes on the /metrics page: what is there, what goes, and the page that is full. */
-#include "tests/unit/fixture/test.h"
+#include "tests/unit/fixture/policy.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -11,22 +11,16 @@
 enum { PAGE_MAX = 1 << 20, MANY = 500 };
 
 static struct policy *parse(const char *spec) {
-        struct policy *policy = NULL;
-        struct error err = ERROR_NULL;
         char text[2048];
 
         snprintf(text, sizeof(text),
-                 "apiVersion: scheduler.policy.crane.io/v1alpha1\nkind: DynamicSchedulerPolicy\n"
-                 "spec:\n"
                  "  syncPolicy:\n"
                  "  - {name: cpu_usage_avg_5m, period: 3m}\n"
                  "  - {name: mem_usage_avg_5m, period: 3m}\n"
                  "  - {name: disk_usage_avg_5m, period: 3m}\n"
                  "%s",
                  spec);
-        if (policy_parse(text, strlen(text), false, &policy, &err) < 0)
-                fail_msg("%s", err.msg);
-        return policy;
+        return policy_of(text);
 }
 
 static const char limits[] = "  predicate:\n"

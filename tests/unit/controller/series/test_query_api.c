@@ -1,5 +1,5 @@
 /* /api/v1/query: which requests are understood, and what is answered. */
-#include "tests/unit/fixture/test.h"
+#include "tests/unit/fixture/policy.h"
 
 #include <stdlib.h>
 
@@ -9,12 +9,9 @@
 enum { NOW_UNIX_S = 1700000000, MANY = 1000 };
 static const int64_t now_unix_ms = (int64_t)NOW_UNIX_S * 1000 + 250;
 
-static const char spec[] =
-        "apiVersion: scheduler.policy.crane.io/v1alpha1\nkind: DynamicSchedulerPolicy\n"
-        "spec:\n"
-        "  syncPolicy:\n"
-        "  - {name: cpu_usage_avg_5m, period: 3m}\n"
-        "  - {name: mem_usage_avg_5m, period: 3m}\n";
+static const char spec[] = "  syncPolicy:\n"
+                           "  - {name: cpu_usage_avg_5m, period: 3m}\n"
+                           "  - {name: mem_usage_avg_5m, period: 3m}\n";
 
 struct fixture {
         struct policy *policy;
@@ -25,10 +22,8 @@ struct fixture {
 static int set_up(void **state) {
         static const char *const names[] = {"a", "b\"\\\n\x01", "c"};
         struct fixture *fixture = xcalloc(1, sizeof(*fixture));
-        struct error err = ERROR_NULL;
 
-        if (policy_parse(spec, strlen(spec), false, &fixture->policy, &err) < 0)
-                fail_msg("%s", err.msg);
+        fixture->policy = policy_of(spec);
         fixture->api.nodes = node_metrics_new(NULL);
         node_metrics_set_policy(fixture->api.nodes, fixture->policy);
         assert_true(node_metrics_begin(fixture->api.nodes, ARRAY_LEN(names)));

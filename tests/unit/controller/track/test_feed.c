@@ -1,5 +1,5 @@
 /* Which of several sources a node's values come from. */
-#include "tests/unit/fixture/test.h"
+#include "tests/unit/fixture/policy.h"
 
 #include "base/clock.h"
 #include "controller/track/node_track.h"
@@ -9,10 +9,7 @@ enum { FIRST, SECOND, THIRD, EXTRA, SOURCES };
 static const int64_t start_ms = INT64_C(5000000);
 static const int64_t every_ms = 15 * MS_PER_S;
 
-static const char policy_text[] = "apiVersion: scheduler.policy.crane.io/v1alpha1\n"
-                                  "kind: DynamicSchedulerPolicy\n"
-                                  "spec:\n"
-                                  "  metrics:\n"
+static const char policy_text[] = "  metrics:\n"
                                   "  - {name: gpu, exporter: dcgm, series: GPU, kind: gauge, "
                                   "reduce: max, capacity: 100}\n"
                                   "  syncPolicy:\n"
@@ -25,13 +22,8 @@ enum { CPU_AVG, CPU_MAX, MEM_AVG, GPU_AVG };
 
 /* The first three in order of preference: windows, windows once a minute, ready-made values. */
 static struct compiled_policy *new_rules(void) {
-        struct policy *policy = NULL;
-        struct error err = ERROR_NULL;
-
-        if (policy_parse(policy_text, strlen(policy_text), false, &policy, &err) < 0)
-                fail_msg("%s", err.msg);
         return compiled_policy_new(
-                policy,
+                policy_of(policy_text),
                 &(struct compiled_policy_options){
                         .style = {.prefix = ""},
                         .dead_band_ratio = 0.01,

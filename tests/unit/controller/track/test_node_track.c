@@ -1,5 +1,5 @@
 /* One node: readings in, values out, and what its own annotations tell. */
-#include "tests/unit/fixture/test.h"
+#include "tests/unit/fixture/policy.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -13,25 +13,18 @@
 static const int64_t now_unix_ms = INT64_C(1784805954000);
 static const int64_t now_mono_ms = INT64_C(5000000);
 
-static const char policy_text[] = "apiVersion: scheduler.policy.crane.io/v1alpha1\n"
-                                  "kind: DynamicSchedulerPolicy\n"
-                                  "spec:\n"
-                                  "  syncPolicy:\n"
+static const char policy_text[] = "  syncPolicy:\n"
                                   "  - {name: cpu_usage_avg_5m, period: 3m}\n"
                                   "  - {name: cpu_usage_max_avg_1h, period: 15m}\n"
                                   "  - {name: gpu_busy, period: 3m}\n";
 
 static struct compiled_policy *new_rules(const char *text) {
-        struct policy *policy = NULL;
-        struct error err = ERROR_NULL;
-
-        if (policy_parse(text, strlen(text), false, &policy, &err) < 0)
-                fail_msg("%s", err.msg);
-        return compiled_policy_new(policy, &(struct compiled_policy_options){
-                                                   .style = {.prefix = ""},
-                                                   .sources = {{.interval_ms = 15 * MS_PER_S}},
-                                                   .source_count = 1,
-                                                   .dead_band_ratio = 0.01});
+        return compiled_policy_new(
+                policy_of(text),
+                &(struct compiled_policy_options){.style = {.prefix = ""},
+                                                  .sources = {{.interval_ms = 15 * MS_PER_S}},
+                                                  .source_count = 1,
+                                                  .dead_band_ratio = 0.01});
 }
 
 static void scrape_cpu(struct node_track *track, const struct compiled_policy *compiled,
@@ -191,10 +184,7 @@ TEST(written_by_others) {
 }
 
 TEST(replan) {
-        static const char other[] = "apiVersion: scheduler.policy.crane.io/v1alpha1\n"
-                                    "kind: DynamicSchedulerPolicy\n"
-                                    "spec:\n"
-                                    "  syncPolicy:\n"
+        static const char other[] = "  syncPolicy:\n"
                                     "  - {name: mem_usage_avg_5m, period: 1m}\n"
                                     "  - {name: cpu_usage_avg_5m, period: 1m}\n";
         _cleanup_(compiled_policy_freep) struct compiled_policy *compiled = new_rules(policy_text);
@@ -215,10 +205,7 @@ TEST(replan) {
 /* The policy's own resources keep their history when their order changes, and lose it when they
  * become something else; why they are not known is told. */
 TEST(own_resources) {
-        static const char head[] = "apiVersion: scheduler.policy.crane.io/v1alpha1\n"
-                                   "kind: DynamicSchedulerPolicy\n"
-                                   "spec:\n"
-                                   "  syncPolicy: [{name: gpu_usage_avg_5m, period: 1m}, "
+        static const char head[] = "  syncPolicy: [{name: gpu_usage_avg_5m, period: 1m}, "
                                    "{name: ssd_usage_avg_5m, period: 1m}]\n"
                                    "  metrics:\n";
         static const char gpu[] = "  - {name: gpu, series: g, kind: gauge, capacity: 100}\n";

@@ -1,6 +1,6 @@
 /* What becomes of a node's peaks when one controller ends and another begins, and under another
  * policy: each life below knows nothing but the annotations that the one before has left. */
-#include "tests/unit/fixture/test.h"
+#include "tests/unit/fixture/policy.h"
 
 #include <jansson.h>
 
@@ -11,11 +11,7 @@
 static const int64_t start_unix_ms = INT64_C(1784805954000);
 static const int64_t every_ms = 15 * MS_PER_S;
 
-#define HEAD                                                                                       \
-        "apiVersion: scheduler.policy.crane.io/v1alpha1\n"                                         \
-        "kind: DynamicSchedulerPolicy\n"                                                           \
-        "spec:\n"                                                                                  \
-        "  syncPolicy:\n"
+#define HEAD "  syncPolicy:\n"
 
 static const char policy_text[] = HEAD "  - {name: cpu_usage_avg_5m, period: 3m}\n"
                                        "  - {name: cpu_usage_max_avg_1h, period: 15m}\n";
@@ -25,16 +21,11 @@ static const char longer_text[] = HEAD "  - {name: mem_usage_max_avg_1d, period:
 enum { AVG, MAX };
 
 static struct compiled_policy *new_rules(const char *text) {
-        struct policy *policy = NULL;
-        struct error err = ERROR_NULL;
-
-        if (policy_parse(text, strlen(text), false, &policy, &err) < 0)
-                fail_msg("%s", err.msg);
-        return compiled_policy_new(
-                policy, &(struct compiled_policy_options){.style = {.prefix = ""},
-                                                          .sources = {{.interval_ms = every_ms}},
-                                                          .source_count = 1,
-                                                          .dead_band_ratio = 0.01});
+        return compiled_policy_new(policy_of(text), &(struct compiled_policy_options){
+                                                            .style = {.prefix = ""},
+                                                            .sources = {{.interval_ms = every_ms}},
+                                                            .source_count = 1,
+                                                            .dead_band_ratio = 0.01});
 }
 
 /* A controller, its clocks, and the node's annotations, which outlive it. */

@@ -1,5 +1,5 @@
 /* The status page's JSON: verdicts, failures, what is missing, hostile texts, and many nodes. */
-#include "tests/unit/fixture/test.h"
+#include "tests/unit/fixture/policy.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -15,11 +15,7 @@
 static const int64_t now_unix_ms = INT64_C(1784805954000); /* 2026-07-23T11:25:54Z */
 static const int64_t now_mono_ms = INT64_C(50000000);
 
-static const char limits_text[] = "apiVersion: scheduler.policy.crane.io/v1alpha1\n"
-                                  "kind: DynamicSchedulerPolicy\n"
-                                  "metadata: {name: limits}\n"
-                                  "spec:\n"
-                                  "  syncPolicy:\n"
+static const char limits_text[] = "  syncPolicy:\n"
                                   "  - {name: cpu_usage_avg_5m, period: 3m}\n"
                                   "  - {name: cpu_usage_max_avg_1h, period: 15m}\n"
                                   "  - {name: gpu_busy, period: 3m}\n"
@@ -29,27 +25,21 @@ static const char limits_text[] = "apiVersion: scheduler.policy.crane.io/v1alpha
                                   "  priority:\n"
                                   "  - {name: cpu_usage_avg_5m, weight: 1}\n"
                                   "  hotValue:\n"
-                                  "  - {timeRange: 5m, count: 1}\n";
-static const char bare_text[] = "apiVersion: scheduler.policy.crane.io/v1alpha1\n"
-                                "kind: DynamicSchedulerPolicy\n"
-                                "spec:\n"
-                                "  extender: {scoring: estimate}\n"
+                                  "  - {timeRange: 5m, count: 1}\n"
+                                  "metadata: {name: limits}\n";
+static const char bare_text[] = "  extender: {scoring: estimate}\n"
                                 "  oddity: 1\n";
 
 static const struct source_ops exporter = {.name = "node-exporter", .hint = "--its-flags"};
 static const struct source_ops other = {.name = "prometheus", .hint = "--other-flags"};
 
 static struct compiled_policy *compile(const char *text) {
-        struct policy *policy = NULL;
-        struct error err = ERROR_NULL;
-
-        if (policy_parse(text, strlen(text), false, &policy, &err) < 0)
-                fail_msg("%s", err.msg);
-        return compiled_policy_new(policy, &(struct compiled_policy_options){
-                                                   .style = {.prefix = ""},
-                                                   .sources = {{.interval_ms = 15 * MS_PER_S},
-                                                               {.interval_ms = 60 * MS_PER_S}},
-                                                   .source_count = 2});
+        return compiled_policy_new(
+                policy_of(text),
+                &(struct compiled_policy_options){
+                        .style = {.prefix = ""},
+                        .sources = {{.interval_ms = 15 * MS_PER_S}, {.interval_ms = 60 * MS_PER_S}},
+                        .source_count = 2});
 }
 
 /* A node as a row of a test. */
@@ -144,10 +134,7 @@ static double number(const json_t *json, const char *key) {
 
 /* As plimsoll_node_score, see test_node_metrics.c. */
 TEST(scores) {
-        static const char text[] = "apiVersion: scheduler.policy.crane.io/v1alpha1\n"
-                                   "kind: DynamicSchedulerPolicy\n"
-                                   "spec:\n"
-                                   "  extender: {scoring: estimate}\n"
+        static const char text[] = "  extender: {scoring: estimate}\n"
                                    "  taints: {}\n"
                                    "  syncPolicy:\n"
                                    "  - {name: cpu_usage_avg_5m, period: 3m}\n"
@@ -170,10 +157,7 @@ TEST(scores) {
 
 /* A node of a pool has its limits beside it: those of the policy are others. */
 TEST(limits_of_pools) {
-        static const char text[] = "apiVersion: scheduler.policy.crane.io/v1alpha1\n"
-                                   "kind: DynamicSchedulerPolicy\n"
-                                   "spec:\n"
-                                   "  syncPolicy:\n"
+        static const char text[] = "  syncPolicy:\n"
                                    "  - {name: cpu_usage_avg_5m, period: 3m}\n"
                                    "  - {name: mem_usage_avg_5m, period: 3m}\n"
                                    "  predicate:\n"

@@ -1,7 +1,7 @@
 /* Taints of nodes that fall silent, refuse or go, and of clusters that are busy all over. Linked
  * with
  * --wrap=clock_gettime. */
-#include "tests/unit/fixture/test.h"
+#include "tests/unit/fixture/policy.h"
 
 #include "tests/unit/fixture/api_fixture.h"
 
@@ -19,10 +19,7 @@ enum {
 #define ADDED "\"op\":\"add\",\"path\":\"/spec/taints/-\""
 #define REMOVED "\"op\":\"remove\",\"path\":\"/spec/taints/0\""
 
-static const char policy_text[] = "apiVersion: scheduler.policy.crane.io/v1alpha1\n"
-                                  "kind: DynamicSchedulerPolicy\n"
-                                  "spec:\n"
-                                  "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"
+static const char policy_text[] = "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"
                                   "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"
                                   "  taints: {levels: [0.5]}\n";
 
@@ -45,15 +42,11 @@ static void add(struct fixture *f, struct taint_node *node, const char *name,
 }
 
 static void begin(struct fixture *f, const char *taints) {
-        struct policy *policy = NULL;
-        struct error err = ERROR_NULL;
-
-        if (policy_parse(policy_text, sizeof(policy_text) - 1, true, &policy, &err) < 0)
-                fail_msg("%s", err.msg);
         f->compiled = compiled_policy_new(
-                policy, &(struct compiled_policy_options){.style = {.prefix = ""},
-                                                          .sources = {{.interval_ms = INTERVAL_MS}},
-                                                          .source_count = 1});
+                policy_of(policy_text),
+                &(struct compiled_policy_options){.style = {.prefix = ""},
+                                                  .sources = {{.interval_ms = INTERVAL_MS}},
+                                                  .source_count = 1});
         api_start(&f->api);
         f->writer = taint_writer_new(&(struct taint_writer_options){.loop = f->api.rig.loop,
                                                                     .api = f->api.rig.api,

@@ -1,5 +1,5 @@
 /* Patches that are no longer wanted when their turn comes. Linked with --wrap=clock_gettime. */
-#include "tests/unit/fixture/test.h"
+#include "tests/unit/fixture/policy.h"
 
 #include "tests/unit/fixture/api_fixture.h"
 
@@ -9,10 +9,7 @@ enum { QUIET_LOOKS = 20 };
 
 #define PATCH "PATCH /api/v1/nodes/a?"
 
-static const char policy_text[] = "apiVersion: scheduler.policy.crane.io/v1alpha1\n"
-                                  "kind: DynamicSchedulerPolicy\n"
-                                  "spec:\n"
-                                  "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n";
+static const char policy_text[] = "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n";
 
 struct fixture {
         struct api_fixture api;
@@ -40,16 +37,12 @@ static void on_stopped(void *userdata) {
 }
 
 static void begin(struct fixture *f, bool has_turns) {
-        struct policy *policy = NULL;
-        struct error err = ERROR_NULL;
-
-        if (policy_parse(policy_text, sizeof(policy_text) - 1, true, &policy, &err) < 0)
-                fail_msg("%s", err.msg);
         f->compiled = compiled_policy_new(
-                policy, &(struct compiled_policy_options){.style = {.prefix = ""},
-                                                          .early_delta_ratio = 0.1,
-                                                          .sources = {{.interval_ms = 1000}},
-                                                          .source_count = 1});
+                policy_of(policy_text),
+                &(struct compiled_policy_options){.style = {.prefix = ""},
+                                                  .early_delta_ratio = 0.1,
+                                                  .sources = {{.interval_ms = 1000}},
+                                                  .source_count = 1});
         api_start(&f->api);
         f->writer = writer_new(
                 &(struct writer_options){.loop = f->api.rig.loop,

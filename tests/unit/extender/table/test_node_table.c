@@ -1,5 +1,5 @@
 /* The node table: against a model that is worked out anew, and under concurrent readers. */
-#include "tests/unit/fixture/test.h"
+#include "tests/unit/fixture/policy.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -14,34 +14,19 @@
 
 enum { MODEL_NODES = 40, MODEL_ROUNDS = 4000 };
 
-static struct policy *policy_from(const char *text) {
-        struct policy *policy = NULL;
-        struct error err = ERROR_NULL;
-
-        if (policy_parse(text, strlen(text), true, &policy, &err) < 0)
-                fail_msg("%s", err.msg);
-        return policy;
-}
-
-#define POLICY_HEAD                                                                                \
-        "apiVersion: scheduler.policy.crane.io/v1alpha1\n"                                         \
-        "kind: DynamicSchedulerPolicy\n"                                                           \
-        "spec:\n"
-
-static const char two_metrics[] = POLICY_HEAD
+static const char two_metrics[] =
         "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, {name: my_gauge, "
         "period: 1m}]\n"
         "  predicate: [{name: my_gauge, maxLimitPecent: 0.5}]\n"
         "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"
         "  hotValue: [{timeRange: 1m, count: 2}]\n";
-static const char one_metric[] = POLICY_HEAD
-        "  syncPolicy: [{name: mem_usage_avg_5m, period: 3m}]\n"
-        "  predicate: [{name: mem_usage_avg_5m, maxLimitPecent: 0.5}]\n"
-        "  priority: [{name: mem_usage_avg_5m, weight: 1}]\n";
+static const char one_metric[] = "  syncPolicy: [{name: mem_usage_avg_5m, period: 3m}]\n"
+                                 "  predicate: [{name: mem_usage_avg_5m, maxLimitPecent: 0.5}]\n"
+                                 "  priority: [{name: mem_usage_avg_5m, weight: 1}]\n";
 
 static struct node_table *table_new(const char *policy, const char *prefix) {
         return node_table_new(&(struct node_table_options){.annotation_prefix = prefix},
-                              policy_from(policy), NOW);
+                              policy_of(policy), NOW);
 }
 
 static void put(struct node_table *table, const char *name, int64_t now, const char *key,
@@ -136,7 +121,7 @@ TEST(policy_change) {
         node_table_publish(table, NOW);
         struct node_snapshot *old = node_table_acquire(table);
 
-        node_table_set_policy(table, policy_from(one_metric), NOW);
+        node_table_set_policy(table, policy_of(one_metric), NOW);
         assert_int_equal(node_table_policy_generation(table), 2);
         node_table_publish(table, NOW);
         assert_int_equal(verdict(table, "a", NOW).rejected_by, 0);
@@ -164,7 +149,7 @@ static void set_pool(struct node_table *table, const char *name, const char *poo
 
 /* Nodes of a pool have its limits and weights; another policy's pools are learned anew. */
 TEST(pools) {
-        static const char policy[] = POLICY_HEAD
+        static const char policy[] =
                 "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, {name: x, period: 3m}]\n"
                 "  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.5}]\n"
                 "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"
@@ -189,9 +174,9 @@ TEST(pools) {
                 assert_int_equal(verdict(table, "a", NOW).rejected_by, rows[i].rejected_by);
                 assert_int_equal(verdict(table, "a", NOW).score100, rows[i].score100);
         }
-        node_table_set_policy(table, policy_from(policy), NOW);
+        node_table_set_policy(table, policy_of(policy), NOW);
         assert_int_equal(node_table_pool(table, 0), 2);
-        node_table_set_policy(table, policy_from(one_metric), NOW);
+        node_table_set_policy(table, policy_of(one_metric), NOW);
         assert_int_equal(node_table_pool(table, 0), 0);
         node_table_free(table);
 }
@@ -199,7 +184,7 @@ TEST(pools) {
 TEST(percent) {
         struct node_table *table = node_table_new(
                 &(struct node_table_options){.annotation_prefix = "", .is_percent = true},
-                policy_from(two_metrics), NOW);
+                policy_of(two_metrics), NOW);
         json_auto_t *annotations = json_pack("{s:s,s:s}", "cpu_usage_avg_5m",
                                              "25,2026-07-23T09:46:40Z", "node_hot_value",
                                              "2,2026-07-23T09:46:40Z");
@@ -272,7 +257,7 @@ TEST(hot_value) {
         assert_int_equal(score(table, "a", now + 3000), 100); /* one is a minute old */
 
         /* a policy without hotValue still heeds the annotation, as crane's plugin does */
-        node_table_set_policy(table, policy_from(one_metric), now + 3000);
+        node_table_set_policy(table, policy_of(one_metric), now + 3000);
         put(table, "b", now, "mem_usage_avg_5m", "0,2026-07-23T09:46:40Z");
         (void)json_object_set_new(annotations, "mem_usage_avg_5m",
                                   json_string("0,2026-07-23T09:46:40Z"));
@@ -442,7 +427,7 @@ TEST(used_again) {
         node_snapshot_unref(held);
 
         /* One that lacks a policy, or a node, is not brought up to date. */
-        node_table_set_policy(table, policy_from(one_metric), NOW);
+        node_table_set_policy(table, policy_of(one_metric), NOW);
         node_table_publish(table, NOW);
         put(table, "a", NOW, "mem_usage_avg_5m", "0.40,2026-07-23T09:46:40Z");
         node_table_publish(table, NOW);
@@ -518,7 +503,7 @@ TEST(concurrent_readers) {
                                 put(table, name, NOW, "cpu_usage_avg_5m", text);
                 }
                 if (write % 50 == 25)
-                        node_table_set_policy(table, policy_from(two_metrics), NOW);
+                        node_table_set_policy(table, policy_of(two_metrics), NOW);
                 node_table_publish(table, NOW);
         }
         atomic_store(&is_over, true);

@@ -1,5 +1,5 @@
 /* The node table at its ceilings, and with objects that say too little. */
-#include "tests/unit/fixture/test.h"
+#include "tests/unit/fixture/policy.h"
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -8,28 +8,18 @@
 
 #define NOW INT64_C(1784800000000) /* 2026-07-23T09:46:40Z */
 
-static const char hot[] = "apiVersion: scheduler.policy.crane.io/v1alpha1\n"
-                          "kind: DynamicSchedulerPolicy\n"
-                          "spec:\n"
-                          "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"
+static const char hot[] = "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"
                           "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"
                           "  hotValue: [{timeRange: 1m, count: 1}]\n";
-static const char estimate[] = "apiVersion: scheduler.policy.crane.io/v1alpha1\n"
-                               "kind: DynamicSchedulerPolicy\n"
-                               "spec:\n"
-                               "  extender: {scoring: estimate}\n"
+static const char estimate[] = "  extender: {scoring: estimate}\n"
                                "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, "
                                "{name: mem_usage_avg_5m, period: 3m}]\n"
                                "  priority: [{name: cpu_usage_avg_5m, weight: 1}, "
                                "{name: mem_usage_avg_5m, weight: 0}]\n";
 
 static struct node_table *table_new(const char *text) {
-        struct policy *policy = NULL;
-        struct error err = ERROR_NULL;
-
-        if (policy_parse(text, strlen(text), true, &policy, &err) < 0)
-                fail_msg("%s", err.msg);
-        return node_table_new(&(struct node_table_options){.annotation_prefix = ""}, policy, NOW);
+        return node_table_new(&(struct node_table_options){.annotation_prefix = ""},
+                              policy_of(text), NOW);
 }
 
 static void put(struct node_table *table, const char *name, const char *cpu) {

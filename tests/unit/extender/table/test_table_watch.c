@@ -1,13 +1,10 @@
 /* Nodes from list and watch into the table, against a server that answers from a script. */
-#include "tests/unit/fixture/test.h"
+#include "tests/unit/fixture/policy.h"
 
 #include "extender/table/table_watch.h"
 #include "tests/unit/fixture/scripted_fixture.h"
 
-static const char policy_text[] = "apiVersion: scheduler.policy.crane.io/v1alpha1\n"
-                                  "kind: DynamicSchedulerPolicy\n"
-                                  "spec:\n"
-                                  "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"
+static const char policy_text[] = "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"
                                   "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n";
 
 #define NODE(name, version, cpu)                                                                   \
@@ -38,9 +35,7 @@ static double skewed_shown(const struct fixture *f) {
 /* Times of the future are told as long as there are some; an object without a name is no node. */
 TEST(skew) {
         struct fixture f = {0};
-        struct policy *policy = NULL;
 
-        assert_int_equal(policy_parse(policy_text, strlen(policy_text), true, &policy, NULL), 0);
         expect(&f, 200, "GET /api/v1/nodes?limit=", NULL,
                "{\"kind\":\"NodeList\",\"metadata\":{\"resourceVersion\":\"10\"},\"items\":[" NODE(
                        A, "5", "0.5,2026-07-23T12:25:54Z") "," NODE("", "6", "0.5") "]}");
@@ -56,7 +51,7 @@ TEST(skew) {
         struct health *health = health_new();
         struct node_table *table = node_table_new(
                 &(struct node_table_options){.annotation_prefix = "", .metrics = f.rig.metrics},
-                policy, standing_ms);
+                policy_of(policy_text), standing_ms);
         struct table_watch *watch = table_watch_new(&(struct table_watch_options){
                 .loop = f.rig.loop,
                 .api = f.rig.api,

@@ -1,16 +1,13 @@
 /* How a policy's priorities are read for scoring: estimate. */
-#include "tests/unit/fixture/test.h"
+#include "tests/unit/fixture/policy.h"
 
 #include "base/mem.h"
 #include "policy/estimate/estimate_terms.h"
 
 #define NOW_UNIX_MS INT64_C(1784805954000)
 
-static struct policy *policy_of(const char *priorities) {
-        _cleanup_(freep) char *text = xasprintf("apiVersion: " POLICY_API_VERSION "\n"
-                                                "kind: " POLICY_KIND "\n"
-                                                "spec:\n"
-                                                "  syncPolicy:\n"
+static struct policy *policy_for(const char *priorities) {
+        _cleanup_(freep) char *text = xasprintf("  syncPolicy:\n"
                                                 "  - {name: cpu_usage_avg_5m, period: 3m}\n"
                                                 "  - {name: cpu_usage_avg_1h, period: 3m}\n"
                                                 "  - {name: mem_usage_avg_5m, period: 3m}\n"
@@ -19,12 +16,8 @@ static struct policy *policy_of(const char *priorities) {
                                                 "  - {name: load, period: 3m}\n"
                                                 "  priority: [%s]\n",
                                                 priorities);
-        struct policy *policy = NULL;
-        struct error err = ERROR_NULL;
 
-        if (policy_parse(text, strlen(text), false, &policy, &err) < 0)
-                fail_msg("%s", err.msg);
-        return policy;
+        return policy_of(text);
 }
 
 TEST(which_metrics) {
@@ -65,7 +58,7 @@ TEST(which_metrics) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                _cleanup_(policy_freep) struct policy *policy = policy_of(rows[i].priorities);
+                _cleanup_(policy_freep) struct policy *policy = policy_for(rows[i].priorities);
                 struct estimate_terms terms;
                 estimate_terms_init(&terms, policy, 0);
                 assert_int_equal(terms.metric[ESTIMATE_CPU], rows[i].cpu);
@@ -79,7 +72,7 @@ TEST(which_metrics) {
 
 /* Of the other priorities the largest reading that is usable, times its weight. */
 TEST(others) {
-        _cleanup_(policy_freep) struct policy *policy = policy_of(
+        _cleanup_(policy_freep) struct policy *policy = policy_for(
                 "{name: cpu_usage_avg_5m, weight: 2}, {name: mem_usage_max_5m, weight: 2}, "
                 "{name: disk_usage_avg_5m, weight: 1, target: 0.5}");
         static const struct {
