@@ -43,13 +43,6 @@ static int usage_metric(const struct policy *policy, unsigned resource) {
         return best;
 }
 
-static double quantity_at(const json_t *capacity, const char *name) {
-        const char *text = json_string_at(capacity, name, NULL);
-        double amount = 0;
-
-        return text && quantity_parse(text, strlen(text), &amount) && amount > 0 ? amount : 0;
-}
-
 static void read_usage(const struct top_requests *requests, size_t row, int resource,
                        unsigned metric_of, struct top_requests_row *ret) {
         const struct node_table *table = requests->table;

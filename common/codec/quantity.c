@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/number.h"
+#include "codec/json.h"
 
 static const struct {
         const char *text;
@@ -42,4 +43,11 @@ bool quantity_parse(const char *text, size_t len, double *ret) {
                 return false;
         *ret = fmin(fmax(value, -QUANTITY_MAX), QUANTITY_MAX);
         return true;
+}
+
+double quantity_at(const json_t *quantities, const char *resource) {
+        const char *text = json_string_at(quantities, resource, NULL);
+        double amount;
+
+        return text && quantity_parse(text, strlen(text), &amount) && amount > 0 ? amount : 0;
 }

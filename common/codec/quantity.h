@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -20,3 +21,10 @@
  * Return: true when all of @text's @len bytes are such an amount
  */
 _must_check_ bool quantity_parse(const char *text, size_t len, double *ret);
+
+/**
+ * quantity_at() - the amount of a resource in a list of them, such as a Node's status.capacity
+ * @quantities: borrowed; NULL or another type: there is none
+ * Return: 0 where there is none above 0 that can be read
+ */
+double quantity_at(const json_t *quantities, const char *resource);

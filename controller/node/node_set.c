@@ -153,15 +153,6 @@ static const char *find_address(const struct node_set *set, const json_t *object
         return NULL;
 }
 
-/* status.capacity or status.allocatable, which the kubelet fills in; 0 for none, or none that we
- * could divide by. */
-static double find_amount(const json_t *object, const char *which, const char *resource) {
-        const char *text = json_string_at(object, "status", which, resource, NULL);
-        double amount;
-
-        return text && quantity_parse(text, strlen(text), &amount) && amount > 0 ? amount : 0;
-}
-
 static uint16_t find_kubelet_port(const json_t *object) {
         json_int_t port = json_int_at(0, object, "status", "daemonEndpoints", "kubeletEndpoint",
                                       "Port", NULL);
@@ -211,13 +202,15 @@ static char *find_labels(const json_t *labels, const char *name) {
 }
 
 static void take_amounts(struct node *node, const json_t *object) {
+        const json_t *allocatable = json_at(object, "status", "allocatable", NULL);
+        const json_t *capacity = json_at(object, "status", "capacity", NULL);
         json_int_t swap_bytes = json_int_at(0, object, "status", "nodeInfo", "swap", "capacity",
                                             NULL);
 
-        node->allocatable_cpu_cores = find_amount(object, "allocatable", "cpu");
-        node->allocatable_memory_bytes = find_amount(object, "allocatable", "memory");
-        node->kubelet.capacity_cpu_cores = find_amount(object, "capacity", "cpu");
-        node->kubelet.capacity_memory_bytes = find_amount(object, "capacity", "memory");
+        node->allocatable_cpu_cores = quantity_at(allocatable, "cpu");
+        node->allocatable_memory_bytes = quantity_at(allocatable, "memory");
+        node->kubelet.capacity_cpu_cores = quantity_at(capacity, "cpu");
+        node->kubelet.capacity_memory_bytes = quantity_at(capacity, "memory");
         node->kubelet.capacity_swap_bytes = swap_bytes > 0 ? (double)swap_bytes : 0;
 }
 

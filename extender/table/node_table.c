@@ -415,18 +415,11 @@ void node_table_list_ended(struct node_table *table) {
                         forget_node(table, table->rows[row]);
 }
 
-static double quantity_of(const json_t *quantities, const char *resource) {
-        const char *text = json_string_at(quantities, resource, NULL);
-        double quantity = 0;
-
-        return text && quantity_parse(text, strlen(text), &quantity) ? quantity : 0;
-}
-
 void node_table_set_capacity(struct node_table *table, const char *name, const json_t *capacity,
                              int64_t now_unix_ms) {
         struct node *node = strmap_get(&table->nodes_by_name, name, strlen(name));
-        const struct pod_load load = {.of = {[ESTIMATE_CPU] = quantity_of(capacity, "cpu"),
-                                             [ESTIMATE_MEM] = quantity_of(capacity, "memory")}};
+        const struct pod_load load = {.of = {[ESTIMATE_CPU] = quantity_at(capacity, "cpu"),
+                                             [ESTIMATE_MEM] = quantity_at(capacity, "memory")}};
 
         if (node && node->estimate && estimator_set_capacity(node->estimate, &load))
                 parse_row(table, node->row, now_unix_ms);

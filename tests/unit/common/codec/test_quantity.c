@@ -78,3 +78,14 @@ TEST(none) {
         assert_true(quantity_parse("1m2", 2, &value)); /* no more than it was given */
         assert_true(value == 0.001);
 }
+
+TEST(at) {
+        json_auto_t *list = json_pack("{s:s, s:s, s:s, s:s, s:i}", "cpu", "250m", "zero", "0",
+                                      "debt", "-1", "odd", "1 Gi", "number", 4);
+        static const char *const none[] = {"zero", "debt", "odd", "number", "memory"};
+
+        assert_true(quantity_at(list, "cpu") == 0.25);
+        for (size_t i = 0; i < ARRAY_LEN(none); i++)
+                assert_true(quantity_at(list, none[i]) == 0);
+        assert_true(quantity_at(NULL, "cpu") == 0);
+}
