@@ -71,18 +71,18 @@ bool metric_query_parse(const char *name, struct metric_query *ret) {
         return false;
 }
 
-static bool is_alphanumeric(char c) {
+static bool is_letter_or_digit(char c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
 bool metric_name_is_valid(const char *name) {
         size_t len = strnlen(name, METRIC_NAME_MAX + 1);
 
-        if (len == 0 || len > METRIC_NAME_MAX || !is_alphanumeric(name[0]) ||
-            !is_alphanumeric(name[len - 1]))
+        if (len == 0 || len > METRIC_NAME_MAX || !is_letter_or_digit(name[0]) ||
+            !is_letter_or_digit(name[len - 1]))
                 return false;
         for (size_t i = 0; i < len; i++)
-                if (!is_alphanumeric(name[i]) && !strchr("._-", name[i]))
+                if (!is_letter_or_digit(name[i]) && !strchr("._-", name[i]))
                         return false;
         return true;
 }

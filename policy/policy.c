@@ -61,7 +61,7 @@ unsigned policy_taint_level(const json_t *taint) {
         return (unsigned)(key[prefix_len] - '0');
 }
 
-static bool selects(const struct policy_selector *selector, const json_t *labels) {
+static bool selector_matches(const struct policy_selector *selector, const json_t *labels) {
         for (size_t i = 0; i < selector->count; i++) {
                 const char *value = json_string_at(labels, selector->labels[i].name, NULL);
                 if (!value || strcmp(value, selector->labels[i].value) != 0)
@@ -72,7 +72,7 @@ static bool selects(const struct policy_selector *selector, const json_t *labels
 
 size_t policy_pool_of(const struct policy *policy, const json_t *labels) {
         for (size_t i = 0; i < policy->pool_count; i++)
-                if (selects(&policy->pools[i].selector, labels))
+                if (selector_matches(&policy->pools[i].selector, labels))
                         return i + 1;
         return 0;
 }

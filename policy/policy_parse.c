@@ -117,7 +117,7 @@ static void check_resource(const struct policy_map *item, const struct policy *p
                               has_series ? "both" : "neither");
 }
 
-static void read_resources(const struct policy_map *spec, struct policy *policy) {
+static void read_own_resources(const struct policy_map *spec, struct policy *policy) {
         static const char series[] =
                 "a series' name of at most 128 letters, digits, '_' and ':', without labels";
         static const char *const fields[] = {"name",     "exporter",       "series",
@@ -419,7 +419,7 @@ static void read_taints(const struct policy_map *spec, struct policy *policy) {
 
 /* Others refer to what is read first: syncPolicy to metrics, predicate and priority to syncPolicy,
  * taints to priority. */
-static void read_spec(const struct policy_map *document, struct policy *policy) {
+static void read_policy_spec(const struct policy_map *document, struct policy *policy) {
         static const char *const fields[] = {"metrics", "syncPolicy", "predicate", "priority",
                                              "pools",   "rules",      "hotValue",  "extender",
                                              "taints",  NULL};
@@ -427,7 +427,7 @@ static void read_spec(const struct policy_map *document, struct policy *policy) 
 
         if (!policy_map_field(document, "spec", POLICY_REQUIRED, &spec))
                 return;
-        read_resources(&spec, policy);
+        read_own_resources(&spec, policy);
         read_metrics(&spec, policy);
         policy->predicate_count =
                 policy_read_predicates(&spec, "predicate", POLICY_MAX_METRICS, policy).end;
@@ -442,8 +442,8 @@ static void read_spec(const struct policy_map *document, struct policy *policy) 
                 policy_advise(&spec, policy);
 }
 
-static void read_document(struct policy_reader *reader, const struct tree_node *root,
-                          struct policy *policy) {
+static void read_policy_document(struct policy_reader *reader, const struct tree_node *root,
+                                 struct policy *policy) {
         /* The controller writes the status; it is not read. */
         static const char *const fields[] = {"apiVersion", "kind",   "metadata",
                                              "spec",       "status", NULL};
@@ -458,7 +458,7 @@ static void read_document(struct policy_reader *reader, const struct tree_node *
         if (policy_map_field(&document, "metadata", POLICY_OPTIONAL, &metadata))
                 policy_read_name(&metadata, "name", POLICY_OPTIONAL, is_object_name,
                                  "at most 253 of a-z, 0-9, '-' and '.'", policy->name);
-        read_spec(&document, policy);
+        read_policy_spec(&document, policy);
         (void)policy_map_end(&document);
 }
 
@@ -467,7 +467,7 @@ int policy_from_tree(const struct tree_node *root, bool is_strict, struct policy
         _cleanup_(policy_freep) struct policy *policy = xcalloc(1, sizeof(*policy));
         struct policy_reader reader = {.policy = policy, .is_strict = is_strict};
 
-        read_document(&reader, root, policy);
+        read_policy_document(&reader, root, policy);
         if (reader.error.code != 0) {
                 if (err)
                         *err = reader.error;

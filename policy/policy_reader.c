@@ -14,8 +14,8 @@
 enum { QUOTED_MAX = 60, FIELD_MAX = 64 }; /* how much of a document's text a message repeats */
 
 /* "line 12: spec.priority[2].weight: @what"; an API object has no lines. */
-static void describe(struct error *err, const struct policy_map *map, const char *field,
-                     unsigned line, const char *what) {
+static void describe_place(struct error *err, const struct policy_map *map, const char *field,
+                           unsigned line, const char *what) {
         char where[32] = "";
 
         if (line > 0)
@@ -81,7 +81,7 @@ void policy_refuse(const struct policy_map *map, const char *field, const char *
         va_start(args, fmt);
         (void)vsnprintf(what, sizeof(what), fmt, args);
         va_end(args);
-        describe(&map->reader->error, map, field, line_of(map, field), what);
+        describe_place(&map->reader->error, map, field, line_of(map, field), what);
 }
 
 void policy_expected(const struct policy_map *map, const char *field, const char *fmt, ...) {
@@ -123,7 +123,7 @@ void policy_warn(const struct policy_map *map, const char *field, const char *fm
         va_start(args, fmt);
         (void)vsnprintf(what, sizeof(what), fmt, args);
         va_end(args);
-        describe(&warning, map, field, line_of(map, field), what);
+        describe_place(&warning, map, field, line_of(map, field), what);
         add_warning(map->reader->policy, &warning);
 }
 
@@ -199,7 +199,7 @@ bool policy_map_end(const struct policy_map *map) {
                 (void)snprintf(what, sizeof(what), "unknown field%s%s%s",
                                meant ? " (did you mean " : "", meant ? meant : "",
                                meant ? "?)" : "");
-                describe(&unknown, map, key, map->node->key_lines[i], what);
+                describe_place(&unknown, map, key, map->node->key_lines[i], what);
                 if (map->reader->is_strict)
                         map->reader->error = unknown;
                 else

@@ -5,8 +5,8 @@
 /* Beyond every score that matters, and well within int. */
 enum { POINTS_MAX = 1000000 };
 
-static bool is_usable(const struct reading_columns *columns, size_t metric, size_t row,
-                      int64_t now_unix_ms) {
+static bool is_reading_usable(const struct reading_columns *columns, size_t metric, size_t row,
+                              int64_t now_unix_ms) {
         return now_unix_ms < columns->expires_unix_ms[metric][row];
 }
 
@@ -41,7 +41,7 @@ int verdict_filter_by(const struct policy *policy, struct policy_range limits,
                 const struct policy_predicate *predicate = &policy->predicates[i];
                 if (predicate->limit_ratio == 0)
                         continue;
-                if (!is_usable(columns, predicate->metric, row, now_unix_ms))
+                if (!is_reading_usable(columns, predicate->metric, row, now_unix_ms))
                         continue;
                 if (!(columns->usage_ratio[predicate->metric][row] > predicate->limit_ratio))
                         continue;
@@ -64,7 +64,7 @@ void verdict_find_largest(const struct policy *policy, const struct reading_colu
                 const double *usage_ratio = columns->usage_ratio[priority->metric];
                 for (size_t k = 0; k < count; k++)
                         if (rows[k] < row_count && usage_ratio[rows[k]] > largest &&
-                            is_usable(columns, priority->metric, rows[k], now_unix_ms))
+                            is_reading_usable(columns, priority->metric, rows[k], now_unix_ms))
                                 largest = usage_ratio[rows[k]];
                 ret->usage_ratio[i] = largest;
         }
@@ -80,7 +80,7 @@ int verdict_score100(const struct policy *policy, const struct reading_columns *
         for (size_t i = of.begin; i < of.end; i++) {
                 const struct policy_priority *priority = &policy->priorities[i];
                 weight_sum += priority->weight;
-                if (!is_usable(columns, priority->metric, row, now_unix_ms))
+                if (!is_reading_usable(columns, priority->metric, row, now_unix_ms))
                         continue;
                 double worth = verdict_worth(policy, i, columns->usage_ratio[priority->metric][row],
                                              largest);

@@ -15,7 +15,7 @@
 #include "base/attributes.h"
 #include "extender/answer/request.h"
 #include "extender/answer/shortlist.h"
-#include "extender/estimate/estimator.h"
+#include "extender/estimator/estimator.h"
 #include "extender/table/node_table.h"
 
 /* Values of judge.rows for candidates without a row. */

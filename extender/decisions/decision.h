@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "extender/answer/judge_shortlist.h"
-#include "extender/estimate/estimator.h"
+#include "extender/estimator/estimator.h"
 #include "policy/pods/pod_facts.h"
 
 enum {

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "base/attributes.h"
-#include "extender/estimate/estimator.h"
+#include "extender/estimator/estimator.h"
 #include "kube/kube_api.h"
 #include "metrics/metrics.h"
 #include "net/health.h"

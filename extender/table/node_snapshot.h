@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "extender/estimate/estimator.h"
+#include "extender/estimator/estimator.h"
 #include "extender/table/node_columns.h"
 #include "extender/table/node_names.h"
 #include "extender/table/table_policy.h"

@@ -23,7 +23,7 @@
 #include "base/attributes.h"
 #include "base/error.h"
 #include "base/zone.h"
-#include "extender/estimate/estimator.h"
+#include "extender/estimator/estimator.h"
 #include "extender/table/node_annotation.h"
 #include "extender/table/node_snapshot.h"
 #include "metrics/metrics.h"

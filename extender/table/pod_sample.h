@@ -9,7 +9,7 @@
 #pragma once
 
 #include "base/attributes.h"
-#include "extender/estimate/estimator.h"
+#include "extender/estimator/estimator.h"
 #include "kube/kube_api.h"
 #include "net/loop.h"
 

@@ -17,7 +17,7 @@ double inflight_overlap(const struct inflight_pod *pod, const struct inflight_re
 
 enum { UNREAD_MS = 900000 }; /* the window of a node that has not been read yet, if not longer */
 
-static bool is_live(const struct inflight_pod *pod) {
+static bool pod_is_live(const struct inflight_pod *pod) {
         return pod->gone_unix_ms == INFLIGHT_LIVE;
 }
 
@@ -25,7 +25,7 @@ static bool is_live(const struct inflight_pod *pod) {
 static double missing(const struct inflight_pod *pod, const struct inflight_reading *reading) {
         double overlap = reading->window_ms > 0 ? inflight_overlap(pod, reading) : 0;
 
-        return is_live(pod) ? 1 - overlap : -overlap;
+        return pod_is_live(pod) ? 1 - overlap : -overlap;
 }
 
 static void add_k(struct inflight *node, const struct inflight_pod *pod,
@@ -44,7 +44,7 @@ static void add_request(struct pod_load *sum, const struct inflight_pod *pod, do
 /* Does every window hold the pod whole, or nothing of it any more? Where nothing is read yet it
  * waits for the first reading. */
 static bool is_settled(const struct inflight *node, const struct inflight_pod *pod) {
-        int64_t changed = is_live(pod) ? pod->bound_unix_ms : pod->gone_unix_ms;
+        int64_t changed = pod_is_live(pod) ? pod->bound_unix_ms : pod->gone_unix_ms;
         bool is_read = false;
 
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
@@ -70,7 +70,7 @@ static bool is_past(const struct inflight *node, const struct inflight_pod *pod,
                         return false;
                 window_ms = reading->window_ms > window_ms ? reading->window_ms : window_ms;
         }
-        return !is_live(pod) &&
+        return !pod_is_live(pod) &&
                pod->gone_unix_ms <= now_unix_ms - (window_ms > 0 ? window_ms : UNREAD_MS);
 }
 
@@ -122,7 +122,8 @@ static void drop_past(struct inflight *node, struct workload_set *workloads, int
 }
 
 /* For a pod that came or went then. Before its group is looked up: others may be dropped. */
-static bool make_room(struct inflight *node, struct workload_set *workloads, int64_t at_unix_ms) {
+static bool make_room_for_recent(struct inflight *node, struct workload_set *workloads,
+                                 int64_t at_unix_ms) {
         if (node->recent_count == node->recent_cap)
                 drop_past(node, workloads, at_unix_ms);
         return node->recent_count < INFLIGHT_MAX_RECENT;
@@ -160,10 +161,11 @@ static void add_held(struct inflight *node, struct inflight_group *group,
 
 void inflight_bind(struct inflight *node, struct workload_set *workloads,
                    const struct inflight_pod *pod, const struct load_factor *factor) {
-        assert(is_live(pod));
+        assert(pod_is_live(pod));
         if (find_recent(node, pod->id))
                 return;
-        bool is_recent = !is_settled(node, pod) && make_room(node, workloads, pod->bound_unix_ms);
+        bool is_recent = !is_settled(node, pod) &&
+                         make_room_for_recent(node, workloads, pod->bound_unix_ms);
         struct inflight_group *group = group_of(node, pod->workload);
         add_request(&node->requested, pod, 1);
         add_held(node, group, pod);
@@ -177,12 +179,12 @@ void inflight_end(struct inflight *node, struct workload_set *workloads,
                   const struct inflight_pod *pod, const struct load_factor *factor) {
         struct inflight_pod *recent = find_recent(node, pod->id);
 
-        assert(!is_live(pod));
-        if (recent && !is_live(recent))
+        assert(!pod_is_live(pod));
+        if (recent && !pod_is_live(recent))
                 return;
         add_request(&node->requested, pod, -1);
         bool becomes_recent = !recent && !is_settled(node, pod) &&
-                              make_room(node, workloads, pod->gone_unix_ms);
+                              make_room_for_recent(node, workloads, pod->gone_unix_ms);
         struct inflight_group *group = group_of(node, pod->workload);
         if (recent) {
                 add_k(node, recent, factor, -1);
@@ -214,7 +216,7 @@ static void settle(struct inflight *node) {
                 }
                 struct inflight_group *group = group_of(node, pod->workload);
                 group->recent--;
-                group->settled += is_live(pod);
+                group->settled += pod_is_live(pod);
         }
         node->recent_count = kept;
 }

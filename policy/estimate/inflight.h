@@ -1,13 +1,28 @@
 /*
- * What a node's annotation cannot show yet: a mean over five minutes holds a pod that was bound a
- * minute ago by a fifth, and one that ended a minute ago by four. For each resource
+ * What a node's annotation cannot show yet: a mean over five minutes holds one fifth of a pod that
+ * was bound a minute ago, and still four fifths of one that ended a minute ago. Four pods, and how
+ * the window of the last reading sees each:
  *
- *     K = sum over live pods of e(1 - ov)  -  sum over pods that are gone of e * ov
+ *     time          11:55                12:00  now
+ *     window          |--------------------|     |
+ *     a   ========================================     ov 1     adds 0
+ *     b               |                ===========     ov 1/5   adds 4/5 of e
+ *     c               |                    |  ====     ov 0     adds e
+ *     d   =============================    |     |     ov 4/5   takes away 4/5 of e
  *
- * with e the pod's estimate and ov the part of the window in which it ran, so that reading + K /
- * capacity is what the node uses once every binding has taken effect. K does not depend on the
- * clock: it moves with bindings, with deletions, and when a new annotation arrives. Each new CPU
- * annotation also teaches the workloads whose pods it is about (workload.h). Pure.
+ * e is the pod's estimate (workload_estimate()), ov the part of the window in which it ran. For
+ * each resource
+ *
+ *     K    = sum over live pods of e * (1 - ov)  -  sum over pods that are gone of e * ov
+ *     held = sum over all pods of request * ov
+ *
+ * so reading + K / capacity is what the node uses once every binding has taken effect, and held is
+ * what the pods requested that the reading shows. Neither depends on the clock: they move with
+ * bindings, with deletions, and when a new annotation arrives.
+ *
+ * Pods like a are only counted, per workload (`settled`); b, c and d are kept one by one (`recent`)
+ * until every window holds them whole, or nothing of them. Each new CPU annotation also teaches the
+ * workloads whose pods have moved in or out of the window (workload.h). Pure.
  */
 #pragma once
 
@@ -24,7 +39,7 @@ enum {
 
 #define INFLIGHT_LIVE INT64_MAX
 
-/* A pod as its node sees it; `id` tells it from the others there. */
+/* A pod as its node sees it; `id` is unique on the node. */
 struct inflight_pod {
         uint64_t id;
         struct workload *workload; /* NULL: it has no owner; held by whoever keeps the pod */
@@ -40,19 +55,19 @@ struct inflight_reading {
         int64_t window_ms;    /* > 0 */
 };
 
-/* The pods of one workload on a node; as long as there are any, here or in the last CPU window. */
+/* The pods of one workload on a node; kept while there are any, now or in the last CPU window. */
 struct inflight_group {
         struct workload *workload; /* held */
         uint32_t settled;          /* live pods that every window holds whole */
         uint32_t recent;           /* those in inflight.recent */
-        double pods, pods_before;  /* that the last CPU window held, and the one before it */
+        double pods, pods_before;  /* in the last CPU window (sum of ov), and in the one before */
 };
 
 struct inflight {
         struct pod_load capacity;  /* 0: not known, then there is no K */
         struct pod_load requested; /* by live pods */
-        struct pod_load held;      /* of that, what the windows hold */
-        struct pod_load k;         /* cores and bytes */
+        struct pod_load held;      /* requested by the pods in the windows, see above */
+        struct pod_load k;         /* K, in cores and bytes */
         struct inflight_reading readings[ESTIMATE_RESOURCE_COUNT]; /* window_ms 0: none yet */
         double cores_before;                                       /* the last CPU reading */
         struct inflight_pod *recent;

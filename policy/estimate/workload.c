@@ -11,7 +11,7 @@
 
 static const double CORES_MIN = 0.005, CORES_MAX = 10000; /* of one pod */
 static const double NOISE_RATIO = 0.03; /* of a node's capacity: what moves without a pod */
-/* Requests are wrong by factors: a narrow prior would hold on to them for many readings. */
+/* Requests are often wrong by factors: a narrow prior would keep to them for many readings. */
 static const double PRIOR_SIGMA_RATIO = 2;     /* of the request */
 static const double LOAD_VARIANCE_RATIO = 0.1; /* pods of a workload differ, (a third)^2 */
 
@@ -21,7 +21,7 @@ struct workload {
         size_t name_len;
         uint32_t holders;
         uint32_t observations;
-        double cores;    /* theta */
+        double cores;    /* theta of workload.h */
         double variance; /* P */
         double begun_variance;
 };
@@ -38,7 +38,7 @@ struct workload_set *workload_set_new(void) {
         return set;
 }
 
-static void forget(struct workload_set *set, struct workload *workload) {
+static void workload_forget(struct workload_set *set, struct workload *workload) {
         (void)strmap_remove(&set->by_name, workload->name, workload->name_len);
         free(workload->name);
         free(workload);
@@ -58,8 +58,9 @@ void workload_set_free(struct workload_set *set) {
         free(set);
 }
 
-static struct workload *begin(struct workload_set *set, const char *name, size_t name_len,
-                              const struct pod_load *request, const struct load_factor *factor) {
+static struct workload *workload_begin(struct workload_set *set, const char *name, size_t name_len,
+                                       const struct pod_load *request,
+                                       const struct load_factor *factor) {
         struct workload *workload = xcalloc(1, sizeof(*workload));
         double cores = pod_load_counted(request).of[ESTIMATE_CPU];
 
@@ -81,9 +82,9 @@ struct workload *workload_set_get(struct workload_set *set, const char *name, si
                 struct workload *oldest = TAILQ_FIRST(&set->idle);
                 if (set->by_name.len >= WORKLOADS_MAX && oldest) {
                         TAILQ_REMOVE(&set->idle, oldest, age);
-                        forget(set, oldest);
+                        workload_forget(set, oldest);
                 }
-                workload = begin(set, name, name_len, request, factor);
+                workload = workload_begin(set, name, name_len, request, factor);
         } else if (workload->holders == 0) {
                 TAILQ_REMOVE(&set->idle, workload, age);
         }
@@ -111,7 +112,7 @@ void workload_unref(struct workload_set *set, struct workload *workload) {
         if (workload->observations > 0)
                 TAILQ_INSERT_TAIL(&set->idle, workload, age);
         else
-                forget(set, workload);
+                workload_forget(set, workload);
 }
 
 size_t workload_set_count(const struct workload_set *set) {
@@ -120,10 +121,6 @@ size_t workload_set_count(const struct workload_set *set) {
 
 bool workload_is_learned(const struct workload *workload) {
         return workload->observations > 0;
-}
-
-double workload_cores(const struct workload *workload) {
-        return workload->cores;
 }
 
 double workload_confidence(const struct workload *workload) {

@@ -1,7 +1,21 @@
 /*
  * What one pod of a workload uses, learned from how a node's CPU reading moves when its pods come
- * and go: one scalar Kalman filter per workload, all those of a node corrected by one observation.
- * Pure: time is an argument.
+ * and go: one scalar Kalman filter per workload. One observation corrects all workloads of a node:
+ *
+ *     reading of node n    4.0 cores  ->  5.1 cores           it moved by 1.1
+ *     pods of d/a in it    2          ->  4 (change +2)       2 * 0.3 expected
+ *     pods of d/b in it    1          ->  0.5 (change -0.5)   -0.5 * 0.4 expected
+ *                                                             0.7 more than expected
+ *
+ * Each workload takes its part of the difference, by its change and by how uncertain it still is.
+ *
+ *     surprise  s = moved - sum of change * theta
+ *     variance  S = noise + sum of change^2 * (P + spread)
+ *     gain      g = P * change / S
+ *     theta    += g * s
+ *     P        *= 1 - g * change
+ *
+ * theta is the cores of one pod, P its variance. Pure: time is an argument.
  *
  * A workload is a namespace and the owner of its pods (a Deployment's ReplicaSet without its hash,
  * a CronJob's Job without its number). Names come from the API server, so their number is bounded:
@@ -38,13 +52,11 @@ const struct workload *workload_set_find(const struct workload_set *set, const c
 /** workload_hold() - once more; NULL is fine */
 struct workload *workload_hold(struct workload *workload);
 void workload_unref(struct workload_set *set, struct workload *workload);
-/** workload_set_count() - workloads of which something is known or held */
+/** workload_set_count() - workloads that are held, or of which something is learned */
 size_t workload_set_count(const struct workload_set *set);
 
-/** workload_is_learned() - at least one observation concerned it */
+/** workload_is_learned() - at least one observation has corrected it */
 bool workload_is_learned(const struct workload *workload);
-/** workload_cores() - of one pod, >= WORKLOAD_CORES_MIN */
-double workload_cores(const struct workload *workload);
 /** workload_confidence() - 0: nothing but its request is known, towards 1 with each observation */
 double workload_confidence(const struct workload *workload);
 

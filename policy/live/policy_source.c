@@ -44,7 +44,7 @@ struct policy_source {
 
 static const char from_object[] = "DynamicSchedulerPolicy " POLICY_OBJECT_NAME;
 
-static void show(struct policy_source *source) {
+static void show_policy_state(struct policy_source *source) {
         const char *after = source->problem ? "; cannot load the latest policy: "
                             : source->from == from_object && !source->object
                                     ? "; the object was deleted"
@@ -60,13 +60,14 @@ static void show(struct policy_source *source) {
                     *status_trouble ? "; its status cannot be written: " : "", status_trouble);
 }
 
-static void put_in_force(struct policy_source *source, struct policy *policy, const char *from) {
+static void policy_put_in_force(struct policy_source *source, struct policy *policy,
+                                const char *from) {
         source->generation++;
         source->from = from;
         source->metric_count = policy->metric_count;
         free(TAKE_PTR(source->problem));
         metrics_set(source->generation_gauge, (double)source->generation);
-        show(source);
+        show_policy_state(source);
         log_info(MSG("policy is in force"), STR("from", from), INT("metrics", policy->metric_count),
                  INT("predicates", policy->predicate_count),
                  INT("priorities", policy->priority_count), INT("generation", source->generation));
@@ -76,26 +77,26 @@ static void put_in_force(struct policy_source *source, struct policy *policy, co
                 source->options.on_policy(source->options.userdata, policy);
 }
 
-static void refuse(struct policy_source *source, const struct error *err) {
+static void policy_keep_old(struct policy_source *source, const struct error *err) {
         metrics_inc(source->errors);
         if (!source->problem || strcmp(source->problem, err->msg) != 0)
                 log_error(MSG("cannot load policy, keeping the previous one"), ERR(err));
         free(source->problem);
         source->problem = xstrdup(err->msg);
-        show(source);
+        show_policy_state(source);
 }
 
 /* ---- A file. */
 
-static void on_file(void *userdata, const char *path) {
+static void on_policy_file(void *userdata, const char *path) {
         struct policy_source *source = userdata;
         struct policy *policy = NULL;
         struct error err = ERROR_NULL;
 
         if (policy_load_file(path, source->options.is_strict, &policy, &err) < 0)
-                refuse(source, &err);
+                policy_keep_old(source, &err);
         else
-                put_in_force(source, policy, source->path);
+                policy_put_in_force(source, policy, source->path);
 }
 
 void policy_source_reload(struct policy_source *source) {
@@ -121,7 +122,7 @@ static void on_status_written(void *userdata, const struct kube_answer *answer) 
         else if (!is_failing && source->status_err.code)
                 log_info(MSG("policy status written again"));
         source->status_err = is_failing ? answer->err : ERROR_NULL;
-        show(source);
+        show_policy_state(source);
         if (answer->outcome == KUBE_OK && source->on_status && source->object)
                 source->on_status(source->on_status_userdata, source->object, source->problem);
         if (source->is_status_due)
@@ -200,9 +201,9 @@ static void take_object(struct policy_source *source, const json_t *object) {
                 r = policy_from_tree(tree_root(tree), source->options.is_strict, &policy, &err);
         if (r < 0) {
                 (void)error_wrap(&err, err.code, "%s", from_object);
-                refuse(source, &err);
+                policy_keep_old(source, &err);
         } else {
-                put_in_force(source, policy, from_object);
+                policy_put_in_force(source, policy, from_object);
         }
 }
 
@@ -212,7 +213,7 @@ static void on_object(void *userdata, enum reflector_event event, const json_t *
         if (event == REFLECTOR_DELETED) {
                 json_decref(TAKE_PTR(source->object));
                 free(TAKE_PTR(source->problem));
-                show(source);
+                show_policy_state(source);
                 log_warn(MSG("policy object deleted, keeping the policy in force"),
                          STR("in_force", source->from), INT("generation", source->generation));
                 return;
@@ -226,7 +227,7 @@ static void on_object(void *userdata, enum reflector_event event, const json_t *
 }
 
 static void on_trouble(void *userdata) {
-        show(userdata);
+        show_policy_state(userdata);
 }
 
 void policy_source_watch_object(struct policy_source *source, struct kube_api *api) {
@@ -248,7 +249,7 @@ void policy_source_watch_object(struct policy_source *source, struct kube_api *a
 
 /* ---- The source. */
 
-static void register_metrics(struct policy_source *source, struct metrics *metrics) {
+static void register_policy_metrics(struct policy_source *source, struct metrics *metrics) {
         source->generation_gauge = metrics_gauge(metrics, "plimsoll_policy_generation",
                                                  "Policies put in force since the start.", NULL);
         source->errors = metrics_counter(metrics, "plimsoll_policy_errors_total",
@@ -274,12 +275,12 @@ int policy_source_new(const struct policy_source_options *options, struct policy
         source->options = *options;
         source->path = xstrdup_or_null(options->path);
         source->check = health_add(options->health, "policy", "not loaded yet");
-        register_metrics(source, options->metrics);
+        register_policy_metrics(source, options->metrics);
         source->is_taking_first = true;
-        put_in_force(source, policy, source->path ? source->path : "the built-in policy");
+        policy_put_in_force(source, policy, source->path ? source->path : "the built-in policy");
         source->is_taking_first = false;
         if (source->path)
-                source->file = file_watch_new(options->loop, source->path, on_file, source);
+                source->file = file_watch_new(options->loop, source->path, on_policy_file, source);
         *ret_policy = policy;
         *ret = source;
         return 0;

@@ -91,7 +91,7 @@ static bool each_element(struct skim *skim, element_fn *fn, void *ret) {
 }
 
 /* 0: unknown */
-static bool read_time(struct skim *skim, int64_t *ret_unix_ms) {
+static bool read_pod_time(struct skim *skim, int64_t *ret_unix_ms) {
         struct skim_string text;
         int64_t at_unix_ms = 0;
 
@@ -139,13 +139,13 @@ static bool read_label(struct skim *skim, const struct skim_string *key, void *r
         return skim_is(key, "pod-template-hash") ? skim_plain_text(skim, ret) : skim_value(skim);
 }
 
-static bool read_annotation(struct skim *skim, const struct skim_string *key, void *ret) {
+static bool read_pod_annotation(struct skim *skim, const struct skim_string *key, void *ret) {
         if (skim_is(key, "kubernetes.io/config.mirror"))
                 *(bool *)ret = true;
         return skim_value(skim);
 }
 
-static bool read_metadata(struct skim *skim, const struct skim_string *key, void *ret) {
+static bool read_pod_metadata(struct skim *skim, const struct skim_string *key, void *ret) {
         struct metadata *metadata = ret;
 
         if (skim_is(key, "namespace"))
@@ -155,7 +155,7 @@ static bool read_metadata(struct skim *skim, const struct skim_string *key, void
         if (skim_is(key, "uid"))
                 return skim_plain_text(skim, &metadata->uid);
         if (skim_is(key, "creationTimestamp"))
-                return read_time(skim, &metadata->created_unix_ms);
+                return read_pod_time(skim, &metadata->created_unix_ms);
         if (skim_is(key, "labels")) {
                 const char *begin = skim->at;
                 metadata->pod_template_hash = (struct skim_string){0};
@@ -167,7 +167,7 @@ static bool read_metadata(struct skim *skim, const struct skim_string *key, void
         }
         if (skim_is(key, "annotations")) {
                 metadata->is_mirror = false;
-                return each_member(skim, read_annotation, &metadata->is_mirror);
+                return each_member(skim, read_pod_annotation, &metadata->is_mirror);
         }
         if (skim_is(key, "ownerReferences")) {
                 metadata->owners = (struct owners){0};
@@ -178,7 +178,7 @@ static bool read_metadata(struct skim *skim, const struct skim_string *key, void
 
 /* spec */
 
-static void add(struct pod_load *sum, const struct pod_load *load) {
+static void add_load(struct pod_load *sum, const struct pod_load *load) {
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
                 sum->of[r] += load->of[r];
 }
@@ -203,7 +203,7 @@ static bool read_requests(struct skim *skim, struct requests *ret) {
         return each_member(skim, read_request, ret);
 }
 
-static bool read_resources(struct skim *skim, const struct skim_string *key, void *ret) {
+static bool read_pod_resources(struct skim *skim, const struct skim_string *key, void *ret) {
         return skim_is(key, "requests") ? read_requests(skim, ret) : skim_value(skim);
 }
 
@@ -213,7 +213,7 @@ static bool read_container_member(struct skim *skim, const struct skim_string *k
         struct skim_string policy;
 
         if (skim_is(key, "resources")) {
-                if (!each_member(skim, read_resources, &requests))
+                if (!each_member(skim, read_pod_resources, &requests))
                         return false;
                 container->request = requests.load;
                 return true;
@@ -233,9 +233,9 @@ static bool read_container(struct skim *skim, void *ret) {
 
         if (!each_member(skim, read_container_member, &container))
                 return false;
-        add(&sums->all, &container.request);
+        add_load(&sums->all, &container.request);
         struct pod_load starting = sums->sidecars;
-        add(&starting, &container.request);
+        add_load(&starting, &container.request);
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
                 sums->starting.of[r] = fmax(sums->starting.of[r], starting.of[r]);
         if (container.is_sidecar)
@@ -308,7 +308,7 @@ static bool read_integer(struct skim *skim, int64_t *ret) {
         return true;
 }
 
-static bool read_spec(struct skim *skim, const struct skim_string *key, void *ret) {
+static bool read_pod_spec(struct skim *skim, const struct skim_string *key, void *ret) {
         struct spec *spec = ret;
 
         if (skim_is(key, "nodeName"))
@@ -333,7 +333,7 @@ static bool read_spec(struct skim *skim, const struct skim_string *key, void *re
         }
         if (skim_is(key, "resources")) {
                 spec->own = (struct requests){0};
-                return each_member(skim, read_resources, &spec->own);
+                return each_member(skim, read_pod_resources, &spec->own);
         }
         return skim_value(skim);
 }
@@ -353,7 +353,7 @@ static bool read_condition_member(struct skim *skim, const struct skim_string *k
         if (skim_is(key, "status"))
                 return skim_plain_text(skim, &condition->status);
         if (skim_is(key, "lastTransitionTime"))
-                return read_time(skim, &condition->since_unix_ms);
+                return read_pod_time(skim, &condition->since_unix_ms);
         return skim_value(skim);
 }
 
@@ -369,7 +369,7 @@ static bool read_condition(struct skim *skim, void *ret) {
         return true;
 }
 
-static bool read_status(struct skim *skim, const struct skim_string *key, void *ret) {
+static bool read_pod_status(struct skim *skim, const struct skim_string *key, void *ret) {
         struct status *status = ret;
         struct skim_string phase;
 
@@ -399,15 +399,15 @@ static bool read_pod(struct skim *skim, const struct skim_string *key, void *ret
 
         if (skim_is(key, "metadata")) {
                 pod->metadata = (struct metadata){0};
-                return each_member(skim, read_metadata, &pod->metadata);
+                return each_member(skim, read_pod_metadata, &pod->metadata);
         }
         if (skim_is(key, "spec")) {
                 pod->spec = (struct spec){0};
-                return each_member(skim, read_spec, &pod->spec);
+                return each_member(skim, read_pod_spec, &pod->spec);
         }
         if (skim_is(key, "status")) {
                 pod->status = (struct status){0};
-                return each_member(skim, read_status, &pod->status);
+                return each_member(skim, read_pod_status, &pod->status);
         }
         return skim_value(skim);
 }
@@ -469,7 +469,7 @@ static void name_workload(struct pod_facts *facts, const struct metadata *metada
         append(facts, name.text, name.len);
 }
 
-static uint64_t id_of(const struct skim_string *uid) {
+static uint64_t hash_uid(const struct skim_string *uid) {
         uint64_t hash = uid->len > 0 ? strmap_hash(uid->text, uid->len) : 0;
 
         return uid->len > 0 && hash == 0 ? 1 : hash;
@@ -482,7 +482,7 @@ bool pod_facts_take(struct pod_facts *facts, struct skim *skim) {
         if (!each_member(skim, read_pod, &pod))
                 return false;
         const struct affinity *affinity = &pod.spec.affinity;
-        facts->id = id_of(&pod.metadata.uid);
+        facts->id = hash_uid(&pod.metadata.uid);
         facts->namespace = pod.metadata.namespace;
         facts->name = pod.metadata.name;
         facts->uid = pod.metadata.uid;

@@ -25,7 +25,7 @@ static int64_t bound_at_unix_ms(int64_t told_unix_ms, bool is_appeared, int64_t 
         return told_unix_ms;
 }
 
-static void on_pod(void *userdata, enum reflector_event event, const char *text, size_t len) {
+static void on_pod_text(void *userdata, enum reflector_event event, const char *text, size_t len) {
         struct pod_watch *watch = userdata;
         bool is_appeared = event == REFLECTOR_APPEARED;
         struct pod_facts facts;
@@ -59,7 +59,7 @@ static void on_list_begin(void *userdata) {
                 watch->events->list_begins(watch->userdata);
 }
 
-static void on_synced(void *userdata, size_t count) {
+static void on_pods_synced(void *userdata, size_t count) {
         struct pod_watch *watch = userdata;
 
         (void)count;
@@ -94,9 +94,9 @@ struct pod_watch *pod_watch_new(struct loop *loop, struct kube_api *api, struct 
                         .list_field_selector = scope == POD_WATCH_PENDING ? unfinished : NULL,
                         .proto = &kube_proto_pod,
                         .page_limit = PAGE_LIMIT,
-                        .on_text = on_pod,
+                        .on_text = on_pod_text,
                         .on_list_begin = on_list_begin,
-                        .on_synced = on_synced,
+                        .on_synced = on_pods_synced,
                         .userdata = watch,
                 });
         return watch;

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "algorithm.h"
-#include "extender/estimate/estimator.h"
+#include "extender/estimator/estimator.h"
 #include "policy/pods/pod_facts.h"
 
 struct extender;

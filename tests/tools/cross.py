@@ -28,7 +28,7 @@ PACKAGES = (
 SUITES = {
     *("common/base", "common/codec", "common/metrics", "policy", "policy/estimate", "policy/pods"),
     *("controller/window", "controller/exposition", "controller/track"),
-    *("extender/estimate", "extender/table", "extender/answer", "extender/decisions"),
+    *("extender/estimator", "extender/table", "extender/answer", "extender/decisions"),
 }
 # qemu writes into stderr, or has no /proc of its own.
 NOT_UNDER_QEMU = {"json", "mem", "metrics"}

@@ -73,21 +73,29 @@ MAY_USE = {
         *("controller/track", "controller/series", "controller/health", "controller/print"),
         *("controller/web", "controller/writing", "controller/cleanup"),
     ],
-    "extender/estimate": ["base", "policy/estimate"],
+    "extender/estimator": ["base", "policy/estimate"],
     "extender/table": [
-        *(*COMMON, "policy", "policy/estimate", "extender/estimate", "policy/pods"),
+        *(*COMMON, "policy", "policy/estimate", "extender/estimator", "policy/pods"),
     ],
     "extender/answer": [
-        *("base", "codec", "policy", "policy/estimate", "extender/estimate", "policy/pods"),
+        *("base", "codec", "policy", "policy/estimate", "extender/estimator", "policy/pods"),
         "extender/table",
     ],
     "extender/decisions": [
-        *("base", "net", "daemon", "policy", "policy/estimate", "extender/estimate", "policy/pods"),
+        *(
+            "base",
+            "net",
+            "daemon",
+            "policy",
+            "policy/estimate",
+            "extender/estimator",
+            "policy/pods",
+        ),
         *("extender/table", "extender/answer"),
     ],
     "extender/bind": [*COMMON, "extender/table"],
     "extender/explain": [
-        *(*COMMON, "policy/live", "policy/estimate", "extender/estimate", "policy/pods"),
+        *(*COMMON, "policy/live", "policy/estimate", "extender/estimator", "policy/pods"),
         "extender/table",
     ],
     "extender": [
@@ -97,7 +105,7 @@ MAY_USE = {
     "cli/cluster": [*COMMON, "policy", "policy/live"],
     "cli/verb": ["base", "codec", "program"],
     "cli/nodes": [
-        *("base", "codec", "kube", "policy", "extender/estimate", "policy/pods"),
+        *("base", "codec", "kube", "policy", "extender/estimator", "policy/pods"),
         *("extender/table", "extender/explain", "cli/cluster"),
     ],
     "cli/top": [
@@ -113,7 +121,7 @@ MAY_USE = {
         *("extender/table", "cli/cluster", "cli/verb"),
     ],
     "cli/simulate": [
-        *("base", "codec", "program", "policy", "policy/estimate", "extender/estimate"),
+        *("base", "codec", "program", "policy", "policy/estimate", "extender/estimator"),
         *("policy/pods", "extender/table", "extender/explain", "cli/cluster", "cli/verb"),
         *("cli/nodes", "cli/explain"),
     ],

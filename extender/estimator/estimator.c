@@ -1,4 +1,4 @@
-#include "extender/estimate/estimator.h"
+#include "extender/estimator/estimator.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 #include "base/strmap.h"
-#include "extender/estimate/pod_table.h"
+#include "extender/estimator/pod_table.h"
 
 /* Of a node, in cores and in bytes. */
 static const double CAPACITY_MIN = 0.001, CAPACITY_MAX = 1e18;
@@ -23,7 +23,7 @@ struct estimator_node {
         uint32_t number;
         size_t holders; /* its pods, and its row in the node table */
         void *owner;    /* NULL: only pods name it */
-        bool is_listed; /* with recent pods alone: inflight.requested is known */
+        bool is_listed; /* with has_only_recent: inflight.requested is known */
         struct inflight inflight;
 };
 
@@ -39,8 +39,8 @@ struct estimator {
         struct pod_table pods;
         uint32_t generation; /* of the last list of pods */
         size_t ignored_pods;
-        bool has_recent_alone; /* of all pods those that were just bound */
-        bool has_list;         /* all pods were listed once */
+        bool has_only_recent; /* the pods that are known are those that were just bound */
+        bool has_list;        /* all pods were listed once */
         uint64_t samples_begun;
         struct load_sample sample;
 
@@ -51,11 +51,11 @@ struct estimator {
         size_t reservation_count; /* the oldest first */
 };
 
-static void lock(struct estimator *estimator) {
+static void estimator_lock(struct estimator *estimator) {
         (void)pthread_mutex_lock(&estimator->lock);
 }
 
-static void unlock(struct estimator *estimator) {
+static void estimator_unlock(struct estimator *estimator) {
         (void)pthread_mutex_unlock(&estimator->lock);
 }
 
@@ -97,7 +97,7 @@ static struct estimator_node *find_or_add(struct estimator *estimator, const cha
         return node;
 }
 
-static void node_free(struct estimator *estimator, struct estimator_node *node) {
+static void estimator_node_free(struct estimator *estimator, struct estimator_node *node) {
         inflight_done(&node->inflight, estimator->workloads);
         free(node->name);
         free(node);
@@ -110,9 +110,9 @@ static void drop_holder(struct estimator *estimator, struct estimator_node *node
         mem_grow(&estimator->free_numbers, estimator->free_count, &estimator->free_cap);
         estimator->free_numbers[estimator->free_count++] = node->number;
         estimator->nodes[node->number] = NULL;
-        lock(estimator);
-        node_free(estimator, node);
-        unlock(estimator);
+        estimator_lock(estimator);
+        estimator_node_free(estimator, node);
+        estimator_unlock(estimator);
 }
 
 void estimator_free(struct estimator *estimator) {
@@ -120,7 +120,7 @@ void estimator_free(struct estimator *estimator) {
                 return;
         for (size_t i = 0; i < estimator->node_count; i++)
                 if (estimator->nodes[i])
-                        node_free(estimator, estimator->nodes[i]);
+                        estimator_node_free(estimator, estimator->nodes[i]);
         workload_set_free(estimator->workloads);
         pod_table_done(&estimator->pods);
         strmap_done(&estimator->by_name);
@@ -156,10 +156,6 @@ const char *estimator_node_name(const struct estimator_node *node) {
         return node->name;
 }
 
-const struct inflight *estimator_node_inflight(const struct estimator_node *node) {
-        return &node->inflight;
-}
-
 bool estimator_set_capacity(struct estimator_node *node, const struct pod_load *capacity) {
         bool has_changed = false;
 
@@ -171,7 +167,7 @@ bool estimator_set_capacity(struct estimator_node *node, const struct pod_load *
                                of > node->inflight.capacity.of[r];
                 node->inflight.capacity.of[r] = of;
         }
-        /* In cores and bytes the readings before were others. */
+        /* Readings are shares: the same share of another capacity is another number of cores. */
         for (int r = 0; has_changed && r < ESTIMATE_RESOURCE_COUNT; r++)
                 node->inflight.readings[r].window_ms = 0;
         return has_changed;
@@ -185,22 +181,22 @@ void estimator_read(struct estimator *estimator, struct estimator_node *node, in
             known->ends_unix_ms == reading->ends_unix_ms &&
             !(known->ratio < reading->ratio || known->ratio > reading->ratio))
                 return;
-        lock(estimator);
+        estimator_lock(estimator);
         inflight_read(&node->inflight, estimator->workloads, resource, reading, &estimator->factor);
-        unlock(estimator);
+        estimator_unlock(estimator);
 }
 
 void estimator_usage(const struct estimator *estimator, const struct estimator_node *node,
                      const int64_t window_ms[static ESTIMATE_RESOURCE_COUNT], int64_t now_unix_ms,
                      struct estimator_usage *ret) {
         const struct inflight *inflight = &node->inflight;
-        bool knows_pods = estimator->has_recent_alone ? node->is_listed : estimator->has_list;
+        bool knows_pods = estimator->has_only_recent ? node->is_listed : estimator->has_list;
 
         ret->until_unix_ms = INT64_MAX;
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
                 int64_t forgotten_unix_ms = inflight->readings[r].ends_unix_ms +
                                             ESTIMATOR_MEMORY_MS;
-                bool is_forgotten = (!estimator->has_recent_alone || node->is_listed) &&
+                bool is_forgotten = (!estimator->has_only_recent || node->is_listed) &&
                                     now_unix_ms >= forgotten_unix_ms;
                 bool has_reading = window_ms[r] > 0 && inflight->readings[r].window_ms > 0 &&
                                    !is_forgotten;
@@ -217,7 +213,7 @@ void estimator_usage(const struct estimator *estimator, const struct estimator_n
 
 /* ---- Pods. */
 
-static void tell_owner(const struct estimator *estimator, const struct estimator_node *node) {
+static void notify_owner(const struct estimator *estimator, const struct estimator_node *node) {
         if (node->owner)
                 estimator->fn(estimator->userdata, node->owner);
 }
@@ -265,7 +261,7 @@ void estimator_bind(struct estimator *estimator, const struct estimator_pod *pod
         entry->cores = (float)request.of[ESTIMATE_CPU];
         entry->bytes = (float)request.of[ESTIMATE_MEM];
         entry->generation = estimator->generation;
-        lock(estimator);
+        estimator_lock(estimator);
         if (pod->workload_len > 0)
                 entry->workload = workload_set_get(estimator->workloads, pod->workload,
                                                    pod->workload_len, &pod->request,
@@ -273,8 +269,8 @@ void estimator_bind(struct estimator *estimator, const struct estimator_pod *pod
         const struct inflight_pod bound = as_inflight(entry);
         inflight_bind(&node->inflight, estimator->workloads, &bound, &estimator->factor);
         end_reservation(estimator, pod->id);
-        unlock(estimator);
-        tell_owner(estimator, node);
+        estimator_unlock(estimator);
+        notify_owner(estimator, node);
 }
 
 void estimator_bind_recent(struct estimator *estimator, const struct estimator_pod *pod,
@@ -287,16 +283,16 @@ void estimator_bind_recent(struct estimator *estimator, const struct estimator_p
                 .gone_unix_ms = INFLIGHT_LIVE,
         };
 
-        estimator->has_recent_alone = true;
+        estimator->has_only_recent = true;
         if (!node || now_unix_ms - pod->bound_unix_ms > RECENT_MS)
                 return;
-        lock(estimator);
+        estimator_lock(estimator);
         inflight_bind(&node->inflight, estimator->workloads, &bound, &estimator->factor);
         if (!node->is_listed)
                 node->inflight.requested = (struct pod_load){0};
         end_reservation(estimator, pod->id);
-        unlock(estimator);
-        tell_owner(estimator, node);
+        estimator_unlock(estimator);
+        notify_owner(estimator, node);
 }
 
 static bool is_in_flight(const struct inflight *node, uint64_t id) {
@@ -318,10 +314,10 @@ void estimator_end_recent(struct estimator *estimator, const struct estimator_po
 
         if (!node || (!is_now && !is_in_flight(&node->inflight, pod->id)))
                 return;
-        lock(estimator);
+        estimator_lock(estimator);
         inflight_end(&node->inflight, estimator->workloads, &gone, &estimator->factor);
-        unlock(estimator);
-        tell_owner(estimator, node);
+        estimator_unlock(estimator);
+        notify_owner(estimator, node);
 }
 
 static void end_entry(struct estimator *estimator, struct pod_entry *entry, int64_t now_unix_ms) {
@@ -329,12 +325,12 @@ static void end_entry(struct estimator *estimator, struct pod_entry *entry, int6
         struct inflight_pod gone = as_inflight(entry);
 
         gone.gone_unix_ms = now_unix_ms;
-        lock(estimator);
+        estimator_lock(estimator);
         inflight_end(&node->inflight, estimator->workloads, &gone, &estimator->factor);
         workload_unref(estimator->workloads, entry->workload);
-        unlock(estimator);
+        estimator_unlock(estimator);
         pod_table_remove(&estimator->pods, entry);
-        tell_owner(estimator, node);
+        notify_owner(estimator, node);
         drop_holder(estimator, node);
 }
 
@@ -356,7 +352,7 @@ void estimator_list_ended(struct estimator *estimator, int64_t now_unix_ms) {
         estimator->has_list = true;
         for (size_t i = 0; i < estimator->node_count; i++)
                 if (estimator->nodes[i])
-                        tell_owner(estimator, estimator->nodes[i]);
+                        notify_owner(estimator, estimator->nodes[i]);
 }
 
 static void forget_list(const struct estimator *estimator, struct estimator_node *node) {
@@ -364,10 +360,10 @@ static void forget_list(const struct estimator *estimator, struct estimator_node
                 return;
         node->is_listed = false;
         node->inflight.requested = (struct pod_load){0};
-        tell_owner(estimator, node);
+        notify_owner(estimator, node);
 }
 
-static bool is_fresh(const struct inflight_reading *reading, int64_t now_unix_ms) {
+static bool is_reading_fresh(const struct inflight_reading *reading, int64_t now_unix_ms) {
         return reading->window_ms > 0 &&
                now_unix_ms - reading->ends_unix_ms < 2 * reading->window_ms;
 }
@@ -380,7 +376,7 @@ static bool is_read(const struct estimator_node *node, int resource, int64_t now
                now_unix_ms - reading->ends_unix_ms < ESTIMATOR_MEMORY_MS / 2;
 }
 
-/* Resources that any node is read of: the policy may not need all. */
+/* The resources of which some node has a reading: the policy may not need all of them. */
 static void find_in_use(const struct estimator *estimator, int64_t now_unix_ms, bool *ret_in_use) {
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
                 ret_in_use[r] = false;
@@ -390,7 +386,7 @@ static void find_in_use(const struct estimator *estimator, int64_t now_unix_ms, 
         }
 }
 
-/* Is the node not read of what others are, or of nothing? */
+/* Does the node lack a reading that other nodes have, or has none a reading? */
 static bool is_unread(const struct estimator_node *node, int64_t now_unix_ms, const bool *in_use) {
         bool is_read_at_all = false;
 
@@ -410,7 +406,7 @@ const struct estimator_node *estimator_sample_next(struct estimator *estimator, 
         size_t count = estimator->node_count;
         bool in_use[ESTIMATE_RESOURCE_COUNT];
 
-        estimator->has_recent_alone = true;
+        estimator->has_only_recent = true;
         find_in_use(estimator, now_unix_ms, in_use);
         double turns = (double)++estimator->samples_begun * STRIDE;
         size_t first = (size_t)((turns - floor(turns)) * (double)count);
@@ -445,18 +441,18 @@ void estimator_sample_end(struct estimator *estimator, const char *name, size_t 
 
         if (!node)
                 return;
-        lock(estimator);
+        estimator_lock(estimator);
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
                 const struct inflight_reading *reading = &node->inflight.readings[r];
                 double capacity = node->inflight.capacity.of[r];
-                if (capacity > 0 && is_fresh(reading, now_unix_ms))
+                if (capacity > 0 && is_reading_fresh(reading, now_unix_ms))
                         pod_load_factor_sample(&estimator->factor, &estimator->sample, r,
                                                reading->ratio, sample->requested.of[r] / capacity);
         }
-        unlock(estimator);
+        estimator_unlock(estimator);
         node->is_listed = true;
         node->inflight.requested = sample->requested;
-        tell_owner(estimator, node);
+        notify_owner(estimator, node);
 }
 
 void estimator_step(struct estimator *estimator, int64_t now_unix_ms) {
@@ -465,14 +461,15 @@ void estimator_step(struct estimator *estimator, int64_t now_unix_ms) {
         for (size_t i = 0; i < estimator->node_count; i++)
                 for (int r = 0; estimator->nodes[i] && r < ESTIMATE_RESOURCE_COUNT; r++) {
                         const struct inflight *node = &estimator->nodes[i]->inflight;
-                        if (node->capacity.of[r] <= 0 || !is_fresh(&node->readings[r], now_unix_ms))
+                        if (node->capacity.of[r] <= 0 ||
+                            !is_reading_fresh(&node->readings[r], now_unix_ms))
                                 continue;
                         measured.of[r] += node->readings[r].ratio * node->capacity.of[r];
                         requested.of[r] += node->held.of[r];
                 }
-        lock(estimator);
+        estimator_lock(estimator);
         pod_load_factor_move(&estimator->factor, &measured, &requested);
-        unlock(estimator);
+        estimator_unlock(estimator);
 }
 
 void estimator_settle(struct estimator *estimator, int64_t now_unix_ms) {
@@ -482,7 +479,7 @@ void estimator_settle(struct estimator *estimator, int64_t now_unix_ms) {
         for (size_t i = 0; i < estimator->node_count; i++)
                 if (estimator->nodes[i]) {
                         inflight_recount(&estimator->nodes[i]->inflight, &estimator->factor);
-                        tell_owner(estimator, estimator->nodes[i]);
+                        notify_owner(estimator, estimator->nodes[i]);
                 }
 }
 
@@ -501,7 +498,7 @@ static void forget_old_reservations(struct estimator *estimator, int64_t now_mon
 
 void estimator_stats(struct estimator *estimator, int64_t now_mono_ms,
                      struct estimator_stats *ret) {
-        lock(estimator);
+        estimator_lock(estimator);
         forget_old_reservations(estimator, now_mono_ms);
         *ret = (struct estimator_stats){
                 .pods = estimator->pods.count,
@@ -510,12 +507,12 @@ void estimator_stats(struct estimator *estimator, int64_t now_mono_ms,
                 .reservations = estimator->reservation_count,
                 .factor = estimator->factor,
         };
-        unlock(estimator);
+        estimator_unlock(estimator);
 }
 
 struct estimator_expectation estimator_expect(struct estimator *estimator, const char *workload,
                                               size_t workload_len, const struct pod_load *request) {
-        lock(estimator);
+        estimator_lock(estimator);
         const struct workload *of = workload_set_find(estimator->workloads, workload, workload_len);
         struct estimator_expectation expectation = {
                 .load = workload_estimate(of, request, &estimator->factor),
@@ -524,13 +521,13 @@ struct estimator_expectation estimator_expect(struct estimator *estimator, const
         };
         if (expectation.is_learned)
                 expectation.confidence = workload_confidence(of);
-        unlock(estimator);
+        estimator_unlock(estimator);
         return expectation;
 }
 
 void estimator_reserve(struct estimator *estimator, uint64_t id, uint32_t node_number,
                        const struct pod_load *load, int64_t now_mono_ms) {
-        lock(estimator);
+        estimator_lock(estimator);
         end_reservation(estimator, id);
         if (estimator->reservation_count == ESTIMATOR_MAX_RESERVATIONS)
                 end_reservation(estimator, estimator->reservations[0].id);
@@ -540,18 +537,18 @@ void estimator_reserve(struct estimator *estimator, uint64_t id, uint32_t node_n
                 .until_mono_ms = now_mono_ms + ESTIMATOR_RESERVATION_MS,
                 .load = *load,
         };
-        unlock(estimator);
+        estimator_unlock(estimator);
 }
 
 size_t estimator_reservations(struct estimator *estimator, uint64_t id, int64_t now_mono_ms,
                               struct estimator_reservation ret[static ESTIMATOR_MAX_RESERVATIONS]) {
         size_t count = 0;
 
-        lock(estimator);
+        estimator_lock(estimator);
         forget_old_reservations(estimator, now_mono_ms);
         for (size_t i = 0; i < estimator->reservation_count; i++)
                 if (estimator->reservations[i].id != id)
                         ret[count++] = estimator->reservations[i];
-        unlock(estimator);
+        estimator_unlock(estimator);
         return count;
 }

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "extender/estimate/estimator.h"
-#include "extender/estimate/pod_table.h"
+#include "extender/estimator/estimator.h"
+#include "extender/estimator/pod_table.h"
 
 #define NOW INT64_C(1784800000000)
 
@@ -139,6 +139,7 @@ TEST(usage) {
 /* A list takes the place of what was known: pods that it does not show are gone. */
 TEST(lists) {
         size_t changes = 0;
+        struct estimator_usage usage;
         struct estimator_stats stats;
         _cleanup_(estimator_freep) struct estimator *estimator = estimator_new(count_change, NULL);
 
@@ -165,7 +166,10 @@ TEST(lists) {
         assert_true(changes > 0);
         estimator_stats(estimator, 0, &stats);
         assert_int_equal(stats.pods, 0);
-        assert_near(estimator_node_inflight(node)->requested.of[ESTIMATE_CPU], 0);
+        estimator_set_capacity(node, &(struct pod_load){{10, 32.0 * GIB}});
+        estimator_usage(estimator, node, both_read, NOW, &usage);
+        assert_true(usage.is_known[ESTIMATE_CPU] && usage.is_known[ESTIMATE_MEM]);
+        assert_near(usage.ratio[ESTIMATE_CPU], 0);
         estimator_node_release(estimator, node);
 }
 
@@ -447,7 +451,6 @@ TEST(jobs) {
                 _cleanup_(estimator_freep) struct estimator *estimator = estimator_new(count_change,
                                                                                        NULL);
                 struct estimator_node *node = estimator_node_hold(estimator, "a", 1, &changes);
-                const struct inflight *inflight = estimator_node_inflight(node);
                 struct estimator_stats stats;
                 char name[32];
 
@@ -461,10 +464,9 @@ TEST(jobs) {
                         (void)snprintf(name, sizeof(name), "d/Job/%d", (int)i);
                         bind(estimator, i + 1, "a", name, 1, at);
                         estimator_end(estimator, i + 1, at + LIFE_S * 1000);
-                        assert_true(inflight->group_count <= KEPT_MAX);
+                        estimator_stats(estimator, 0, &stats);
+                        assert_true(stats.workloads <= KEPT_MAX);
                 }
-                estimator_stats(estimator, 0, &stats);
-                assert_true(stats.workloads <= KEPT_MAX);
                 estimator_node_release(estimator, node);
         }
 }
@@ -483,7 +485,6 @@ TEST(last_pod) {
         const struct pod_load request = {{0.5, GIB}};
         struct estimator_expectation of = estimator_expect(estimator, "d/w", 3, &request);
         assert_true(of.is_learned && of.load.of[ESTIMATE_CPU] > 1);
-        assert_int_equal(estimator_node_inflight(node)->group_count, 0);
         estimator_node_release(estimator, node);
 }
 

@@ -1,10 +1,11 @@
 /*
- * The estimate of a cluster: which pods run on each node since when, what the readings do not show
- * of them yet, what each workload has been seen to use, and which nodes were just recommended.
+ * The estimate of a cluster: which pods each node has and since when, how much of their load its
+ * readings do not show yet, what each workload has been seen to use, and which nodes have a
+ * reservation.
  *
- * The loop's thread feeds it with bound pods, capacities and readings, and takes each node's usage
- * into the node table. Workers look up what a pod is expected to use and which nodes are reserved;
- * those functions are marked "any thread", and hold the lock for a look-up.
+ * The loop's thread feeds it with bound pods, capacities and readings, and copies each node's usage
+ * into the node table. Workers look up what a pod is expected to use and which reservations are in
+ * force; those functions are marked "any thread", and hold the lock for a look-up.
  */
 #pragma once
 
@@ -17,7 +18,7 @@
 #include "policy/estimate/workload.h"
 
 enum {
-        ESTIMATOR_MAX_NODES = 110000,     /* rows of the node table, and nodes seen in pods alone */
+        ESTIMATOR_MAX_NODES = 110000, /* rows of the node table, and nodes that only pods name */
         ESTIMATOR_MAX_RESERVATIONS = 128, /* one more takes the place of the oldest */
         ESTIMATOR_RESERVATION_MS = 5000,
         ESTIMATOR_MEMORY_MS = 3600000, /* an older reading counts as none */
@@ -49,7 +50,7 @@ DEFINE_FREEP(struct estimator, estimator_free);
 /* ---- Nodes: the loop's thread. */
 
 /**
- * estimator_node_hold() - the node called @name, from now on with an owner that hears of changes
+ * estimator_node_hold() - the node called @name; from now on its owner is notified of changes
  * Return: until estimator_node_release(); NULL past ESTIMATOR_MAX_NODES
  */
 struct estimator_node *estimator_node_hold(struct estimator *estimator, const char *name,
@@ -58,24 +59,24 @@ void estimator_node_release(struct estimator *estimator, struct estimator_node *
 /** estimator_node_number() - below ESTIMATOR_MAX_NODES, its own while it is held */
 uint32_t estimator_node_number(const struct estimator_node *node);
 const char *estimator_node_name(const struct estimator_node *node);
-/** estimator_node_inflight() - for explain */
-const struct inflight *estimator_node_inflight(const struct estimator_node *node);
 
-/** estimator_set_capacity() - below a thousandth or past 10^18: not known. Return: it is
- * another; then readings are forgotten, and read again by the caller */
-bool estimator_set_capacity(struct estimator_node *node, const struct pod_load *capacity);
-/** estimator_read() - a reading, which may be the one that is known already; the owner is not told
+/**
+ * estimator_set_capacity() - below a thousandth or above 10^18: not known
+ * Return: whether it has changed; then the readings are forgotten, and the caller gives them again
  */
+bool estimator_set_capacity(struct estimator_node *node, const struct pod_load *capacity);
+/** estimator_read() - a reading, which may be the one that is known already; its owner is not
+ * notified */
 void estimator_read(struct estimator *estimator, struct estimator_node *node, int resource,
                     const struct inflight_reading *reading);
 
 struct estimator_usage {
         double ratio[ESTIMATE_RESOURCE_COUNT];        /* of the capacity; >= 0 */
         double per_capacity[ESTIMATE_RESOURCE_COUNT]; /* 1 / capacity; 0: not known */
-        /* From a reading, or else from what the pods request: there is a capacity, and they have
-         * been listed. Otherwise the ratio is that of the pods that were seen, if any. */
+        /* There is a reading, or a capacity and a list of all the node's pods, whose requests count
+         * then. Otherwise the ratio is that of the pods that were seen, if any. */
         bool is_known[ESTIMATE_RESOURCE_COUNT];
-        int64_t until_unix_ms; /* by time alone it changes then; INT64_MAX: never */
+        int64_t until_unix_ms; /* when time changes it, if nothing else does; INT64_MAX: never */
 };
 
 /** estimator_usage() - @window_ms: of the readings of this node; 0: the resource is not read */
@@ -87,7 +88,7 @@ void estimator_usage(const struct estimator *estimator, const struct estimator_n
 
 /** estimator_list_begins() - all live pods follow, each by estimator_bind() */
 void estimator_list_begins(struct estimator *estimator);
-/** estimator_list_ended() - those that were not among them are gone. From the first time on, what a
+/** estimator_list_ended() - pods that were not in the list are gone. Once a list has ended, what a
  * node's pods request is known */
 void estimator_list_ended(struct estimator *estimator, int64_t now_unix_ms);
 /** estimator_bind() - a pod runs; one that is known already is left as it is */
@@ -96,27 +97,27 @@ void estimator_bind(struct estimator *estimator, const struct estimator_pod *pod
 void estimator_end(struct estimator *estimator, uint64_t id, int64_t now_unix_ms);
 
 /*
- * ---- Instead, where only pods that were just bound are watched: the loop's thread.
+ * ---- In place of these, where only pods that were just bound are watched: the loop's thread.
  *
- * What the other pods request is not known, and that a pod ends only if it finishes, as those of
- * Jobs do; not if it is deleted. So no workload is learned. The factor comes from samples: now and
- * then the pods of one node are listed. A node that is not read is listed first and again, since
+ * What older pods request is not known. The end of a pod is seen when it finishes, as those of Jobs
+ * do, but not when it is deleted. So no workload is learned. The factor comes from samples: now and
+ * then the pods of one node are listed. A node without a reading is listed first and again, since
  * its usage is what its pods request; until then its last reading counts, however old.
  */
 
-/** estimator_bind_recent() - a pod was bound. One that is older than a quarter of an hour, and one
- * of a node that nobody holds, is ignored */
+/** estimator_bind_recent() - a pod was bound; ignored if that was more than a quarter of an hour
+ * ago, or if nobody holds its node */
 void estimator_bind_recent(struct estimator *estimator, const struct estimator_pod *pod,
                            int64_t now_unix_ms);
 /**
  * estimator_end_recent() - a pod has finished, whenever it was bound
- * @is_now: just now; else perhaps long ago, and it counts only if it is in flight
+ * @is_now: it has just finished; else it may have long ago, and counts only if it is in flight
  */
 void estimator_end_recent(struct estimator *estimator, const struct estimator_pod *pod, bool is_now,
                           int64_t now_unix_ms);
 /**
  * estimator_sample_next() - whose pods to list
- * @ret_wait_ms: until the next; less while there are nodes that are not read and were not listed
+ * @ret_wait_ms: until the next; less while a node has neither a reading nor a list of its pods
  * Return: a node that is held; NULL: there is none
  */
 const struct estimator_node *estimator_sample_next(struct estimator *estimator, int64_t now_unix_ms,
@@ -136,8 +137,8 @@ void estimator_sample_end(struct estimator *estimator, const char *node, size_t 
 /** estimator_step() - moves the cluster's factor; every POD_LOAD_FACTOR_STEP_MS */
 void estimator_step(struct estimator *estimator, int64_t now_unix_ms);
 
-/** estimator_settle() - the factor to where it stays when nothing changes, for a single look. The
- * pods that are known, if any, are all that there are */
+/** estimator_settle() - for a single look: moves the factor to where it stays when nothing changes.
+ * The pods that are known, if any, are all that there are */
 void estimator_settle(struct estimator *estimator, int64_t now_unix_ms);
 
 struct estimator_stats {
@@ -161,7 +162,7 @@ struct estimator_expectation {
 struct estimator_expectation estimator_expect(struct estimator *estimator, const char *workload,
                                               size_t workload_len, const struct pod_load *request);
 
-/* Load that an answer has promised to a node, until the binding is seen. */
+/* The load of a pod that an answer has placed on a node, until its binding is seen. */
 struct estimator_reservation {
         uint64_t id;          /* of the pod */
         uint32_t node_number; /* of estimator_node_number() */
@@ -172,6 +173,6 @@ struct estimator_reservation {
 /** estimator_reserve() - for the pod @id, in place of an earlier reservation of the same pod */
 void estimator_reserve(struct estimator *estimator, uint64_t id, uint32_t node_number,
                        const struct pod_load *load, int64_t now_mono_ms);
-/** estimator_reservations() - those in force but that of pod @id itself. Return: their number */
+/** estimator_reservations() - those in force, without that of pod @id. Return: their number */
 size_t estimator_reservations(struct estimator *estimator, uint64_t id, int64_t now_mono_ms,
                               struct estimator_reservation ret[static ESTIMATOR_MAX_RESERVATIONS]);

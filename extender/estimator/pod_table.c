@@ -1,4 +1,4 @@
-#include "extender/estimate/pod_table.h"
+#include "extender/estimator/pod_table.h"
 
 #include <stdlib.h>
 
@@ -7,12 +7,12 @@
 enum { CAP_MIN = 1024 };
 
 /* Ids are seeded hashes. */
-static size_t place_of(const struct pod_table *table, uint64_t id) {
+static size_t pod_table_home(const struct pod_table *table, uint64_t id) {
         return id & (table->cap - 1);
 }
 
-static struct pod_entry *find_place(const struct pod_table *table, uint64_t id) {
-        size_t i = place_of(table, id);
+static struct pod_entry *pod_table_place(const struct pod_table *table, uint64_t id) {
+        size_t i = pod_table_home(table, id);
 
         while (table->entries[i].id != 0 && table->entries[i].id != id)
                 i = (i + 1) & (table->cap - 1);
@@ -25,7 +25,7 @@ void pod_table_done(struct pod_table *table) {
 }
 
 struct pod_entry *pod_table_get(const struct pod_table *table, uint64_t id) {
-        struct pod_entry *entry = table->count > 0 ? find_place(table, id) : NULL;
+        struct pod_entry *entry = table->count > 0 ? pod_table_place(table, id) : NULL;
 
         return entry && entry->id == id ? entry : NULL;
 }
@@ -37,7 +37,7 @@ static void grow(struct pod_table *table) {
         table->entries = xcalloc(table->cap, sizeof(*table->entries));
         for (size_t i = 0; i < old.cap; i++)
                 if (old.entries[i].id != 0)
-                        *find_place(table, old.entries[i].id) = old.entries[i];
+                        *pod_table_place(table, old.entries[i].id) = old.entries[i];
         free(old.entries);
 }
 
@@ -46,7 +46,7 @@ struct pod_entry *pod_table_add(struct pod_table *table, uint64_t id) {
                 return NULL;
         if (table->count >= table->cap / 4 * 3)
                 grow(table);
-        struct pod_entry *entry = find_place(table, id);
+        struct pod_entry *entry = pod_table_place(table, id);
         *entry = (struct pod_entry){.id = id};
         table->count++;
         return entry;
@@ -58,7 +58,7 @@ void pod_table_remove(struct pod_table *table, struct pod_entry *entry) {
 
         /* What stands behind the hole and would no longer be found moves into it. */
         for (size_t i = (hole + 1) & mask; table->entries[i].id != 0; i = (i + 1) & mask) {
-                size_t distance = (i - place_of(table, table->entries[i].id)) & mask;
+                size_t distance = (i - pod_table_home(table, table->entries[i].id)) & mask;
                 if (distance >= ((i - hole) & mask)) {
                         table->entries[hole] = table->entries[i];
                         hole = i;
