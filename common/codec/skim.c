@@ -2,7 +2,9 @@
 
 #include <stdint.h>
 
+#include "base/mem.h"
 #include "base/utf8.h"
+#include "codec/json.h"
 
 static inline void skip_blanks(struct skim *skim) {
         while (skim->at < skim->end &&
@@ -225,6 +227,36 @@ bool skim_value(struct skim *skim) {
         return true;
 }
 
+bool skim_any_string(struct skim *skim, struct skim_string *ret) {
+        if (skim_peek(skim) != '"')
+                return false;
+
+        const char *text = skim->at + 1, *behind = jump_string(text, skim->end);
+        if (!behind)
+                return false;
+        bool is_escaped = find_special(text, behind) != behind - 1;
+        *ret = (struct skim_string){text, (size_t)(behind - 1 - text), is_escaped};
+        skim->at = behind;
+        return true;
+}
+
+bool skim_decode(const struct skim_string *string, char *ret_text, size_t cap) {
+        json_auto_t *decoded = NULL;
+        const char *text = string->text;
+        size_t len = string->len;
+
+        if (string->is_escaped) {
+                decoded = json_loadb(text - 1, len + 2, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+                text = json_string_value(decoded);
+                len = json_string_length(decoded);
+        }
+        size_t kept = size_min(len, cap - 1);
+        if (kept > 0)
+                memcpy(ret_text, text, kept);
+        ret_text[kept] = '\0';
+        return text && strlen(ret_text) == len;
+}
+
 bool skim_plain_text(struct skim *skim, struct skim_string *ret) {
         struct skim behind = *skim;
 
@@ -256,12 +288,13 @@ static enum skim_step next_item(struct skim *skim, char close) {
         return skim->at < skim->end ? SKIM_MORE : SKIM_ODD;
 }
 
-enum skim_step skim_member(struct skim *skim, struct skim_string *ret_key) {
+static enum skim_step next_member(struct skim *skim, bool takes_any, struct skim_string *ret_key) {
         enum skim_step step = next_item(skim, '}');
 
         if (step != SKIM_MORE)
                 return step;
-        if (!skim_string(skim, ret_key) || ret_key->is_escaped)
+        if (!(takes_any ? skim_any_string(skim, ret_key)
+                        : skim_string(skim, ret_key) && !ret_key->is_escaped))
                 return SKIM_ODD;
         skip_blanks(skim);
         if (skim_peek(skim) != ':')
@@ -269,6 +302,14 @@ enum skim_step skim_member(struct skim *skim, struct skim_string *ret_key) {
         skim->at++;
         skip_blanks(skim);
         return SKIM_MORE;
+}
+
+enum skim_step skim_member(struct skim *skim, struct skim_string *ret_key) {
+        return next_member(skim, false, ret_key);
+}
+
+enum skim_step skim_any_member(struct skim *skim, struct skim_string *ret_key) {
+        return next_member(skim, true, ret_key);
 }
 
 enum skim_step skim_element(struct skim *skim) {

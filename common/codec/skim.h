@@ -27,7 +27,7 @@ struct skim {
 struct skim_string {
         const char *text;
         size_t len;
-        bool is_escaped; /* holds backslashes: not yet what it stands for */
+        bool is_escaped; /* holds backslashes, or is not ASCII: see skim_decode() */
 };
 
 enum skim_step {
@@ -56,11 +56,22 @@ static inline void skim_enter(struct skim *skim) {
 
 /** skim_member() - to the next member of the object: its key, and the cursor at its value */
 _must_check_ enum skim_step skim_member(struct skim *skim, struct skim_string *ret_key);
+/** skim_any_member() - the same, also with a key that skim_member() gives up on */
+_must_check_ enum skim_step skim_any_member(struct skim *skim, struct skim_string *ret_key);
 /** skim_element() - to the next element of the array */
 _must_check_ enum skim_step skim_element(struct skim *skim);
 
 /** skim_string() - take the string at the cursor */
 _must_check_ bool skim_string(struct skim *skim, struct skim_string *ret);
+/** skim_any_string() - the same, also when it holds bytes outside printable ASCII; it is checked to
+ * be JSON in UTF-8 */
+_must_check_ bool skim_any_string(struct skim *skim, struct skim_string *ret);
+/**
+ * skim_decode() - what a string of skim_any_string() stands for
+ * @ret_text: room for @cap > 0 bytes; a longer one is cut
+ * Return: false when it was cut, holds a NUL, or is half a surrogate pair, which stands for nothing
+ */
+bool skim_decode(const struct skim_string *string, char *ret_text, size_t cap);
 /**
  * skim_plain_text() - take the value at the cursor, whatever it is
  * @ret: the string; len 0 when it is no string, or holds escapes or bytes outside printable ASCII

@@ -80,7 +80,7 @@ static void take(struct prometheus_backfill *backfill, struct job *job,
                 series_count++;
                 if (!events->on_series(events->userdata, &series, job->resource))
                         continue;
-                while (prometheus_series_next(&series, reply, &point)) {
+                while (prometheus_series_next(&series, &point)) {
                         double age_s = present_unix_s - point.at_unix_s;
                         /* Outside of what was queried: Prometheus' clock was set. */
                         if (!(age_s >= 0 && age_s <= 2.0 * PROMETHEUS_BACKFILL_LONGEST_MS / 1000))

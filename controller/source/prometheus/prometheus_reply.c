@@ -7,261 +7,58 @@
 
 #include "base/number.h"
 
-/* Prometheus' replies have 6 levels. */
-enum { DEPTH_MAX = 16 };
+/* Calls @fn with the cursor at each member's value, which it takes. */
+typedef bool member_fn(struct skim *skim, const char *key, void *userdata);
 
-struct cursor {
-        const char *at, *end;
-};
+static bool walk_object(struct skim *skim, member_fn *fn, void *userdata) {
+        struct skim_string key;
+        enum skim_step step;
+        char text[32];
 
-/* The scanner: each function moves the cursor past what its name says, or returns false. */
-
-static void skip_space(struct cursor *c) {
-        while (c->at < c->end &&
-               (*c->at == ' ' || *c->at == '\n' || *c->at == '\t' || *c->at == '\r'))
-                c->at++;
-}
-
-static bool is_at(const struct cursor *c, char wanted) {
-        return c->at < c->end && *c->at == wanted;
-}
-
-static bool take_byte(struct cursor *c, char wanted) {
-        if (!is_at(c, wanted))
+        if (skim_peek(skim) != '{')
                 return false;
-        c->at++;
-        return true;
+        for (skim_enter(skim); (step = skim_any_member(skim, &key)) == SKIM_MORE;)
+                if (!fn(skim, skim_decode(&key, text, sizeof(text)) ? text : "", userdata))
+                        return false;
+        return step == SKIM_END;
 }
 
-/* @wanted and the space behind it. */
-static bool take(struct cursor *c, char wanted) {
-        if (!take_byte(c, wanted))
-                return false;
-        skip_space(c);
-        return true;
-}
-
-static bool skip_literal(struct cursor *c, const char *text) {
-        size_t len = strlen(text);
-
-        if ((size_t)(c->end - c->at) < len || memcmp(c->at, text, len) != 0)
-                return false;
-        c->at += len;
-        return true;
-}
-
-static bool skip_digits(struct cursor *c) {
-        const char *start = c->at;
-
-        while (c->at < c->end && *c->at >= '0' && *c->at <= '9')
-                c->at++;
-        return c->at > start;
-}
-
-static bool skip_number(struct cursor *c) {
-        (void)take_byte(c, '-');
-        if (!take_byte(c, '0') && !skip_digits(c))
-                return false;
-        if (take_byte(c, '.') && !skip_digits(c))
-                return false;
-        if (!take_byte(c, 'e') && !take_byte(c, 'E'))
+/* False after the last, however often it is called. */
+static bool next_element(struct skim *array) {
+        if (skim_element(array) == SKIM_MORE)
                 return true;
-        if (!take_byte(c, '+'))
-                (void)take_byte(c, '-');
-        return skip_digits(c);
+        *array = (struct skim){0};
+        return false;
 }
 
-static int hex_digit(char c) {
-        if (c >= '0' && c <= '9')
-                return c - '0';
-        if (c >= 'a' && c <= 'f')
-                return c - 'a' + 10;
-        return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
+/* A string into @text; any other value leaves it empty, and one that does not fit, too, unless
+ * @may_be_cut. */
+static bool take_text(struct skim *skim, char *text, size_t cap, bool may_be_cut) {
+        struct skim_string string;
 
-/* The four digits of \uXXXX. */
-static bool take_hex4(struct cursor *c, uint32_t *ret) {
-        uint32_t code = 0;
-
-        if (c->end - c->at < 4)
+        text[0] = '\0';
+        if (skim_peek(skim) != '"')
+                return skim_value(skim);
+        if (!skim_any_string(skim, &string))
                 return false;
-        for (size_t i = 0; i < 4; i++) {
-                int digit = hex_digit(*c->at++);
-                if (digit < 0)
-                        return false;
-                code = code << 4 | (uint32_t)digit;
-        }
-        *ret = code;
-        return true;
-}
-
-/* A text that is being decoded. */
-struct sink {
-        char *text; /* NULL: it is only checked */
-        size_t cap, len;
-        bool is_cut; /* it did not fit, or holds a NUL */
-};
-
-static void put(struct sink *sink, uint32_t byte) {
-        if (!sink->text)
-                return;
-        if (byte == 0 || sink->len + 1 >= sink->cap)
-                sink->is_cut = true;
-        else
-                sink->text[sink->len++] = (char)(unsigned char)byte;
-}
-
-static void put_code_point(struct sink *sink, uint32_t code) {
-        if (code < 0x80) {
-                put(sink, code);
-        } else if (code < 0x800) {
-                put(sink, 0xc0 | code >> 6);
-                put(sink, 0x80 | (code & 0x3f));
-        } else if (code < 0x10000) {
-                put(sink, 0xe0 | code >> 12);
-                put(sink, 0x80 | (code >> 6 & 0x3f));
-                put(sink, 0x80 | (code & 0x3f));
-        } else {
-                put(sink, 0xf0 | code >> 18);
-                put(sink, 0x80 | (code >> 12 & 0x3f));
-                put(sink, 0x80 | (code >> 6 & 0x3f));
-                put(sink, 0x80 | (code & 0x3f));
-        }
-}
-
-/* Behind the backslash. */
-static bool take_escape(struct cursor *c, struct sink *sink) {
-        static const char letters[] = "\"\\/bfnrt", meanings[] = "\"\\/\b\f\n\r\t";
-        uint32_t code = 0, low = 0;
-
-        if (c->at == c->end)
-                return false;
-        char letter = *c->at++;
-        const char *known = letter ? strchr(letters, letter) : NULL;
-        if (known) {
-                put(sink, (unsigned char)meanings[known - letters]);
-                return true;
-        }
-        if (letter != 'u' || !take_hex4(c, &code))
-                return false;
-        if (code >= 0xdc00 && code <= 0xdfff)
-                return false;
-        if (code >= 0xd800 && code <= 0xdbff) {
-                if (!skip_literal(c, "\\u") || !take_hex4(c, &low) || low < 0xdc00 || low > 0xdfff)
-                        return false;
-                code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
-        }
-        put_code_point(sink, code);
-        return true;
-}
-
-/* A string; decoded into @text of @cap bytes unless that is NULL. @ret_is_cut may be NULL with it.
- */
-static bool take_string(struct cursor *c, char *text, size_t cap, bool *ret_is_cut) {
-        struct sink sink = {.text = text, .cap = cap};
-
-        if (!take_byte(c, '"'))
-                return false;
-        for (;;) {
-                if (c->at == c->end || (unsigned char)*c->at < 0x20)
-                        return false;
-                char byte = *c->at++;
-                if (byte == '"')
-                        break;
-                if (byte != '\\')
-                        put(&sink, (unsigned char)byte);
-                else if (!take_escape(c, &sink))
-                        return false;
-        }
-        if (text) {
-                text[sink.len] = '\0';
-                *ret_is_cut = sink.is_cut;
-        }
-        return true;
-}
-
-/* As a label or a key: what does not fit cannot be what we look for. */
-static bool take_label(struct cursor *c, char *text, size_t cap) {
-        bool is_cut = false;
-
-        if (!take_string(c, text, cap, &is_cut))
-                return false;
-        if (is_cut)
+        if (!skim_decode(&string, text, cap) && !may_be_cut)
                 text[0] = '\0';
         return true;
 }
 
-static bool skip_value(struct cursor *c, unsigned depth);
-
-/* Between members: true when there is another one; *ret_ok false when the text is wrong. */
-static bool has_another(struct cursor *c, char closing, bool *ret_ok) {
-        skip_space(c);
-        if (take(c, ','))
-                return true;
-        *ret_ok = take_byte(c, closing);
-        return false;
+/* A label or a point's value: what does not fit cannot be what we look for. */
+static bool take_label(struct skim *skim, char *text, size_t cap) {
+        return take_text(skim, text, cap, false);
 }
 
-/* Calls @fn with the cursor at each member's value; it takes it. */
-typedef bool member_fn(struct cursor *c, const char *key, void *userdata);
+/* The array at the cursor, entered; one without elements for any other value. */
+static struct skim array_at(const struct skim *skim) {
+        struct skim array = *skim;
 
-static bool walk_object(struct cursor *c, member_fn *fn, void *userdata) {
-        bool ok = true;
-
-        if (!take(c, '{'))
-                return false;
-        if (take_byte(c, '}'))
-                return true;
-        do {
-                char key[32];
-                if (!take_label(c, key, sizeof(key)))
-                        return false;
-                skip_space(c);
-                if (!take(c, ':') || !fn(c, key, userdata))
-                        return false;
-        } while (has_another(c, '}', &ok));
-        return ok;
-}
-
-static bool skip_member(struct cursor *c, const char *key, void *userdata) {
-        (void)key;
-        return skip_value(c, *(const unsigned *)userdata);
-}
-
-static bool skip_array(struct cursor *c, unsigned depth) {
-        bool ok = true;
-
-        (void)take(c, '[');
-        if (take_byte(c, ']'))
-                return true;
-        do
-                if (!skip_value(c, depth))
-                        return false;
-        while (has_another(c, ']', &ok));
-        return ok;
-}
-
-static bool skip_value(struct cursor *c, unsigned depth) {
-        unsigned deeper = depth + 1;
-
-        if (c->at == c->end || depth >= DEPTH_MAX)
-                return false;
-        switch (*c->at) {
-        case '"':
-                return take_string(c, NULL, 0, NULL);
-        case '{':
-                return walk_object(c, skip_member, &deeper);
-        case '[':
-                return skip_array(c, deeper);
-        case 't':
-                return skip_literal(c, "true");
-        case 'f':
-                return skip_literal(c, "false");
-        case 'n':
-                return skip_literal(c, "null");
-        default:
-                return skip_number(c);
-        }
+        if (skim_peek(skim) != '[')
+                return (struct skim){0};
+        skim_enter(&array);
+        return array;
 }
 
 /* The envelope */
@@ -269,83 +66,67 @@ static bool skip_value(struct cursor *c, unsigned depth) {
 struct envelope {
         char status[16], result_type[16];
         char error_type[32], error[PROMETHEUS_TEXT_MAX];
-        const char *result; /* its array's first byte; NULL: none */
+        struct skim result; /* at NULL: none */
         size_t warning_count;
         char warning[PROMETHEUS_TEXT_MAX];
 };
 
-/* A string into @text; any other value leaves it empty. */
-static bool take_text(struct cursor *c, char *text, size_t cap) {
-        bool is_cut;
+static bool take_warnings(struct skim *skim, struct envelope *envelope) {
+        struct skim warnings = array_at(skim);
 
-        text[0] = '\0';
-        return is_at(c, '"') ? take_string(c, text, cap, &is_cut) : skip_value(c, 1);
-}
-
-static bool take_warnings(struct cursor *c, struct envelope *envelope) {
-        bool ok = true;
-
-        envelope->warning_count = 0;
-        if (!take(c, '['))
-                return skip_value(c, 1);
-        if (take_byte(c, ']'))
-                return true;
-        do {
+        for (envelope->warning_count = 0; next_element(&warnings); envelope->warning_count++) {
                 char text[PROMETHEUS_TEXT_MAX];
-                if (!take_text(c, text, sizeof(text)))
+                bool is_first = envelope->warning_count == 0;
+                if (!take_text(&warnings, is_first ? envelope->warning : text, sizeof(text), true))
                         return false;
-                if (envelope->warning_count++ == 0)
-                        memcpy(envelope->warning, text, sizeof(text));
-        } while (has_another(c, ']', &ok));
-        return ok;
+        }
+        return skim_value(skim);
 }
 
-static bool take_data_member(struct cursor *c, const char *key, void *userdata) {
+static bool take_data_member(struct skim *skim, const char *key, void *userdata) {
         struct envelope *envelope = userdata;
 
         if (strcmp(key, "resultType") == 0)
-                return take_text(c, envelope->result_type, sizeof(envelope->result_type));
+                return take_text(skim, envelope->result_type, sizeof(envelope->result_type), true);
         if (strcmp(key, "result") == 0)
-                envelope->result = is_at(c, '[') ? c->at : NULL;
-        return skip_value(c, 2);
+                envelope->result = array_at(skim);
+        return skim_value(skim);
 }
 
-static bool take_member(struct cursor *c, const char *key, void *userdata) {
+static bool take_member(struct skim *skim, const char *key, void *userdata) {
         struct envelope *envelope = userdata;
 
         if (strcmp(key, "status") == 0)
-                return take_text(c, envelope->status, sizeof(envelope->status));
+                return take_text(skim, envelope->status, sizeof(envelope->status), true);
         if (strcmp(key, "errorType") == 0)
-                return take_text(c, envelope->error_type, sizeof(envelope->error_type));
+                return take_text(skim, envelope->error_type, sizeof(envelope->error_type), true);
         if (strcmp(key, "error") == 0)
-                return take_text(c, envelope->error, sizeof(envelope->error));
+                return take_text(skim, envelope->error, sizeof(envelope->error), true);
         if (strcmp(key, "warnings") == 0)
-                return take_warnings(c, envelope);
+                return take_warnings(skim, envelope);
         if (strcmp(key, "data") == 0) {
-                envelope->result = NULL;
+                envelope->result = (struct skim){0};
                 envelope->result_type[0] = '\0';
-                if (is_at(c, '{'))
-                        return walk_object(c, take_data_member, envelope);
+                if (skim_peek(skim) == '{')
+                        return walk_object(skim, take_data_member, envelope);
         }
-        return skip_value(c, 1);
+        return skim_value(skim);
 }
 
 int prometheus_reply_open(const char *text, size_t len, struct prometheus_reply *ret,
                           struct error *err) {
         struct envelope envelope = {0};
-        struct cursor c = {.at = text, .end = text + len};
+        struct skim skim;
 
-        skip_space(&c);
-        bool ok = walk_object(&c, take_member, &envelope);
-        skip_space(&c);
-        if (!ok || c.at != c.end)
+        skim_init(&skim, text, len);
+        if (!walk_object(&skim, take_member, &envelope) || !skim_at_end(&skim))
                 return error_set(err, EBADMSG,
                                  "not a Prometheus API response: malformed at byte %zu of %zu",
-                                 (size_t)(c.at - text), len);
+                                 (size_t)(skim.at - text), len);
         if (strcmp(envelope.status, "error") == 0)
                 return error_set(err, EREMOTEIO, "%s: %s", envelope.error_type, envelope.error);
         bool is_matrix = strcmp(envelope.result_type, "matrix") == 0;
-        if (strcmp(envelope.status, "success") != 0 || !envelope.result ||
+        if (strcmp(envelope.status, "success") != 0 || !envelope.result.at ||
             (!is_matrix && strcmp(envelope.result_type, "vector") != 0))
                 return error_set(err, EBADMSG,
                                  "not a Prometheus API response: status \"%s\", resultType \"%s\"",
@@ -353,8 +134,7 @@ int prometheus_reply_open(const char *text, size_t len, struct prometheus_reply 
         *ret = (struct prometheus_reply){
                 .is_matrix = is_matrix,
                 .warning_count = envelope.warning_count,
-                .next = envelope.result,
-                .end = text + len,
+                .results = envelope.result,
         };
         memcpy(ret->warning, envelope.warning, sizeof(ret->warning));
         return 0;
@@ -362,7 +142,7 @@ int prometheus_reply_open(const char *text, size_t len, struct prometheus_reply 
 
 /* Series: the text has been found well-formed before. */
 
-static bool take_metric_label(struct cursor *c, const char *key, void *userdata) {
+static bool take_metric_label(struct skim *skim, const char *key, void *userdata) {
         static const char *const names[PROMETHEUS_LABEL_COUNT] = {
                 [PROMETHEUS_NAME] = "__name__",
                 [PROMETHEUS_INSTANCE] = "instance",
@@ -372,14 +152,10 @@ static bool take_metric_label(struct cursor *c, const char *key, void *userdata)
         };
         struct prometheus_series *series = userdata;
 
-        for (size_t i = 0; i < PROMETHEUS_LABEL_COUNT; i++) {
-                if (strcmp(key, names[i]) != 0)
-                        continue;
-                series->labels[i][0] = '\0';
-                if (is_at(c, '"'))
-                        return take_label(c, series->labels[i], PROMETHEUS_LABEL_MAX);
-        }
-        return skip_value(c, 4);
+        for (size_t i = 0; i < PROMETHEUS_LABEL_COUNT; i++)
+                if (strcmp(key, names[i]) == 0)
+                        return take_label(skim, series->labels[i], PROMETHEUS_LABEL_MAX);
+        return skim_value(skim);
 }
 
 static void forget_labels(struct prometheus_series *series) {
@@ -387,42 +163,28 @@ static void forget_labels(struct prometheus_series *series) {
                 series->labels[i][0] = '\0';
 }
 
-static bool take_series_member(struct cursor *c, const char *key, void *userdata) {
+static bool take_series_member(struct skim *skim, const char *key, void *userdata) {
         struct prometheus_series *series = userdata;
 
         if (strcmp(key, "metric") == 0) {
                 forget_labels(series);
-                if (is_at(c, '{'))
-                        return walk_object(c, take_metric_label, series);
+                if (skim_peek(skim) == '{')
+                        return walk_object(skim, take_metric_label, series);
         } else if (strcmp(key, series->is_matrix ? "values" : "value") == 0) {
-                series->points = is_at(c, '[') ? c->at : NULL;
+                series->points = array_at(skim);
         }
-        return skip_value(c, 4);
-}
-
-/* Past the bracket or comma in front of an element, to it; NULL when there is none (any more). */
-static const char *enter(const char *at, const char *end) {
-        struct cursor c = {.at = at, .end = end};
-
-        skip_space(&c);
-        if (!take(&c, '[') && !take(&c, ','))
-                return NULL;
-        return is_at(&c, ']') ? NULL : c.at;
+        return skim_value(skim);
 }
 
 bool prometheus_reply_next(struct prometheus_reply *reply, struct prometheus_series *ret) {
-        while (reply->next) {
-                struct cursor c = {.at = enter(reply->next, reply->end), .end = reply->end};
-                reply->next = NULL;
-                if (!c.at)
-                        return false;
+        while (next_element(&reply->results)) {
+                bool is_series = skim_peek(&reply->results) == '{';
                 ret->is_matrix = reply->is_matrix;
-                ret->points = NULL;
+                ret->points = (struct skim){0};
                 forget_labels(ret);
-                bool is_series = is_at(&c, '{');
-                if (!(is_series ? walk_object(&c, take_series_member, ret) : skip_value(&c, 3)))
+                if (!(is_series ? walk_object(&reply->results, take_series_member, ret)
+                                : skim_value(&reply->results)))
                         return false;
-                reply->next = c.at;
                 if (is_series)
                         return true;
         }
@@ -441,41 +203,35 @@ static bool value_parse(const char *text, double *ret) {
         return true;
 }
 
-/* [1435781451.781,"0.5"] */
-static bool take_point(struct cursor *c, struct prometheus_point *ret) {
+/* The rest of [1435781451.781,"0.5"]. */
+static bool take_point(struct skim *pair, struct prometheus_point *ret) {
         char text[NUMBER_TEXT_MAX * 2];
         struct prometheus_point point;
 
-        if (!take(c, '['))
+        if (!next_element(pair))
                 return false;
-        const char *at = c->at;
-        if (!skip_number(c) || !number_parse(at, (size_t)(c->at - at), &point.at_unix_s))
+        const char *at = pair->at;
+        if (!skim_value(pair) || !number_parse(at, (size_t)(pair->at - at), &point.at_unix_s))
                 return false;
-        skip_space(c);
-        if (!take(c, ',') || !take_label(c, text, sizeof(text)) || !value_parse(text, &point.value))
-                return false;
-        skip_space(c);
-        if (!take(c, ']'))
+        if (!next_element(pair) || !take_label(pair, text, sizeof(text)) ||
+            !value_parse(text, &point.value) || skim_element(pair) != SKIM_END)
                 return false;
         *ret = point;
         return true;
 }
 
-bool prometheus_series_next(struct prometheus_series *series, const struct prometheus_reply *reply,
-                            struct prometheus_point *ret) {
-        while (series->points) {
-                struct cursor c = {.at = series->points, .end = reply->end};
-                series->points = NULL;
-                if (!series->is_matrix)
-                        return take_point(&c, ret);
-                c.at = enter(c.at, c.end);
-                if (!c.at)
+bool prometheus_series_next(struct prometheus_series *series, struct prometheus_point *ret) {
+        struct skim pair = series->points;
+
+        if (!series->is_matrix) {
+                series->points = (struct skim){0};
+                return take_point(&pair, ret);
+        }
+        while (next_element(&series->points)) {
+                pair = array_at(&series->points);
+                if (!skim_value(&series->points))
                         return false;
-                struct cursor point = c;
-                if (!skip_value(&c, 5))
-                        return false;
-                series->points = c.at;
-                if (take_point(&point, ret))
+                if (take_point(&pair, ret))
                         return true;
         }
         return false;

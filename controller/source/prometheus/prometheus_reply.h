@@ -8,8 +8,8 @@
  *     matrix: "values":[[1435781430.781,"1"],[1435781445.781,"1"]] in place of "value"
  *     {"status":"error","errorType":"bad_data","error":"..."}      also with a 2xx status
  *
- * The text must be JSON of at most 16 levels. Unknown members are ignored. Keys may come in any
- * order; of a repeated key the last one counts.
+ * The text must be JSON of at most SKIM_MAX_DEPTH levels. Unknown members are ignored. Keys may
+ * come in any order; of a repeated key the last one counts.
  */
 #pragma once
 
@@ -19,6 +19,7 @@
 
 #include "base/attributes.h"
 #include "base/error.h"
+#include "codec/skim.h"
 
 enum {
         PROMETHEUS_LABEL_MAX = 256, /* a longer one is no node's name: it is read as "" */
@@ -37,7 +38,7 @@ enum prometheus_label {
 
 struct prometheus_series {
         char labels[PROMETHEUS_LABEL_COUNT][PROMETHEUS_LABEL_MAX];
-        const char *points; /* private: where the next one stands; NULL: no more */
+        struct skim points; /* private: of a matrix the list, of a vector its only pair */
         bool is_matrix;     /* private */
 };
 
@@ -50,7 +51,7 @@ struct prometheus_reply {
         bool is_matrix;
         size_t warning_count;              /* > 0: the result may be incomplete */
         char warning[PROMETHEUS_TEXT_MAX]; /* the first */
-        const char *next, *end;            /* private */
+        struct skim results;               /* private */
 };
 
 /**
@@ -67,5 +68,4 @@ _must_check_ int prometheus_reply_open(const char *text, size_t len, struct prom
 bool prometheus_reply_next(struct prometheus_reply *reply, struct prometheus_series *ret);
 /** prometheus_series_next() - its next point, of which a vector has one; false after the last.
  * Malformed points are skipped */
-bool prometheus_series_next(struct prometheus_series *series, const struct prometheus_reply *reply,
-                            struct prometheus_point *ret);
+bool prometheus_series_next(struct prometheus_series *series, struct prometheus_point *ret);

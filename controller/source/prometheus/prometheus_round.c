@@ -176,7 +176,7 @@ void prometheus_round_take(struct prometheus_round *round, struct prometheus_que
 
         while (prometheus_reply_next(&reply, &series)) {
                 enum prometheus_fate fate = PROMETHEUS_UNUSABLE;
-                if (prometheus_series_next(&series, &reply, &point)) {
+                if (prometheus_series_next(&series, &point)) {
                         round->present_unix_s = point.at_unix_s;
                         fate = take_series(round, query, &series, point.value, match);
                 }

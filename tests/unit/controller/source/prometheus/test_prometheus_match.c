@@ -79,7 +79,7 @@ TEST(find) {
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 const char *const texts[] = {rows[i].instance, rows[i].node, rows[i].nodename,
                                              rows[i].kubernetes_node};
-                struct prometheus_series series = {.points = NULL};
+                struct prometheus_series series = {0};
                 for (size_t l = 0; l < ARRAY_LEN(texts); l++)
                         (void)snprintf(series.labels[PROMETHEUS_INSTANCE + l], PROMETHEUS_LABEL_MAX,
                                        "%s", texts[l]);

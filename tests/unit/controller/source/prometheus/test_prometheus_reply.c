@@ -27,7 +27,7 @@ static char *show(const char *text, int *ret_r) {
         while (prometheus_reply_next(&reply, &series)) {
                 buf_printf(&out, "%s|%s|%s:", series.labels[PROMETHEUS_NAME],
                            series.labels[PROMETHEUS_INSTANCE], series.labels[PROMETHEUS_NODE]);
-                while (prometheus_series_next(&series, &reply, &point))
+                while (prometheus_series_next(&series, &point))
                         buf_printf(&out, " %g=%g", point.at_unix_s, point.value);
                 buf_puts(&out, "; ");
         }
@@ -73,9 +73,13 @@ TEST(series) {
                                    "[2,\"3\"]]}]"),
                  "||: 2=3; "},
                 /* Escapes; a NUL makes a label that names nobody. */
-                {SUCCESS("vector", "[{\"metric\":{\"\\u0069nstance\":\"\\u00e9\\ud83d\\ude00\\n\","
+                {SUCCESS("vector", "[{\"metric\":{\"é\":\"è\",\"\\u0069nstance\":"
+                                   "\"\\u00e9\\ud83d\\ude00\\n\","
                                    "\"node\":\"a\\u0000b\"},\"value\":[1,\"2\"]}]"),
                  "|\xc3\xa9\xf0\x9f\x98\x80\n|: 1=2; "},
+                /* Half a pair stands for nothing. */
+                {SUCCESS("vector", "[{\"metric\":{\"node\":\"\\ud800\"},\"value\":[1,\"2\"]}]"),
+                 "||: 1=2; "},
                 /* The last code point that is written with four digits. */
                 {SUCCESS("vector", "[{\"metric\":{\"node\":\"\\uffff\"},\"value\":[1,\"2\"]}]"),
                  "||\xef\xbf\xbf: 1=2; "},
@@ -94,6 +98,8 @@ TEST(series) {
                 assert_int_equal(r, 0);
         }
 }
+
+#define EIGHT(text) text text text text text text text text
 
 TEST(failures) {
         static const struct {
@@ -116,12 +122,10 @@ TEST(failures) {
                  -EBADMSG, "not a Prometheus API"},
                 {SUCCESS("vector", "[01]"), -EBADMSG, "not a Prometheus API"},
                 {SUCCESS("vector", "[1,]"), -EBADMSG, "not a Prometheus API"},
-                {SUCCESS("vector", "[\"\\ud800\"]"), -EBADMSG, "not a Prometheus API"},
-                {SUCCESS("vector", "[\"\\udc00\"]"), -EBADMSG, "not a Prometheus API"},
                 {SUCCESS("vector", "[\"\\ux\"]"), -EBADMSG, "not a Prometheus API"},
                 {SUCCESS("vector", "[\"\n\"]"), -EBADMSG, "not a Prometheus API"},
                 /* Nobody nests so deep who means well. */
-                {SUCCESS("vector", "[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]"), -EBADMSG,
+                {SUCCESS("vector", EIGHT(EIGHT("[")) "[]" EIGHT(EIGHT("]"))), -EBADMSG,
                  "not a Prometheus API"},
         };
 
@@ -172,8 +176,6 @@ TEST(bytes_that_are_no_json) {
                 "[\"\\u00g0\"]",
                 "[\"\\u00G0\"]",
                 "[\"\\u00@0\"]",
-                "[\"\\ud83d\\u0041\"]",
-                "[\"\\ud83d\\uffff\"]",
                 "[{1:2}]",
                 "[{\"a\" 1}]",
                 "[tru]",
@@ -206,8 +208,8 @@ TEST(end) {
 
         assert_int_equal(prometheus_reply_open(text, strlen(text), &reply, NULL), 0);
         assert_true(prometheus_reply_next(&reply, &series));
-        assert_true(prometheus_series_next(&series, &reply, &point));
-        assert_false(prometheus_series_next(&series, &reply, &point));
+        assert_true(prometheus_series_next(&series, &point));
+        assert_false(prometheus_series_next(&series, &point));
         for (int i = 0; i < 2; i++)
                 assert_false(prometheus_reply_next(&reply, &series));
 }
