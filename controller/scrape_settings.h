@@ -45,7 +45,7 @@ extern const char *const scrape_schemes[];
          .fallback = "http", .choices = scrape_schemes,                                              \
          .help = "http or https."},                                                                \
         {.name = "node-exporter-port", .type = OPTION_INT, .value = &(s).port,                     \
-         .fallback = "9100", .metavar = "PORT", .min = 1, .max = 65535,                            \
+         .fallback = KUBE_PORT_TEXT(KUBE_PORT_NODE_EXPORTER), .metavar = "PORT", .min = 1, .max = 65535,                            \
          .help = "The exporter's port on every node."},                                            \
         {.name = "node-exporter-path", .type = OPTION_STRING, .value = &(s).path,                  \
          .hides_query = true,                                                                      \

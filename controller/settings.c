@@ -9,6 +9,7 @@
 #include "controller/scrape_settings.h"
 #include "controller/source/metrics_api/metrics_server_settings.h"
 #include "controller/source/prometheus/prometheus_settings.h"
+#include "kube/kube_path.h"
 #include "policy/live/policy_options.h"
 
 /* Where the rows put their values; read once by settings_parse(). */
@@ -117,7 +118,7 @@ static const struct option_row rows[] = {
         {.help = "Pages and log"},
         {.name = "bind-address", .type = OPTION_STRING, .value = &raw.bind_address, .metavar = "ADDRESS",
          .help = "Address that serves / /status.json /api/v1/query /healthz /livez /readyz /metrics. Default: all addresses."},
-        {.name = "health-port", .type = OPTION_INT, .value = &raw.health_port, .fallback = "8090", .metavar = "PORT", .min = 0, .max = 65535,
+        {.name = "health-port", .type = OPTION_INT, .value = &raw.health_port, .fallback = KUBE_PORT_TEXT(KUBE_PORT_CONTROLLER), .metavar = "PORT", .min = 0, .max = 65535,
          .help = "Port of all pages. 0 picks a free port and logs it. Not served with --once, --cleanup or --target."},
         PROGRAM_STATUS_PAGE_ROW(raw.shared,
          "Serve the status page on / and what it shows on /status.json: every node's name, labels, readings and verdict, and the policy. Whoever reaches the port can read them. Without it, the labels of nodes are not kept either."),

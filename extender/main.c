@@ -16,6 +16,7 @@
 #include "extender/table/annotation_unit.h"
 #include "extender/table/node_table.h"
 #include "extender/table/table_watch.h"
+#include "kube/kube_path.h"
 #include "net/certificates.h"
 #include "net/http_server.h"
 #include "net/server_tls.h"
@@ -57,7 +58,7 @@ static const struct option_row rows[] = {
          .help = "Address to listen on. The default serves a scheduler on the same host or in "
                  "the same pod; behind a Service set 0.0.0.0 or ::, and --client-ca-file, since "
                  "requests carry whole pod specs."},
-        {.name = "port", .type = OPTION_INT, .value = &settings.port, .fallback = "8010",
+        {.name = "port", .type = OPTION_INT, .value = &settings.port, .fallback = KUBE_PORT_TEXT(KUBE_PORT_EXTENDER),
          .metavar = "PORT", .min = 0, .max = 65535,
          .help = "Port to listen on; 0: any free port."},
         {.name = "threads", .type = OPTION_INT, .value = &settings.threads, .fallback = "2",

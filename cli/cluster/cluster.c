@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "codec/json.h"
+#include "kube/kube_path.h"
 #include "kube/kube_proto.h"
 #include "kube/list_proto.h"
 

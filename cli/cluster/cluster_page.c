@@ -6,6 +6,7 @@
 #include "cli/cluster/program_flags.h"
 #include "codec/json.h"
 #include "kube/kube_api.h"
+#include "kube/kube_path.h"
 
 bool cluster_page_is_mutual(const json_t *pod) {
         _cleanup_(program_flags_done) struct program_flags flags = {0};
@@ -18,8 +19,8 @@ bool cluster_page_is_mutual(const json_t *pod) {
 static int port_of(const json_t *spec, const char *program, const struct program_flags *flags) {
         bool is_controller = strcmp(program, PROGRAM_CONTROLLER) == 0;
         const json_t *ports = json_at(program_flags_container(spec, program), "ports", NULL);
-        long long declared = json_int_at(is_controller ? 8090 : 8010, json_array_get(ports, 0),
-                                         "containerPort", NULL);
+        long long declared = json_int_at(is_controller ? KUBE_PORT_CONTROLLER : KUBE_PORT_EXTENDER,
+                                         json_array_get(ports, 0), "containerPort", NULL);
 
         return (int)program_flags_int(flags, is_controller ? FLAG_HEALTH_PORT : FLAG_PORT,
                                       declared);
@@ -36,7 +37,7 @@ char *cluster_page_path(const char *namespace, const json_t *pod, const char *pr
                 return NULL;
         program_flags_read(spec, program, namespace, NULL, &flags);
         _cleanup_(freep) char *escaped = kube_escape(name);
-        return xasprintf("/api/v1/namespaces/%s/pods/%s%s:%d/proxy/%s", namespace,
+        return xasprintf(KUBE_CORE "/namespaces/%s/pods/%s%s:%d/proxy/%s", namespace,
                          program_flags_text(&flags, FLAG_TLS_CERT_FILE) ? "https:" : "", escaped,
                          port_of(spec, program, &flags), page);
 }

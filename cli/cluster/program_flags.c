@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "codec/json.h"
+#include "kube/kube_path.h"
 #include "program/options.h"
 
 enum { TEXT_MAX_BYTES = 4096, MAX_VARIABLES = 512, MAX_WORDS = 512 };
@@ -37,7 +38,7 @@ static const struct option_row rows[PROGRAM_FLAG_COUNT] = {
         [FLAG_MASTER] = {.name = "master", .type = OPTION_STRING},
         [FLAG_NODE_EXPORTER_PORT] = {.name = "node-exporter-port",
                                      .type = OPTION_INT,
-                                     .fallback = "9100"},
+                                     .fallback = KUBE_PORT_TEXT(KUBE_PORT_NODE_EXPORTER)},
         [FLAG_KUBELET_INSECURE] = {.name = "kubelet-insecure-skip-verify", .type = OPTION_BOOL},
         [FLAG_KUBELET_CERTIFICATE] = {.name = "kubelet-client-certificate", .type = OPTION_STRING},
         [FLAG_ANNOTATION_PREFIX] = {.name = "annotation-prefix",

@@ -8,8 +8,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "codec/json.h"
-
-enum { EXTENDER_PORT = 8010 };
+#include "kube/kube_path.h"
 
 static const char *text_at(const struct tree_node *map, const char *key) {
         const struct tree_node *node = tree_get(map, key);
@@ -32,12 +31,12 @@ static bool is_our_url(const struct doctor_facts *facts, const char *url) {
         const json_t *ports = json_at(facts->objects[DOCTOR_SERVICE].json, "spec", "ports", NULL);
 
         for (size_t i = 0; i < json_array_size(ports); i++)
-                if (has_port(url,
-                             json_int_at(EXTENDER_PORT, json_array_get(ports, i), "port", NULL)))
+                if (has_port(url, json_int_at(KUBE_PORT_EXTENDER, json_array_get(ports, i), "port",
+                                              NULL)))
                         return true;
-        return strstr(url, "plimsoll") || has_port(url, EXTENDER_PORT) ||
-               has_port(url, program_flags_int(&facts->extender, FLAG_PORT, EXTENDER_PORT)) ||
-               has_port(url, program_flags_int(&facts->sidecar, FLAG_PORT, EXTENDER_PORT));
+        return strstr(url, "plimsoll") || has_port(url, KUBE_PORT_EXTENDER) ||
+               has_port(url, program_flags_int(&facts->extender, FLAG_PORT, KUBE_PORT_EXTENDER)) ||
+               has_port(url, program_flags_int(&facts->sidecar, FLAG_PORT, KUBE_PORT_EXTENDER));
 }
 
 static const struct tree_node *find_entry(const struct doctor_facts *facts,

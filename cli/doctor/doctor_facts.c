@@ -11,9 +11,9 @@
 #include "cli/doctor/doctor_network.h"
 #include "codec/json.h"
 #include "controller/exposition/exposition.h"
+#include "kube/kube_path.h"
 #include "policy/live/policy_source.h"
 
-#define PART_OF_PLIMSOLL "labelSelector=app.kubernetes.io%2Fpart-of%3Dplimsoll"
 #define REVIEWS_PATH "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 
 /* %s: the namespace. NULL: it depends on others */
@@ -22,17 +22,18 @@ static const char *const paths[DOCTOR_OBJECT_COUNT] = {
         [DOCTOR_CRD] = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"
                        "dynamicschedulerpolicies.scheduler.policy.crane.io",
         [DOCTOR_POLICY] = POLICY_OBJECT_PATH "/" POLICY_OBJECT_NAME,
-        [DOCTOR_CONTROLLER] = "/apis/apps/v1/namespaces/%s/deployments/plimsoll-controller",
-        [DOCTOR_EXTENDER] = "/apis/apps/v1/namespaces/%s/deployments/plimsoll-extender",
-        [DOCTOR_SCHEDULER] = "/apis/apps/v1/namespaces/%s/deployments/plimsoll-scheduler",
-        [DOCTOR_SERVICE] = "/api/v1/namespaces/%s/services/plimsoll-extender",
-        [DOCTOR_PODS] = "/api/v1/namespaces/%s/pods?" PART_OF_PLIMSOLL,
-        [DOCTOR_CONFIG_MAPS] = "/api/v1/namespaces/%s/configmaps?limit=500",
+        [DOCTOR_CONTROLLER] = KUBE_APPS "/namespaces/%s/deployments/plimsoll-controller",
+        [DOCTOR_EXTENDER] = KUBE_APPS "/namespaces/%s/deployments/plimsoll-extender",
+        [DOCTOR_SCHEDULER] = KUBE_APPS "/namespaces/%s/deployments/plimsoll-scheduler",
+        [DOCTOR_SERVICE] = KUBE_CORE "/namespaces/%s/services/plimsoll-extender",
+        [DOCTOR_PODS] = KUBE_CORE "/namespaces/%s/pods?" KUBE_PART_OF_PLIMSOLL,
+        [DOCTOR_CONFIG_MAPS] = KUBE_CORE "/namespaces/%s/configmaps?limit=500",
         [DOCTOR_NETWORK_POLICIES] =
                 "/apis/networking.k8s.io/v1/namespaces/%s/networkpolicies?limit=500",
         [DOCTOR_GUARD] = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/"
                          "plimsoll-controller-nodes",
-        [DOCTOR_AUTOSCALER] = "/api/v1/namespaces/kube-system/configmaps/cluster-autoscaler-status",
+        [DOCTOR_AUTOSCALER] = KUBE_CORE
+        "/namespaces/kube-system/configmaps/cluster-autoscaler-status",
         [DOCTOR_KARPENTER] = "/apis/karpenter.sh",
         [DOCTOR_KUBELET_REQUESTS] =
                 "/apis/certificates.k8s.io/v1/certificatesigningrequests?limit=500&"
@@ -98,10 +99,7 @@ static void ask_lease(struct cluster *cluster, struct doctor_facts *facts) {
                 (void)error_set(&lease->err, ENODATA, "the Lease's name cannot be read");
                 return;
         }
-        _cleanup_(freep) char *name_text = kube_escape(name);
-        _cleanup_(freep) char *namespace_text = kube_escape(namespace);
-        _cleanup_(freep) char *path = xasprintf(
-                "/apis/coordination.k8s.io/v1/namespaces/%s/leases/%s", namespace_text, name_text);
+        _cleanup_(freep) char *path = kube_path(KUBE_COORDINATION, namespace, "leases", name, "");
         ask_path(cluster, DOCTOR_LEASE, path, facts);
 }
 

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "cli/doctor/doctor_check.h"
 #include "controller/exposition/exposition.h"
+#include "kube/kube_path.h"
 
 enum { EXPIRES_SOON_DAYS = 21 };
 
@@ -183,7 +184,8 @@ static const struct doctor_check rows[] = {
         {"exporters", "nodes without an exporter have no annotations",
          "kubectl -n @NS logs deploy/plimsoll-controller | grep what=scrape", check_exporters},
         {"samples", "nothing is written for them",
-         "kubectl get --raw '/api/v1/namespaces/@NS/pods/POD:8090/proxy/readyz?verbose'",
+         "kubectl get --raw '/api/v1/namespaces/@NS/pods/POD:" KUBE_PORT_TEXT(
+                 KUBE_PORT_CONTROLLER) "/proxy/readyz?verbose'",
          check_stale_nodes},
         {"policy-loaded", "the policy before it stays in force",
          "kubectl -n @NS logs deploy/plimsoll-controller | grep 'cannot load policy'",
@@ -199,7 +201,8 @@ static const struct doctor_check rows[] = {
         {"extender-speed", "every pod waits for it",
          "give it a CPU request, and set nodeCacheCapable: true", check_speed},
         {"extender-table", "a node that it does not know passes, and scores 0",
-         "kubectl get --raw '/api/v1/namespaces/@NS/pods/POD:8010/proxy/readyz?verbose'",
+         "kubectl get --raw '/api/v1/namespaces/@NS/pods/POD:" KUBE_PORT_TEXT(
+                 KUBE_PORT_EXTENDER) "/proxy/readyz?verbose'",
          check_table},
         {"certificate", "the scheduler will no longer reach it",
          "renew the Secret plimsoll-extender-tls, see docs/install.md", check_certificate},

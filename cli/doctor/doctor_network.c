@@ -8,8 +8,9 @@
 #include "base/number.h"
 #include "codec/json.h"
 #include "kube/kube_api.h"
+#include "kube/kube_path.h"
 
-enum { KUBELET_PORT = 10250, DNS_PORT = 53, DNS_POD_PORT = 5353 /* of OpenShift */ };
+enum { DNS_PORT = 53, DNS_POD_PORT = 5353 /* of OpenShift */ };
 
 /* ---- What NetworkPolicies allow. */
 
@@ -163,9 +164,7 @@ char *doctor_network_service(const struct doctor_facts *facts) {
         if (is_ip(&address) || is_loopback(&address) || !*name || (room && !*room) ||
             (rest && strcmp(rest, "svc") != 0 && strncmp(rest, "svc.", 4) != 0))
                 return NULL;
-        _cleanup_(freep) char *name_text = kube_escape(name);
-        _cleanup_(freep) char *room_text = kube_escape(room ? room : facts->namespace);
-        return xasprintf("/api/v1/namespaces/%s/services/%s", room_text, name_text);
+        return kube_path(KUBE_CORE, room ? room : facts->namespace, "services", name, "");
 }
 
 /* The port of its pods, which a policy is about; 0: it has a name */
@@ -267,7 +266,7 @@ static void need_sources(struct needs *needs) {
         if (program_flags_has_word(flags, FLAG_METRICS_SOURCE, "node-exporter"))
                 need_page(needs, template ? template : "http://{address}:{port}", "node-exporter");
         if (program_flags_has_word(flags, FLAG_METRICS_SOURCE, "kubelet"))
-                need_node(needs, KUBELET_PORT, "kubelet");
+                need_node(needs, KUBE_PORT_KUBELET, "kubelet");
         if (program_flags_has_word(flags, FLAG_METRICS_SOURCE, "node-metrics") && agent)
                 need_page(needs, agent, "node-metrics");
         if (asks_prometheus(needs->facts))

@@ -6,9 +6,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "codec/json.h"
+#include "kube/kube_path.h"
 #include "policy/annotation.h"
-
-#define NODES_PATH "/api/v1/nodes"
 
 enum {
         NAME_MAX_BYTES = 64,
@@ -262,7 +261,7 @@ void doctor_nodes_list(struct cluster *cluster, const struct node_table_options 
 
         *ret = (struct doctor_nodes){.table = node_table_new(options, policy, now_unix_ms)};
         const struct cluster_listing whole = {
-                .path = NODES_PATH, .on_begin = on_begin, .on_item = on_node, .userdata = &listing};
+                .path = KUBE_NODES, .on_begin = on_begin, .on_item = on_node, .userdata = &listing};
         ret->outcome = cluster_list(cluster, &whole, &ret->err);
         ret->over = count_over(ret->table, now_unix_ms);
 }

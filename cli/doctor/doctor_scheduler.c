@@ -5,6 +5,7 @@
 #include "base/duration.h"
 #include "base/number.h"
 #include "cli/doctor/doctor_check.h"
+#include "kube/kube_path.h"
 
 enum {
         TIMEOUT_MAX_MS = 1000,
@@ -40,8 +41,8 @@ static void check_registered(const struct doctor_facts *facts, struct doctor_fin
         const char *from = NULL;
 
         if (!our_entry(facts, &from, finding) && finding->state == DOCTOR_OK)
-                doctor_find(finding, DOCTOR_FAULT, "%s: no extender has port 8010 or is called so",
-                            from);
+                doctor_find(finding, DOCTOR_FAULT, "%s: no extender has port %d or is called so",
+                            from, KUBE_PORT_EXTENDER);
 }
 
 static void check_ignorable(const struct doctor_facts *facts, struct doctor_finding *finding) {

@@ -9,6 +9,7 @@
 #include "cli/cluster/program_flags.h"
 #include "cli/explain/explain_decision.h"
 #include "codec/json.h"
+#include "kube/kube_path.h"
 
 static bool is_app(const json_t *pod, const char *app) {
         const char *name = json_string_at(pod, "metadata", "labels", "app.kubernetes.io/name",
@@ -19,10 +20,8 @@ static bool is_app(const json_t *pod, const char *app) {
 
 int explain_find(struct cluster *cluster, const char *namespace, struct explain_extenders *ret,
                  struct error *err) {
-        _cleanup_(freep) char *escaped = kube_escape(namespace);
-        _cleanup_(freep) char *path = xasprintf(
-                "/api/v1/namespaces/%s/pods?labelSelector=app.kubernetes.io%%2Fpart-of%%3Dplimsoll",
-                escaped);
+        _cleanup_(freep) char *path = kube_path(KUBE_CORE, namespace, "pods", NULL,
+                                                "?" KUBE_PART_OF_PLIMSOLL);
         json_auto_t *list = NULL;
 
         *ret = (struct explain_extenders){.namespace = namespace};

@@ -17,6 +17,7 @@
 #include "extender/explain/explain_input.h"
 #include "extender/explain/explain_judge.h"
 #include "extender/table/annotation_unit.h"
+#include "kube/kube_path.h"
 #include "program/program_options.h"
 
 static struct {
@@ -74,8 +75,7 @@ static bool has_node(const struct explanation *explanation) {
  * @document: gets it; NULL: it is printed */
 static void tell_taint_level(struct cluster *cluster, const struct policy *policy, const char *node,
                              json_t *document) {
-        _cleanup_(freep) char *escaped = kube_escape(node);
-        _cleanup_(freep) char *path = xasprintf("/api/v1/nodes/%s", escaped);
+        _cleanup_(freep) char *path = kube_path(KUBE_CORE, NULL, "nodes", node, "");
         json_auto_t *object = NULL;
         struct error err = ERROR_NULL;
         const json_t *taint;
@@ -151,9 +151,10 @@ static char *full_name_of(const struct cluster *cluster, const char *pod) {
 }
 
 static void find_place(struct cluster *cluster, const char *full_name, struct explain_place *ret) {
-        int space = (int)strcspn(full_name, "/");
-        _cleanup_(freep) char *path = xasprintf("/api/v1/namespaces/%.*s/pods/%s", space, full_name,
-                                                full_name + space + 1);
+        size_t len = strcspn(full_name, "/");
+        _cleanup_(freep) char *namespace = xmemdup0(full_name, len);
+        _cleanup_(freep) char *path = kube_path(KUBE_CORE, namespace, "pods", full_name + len + 1,
+                                                "");
 
         *ret = (struct explain_place){.full_name = full_name};
         (void)cluster_get(cluster, path, &ret->pod, &ret->why_not);

@@ -4,13 +4,14 @@
 #include "cli/nodes/pod_feed.h"
 #include "codec/json.h"
 #include "extender/explain/explain_estimate.h"
+#include "kube/kube_path.h"
 #include "kube/kube_proto.h"
 
 enum kube_outcome node_list_each(struct cluster *cluster, bool is_whole,
                                  void (*on_begin)(void *userdata), list_item_fn *on_item,
                                  void *userdata, struct error *err) {
         const struct cluster_listing listing = {
-                .path = "/api/v1/nodes",
+                .path = KUBE_NODES,
                 .accept = is_whole ? KUBE_ACCEPT_PROTO : KUBE_ACCEPT_PROTO_METADATA_LIST,
                 .proto = &kube_proto_node,
                 .on_begin = on_begin,

@@ -4,12 +4,13 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "kube/kube_path.h"
 #include "kube/kube_proto.h"
 
 /* As the watch of all bound pods selects them. */
 #define PODS_PATH                                                                                  \
-        "/api/v1/pods?fieldSelector=spec.nodeName!%3D%2Cstatus.phase!%3DSucceeded%2C"              \
-        "status.phase!%3DFailed"
+        KUBE_PODS "?fieldSelector=spec.nodeName!%3D%2Cstatus.phase!%3DSucceeded%2C"                \
+                  "status.phase!%3DFailed"
 
 enum { LOOK_MS = 20 };
 

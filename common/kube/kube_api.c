@@ -106,13 +106,6 @@ void kube_api_free(struct kube_api *api) {
         free(api);
 }
 
-char *kube_escape(const char *text) {
-        struct buf escaped = BUF_INIT(strlen(text) * 3);
-
-        buf_percent_encode(&escaped, text);
-        return buf_take(&escaped);
-}
-
 static struct kube_call *call_new(struct kube_api *api, const struct kube_request *request) {
         struct kube_call *call = xcalloc(1, sizeof(*call));
         bool may_repeat = strcmp(request->method, "GET") == 0 ||

@@ -65,7 +65,7 @@ struct kube_fence {
 /* Path and body are copied by kube_start(); the other texts must outlive the call. */
 struct kube_request {
         const char *method;       /* "GET", "POST", "PUT", "PATCH", "DELETE" */
-        const char *path;         /* with the query, percent-encoded: see kube_escape() */
+        const char *path;         /* with the query, percent-encoded: see kube_path.h */
         const char *resource;     /* label of metrics: "nodes"; NULL: "" */
         const char *accept;       /* NULL: application/json */
         const char *content_type; /* of the body; NULL: application/json */
@@ -111,6 +111,3 @@ void kube_cancel(struct kube_call *call);
 
 /* Without a version in it, so that managedFields does not grow. */
 #define KUBE_FIELD_MANAGER "plimsoll-controller"
-
-/** kube_escape() - percent-encode a path segment or query value; owned by the caller */
-char *kube_escape(const char *text);

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/random.h"
 #include "codec/json.h"
+#include "kube/kube_path.h"
 
 enum {
         REQUEST_TIMEOUT_MAX_MS = 5000,
@@ -359,8 +360,6 @@ struct metrics_series *lease_leader_gauge(struct metrics *metrics) {
 struct lease *lease_new(struct loop *loop, struct kube_api *api, struct metrics *metrics,
                         const struct lease_options *options) {
         struct lease *lease = xcalloc(1, sizeof(*lease));
-        _cleanup_(freep) char *namespace = kube_escape(options->namespace);
-        _cleanup_(freep) char *name = kube_escape(options->name);
 
         lease->loop = loop;
         lease->api = api;
@@ -368,9 +367,9 @@ struct lease *lease_new(struct loop *loop, struct kube_api *api, struct metrics 
         lease_candidate_init(&lease->candidate, &options->timing, options->identity);
         lease->namespace = xstrdup(options->namespace);
         lease->name = xstrdup(options->name);
-        lease->collection_path = xasprintf("/apis/coordination.k8s.io/v1/namespaces/%s/leases",
-                                           namespace);
-        lease->path = xasprintf("%s/%s", lease->collection_path, name);
+        lease->collection_path = kube_path(KUBE_COORDINATION, options->namespace, "leases", NULL,
+                                           "");
+        lease->path = kube_path(KUBE_COORDINATION, options->namespace, "leases", options->name, "");
         lease->leader_gauge = lease_leader_gauge(metrics);
         lease->transitions = metrics_counter(metrics, "plimsoll_lease_transitions_total",
                                              "Times this replica started or stopped leading.",

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "kube/kube_api.h"
+#include "kube/kube_path.h"
 #include "kube/kube_proto.h"
 
 static void add_query(struct buf *path, const char *name, const char *value) {

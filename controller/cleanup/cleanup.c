@@ -12,6 +12,7 @@
 #include "controller/cleanup/own_keys.h"
 #include "controller/writing/node_taints.h"
 #include "controller/writing/publisher.h"
+#include "kube/kube_path.h"
 #include "kube/reflector.h"
 #include "program/outage_log.h"
 
@@ -219,7 +220,7 @@ static void list_nodes(struct cleanup *cleanup) {
         cleanup->reflector = reflector_new(cleanup->loop, cleanup->api, cleanup->metrics,
                                            &(struct reflector_spec){
                                                    .name = "nodes",
-                                                   .path = "/api/v1/nodes",
+                                                   .path = KUBE_NODES,
                                                    .label_selector = cleanup->options.node_selector,
                                                    .page_limit = PAGE_LIMIT,
                                                    .on_event = on_node,
@@ -289,10 +290,8 @@ static void on_lease(void *userdata, const struct kube_answer *answer) {
 struct cleanup *cleanup_new(struct loop *loop, struct kube_api *api, struct metrics *metrics,
                             const struct cleanup_options *options, struct policy *policy) {
         struct cleanup *cleanup = xcalloc(1, sizeof(*cleanup));
-        _cleanup_(freep) char *namespace = kube_escape(options->lease_namespace);
-        _cleanup_(freep) char *name = kube_escape(options->lease_name);
-        _cleanup_(freep) char *path = xasprintf(
-                "/apis/coordination.k8s.io/v1/namespaces/%s/leases/%s", namespace, name);
+        _cleanup_(freep) char *path = kube_path(KUBE_COORDINATION, options->lease_namespace,
+                                                "leases", options->lease_name, "");
 
         cleanup->loop = loop;
         cleanup->api = api;

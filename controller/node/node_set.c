@@ -10,6 +10,7 @@
 #include "codec/json.h"
 #include "codec/quantity.h"
 #include "controller/node/target_url.h"
+#include "kube/kube_path.h"
 #include "kube/kube_proto.h"
 
 /* Whole Nodes are listed, some 17 kB each: of 100,000 in 400 pages. One at a time is a tree. */
@@ -157,7 +158,7 @@ static uint16_t find_kubelet_port(const json_t *object) {
         json_int_t port = json_int_at(0, object, "status", "daemonEndpoints", "kubeletEndpoint",
                                       "Port", NULL);
 
-        return port > 0 && port <= UINT16_MAX ? (uint16_t)port : NODE_KUBELET_PORT;
+        return port > 0 && port <= UINT16_MAX ? (uint16_t)port : KUBE_PORT_KUBELET;
 }
 
 static const char *find_kubelet_path(const json_t *object) {
@@ -316,7 +317,7 @@ static void list(struct node_set *set) {
         set->reflector = reflector_new(set->watch.loop, set->watch.api, set->watch.metrics,
                                        &(struct reflector_spec){
                                                .name = "nodes",
-                                               .path = "/api/v1/nodes",
+                                               .path = KUBE_NODES,
                                                .label_selector = set->watch.selector,
                                                .proto = &kube_proto_node,
                                                .page_limit = PAGE_LIMIT,

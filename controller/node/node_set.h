@@ -17,7 +17,7 @@
 
 /* How the node's kubelet is asked, and what it measures. */
 struct node_kubelet {
-        uint16_t port; /* status.daemonEndpoints; NODE_KUBELET_PORT unless the node says another */
+        uint16_t port; /* status.daemonEndpoints; KUBE_PORT_KUBELET unless the node says another */
         char *path; /* annotation metrics.k8s.io/resource-metrics-path, which metrics-server reads
                        too; NULL: none that could stand in a URL */
         double capacity_cpu_cores, capacity_memory_bytes, capacity_swap_bytes; /* 0: not known */
@@ -43,7 +43,6 @@ struct node {
 
 enum {
         NODE_SET_MAX = 100000,
-        NODE_KUBELET_PORT = 10250,
         NODE_KUBELET_MAX_PATH = 512,
         NODE_SET_MAX_ADDRESS_TYPES = 5,
         NODE_SET_MAX_LABELS_BYTES = 1024, /* of labels_json; labels that do not fit are left out */

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "kube/kube_path.h"
 
 enum {
         PATCH_TIMEOUT_MS = 10000,
@@ -109,9 +110,8 @@ static void on_done(void *userdata, const struct kube_answer *answer) {
 
 static void send(struct publisher *publisher, struct publisher_job *job) {
         const char *content_type = events_of(job, publisher)->content_type;
-        _cleanup_(freep) char *name = kube_escape(job->node);
-        _cleanup_(freep) char *path = xasprintf("/api/v1/nodes/%s?fieldManager=" KUBE_FIELD_MANAGER,
-                                                name);
+        _cleanup_(freep) char *path = kube_path(KUBE_CORE, NULL, "nodes", job->node,
+                                                "?fieldManager=" KUBE_FIELD_MANAGER);
 
         job->state = PUBLISHER_IN_FLIGHT;
         publisher->in_flight++;

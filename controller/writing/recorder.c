@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/timestamp.h"
 #include "codec/json.h"
+#include "kube/kube_path.h"
 
 enum {
         EVENTS_PER_MIN = 10,
@@ -183,7 +184,6 @@ static char *body_of(const struct event *event, const char *name, const struct c
 static void enqueue(struct recorder *recorder, const struct event *event) {
         _cleanup_(freep) char *name = xasprintf("%s.%s", event->name,
                                                 reasons[event->reason].suffix);
-        _cleanup_(freep) char *escaped = kube_escape(name);
         char *body = NULL;
 
         if (recorder->queued < QUEUE_MAX)
@@ -196,10 +196,8 @@ static void enqueue(struct recorder *recorder, const struct event *event) {
         struct request *request = xcalloc(1, sizeof(*request));
         *request = (struct request){
                 .reason = event->reason,
-                .path = xasprintf(
-                        "/api/v1/namespaces/default/events/%s?fieldManager=" KUBE_FIELD_MANAGER
-                        "&force=true",
-                        escaped),
+                .path = kube_path(KUBE_CORE, "default", "events", name,
+                                  "?fieldManager=" KUBE_FIELD_MANAGER "&force=true"),
                 .body = body,
         };
         STAILQ_INSERT_TAIL(&recorder->queue, request, link);

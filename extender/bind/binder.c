@@ -15,6 +15,7 @@
 #include "codec/json.h"
 #include "extender/bind/bind_request.h"
 #include "kube/backoff.h"
+#include "kube/kube_path.h"
 
 enum {
         RETRY_FIRST_MS = 50,
@@ -232,8 +233,8 @@ static void on_pod(void *userdata, const struct kube_answer *answer) {
 static void look(void *userdata) {
         struct bind *bind = userdata;
         const struct bind_request *request = &bind->request;
-        _cleanup_(freep) char *path = xasprintf("/api/v1/namespaces/%s/pods/%s",
-                                                request->pod_namespace, request->pod_name);
+        _cleanup_(freep) char *path = kube_path(KUBE_CORE, request->pod_namespace, "pods",
+                                                request->pod_name, "");
 
         call(bind,
              &(struct kube_request){
@@ -299,8 +300,8 @@ static void on_answer(void *userdata, const struct kube_answer *answer) {
 static void attempt(void *userdata) {
         struct bind *bind = userdata;
         const struct bind_request *request = &bind->request;
-        _cleanup_(freep) char *path = xasprintf("/api/v1/namespaces/%s/pods/%s/binding",
-                                                request->pod_namespace, request->pod_name);
+        _cleanup_(freep) char *path = kube_path(KUBE_CORE, request->pod_namespace, "pods",
+                                                request->pod_name, "/binding");
         /* All four are validated: none needs escaping in JSON. */
         _cleanup_(freep) char *body = xasprintf(
                 "{\"apiVersion\":\"v1\",\"kind\":\"Binding\",\"metadata\":{\"namespace\":\"%s\","

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "kube/kube_path.h"
 #include "kube/kube_proto.h"
 #include "kube/list_page.h"
 #include "kube/list_proto.h"
@@ -86,7 +87,7 @@ static void list(struct pod_sample *samples) {
         _cleanup_(freep) char *fields = xasprintf(
                 "spec.nodeName=%s,status.phase!=Succeeded,status.phase!=Failed", samples->node);
         _cleanup_(freep) char *escaped = kube_escape(fields);
-        _cleanup_(freep) char *path = xasprintf("/api/v1/pods?fieldSelector=%s&resourceVersion=0",
+        _cleanup_(freep) char *path = xasprintf(KUBE_PODS "?fieldSelector=%s&resourceVersion=0",
                                                 escaped);
 
         samples->call = kube_start(samples->api, &(struct kube_request){

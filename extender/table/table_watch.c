@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "codec/json.h"
 #include "extender/table/estimate_watch.h"
+#include "kube/kube_path.h"
 #include "kube/kube_proto.h"
 #include "kube/reflector.h"
 #include "policy/hot_value.h"
@@ -257,7 +258,7 @@ static void watch_nodes(struct table_watch *watch) {
                                      watch->options.metrics,
                                      &(struct reflector_spec){
                                              .name = "nodes",
-                                             .path = "/api/v1/nodes",
+                                             .path = KUBE_NODES,
                                              .metadata_only = !watch->has_whole_nodes,
                                              .proto = &kube_proto_node,
                                              .max_objects = NODE_TABLE_MAX_ROWS,

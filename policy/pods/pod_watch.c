@@ -1,6 +1,7 @@
 #include "policy/pods/pod_watch.h"
 
 #include "base/mem.h"
+#include "kube/kube_path.h"
 #include "kube/kube_proto.h"
 #include "net/loop.h"
 
@@ -89,7 +90,7 @@ struct pod_watch *pod_watch_new(struct loop *loop, struct kube_api *api, struct 
                 loop, api, metrics,
                 &(struct reflector_spec){
                         .name = "pods",
-                        .path = "/api/v1/pods",
+                        .path = KUBE_PODS,
                         .field_selector = selectors[scope],
                         .list_field_selector = scope == POD_WATCH_PENDING ? unfinished : NULL,
                         .proto = &kube_proto_pod,

@@ -113,7 +113,7 @@ MAY_USE = {
         *("extender/table", "extender/explain", "cli/cluster", "cli/verb", "cli/nodes"),
     ],
     "cli/explain": [
-        *("base", "codec", "program", "extender/table", "extender/explain"),
+        *("base", "codec", "kube", "program", "extender/table", "extender/explain"),
         *("cli/cluster", "cli/verb", "cli/nodes"),
     ],
     "cli/doctor": [

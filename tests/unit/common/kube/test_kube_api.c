@@ -5,6 +5,7 @@
 #include <fcntl.h>
 
 #include "base/clock.h"
+#include "kube/kube_path.h"
 #include "tests/unit/fixture/scripted_api.h"
 
 enum { DEADLINE_MS = 20000 };

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "controller/node/node_set.h"
+#include "kube/kube_path.h"
 
 struct seen {
         int added, moved, removed, annotated;
@@ -248,24 +249,24 @@ TEST(kubelet) {
                  "\"daemonEndpoints\":{\"kubeletEndpoint\":{\"Port\":10247}},"
                  "\"nodeInfo\":{\"swap\":{\"capacity\":4096}}}",
                  0, 10247, NULL, 4096},
-                {"{}", "{}", 1, NODE_KUBELET_PORT, NULL, 0},
+                {"{}", "{}", 1, KUBE_PORT_KUBELET, NULL, 0},
                 {"{\"metrics.k8s.io/resource-metrics-path\":\"/metrics/nodes/a/x\"}", "{}", 2,
-                 NODE_KUBELET_PORT, "/metrics/nodes/a/x", 0},
+                 KUBE_PORT_KUBELET, "/metrics/nodes/a/x", 0},
                 {"{\"metrics.k8s.io/resource-metrics-path\":\"/metrics/nodes/a/x\"}", "null", 2,
-                 NODE_KUBELET_PORT, "/metrics/nodes/a/x", 0},
+                 KUBE_PORT_KUBELET, "/metrics/nodes/a/x", 0},
                 /* what no URL may have, and what is no port */
                 {"{\"metrics.k8s.io/resource-metrics-path\":\"@host/\"}",
                  "{\"daemonEndpoints\":{\"kubeletEndpoint\":{\"Port\":65536}}}", 3,
-                 NODE_KUBELET_PORT, NULL, 0},
+                 KUBE_PORT_KUBELET, NULL, 0},
                 {"{\"metrics.k8s.io/resource-metrics-path\":\"/exec?command=ls\"}",
-                 "{\"daemonEndpoints\":{\"kubeletEndpoint\":{\"Port\":-1}}}", 3, NODE_KUBELET_PORT,
+                 "{\"daemonEndpoints\":{\"kubeletEndpoint\":{\"Port\":-1}}}", 3, KUBE_PORT_KUBELET,
                  NULL, 0},
                 {"{\"metrics.k8s.io/resource-metrics-path\":\"/a b\"}",
                  "{\"daemonEndpoints\":{\"kubeletEndpoint\":{\"Port\":\"1\"}},"
                  "\"nodeInfo\":{\"swap\":{\"capacity\":-1}}}",
-                 3, NODE_KUBELET_PORT, NULL, 0},
+                 3, KUBE_PORT_KUBELET, NULL, 0},
                 {"[]", "{\"daemonEndpoints\":[],\"nodeInfo\":{\"swap\":[]},\"capacity\":1}", 3,
-                 NODE_KUBELET_PORT, NULL, 0},
+                 KUBE_PORT_KUBELET, NULL, 0},
         };
         struct seen seen;
         _cleanup_(node_set_freep) struct node_set *set = new_set(&seen, "InternalIP");
