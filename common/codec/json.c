@@ -15,7 +15,7 @@ __attribute__((constructor)) static void give_memory(void) {
 }
 
 /* Lines and columns as jansson counts them, of text[at]. */
-static int refuse_nul(const char *text, size_t at, struct error *err) {
+static int json_refuse_nul(const char *text, size_t at, struct error *err) {
         unsigned line = 1, column = 1;
 
         for (size_t i = 0; i < at; i++) {
@@ -37,7 +37,7 @@ int json_parse(const char *text, size_t len, json_t **ret, struct error *err) {
         /* jansson skips NUL bytes between tokens; they are no JSON. */
         const char *nul = memchr(text, '\0', len);
         if (nul)
-                return refuse_nul(text, (size_t)(nul - text), err);
+                return json_refuse_nul(text, (size_t)(nul - text), err);
         json_t *json = json_loadb(text, len, JSON_DECODE_ANY | JSON_ALLOW_NUL, &cause);
         if (json) {
                 *ret = json;

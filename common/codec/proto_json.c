@@ -77,7 +77,7 @@ static bool read_first(struct proto_field *field) {
         return step == PROTO_END;
 }
 
-static bool is_wanted(const char *const *keys, const struct proto_field *key) {
+static bool proto_key_is_wanted(const char *const *keys, const struct proto_field *key) {
         if (!keys)
                 return true;
         for (; *keys; keys++)
@@ -102,7 +102,7 @@ static bool write_entry(struct buf *out, const struct proto_member *member,
         }
         if (step != PROTO_END)
                 return false;
-        if (!is_wanted(member->keys, &key))
+        if (!proto_key_is_wanted(member->keys, &key))
                 return true;
         if (member->kind == PROTO_QUANTITIES && !read_first(&value))
                 return false;
@@ -119,14 +119,14 @@ static bool write_item(struct buf *out, const struct proto_member *member,
                 return write_entry(out, member, item);
         if (member->keys && !read_first(&key))
                 return false;
-        if (!is_wanted(member->keys, &key))
+        if (!proto_key_is_wanted(member->keys, &key))
                 return true;
         json_write_key(out, NULL);
         return proto_json_write(out, member->message, item->bytes, item->len);
 }
 
 /* @rest: the message, which is whole, from the first occurrence on */
-static bool write_all(struct buf *out, const struct proto_member *member, struct proto rest) {
+static bool write_members(struct buf *out, const struct proto_member *member, struct proto rest) {
         bool is_list = member->kind == PROTO_LIST;
         struct proto_field field;
 
@@ -173,7 +173,7 @@ static bool write_value(struct buf *out, const struct proto_member *member,
         case PROTO_QUANTITIES:
                 break;
         }
-        return write_all(out, member, (struct proto){found->first, end});
+        return write_members(out, member, (struct proto){found->first, end});
 }
 
 bool proto_json_write(struct buf *out, const struct proto_message *message, const char *data,

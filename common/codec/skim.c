@@ -91,12 +91,12 @@ static inline const char *jump_blanks(const char *at, const char *end) {
         return at;
 }
 
-static inline bool is_digit(char c) {
+static inline bool skim_is_digit(char c) {
         return c >= '0' && c <= '9';
 }
 
 static bool is_hex(char c) {
-        return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+        return skim_is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
 /* Behind the backslash. Half a surrogate pair is JSON by its grammar. */
@@ -129,7 +129,7 @@ static const char *jump_string(const char *at, const char *end) {
 static const char *jump_digits(const char *at, const char *end) {
         const char *begin = at;
 
-        while (at < end && is_digit(*at))
+        while (at < end && skim_is_digit(*at))
                 at++;
         return at > begin ? at : NULL;
 }

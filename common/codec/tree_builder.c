@@ -105,8 +105,8 @@ bool tree_builder_wants_key(const struct tree_builder *builder) {
         return frame && frame->kind == TREE_MAP && !frame->key;
 }
 
-static void add_node(struct tree_builder *builder, struct tree_node node, size_t height,
-                     struct tree_anchor *anchor) {
+static void tree_builder_add(struct tree_builder *builder, struct tree_node node, size_t height,
+                             struct tree_anchor *anchor) {
         if (anchor) {
                 anchor->node = node;
                 anchor->node_count = builder->node_count - anchor->begin_count;
@@ -131,8 +131,8 @@ static void add_node(struct tree_builder *builder, struct tree_node node, size_t
         frame->height = size_max(frame->height, height);
 }
 
-static int count_nodes(struct tree_builder *builder, size_t count, struct tree_mark at,
-                       struct error *err) {
+static int tree_builder_count(struct tree_builder *builder, size_t count, struct tree_mark at,
+                              struct error *err) {
         if (count > builder->limits.max_nodes - builder->node_count)
                 return tree_builder_fail(E2BIG, at, err, "more than %zu values",
                                          builder->limits.max_nodes);
@@ -144,7 +144,7 @@ static int refuse_depth(struct tree_mark at, struct error *err) {
         return tree_builder_fail(E2BIG, at, err, "nested deeper than %d levels", TREE_MAX_DEPTH);
 }
 
-static int refuse_nul(const char *text, size_t len, struct tree_mark at, struct error *err) {
+static int tree_refuse_nul(const char *text, size_t len, struct tree_mark at, struct error *err) {
         if (len > 0 && memchr(text, '\0', len))
                 return tree_builder_fail(EINVAL, at, err, "a NUL character in the text");
         return 0;
@@ -152,7 +152,7 @@ static int refuse_nul(const char *text, size_t len, struct tree_mark at, struct 
 
 int tree_builder_begin(struct tree_builder *builder, enum tree_kind kind, struct tree_mark at,
                        struct error *err) {
-        int r = count_nodes(builder, 1, at, err);
+        int r = tree_builder_count(builder, 1, at, err);
 
         if (r < 0)
                 return r;
@@ -199,14 +199,14 @@ void tree_builder_end(struct tree_builder *builder) {
         builder->entry_count = frame->first;
         strmap_done(&frame->seen);
         builder->depth--;
-        add_node(builder, node, frame->height + 1, frame->anchor);
+        tree_builder_add(builder, node, frame->height + 1, frame->anchor);
 }
 
 int tree_builder_key(struct tree_builder *builder, const char *text, size_t len,
                      struct tree_mark at, struct error *err) {
         assert(tree_builder_wants_key(builder));
         struct tree_frame *frame = &builder->frames[builder->depth - 1];
-        int r = refuse_nul(text, len, at, err);
+        int r = tree_refuse_nul(text, len, at, err);
 
         if (r < 0)
                 return r;
@@ -222,10 +222,10 @@ int tree_builder_key(struct tree_builder *builder, const char *text, size_t len,
 
 int tree_builder_scalar(struct tree_builder *builder, const char *text, size_t len, bool is_quoted,
                         struct tree_mark at, struct error *err) {
-        int r = count_nodes(builder, 1, at, err);
+        int r = tree_builder_count(builder, 1, at, err);
 
         if (r == 0)
-                r = refuse_nul(text, len, at, err);
+                r = tree_refuse_nul(text, len, at, err);
         if (r < 0)
                 return r;
         const struct tree_node node = {
@@ -236,7 +236,7 @@ int tree_builder_scalar(struct tree_builder *builder, const char *text, size_t l
                 .text_len = len,
                 .is_quoted = is_quoted,
         };
-        add_node(builder, node, 0, TAKE_PTR(builder->anchor));
+        tree_builder_add(builder, node, 0, TAKE_PTR(builder->anchor));
         return 0;
 }
 
@@ -259,9 +259,9 @@ int tree_builder_alias(struct tree_builder *builder, const char *name, struct tr
                                          name);
         if (builder->depth + anchor->height > TREE_MAX_DEPTH)
                 return refuse_depth(at, err);
-        int r = count_nodes(builder, anchor->node_count, at, err);
+        int r = tree_builder_count(builder, anchor->node_count, at, err);
         if (r == 0)
-                add_node(builder, anchor->node, anchor->height, NULL);
+                tree_builder_add(builder, anchor->node, anchor->height, NULL);
         return r;
 }
 

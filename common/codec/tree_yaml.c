@@ -123,7 +123,8 @@ static int read_alias(struct tree_builder *builder, const char *name, struct tre
         return tree_builder_alias(builder, name, at, err);
 }
 
-static int read_event(struct tree_builder *builder, const yaml_event_t *event, struct error *err) {
+static int read_yaml_event(struct tree_builder *builder, const yaml_event_t *event,
+                           struct error *err) {
         struct tree_mark at = mark_of(event->start_mark);
 
         switch (event->type) {
@@ -167,7 +168,7 @@ int tree_read_yaml(struct tree_builder *builder, const char *text, size_t len, s
                 _cleanup_(yaml_event_delete) yaml_event_t event;
                 if (!yaml_parser_parse(&parser, &event))
                         return fail_with_parser(&parser, text, len, err);
-                int r = read_event(builder, &event, err);
+                int r = read_yaml_event(builder, &event, err);
                 if (r < 0)
                         return r;
                 at_end = event.type == YAML_STREAM_END_EVENT;

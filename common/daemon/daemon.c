@@ -79,7 +79,7 @@ void daemon_block_signals(void) {
         (void)signal(SIGPIPE, SIG_IGN);
 }
 
-static void on_signal(void *userdata, int fd, uint32_t epoll_events) {
+static void on_daemon_signal(void *userdata, int fd, uint32_t epoll_events) {
         struct daemon_signals *signals = userdata;
         struct signalfd_siginfo info;
 
@@ -99,7 +99,7 @@ int daemon_signals_new(struct loop *loop, daemon_signal_fn *fn, void *userdata,
                 return error_set(err, errno, "cannot receive signals: %s", strerror(errno));
         struct daemon_signals *signals = xcalloc(1, sizeof(*signals));
         *signals = (struct daemon_signals){.loop = loop, .fd = fd, .fn = fn, .userdata = userdata};
-        loop_fd_set(loop, fd, EPOLLIN, on_signal, signals);
+        loop_fd_set(loop, fd, EPOLLIN, on_daemon_signal, signals);
         *ret = signals;
         return 0;
 }

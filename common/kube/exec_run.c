@@ -158,7 +158,7 @@ static void stream_read(struct exec_run *run, struct stream *stream) {
         }
 }
 
-static void finish(struct exec_run *run, int status) {
+static void exec_finish(struct exec_run *run, int status) {
         struct exec_credential credential = {0};
         struct exec_outcome outcome = {.err = ERROR_NULL};
         struct error *err = &run->err;
@@ -196,7 +196,7 @@ static void end(struct exec_run *run) {
 }
 
 /* Polls until the plugin has exited; pipes that children still hold open are not waited for. */
-static void on_look(void *userdata) {
+static void on_plugin_look(void *userdata) {
         struct exec_run *run = userdata;
         int64_t now_mono_ms = clock_mono_ms();
         int status = 0;
@@ -204,7 +204,7 @@ static void on_look(void *userdata) {
         if (run->pid > 0 && waitpid(run->pid, &status, WNOHANG) != 0)
                 run->pid = 0;
         if (run->pid == 0) {
-                finish(run, status);
+                exec_finish(run, status);
                 return;
         }
         if (now_mono_ms >= run->deadline_mono_ms) {
@@ -216,7 +216,7 @@ static void on_look(void *userdata) {
         loop_timer_arm(run->loop, &run->timer,
                        now_mono_ms +
                                (left_ms > 0 && left_ms < REAP_PERIOD_MS ? left_ms : REAP_PERIOD_MS),
-                       on_look, run);
+                       on_plugin_look, run);
 }
 
 static void on_output(void *userdata, int fd, uint32_t epoll_events) {
@@ -252,7 +252,7 @@ static int stream_open(struct stream *stream, size_t max_bytes, int *ret_write_f
         return 0;
 }
 
-static int begin(struct exec_run *run) {
+static int exec_begin(struct exec_run *run) {
         int output_fd = -1, errors_fd = -1;
 
         int r = stream_open(&run->output, OUTPUT_MAX_BYTES, &output_fd);
@@ -279,7 +279,7 @@ struct exec_run *exec_run_new(struct loop *loop, const struct exec_plugin *plugi
         run->output.fd = run->errors.fd = -1;
         run->fn = fn;
         run->userdata = userdata;
-        int r = begin(run);
+        int r = exec_begin(run);
         if (r < 0) {
                 run->pid = 0;
                 (void)error_set(&run->err, r, "%s%s%s", strerror(-r),
@@ -290,7 +290,7 @@ struct exec_run *exec_run_new(struct loop *loop, const struct exec_plugin *plugi
                 if (run->errors.fd >= 0)
                         loop_fd_set(loop, run->errors.fd, EPOLLIN, on_errors, run);
         }
-        loop_timer_arm(loop, &run->timer, now_mono_ms, on_look, run);
+        loop_timer_arm(loop, &run->timer, now_mono_ms, on_plugin_look, run);
         return run;
 }
 

@@ -114,7 +114,7 @@ static bool is_https(const char *server) {
         return strncasecmp(server, "https://", 8) == 0;
 }
 
-static bool is_loopback(const char *server) {
+static bool is_loopback_server(const char *server) {
         const char *host = server + (is_https(server) ? 8 : 7); /* there is no other scheme */
         bool is_bracketed = host[0] == '[';
         size_t len = strcspn(host, is_bracketed ? "]" : ":/");
@@ -138,7 +138,7 @@ static bool is_loopback(const char *server) {
 static bool may_see_secrets(const struct kube_access *config) {
         const char *server = config->source.server;
 
-        return is_https(server) || (is_loopback(server) && !config->proxy);
+        return is_https(server) || (is_loopback_server(server) && !config->proxy);
 }
 
 static bool is_set(const char *text) {
@@ -249,8 +249,8 @@ static int override(const struct kube_access_options *options, struct kubeconfig
 }
 
 /* @name becomes part of a header's line. */
-static int add_line(char **lines, size_t *count, const char *header, const char *name,
-                    struct error *err) {
+static int add_header_line(char **lines, size_t *count, const char *header, const char *name,
+                           struct error *err) {
         if (!*name)
                 return error_set(err, EINVAL, "%s: an empty name", header);
         for (const char *c = name; *c; c++)
@@ -281,9 +281,10 @@ static int impersonate(const struct kube_access_options *options, struct kube_ac
                 return 0;
         config->impersonation = xcalloc(KUBE_ACCESS_MAX_LINES + 1, sizeof(char *));
         if (options->as)
-                r = add_line(config->impersonation, &count, user, options->as, err);
+                r = add_header_line(config->impersonation, &count, user, options->as, err);
         for (size_t i = 0; r == 0 && i < options->as_group_count; i++)
-                r = add_line(config->impersonation, &count, group, options->as_groups[i], err);
+                r = add_header_line(config->impersonation, &count, group, options->as_groups[i],
+                                    err);
         for (size_t i = 0; r == 0 && i < source->impersonation_count; i++) {
                 const struct kubeconfig_header *line = &source->impersonation[i];
                 bool is_user = strcmp(line->name, user) == 0;
@@ -291,7 +292,7 @@ static int impersonate(const struct kube_access_options *options, struct kube_ac
                 if ((is_user && options->as) ||
                     (strcmp(line->name, group) == 0 && options->as_group_count > 0))
                         continue;
-                r = add_line(config->impersonation, &count, line->name, line->value, err);
+                r = add_header_line(config->impersonation, &count, line->name, line->value, err);
         }
         if (r < 0 || has_user)
                 return r;
@@ -323,7 +324,7 @@ static void choose_proxy(struct kube_access *config, bool heeds_environment) {
         const struct kubeconfig *source = &config->source;
         const char *proxy = source->proxy_url;
 
-        if (!proxy && heeds_environment && !is_loopback(source->server)) {
+        if (!proxy && heeds_environment && !is_loopback_server(source->server)) {
                 proxy = is_https(source->server) ? from_environment("HTTPS_PROXY", "https_proxy")
                                                  : from_environment("HTTP_PROXY", "http_proxy");
                 config->no_proxy = from_environment("NO_PROXY", "no_proxy");

@@ -75,7 +75,7 @@ const char *kube_outcome_name(enum kube_outcome outcome) {
         return outcomes[outcome].name;
 }
 
-static void attempt(void *userdata);
+static void attempt_call(void *userdata);
 
 static void on_credentials(void *userdata) {
         struct kube_api *api = userdata;
@@ -84,7 +84,7 @@ static void on_credentials(void *userdata) {
 
         LIST_FOREACH (call, &api->calls, entry)
                 if (call->is_waiting)
-                        attempt(call);
+                        attempt_call(call);
 }
 
 struct kube_api *kube_api_new(struct loop *loop, struct http_client *client,
@@ -123,7 +123,7 @@ static struct kube_call *call_new(struct kube_api *api, const struct kube_reques
         return call;
 }
 
-static void call_free(struct kube_call *call) {
+static void kube_call_free(struct kube_call *call) {
         loop_timer_disarm(call->api->loop, &call->timer);
         LIST_REMOVE(call, entry);
         free(call->url);
@@ -140,10 +140,10 @@ void kube_cancel(struct kube_call *call) {
                 return;
         if (call->http)
                 http_cancel(call->http);
-        call_free(call);
+        kube_call_free(call);
 }
 
-static void count(struct kube_call *call, const char *code, int64_t duration_ms) {
+static void count_call(struct kube_call *call, const char *code, int64_t duration_ms) {
         struct metrics *metrics = call->api->metrics;
         const char *verb = call->request.on_data ? "WATCH" : call->request.method;
         const char *resource = call->request.resource ? call->request.resource : "";
@@ -229,8 +229,8 @@ static json_t *parse_status(const struct http_response *response) {
 }
 
 /* "403 nodes is forbidden: ...", from a Status or, as throttling and proxies answer, plain text. */
-static void describe(const struct kube_call *call, const struct http_response *response,
-                     enum kube_outcome outcome, struct error *err) {
+static void describe_status(const struct kube_call *call, const struct http_response *response,
+                            enum kube_outcome outcome, struct error *err) {
         bool is_redirect = response->status >= 300 && response->status < 400;
 
         if (call->is_html || is_redirect) {
@@ -257,11 +257,11 @@ static void describe(const struct kube_call *call, const struct http_response *r
 }
 
 /* Frees the call before on_done, which may do anything. */
-static void finish(struct kube_call *call, const struct kube_answer *answer) {
+static void finish_call(struct kube_call *call, const struct kube_answer *answer) {
         kube_done_fn *on_done = call->request.on_done;
         void *userdata = call->request.userdata;
 
-        call_free(call);
+        kube_call_free(call);
         on_done(userdata, answer);
 }
 
@@ -315,19 +315,19 @@ static void on_http_done(void *userdata, const struct http_response *response) {
         _cleanup_(freep) char *code = xasprintf("%d", response->status);
 
         call->http = NULL;
-        count(call, response->failure == HTTP_OK ? code : http_failure_name(response->failure),
-              response->duration_ms);
+        count_call(call, response->failure == HTTP_OK ? code : http_failure_name(response->failure),
+                   response->duration_ms);
         if (response->failure == HTTP_TLS)
                 kube_access_handshake_failed(call->api->config);
         int64_t pause_ms = retry_pause_ms(call, response, answer.outcome);
         int64_t again_mono_ms = loop_now_mono_ms(call->api->loop) + pause_ms;
         if (pause_ms >= 0 && again_mono_ms < end_mono_ms(call)) {
-                loop_timer_arm(call->api->loop, &call->timer, again_mono_ms, attempt, call);
+                loop_timer_arm(call->api->loop, &call->timer, again_mono_ms, attempt_call, call);
                 return;
         }
         if (answer.outcome != KUBE_OK)
-                describe(call, response, answer.outcome, &answer.err);
-        finish(call, &answer);
+                describe_status(call, response, answer.outcome, &answer.err);
+        finish_call(call, &answer);
 }
 
 static bool on_http_data(void *userdata, const char *data, size_t len) {
@@ -348,12 +348,12 @@ static void on_refusal(void *userdata) {
                 .retry_after_ms = -1,
         };
 
-        count(call, call->refusal == KUBE_UNAUTHORIZED ? "no_credentials" : "too_late", -1);
-        finish(call, &answer);
+        count_call(call, call->refusal == KUBE_UNAUTHORIZED ? "no_credentials" : "too_late", -1);
+        finish_call(call, &answer);
 }
 
-/* Ends the call on a later turn without an attempt, unless one is started before. */
-static void refuse(struct kube_call *call, enum kube_outcome refusal, int64_t after_ms) {
+/* Ends the call on a later turn without an attempt_call, unless one is started before. */
+static void refuse_call(struct kube_call *call, enum kube_outcome refusal, int64_t after_ms) {
         struct loop *loop = call->api->loop;
 
         call->refusal = refusal;
@@ -368,7 +368,7 @@ static int64_t attempt_timeout_ms(const struct kube_call *call) {
         return left_ms < timeout_ms ? left_ms : timeout_ms;
 }
 
-static void attempt(void *userdata) {
+static void attempt_call(void *userdata) {
         struct kube_call *call = userdata;
         struct kube_api *api = call->api;
         const struct kube_request *request = &call->request;
@@ -379,7 +379,7 @@ static void attempt(void *userdata) {
         if (loop_now_mono_ms(api->loop) >= end_mono_ms(call)) {
                 (void)error_set(&call->refusal_err, ETIMEDOUT,
                                 "deadline exceeded before the request was sent");
-                refuse(call, KUBE_UNAVAILABLE, 0);
+                refuse_call(call, KUBE_UNAVAILABLE, 0);
                 return;
         }
         int r = kube_access_credentials(api->config, loop_now_mono_ms(api->loop),
@@ -387,7 +387,8 @@ static void attempt(void *userdata) {
                                         &call->refusal_err);
         if (r < 0) {
                 call->is_waiting = r == -EINPROGRESS;
-                refuse(call, KUBE_UNAUTHORIZED, call->is_waiting ? attempt_timeout_ms(call) : 0);
+                refuse_call(call, KUBE_UNAUTHORIZED,
+                            call->is_waiting ? attempt_timeout_ms(call) : 0);
                 return;
         }
 
@@ -443,6 +444,6 @@ struct kube_call *kube_start(struct kube_api *api, const struct kube_request *re
         assert(request->method && request->path && request->path[0] == '/' && request->on_done);
 
         struct kube_call *call = call_new(api, request);
-        attempt(call);
+        attempt_call(call);
         return call;
 }

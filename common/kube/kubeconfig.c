@@ -148,8 +148,8 @@ static char *resolve_path(const struct place *place, const char *path) {
 }
 
 /* A pair such as certificate-authority(-data): the data when it is there, else the file. */
-static int read_pem(const struct place *place, const char *file_key, const char *data_key,
-                    char **ret_file, char **ret_pem, struct error *err) {
+static int read_pem_setting(const struct place *place, const char *file_key, const char *data_key,
+                            char **ret_file, char **ret_pem, struct error *err) {
         const char *data = text_at(place->node, data_key);
         const char *file = text_at(place->node, file_key);
         struct error problem = ERROR_NULL;
@@ -183,8 +183,8 @@ static int read_cluster(const struct place *place, struct kubeconfig *config, st
                 return fail_at(place, "proxy-url", err,
                                "must begin with http://, https:// or socks5://");
         config->is_insecure = bool_at(place->node, "insecure-skip-tls-verify");
-        int r = read_pem(place, "certificate-authority", "certificate-authority-data",
-                         &config->ca_file, &config->ca_pem, err);
+        int r = read_pem_setting(place, "certificate-authority", "certificate-authority-data",
+                                 &config->ca_file, &config->ca_pem, err);
         if (r < 0)
                 return r;
         if (config->is_insecure && (config->ca_file || config->ca_pem))
@@ -194,8 +194,8 @@ static int read_cluster(const struct place *place, struct kubeconfig *config, st
 }
 
 /* Words from a list of scalars, or NAME=value pairs from a list of mappings. */
-static int read_words(const struct place *place, const char *key, bool is_pairs, char ***ret,
-                      struct error *err) {
+static int read_arguments(const struct place *place, const char *key, bool is_pairs, char ***ret,
+                          struct error *err) {
         const struct tree_node *list = tree_get(place->node, key);
 
         if (!list || tree_is_null(list))
@@ -271,9 +271,9 @@ static int read_exec(const struct place *user, const struct place *cluster, bool
         plugin->api_version = xstrdup(version);
         plugin->command = strchr(command, '/') ? resolve_path(user, command) : xstrdup(command);
         plugin->install_hint = xstrdup_or_null(hint);
-        int r = read_words(&place, "args", false, &plugin->arguments, err);
+        int r = read_arguments(&place, "args", false, &plugin->arguments, err);
         if (r == 0)
-                r = read_words(&place, "env", true, &plugin->environment, err);
+                r = read_arguments(&place, "env", true, &plugin->environment, err);
         if (r < 0)
                 return r;
         if (bool_at(node, "provideClusterInfo"))
@@ -371,11 +371,11 @@ static int read_user(const struct place *place, const struct place *cluster, boo
 
         int r = read_impersonation(place, config, err);
         if (r == 0)
-                r = read_pem(place, "client-certificate", "client-certificate-data",
-                             &config->cert_file, &config->cert_pem, err);
+                r = read_pem_setting(place, "client-certificate", "client-certificate-data",
+                                     &config->cert_file, &config->cert_pem, err);
         if (r == 0)
-                r = read_pem(place, "client-key", "client-key-data", &config->key_file,
-                             &config->key_pem, err);
+                r = read_pem_setting(place, "client-key", "client-key-data", &config->key_file,
+                                     &config->key_pem, err);
         if (r < 0)
                 return r;
         if (!(config->cert_file || config->cert_pem) != !(config->key_file || config->key_pem))
@@ -402,8 +402,8 @@ static const char *set_or(const char *chosen, const char *otherwise) {
         return chosen && *chosen ? chosen : otherwise;
 }
 
-static int choose(const struct sources *sources, const struct kubeconfig_choice *choice,
-                  struct kubeconfig *config, struct error *err) {
+static int choose_context(const struct sources *sources, const struct kubeconfig_choice *choice,
+                          struct kubeconfig *config, struct error *err) {
         static const struct kubeconfig_choice none = {0};
         struct place chosen = {0}, cluster = {0}, user;
         int r = 0;
@@ -446,7 +446,7 @@ int kubeconfig_parse(const char *text, size_t len, const char *path,
         if (r < 0)
                 return error_wrap(err, r, "%s", path);
         r = add_source(&sources, path, tree, err);
-        return r < 0 ? r : choose(&sources, choice, ret, err);
+        return r < 0 ? r : choose_context(&sources, choice, ret, err);
 }
 
 /* Nothing of a file is asked for. */
@@ -485,5 +485,5 @@ int kubeconfig_load(const char *paths, bool must_exist, const struct kubeconfig_
                 return is_server_enough(choice)
                                ? 0
                                : error_set(err, ENOENT, "no such kubeconfig: %s", paths);
-        return choose(&sources, choice, ret, err);
+        return choose_context(&sources, choice, ret, err);
 }

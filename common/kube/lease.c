@@ -51,48 +51,47 @@ char *lease_identity_new(void) {
 
 /* The object and its fields */
 
-static void read_text(const json_t *spec, const char *key, char *text, size_t text_bytes) {
+static void read_spec_text(const json_t *spec, const char *key, char *text, size_t text_bytes) {
         const char *value = json_string_at(spec, key, NULL);
 
         (void)snprintf(text, text_bytes, "%s", value ? value : "");
 }
 
-static int64_t read_count(const json_t *spec, const char *key) {
+static int64_t read_spec_count(const json_t *spec, const char *key) {
         json_int_t value = json_int_at(0, spec, key, NULL);
 
         return value < 0 ? 0 : value > INT32_MAX ? INT32_MAX : (int64_t)value;
 }
 
-static void read_record(const json_t *object, struct lease_record *ret) {
+static void read_lease_spec(const json_t *object, struct lease_spec *ret) {
         const json_t *spec = json_at(object, "spec", NULL);
 
-        read_text(spec, "holderIdentity", ret->holder, sizeof(ret->holder));
-        read_text(spec, "acquireTime", ret->acquire_time, sizeof(ret->acquire_time));
-        read_text(spec, "renewTime", ret->renew_time, sizeof(ret->renew_time));
+        read_spec_text(spec, "holderIdentity", ret->holder, sizeof(ret->holder));
+        read_spec_text(spec, "acquireTime", ret->acquire_time, sizeof(ret->acquire_time));
+        read_spec_text(spec, "renewTime", ret->renew_time, sizeof(ret->renew_time));
         /* No time is as long; it would be written back, perhaps cut within a character. */
         if (strlen(ret->acquire_time) == sizeof(ret->acquire_time) - 1)
                 ret->acquire_time[0] = '\0';
-        ret->duration_s = read_count(spec, "leaseDurationSeconds");
-        ret->transitions = read_count(spec, "leaseTransitions");
+        ret->duration_s = read_spec_count(spec, "leaseDurationSeconds");
+        ret->transitions = read_spec_count(spec, "leaseTransitions");
 }
 
-/* The object as it was read, other fields included, with the five fields of @record. */
-static char *render(const struct lease *lease, const struct lease_record *record) {
+/* The object as it was read, other fields included, with the five fields of @spec. */
+static char *lease_render(const struct lease *lease, const struct lease_spec *spec) {
         json_auto_t *object = json_pack("{s:{s:s, s:s}}", "metadata", "name", lease->name,
                                         "namespace", lease->namespace);
-        json_t *spec = json_object();
+        json_t *json = json_object();
 
         json_object_update(object, lease->object);
-        json_object_update(spec, json_object_get(object, "spec"));
-        json_object_update_new(spec,
-                               json_pack("{s:s, s:I, s:s, s:s, s:I}", "holderIdentity",
-                                         record->holder, "leaseDurationSeconds",
-                                         (json_int_t)record->duration_s, "acquireTime",
-                                         record->acquire_time, "renewTime", record->renew_time,
-                                         "leaseTransitions", (json_int_t)record->transitions));
+        json_object_update(json, json_object_get(object, "spec"));
+        json_object_update_new(json, json_pack("{s:s, s:I, s:s, s:s, s:I}", "holderIdentity",
+                                               spec->holder, "leaseDurationSeconds",
+                                               (json_int_t)spec->duration_s, "acquireTime",
+                                               spec->acquire_time, "renewTime", spec->renew_time,
+                                               "leaseTransitions", (json_int_t)spec->transitions));
         json_object_update_new(object,
                                json_pack("{s:s, s:s, s:o}", "apiVersion", "coordination.k8s.io/v1",
-                                         "kind", "Lease", "spec", spec));
+                                         "kind", "Lease", "spec", json));
         return json_dumps(object, JSON_COMPACT);
 }
 
@@ -163,7 +162,7 @@ static void on_term_end(void *userdata) {
         update(userdata);
 }
 
-static void set_trouble(struct lease *lease, const struct kube_answer *answer) {
+static void lease_set_trouble(struct lease *lease, const struct kube_answer *answer) {
         bool was_well = !lease->trouble[0];
 
         (void)snprintf(lease->trouble, sizeof(lease->trouble), "%s",
@@ -175,7 +174,7 @@ static void set_trouble(struct lease *lease, const struct kube_answer *answer) {
                          STR("error", lease->trouble));
 }
 
-static void clear_trouble(struct lease *lease) {
+static void lease_clear_trouble(struct lease *lease) {
         lease->is_settled = true;
         if (lease->trouble[0])
                 log_info(MSG("lease requests succeed again"), STR("lease", lease->name));
@@ -184,10 +183,10 @@ static void clear_trouble(struct lease *lease) {
 
 /* Rounds */
 
-static void on_answer(void *userdata, const struct kube_answer *answer);
+static void on_lease_answer(void *userdata, const struct kube_answer *answer);
 static void on_round(void *userdata);
 
-static void end_round(struct lease *lease) {
+static void lease_end_round(struct lease *lease) {
         double random = (double)random_below(INT64_C(1) << 32) * 0x1p-32;
         int64_t next_mono_ms = lease_candidate_next_round_mono_ms(
                 &lease->candidate, lease->round_mono_ms, loop_now_mono_ms(lease->loop), random);
@@ -195,8 +194,8 @@ static void end_round(struct lease *lease) {
         loop_timer_arm(lease->loop, &lease->round, next_mono_ms, on_round, lease);
 }
 
-static void send(struct lease *lease, enum lease_action action, const char *body,
-                 int64_t timeout_ms, kube_done_fn *on_done) {
+static void lease_send(struct lease *lease, enum lease_action action, const char *body,
+                       int64_t timeout_ms, kube_done_fn *on_done) {
         static const char *const methods[] = {
                 [LEASE_READ] = "GET", [LEASE_CREATE] = "POST", [LEASE_UPDATE] = "PUT"};
 
@@ -220,21 +219,22 @@ static void send(struct lease *lease, enum lease_action action, const char *body
 
 static void act(struct lease *lease, enum lease_action action) {
         int64_t timeout_ms = lease->candidate.timing.renew_deadline_ms / 2;
-        struct lease_record record;
+        struct lease_spec spec;
         _cleanup_(freep) char *body = NULL;
 
         if (action == LEASE_REST) {
-                end_round(lease);
+                lease_end_round(lease);
                 return;
         }
         if (action == LEASE_CREATE)
                 forget_object(lease);
         if (action != LEASE_READ) {
-                lease_candidate_propose(&lease->candidate, loop_now_unix_ms(lease->loop), &record);
-                body = render(lease, &record);
+                lease_candidate_propose(&lease->candidate, loop_now_unix_ms(lease->loop), &spec);
+                body = lease_render(lease, &spec);
         }
-        send(lease, action, body,
-             timeout_ms < REQUEST_TIMEOUT_MAX_MS ? timeout_ms : REQUEST_TIMEOUT_MAX_MS, on_answer);
+        lease_send(lease, action, body,
+                   timeout_ms < REQUEST_TIMEOUT_MAX_MS ? timeout_ms : REQUEST_TIMEOUT_MAX_MS,
+                   on_lease_answer);
 }
 
 static void on_round(void *userdata) {
@@ -247,23 +247,22 @@ static void on_round(void *userdata) {
 static void on_good_answer(struct lease *lease, const struct kube_answer *answer,
                            enum lease_action *ret_next) {
         int64_t now_mono_ms = loop_now_mono_ms(lease->loop);
-        struct lease_record record;
+        struct lease_spec spec;
 
         if (!keep_object(lease, answer)) {
                 lease_candidate_failed(&lease->candidate);
-                set_trouble(lease, &(struct kube_answer){.outcome = KUBE_BAD_ANSWER});
+                lease_set_trouble(lease, &(struct kube_answer){.outcome = KUBE_BAD_ANSWER});
                 return;
         }
-        clear_trouble(lease);
-        read_record(lease->object, &record);
+        lease_clear_trouble(lease);
+        read_lease_spec(lease->object, &spec);
         if (lease->action == LEASE_READ)
-                *ret_next = lease_candidate_read(&lease->candidate, &record, now_mono_ms);
+                *ret_next = lease_candidate_read(&lease->candidate, &spec, now_mono_ms);
         else
-                lease_candidate_written(&lease->candidate, &record, lease->sent_mono_ms,
-                                        now_mono_ms);
+                lease_candidate_written(&lease->candidate, &spec, lease->sent_mono_ms, now_mono_ms);
 }
 
-static void on_answer(void *userdata, const struct kube_answer *answer) {
+static void on_lease_answer(void *userdata, const struct kube_answer *answer) {
         struct lease *lease = userdata;
         enum lease_action next = LEASE_REST;
 
@@ -277,7 +276,7 @@ static void on_answer(void *userdata, const struct kube_answer *answer) {
                 next = lease_candidate_refused(&lease->candidate);
         } else {
                 lease_candidate_failed(&lease->candidate);
-                set_trouble(lease, answer);
+                lease_set_trouble(lease, answer);
         }
         update(lease);
         act(lease, next);
@@ -288,11 +287,11 @@ static void on_answer(void *userdata, const struct kube_answer *answer) {
 static void on_release_answer(void *userdata, const struct kube_answer *answer);
 
 static void put_release(struct lease *lease) {
-        struct lease_record record;
+        struct lease_spec spec;
 
-        lease_candidate_propose_release(&lease->candidate, loop_now_unix_ms(lease->loop), &record);
-        _cleanup_(freep) char *body = render(lease, &record);
-        send(lease, LEASE_UPDATE, body, MS_PER_S, on_release_answer);
+        lease_candidate_propose_release(&lease->candidate, loop_now_unix_ms(lease->loop), &spec);
+        _cleanup_(freep) char *body = lease_render(lease, &spec);
+        lease_send(lease, LEASE_UPDATE, body, MS_PER_S, on_release_answer);
 }
 
 static void finish_release(void *userdata) {
@@ -303,14 +302,13 @@ static void finish_release(void *userdata) {
 
 static void on_release_answer(void *userdata, const struct kube_answer *answer) {
         struct lease *lease = userdata;
-        struct lease_record record;
+        struct lease_spec spec;
 
         lease->call = NULL;
         if (lease->action == LEASE_READ && answer->outcome == KUBE_OK &&
             keep_object(lease, answer)) {
-                read_record(lease->object, &record);
-                (void)lease_candidate_read(&lease->candidate, &record,
-                                           loop_now_mono_ms(lease->loop));
+                read_lease_spec(lease->object, &spec);
+                (void)lease_candidate_read(&lease->candidate, &spec, loop_now_mono_ms(lease->loop));
                 if (lease_candidate_is_holder(&lease->candidate)) {
                         put_release(lease);
                         return;
@@ -318,7 +316,7 @@ static void on_release_answer(void *userdata, const struct kube_answer *answer) 
         }
         if (lease->action == LEASE_UPDATE && answer->outcome == KUBE_CONFLICT &&
             lease_candidate_refused(&lease->candidate) == LEASE_READ) {
-                send(lease, LEASE_READ, NULL, MS_PER_S, on_release_answer);
+                lease_send(lease, LEASE_READ, NULL, MS_PER_S, on_release_answer);
                 return;
         }
         if (answer->outcome != KUBE_OK)
@@ -349,7 +347,7 @@ void lease_release(struct lease *lease, lease_released_fn *on_done, void *userda
         else if (first == LEASE_UPDATE)
                 put_release(lease);
         else
-                send(lease, LEASE_READ, NULL, MS_PER_S, on_release_answer);
+                lease_send(lease, LEASE_READ, NULL, MS_PER_S, on_release_answer);
 }
 
 struct metrics_series *lease_leader_gauge(struct metrics *metrics) {

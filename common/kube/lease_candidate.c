@@ -27,7 +27,7 @@ int lease_timing_check(const struct lease_timing *timing, struct error *err) {
         return 0;
 }
 
-static bool records_are_equal(const struct lease_record *a, const struct lease_record *b) {
+static bool specs_are_equal(const struct lease_spec *a, const struct lease_spec *b) {
         return strcmp(a->holder, b->holder) == 0 && a->duration_s == b->duration_s &&
                a->transitions == b->transitions && strcmp(a->acquire_time, b->acquire_time) == 0 &&
                strcmp(a->renew_time, b->renew_time) == 0;
@@ -64,9 +64,9 @@ enum lease_action lease_candidate_begin(struct lease_candidate *candidate, int64
         return LEASE_READ;
 }
 
-/* We do not lead, and the record names a holder and changed less than its duration ago. */
+/* We do not lead, and the spec names a holder and changed less than its duration ago. */
 static bool is_taken(const struct lease_candidate *candidate, int64_t now_mono_ms) {
-        const struct lease_record *seen = &candidate->seen;
+        const struct lease_spec *seen = &candidate->seen;
 
         return candidate->has_seen && seen->holder[0] &&
                !lease_candidate_leads(candidate, now_mono_ms) &&
@@ -74,12 +74,12 @@ static bool is_taken(const struct lease_candidate *candidate, int64_t now_mono_m
 }
 
 enum lease_action lease_candidate_read(struct lease_candidate *candidate,
-                                       const struct lease_record *record, int64_t now_mono_ms) {
+                                       const struct lease_spec *spec, int64_t now_mono_ms) {
         candidate->has_read = candidate->is_current = true;
-        candidate->is_absent = !record;
+        candidate->is_absent = !spec;
         /* A deleted Lease still counts until it expires: its holder has not noticed yet. */
-        if (record && (!candidate->has_seen || !records_are_equal(record, &candidate->seen))) {
-                candidate->seen = *record;
+        if (spec && (!candidate->has_seen || !specs_are_equal(spec, &candidate->seen))) {
+                candidate->seen = *spec;
                 candidate->changed_mono_ms = now_mono_ms;
                 candidate->has_seen = true;
         }
@@ -91,36 +91,36 @@ enum lease_action lease_candidate_read(struct lease_candidate *candidate,
 }
 
 void lease_candidate_propose(const struct lease_candidate *candidate, int64_t now_unix_ms,
-                             struct lease_record *ret) {
-        const struct lease_record *seen = &candidate->seen;
+                             struct lease_spec *ret) {
+        const struct lease_spec *seen = &candidate->seen;
         bool is_renewal = !candidate->is_absent && lease_candidate_is_holder(candidate);
-        struct lease_record record = {.duration_s = (candidate->timing.duration_ms + MS_PER_S - 1) /
-                                                    MS_PER_S};
+        struct lease_spec spec = {.duration_s = (candidate->timing.duration_ms + MS_PER_S - 1) /
+                                                MS_PER_S};
 
-        memcpy(record.holder, candidate->identity, sizeof(record.holder));
-        timestamp_format_us(now_unix_ms, record.renew_time, sizeof(record.renew_time));
-        memcpy(record.acquire_time, record.renew_time, sizeof(record.acquire_time));
+        memcpy(spec.holder, candidate->identity, sizeof(spec.holder));
+        timestamp_format_us(now_unix_ms, spec.renew_time, sizeof(spec.renew_time));
+        memcpy(spec.acquire_time, spec.renew_time, sizeof(spec.acquire_time));
         if (is_renewal && seen->acquire_time[0])
-                memcpy(record.acquire_time, seen->acquire_time, sizeof(record.acquire_time));
+                memcpy(spec.acquire_time, seen->acquire_time, sizeof(spec.acquire_time));
         if (!candidate->is_absent)
-                record.transitions = seen->transitions + (is_renewal ? 0 : 1);
-        if (record.transitions > max_int32)
-                record.transitions = max_int32;
-        *ret = record;
+                spec.transitions = seen->transitions + (is_renewal ? 0 : 1);
+        if (spec.transitions > max_int32)
+                spec.transitions = max_int32;
+        *ret = spec;
 }
 
 void lease_candidate_propose_release(const struct lease_candidate *candidate, int64_t now_unix_ms,
-                                     struct lease_record *ret) {
-        struct lease_record record = {.duration_s = 1, .transitions = candidate->seen.transitions};
+                                     struct lease_spec *ret) {
+        struct lease_spec spec = {.duration_s = 1, .transitions = candidate->seen.transitions};
 
-        timestamp_format_us(now_unix_ms, record.renew_time, sizeof(record.renew_time));
-        memcpy(record.acquire_time, record.renew_time, sizeof(record.acquire_time));
-        *ret = record;
+        timestamp_format_us(now_unix_ms, spec.renew_time, sizeof(spec.renew_time));
+        memcpy(spec.acquire_time, spec.renew_time, sizeof(spec.acquire_time));
+        *ret = spec;
 }
 
-void lease_candidate_written(struct lease_candidate *candidate, const struct lease_record *record,
+void lease_candidate_written(struct lease_candidate *candidate, const struct lease_spec *spec,
                              int64_t sent_mono_ms, int64_t now_mono_ms) {
-        candidate->seen = *record;
+        candidate->seen = *spec;
         candidate->changed_mono_ms = now_mono_ms;
         candidate->has_seen = candidate->is_current = true;
         candidate->is_absent = false;

@@ -5,8 +5,8 @@
  * The protocol is client-go's. The Lease has a holder and a duration. Every write carries the
  * resource version that was read, so that one of two concurrent writers gets 409. The holder renews
  * every retry_ms; another candidate may acquire the Lease when it has not seen it change for its
- * duration. The age of a record is measured on the reader's monotonic clock, from when it saw the
- * record change; the times in the record are informational. That clock includes suspends
+ * duration. The age of a spec is measured on the reader's monotonic clock, from when it saw the
+ * spec change; the times in the spec are informational. That clock includes suspends
  * (base/clock.h), so a holder whose machine was suspended no longer leads.
  *
  * Why there are never two leaders at a time: a candidate leads until renew_deadline_ms after it
@@ -42,7 +42,7 @@ struct lease_timing {
 _must_check_ int lease_timing_check(const struct lease_timing *timing, struct error *err);
 
 /* A Lease's spec. Texts are compared and sent back, not parsed; too long ones are cut. */
-struct lease_record {
+struct lease_spec {
         char holder[LEASE_HOLDER_MAX]; /* "": none */
         int64_t duration_s;
         int64_t transitions;
@@ -53,7 +53,7 @@ struct lease_record {
 enum lease_action {
         LEASE_REST,   /* the round is over */
         LEASE_READ,   /* GET, then lease_candidate_read() or _failed() */
-        LEASE_CREATE, /* POST the record of lease_candidate_propose(), then _written() or _refused()
+        LEASE_CREATE, /* POST the spec of lease_candidate_propose(), then _written() or _refused()
                        */
         LEASE_UPDATE, /* PUT it over what was read or written last, likewise */
 };
@@ -62,7 +62,7 @@ enum lease_action {
 struct lease_candidate {
         struct lease_timing timing;
         char identity[LEASE_HOLDER_MAX];
-        struct lease_record seen;
+        struct lease_spec seen;
         int64_t changed_mono_ms; /* when we last saw `seen` change */
         int64_t leads_until_mono_ms;
         bool has_seen;
@@ -81,7 +81,7 @@ enum lease_action lease_candidate_begin(struct lease_candidate *candidate, int64
 
 /**
  * lease_candidate_read() - the answer to READ
- * @record: NULL: there is no Lease
+ * @spec: NULL: there is no Lease
  *
  * A candidate that no longer leads waits for the Lease to expire even if the Lease still names it.
  * Otherwise one whose writes are applied while the responses get lost would hold the Lease for ever
@@ -89,22 +89,22 @@ enum lease_action lease_candidate_begin(struct lease_candidate *candidate, int64
  * Return: CREATE or UPDATE when the Lease is free, or we lead, else REST
  */
 enum lease_action lease_candidate_read(struct lease_candidate *candidate,
-                                       const struct lease_record *record, int64_t now_mono_ms);
+                                       const struct lease_spec *spec, int64_t now_mono_ms);
 
-/** lease_candidate_propose() - the record for CREATE or UPDATE */
+/** lease_candidate_propose() - the spec for CREATE or UPDATE */
 void lease_candidate_propose(const struct lease_candidate *candidate, int64_t now_unix_ms,
-                             struct lease_record *ret);
-/** lease_candidate_propose_release() - the record that releases the Lease; only when `seen` names
+                             struct lease_spec *ret);
+/** lease_candidate_propose_release() - the spec that releases the Lease; only when `seen` names
  * us */
 void lease_candidate_propose_release(const struct lease_candidate *candidate, int64_t now_unix_ms,
-                                     struct lease_record *ret);
+                                     struct lease_spec *ret);
 
 /**
  * lease_candidate_written() - our write was applied
- * @record:       from the server's response
+ * @spec:       from the server's response
  * @sent_mono_ms: when the request was sent, or earlier
  */
-void lease_candidate_written(struct lease_candidate *candidate, const struct lease_record *record,
+void lease_candidate_written(struct lease_candidate *candidate, const struct lease_spec *spec,
                              int64_t sent_mono_ms, int64_t now_mono_ms);
 /** lease_candidate_refused() - the write was rejected because of a concurrent one (404, 409)
  * Return: READ, once a round, or REST */
@@ -120,7 +120,7 @@ void lease_candidate_resign(struct lease_candidate *candidate);
  * @random:        [0, 1), drawn anew for each round: candidates must not try together
  *
  * The leader renews every retry_ms. A standby reads after half to three quarters of it, since the
- * age of a record counts from when we saw its change, and again as soon as the record expires.
+ * age of a spec counts from when we saw its change, and again as soon as the spec expires.
  * After a failed request, a candidate that does not lead waits longer, by up to client-go's
  * JitterFactor of 1.2 retry periods.
  */
@@ -130,8 +130,8 @@ int64_t lease_candidate_next_round_mono_ms(const struct lease_candidate *candida
 
 /** lease_candidate_leads() - whether it may write now */
 bool lease_candidate_leads(const struct lease_candidate *candidate, int64_t now_mono_ms);
-/** lease_candidate_runs_out_mono_ms() - when the record seen last expires unless it changes; in
+/** lease_candidate_runs_out_mono_ms() - when the spec seen last expires unless it changes; in
  * the past when none was seen */
 int64_t lease_candidate_runs_out_mono_ms(const struct lease_candidate *candidate);
-/** lease_candidate_is_holder() - the record seen last names us, expired or not */
+/** lease_candidate_is_holder() - the spec seen last names us, expired or not */
 bool lease_candidate_is_holder(const struct lease_candidate *candidate);

@@ -11,8 +11,8 @@ struct span {
         const char *at, *end;
 };
 
-static int each_item(struct skim *skim, list_item_fn *fn, void *userdata, size_t *ret_count,
-                     struct error *err) {
+static int each_json_item(struct skim *skim, list_item_fn *fn, void *userdata, size_t *ret_count,
+                          struct error *err) {
         enum skim_step step;
         size_t count = 0;
 
@@ -52,7 +52,7 @@ static int take_items(const char *text, size_t len, list_item_fn *fn, void *user
                 if (items.at)
                         return error_set(err, EBADMSG, "list has two items fields");
                 items.at = skim.at;
-                r = each_item(&skim, fn, userdata, ret_count, err);
+                r = each_json_item(&skim, fn, userdata, ret_count, err);
                 if (r < 0)
                         return r;
                 items.end = skim.at;
@@ -64,8 +64,8 @@ static int take_items(const char *text, size_t len, list_item_fn *fn, void *user
 }
 
 /* The document with "[]" for its items: the proof that it is a list and that the rest is JSON. */
-static int parse_frame(const char *text, size_t len, struct span items, json_t **ret,
-                       struct error *err) {
+static int parse_json_frame(const char *text, size_t len, struct span items, json_t **ret,
+                            struct error *err) {
         size_t head = items.at ? (size_t)(items.at - text) : len;
         size_t tail = items.at ? len - head - (size_t)(items.end - items.at) : 0;
         _cleanup_(freep) char *frame = xmalloc(head + 2 + tail);
@@ -92,7 +92,7 @@ static int parse_frame(const char *text, size_t len, struct span items, json_t *
         return 0;
 }
 
-static int read_metadata(const json_t *root, struct list_page *page, struct error *err) {
+static int read_list_metadata(const json_t *root, struct list_page *page, struct error *err) {
         const char *kind = json_string_at(root, "kind", NULL);
         const char *version = json_string_at(root, "metadata", "resourceVersion", NULL);
         const char *next = json_string_at(root, "metadata", "continue", NULL);
@@ -120,9 +120,9 @@ static int parse_list(const char *text, size_t len, list_item_fn *fn, void *user
         *ret_count = 0;
         int r = take_items(text, len, fn, userdata, &items, ret_count, err);
         if (r == 0)
-                r = parse_frame(text, len, items, &root, err);
+                r = parse_json_frame(text, len, items, &root, err);
         if (r == 0 && page)
-                r = read_metadata(root, page, err);
+                r = read_list_metadata(root, page, err);
         return r;
 }
 

@@ -9,7 +9,8 @@
 enum { FRAME_MAX_BYTES = 256 << 10, LIST_META = 1, LIST_ITEM = 2 };
 
 /* The list without its items, in JSON, is for list_page_parse() to judge. */
-static int parse_frame(const struct kube_proto *list, struct list_page *ret, struct error *err) {
+static int parse_proto_frame(const struct kube_proto *list, struct list_page *ret,
+                             struct error *err) {
         _cleanup_(buf_done) struct buf frame = BUF_INIT(FRAME_MAX_BYTES);
         struct proto_field field, meta = {.bytes = ""};
         struct proto proto;
@@ -31,8 +32,8 @@ static int parse_frame(const struct kube_proto *list, struct list_page *ret, str
         return list_page_parse(frame.data, frame.len, NULL, NULL, ret, err);
 }
 
-static int each_item(const struct kube_proto *list, const struct proto_message *message,
-                     list_item_fn *fn, void *userdata, size_t *ret_count, struct error *err) {
+static int each_proto_item(const struct kube_proto *list, const struct proto_message *message,
+                           list_item_fn *fn, void *userdata, size_t *ret_count, struct error *err) {
         _cleanup_(buf_done) struct buf text = BUF_INIT(LIST_PROTO_ITEM_MAX_BYTES);
         struct proto_field field;
         struct proto proto;
@@ -61,9 +62,9 @@ int list_proto_parse(const char *data, size_t len, const struct proto_message *m
 
         if (!kube_proto_open(data, len, &list))
                 return error_set(err, EBADMSG, "not an object in protobuf");
-        int r = parse_frame(&list, &page, err);
+        int r = parse_proto_frame(&list, &page, err);
         if (r == 0)
-                r = each_item(&list, message, fn, userdata, &page.count, err);
+                r = each_proto_item(&list, message, fn, userdata, &page.count, err);
         if (r < 0)
                 return r;
         *ret = page;

@@ -90,8 +90,8 @@ struct reflector {
         bool is_watch_trouble;      /* a complete list does not end it */
 };
 
-static void begin(void *userdata);
-static void look_later(struct reflector *r, int64_t after_ms);
+static void reflector_begin(void *userdata);
+static void look_for_answer_later(struct reflector *r, int64_t after_ms);
 
 bool reflector_is_synced(const struct reflector *reflector) {
         return reflector->is_synced;
@@ -103,25 +103,26 @@ const char *reflector_trouble(const struct reflector *reflector) {
 
 /* Counting */
 
-static void count(struct reflector *r, const char *name, const char *help, const char *label,
-                  const char *value) {
+static void reflector_count(struct reflector *r, const char *name, const char *help,
+                            const char *label, const char *value) {
         metrics_inc(metrics_counter(r->metrics, name, help,
                                     LABELS("resource", r->spec.name, label, value)));
 }
 
 static void count_list(struct reflector *r, const char *result) {
-        count(r, "plimsoll_list_total", "List requests (one per page) by result.", "result",
-              result);
+        reflector_count(r, "plimsoll_list_total", "List requests (one per page) by result.",
+                        "result", result);
 }
 
 static void count_restart(struct reflector *r, const char *reason) {
-        count(r, "plimsoll_watch_restarts_total", "Ended watches by reason.", "reason", reason);
+        reflector_count(r, "plimsoll_watch_restarts_total", "Ended watches by reason.", "reason",
+                        reason);
 }
 
-/* Errors are logged when they begin, when their reason changes and when they end. */
+/* Errors are logged when they reflector_begin, when their reason changes and when they end. */
 
-static void set_trouble(struct reflector *r, const char *step, const char *reason,
-                        const struct error *err) {
+static void reflector_set_trouble(struct reflector *r, const char *step, const char *reason,
+                                  const struct error *err) {
         (void)snprintf(r->trouble, sizeof(r->trouble), "%s: %.*s", step,
                        (int)sizeof(r->trouble) - 16, err->msg);
         if (r->spec.on_trouble)
@@ -135,7 +136,7 @@ static void set_trouble(struct reflector *r, const char *step, const char *reaso
         r->is_watch_trouble = !r->must_list;
 }
 
-static void clear_trouble(struct reflector *r) {
+static void reflector_clear_trouble(struct reflector *r) {
         if (r->trouble_reason)
                 log_info(MSG("list/watch recovered"), STR("resource", r->spec.name));
         bool is_change = r->trouble[0];
@@ -148,7 +149,7 @@ static void clear_trouble(struct reflector *r) {
 /* Pauses */
 
 static void pause_ms(struct reflector *r, int64_t ms) {
-        loop_timer_arm(r->loop, &r->timer, loop_now_mono_ms(r->loop) + ms, begin, r);
+        loop_timer_arm(r->loop, &r->timer, loop_now_mono_ms(r->loop) + ms, reflector_begin, r);
 }
 
 static void pause_after(struct reflector *r, const struct kube_answer *answer) {
@@ -217,7 +218,7 @@ static void request_page(struct reflector *r) {
                                              .on_done = on_page,
                                              .userdata = r,
                                      });
-        look_later(r, PROOF_MS);
+        look_for_answer_later(r, PROOF_MS);
 }
 
 static void start_list(struct reflector *r) {
@@ -236,14 +237,14 @@ static void finish_list(struct reflector *r, const char *resource_version) {
         r->page_limit = size_max(r->page_limit, r->spec.page_limit);
         r->fruitless_watches = 0;
         if (!r->is_watch_trouble)
-                clear_trouble(r);
+                reflector_clear_trouble(r);
         if (!r->is_synced)
                 log_info(MSG("initial list complete"), STR("resource", r->spec.name),
                          INT("objects", count), STR("encoding", r->is_proto ? "protobuf" : "json"));
         r->is_synced = true;
         if (r->spec.on_synced)
                 r->spec.on_synced(r->spec.userdata, count);
-        begin(r);
+        reflector_begin(r);
 }
 
 /*
@@ -270,23 +271,24 @@ static void on_list_failure(struct reflector *r, const struct kube_answer *answe
                 r->page_limit = size_max(r->page_limit / 2, 1);
         else if (r->continue_token && answer->outcome == KUBE_GONE)
                 grow_pages(r);
-        set_trouble(r, "list", kube_outcome_name(answer->outcome), &answer->err);
+        reflector_set_trouble(r, "list", kube_outcome_name(answer->outcome), &answer->err);
         pause_after(r, answer);
 }
 
-static void on_item(void *userdata, const char *text, size_t len) {
+static void on_listed_item(void *userdata, const char *text, size_t len) {
         struct reflector *r = userdata;
 
         delivery_listed(&r->delivery, text, len);
 }
 
-static int parse_page(struct reflector *r, const struct kube_answer *answer, struct list_page *ret,
-                      struct error *err) {
+static int parse_listed_page(struct reflector *r, const struct kube_answer *answer,
+                             struct list_page *ret, struct error *err) {
         r->is_proto = r->spec.proto && kube_proto_is(answer->body, answer->body_bytes);
         if (!r->is_proto)
-                return list_page_parse(answer->body, answer->body_bytes, on_item, r, ret, err);
-        return list_proto_parse(answer->body, answer->body_bytes, r->spec.proto, on_item, r, ret,
-                                err);
+                return list_page_parse(answer->body, answer->body_bytes, on_listed_item, r, ret,
+                                       err);
+        return list_proto_parse(answer->body, answer->body_bytes, r->spec.proto, on_listed_item, r,
+                                ret, err);
 }
 
 static void on_page(void *userdata, const struct kube_answer *answer) {
@@ -300,7 +302,7 @@ static void on_page(void *userdata, const struct kube_answer *answer) {
                 on_list_failure(r, answer);
                 return;
         }
-        int code = parse_page(r, answer, &page, &bad.err);
+        int code = parse_listed_page(r, answer, &page, &bad.err);
         if (code == 0 && page.continue_token && ++r->pages >= MAX_PAGES)
                 code = error_set(&bad.err, E2BIG, "more than %d pages", MAX_PAGES);
         if (code < 0) {
@@ -356,24 +358,25 @@ static bool on_watch_event(void *userdata, const struct watch_event *event) {
 
 /* A watch that is open is good. A list or a watch that is not answered is trouble before its time
  * is up. */
-static void look(void *userdata) {
+static void look_for_answer(void *userdata) {
         struct reflector *r = userdata;
         struct error silence = ERROR_NULL;
 
         if (!kube_is_answered(r->call)) {
                 (void)error_set(&silence, ETIMEDOUT, "no answer for %d ms", PROOF_MS);
-                set_trouble(r, r->must_list ? "list" : "watch", kube_outcome_name(KUBE_UNAVAILABLE),
-                            &silence);
-                look_later(r, LOOK_MS);
+                reflector_set_trouble(r, r->must_list ? "list" : "watch",
+                                      kube_outcome_name(KUBE_UNAVAILABLE), &silence);
+                look_for_answer_later(r, LOOK_MS);
         } else if (!r->must_list) {
                 r->has_proof = true;
                 r->expired_watches = 0;
-                clear_trouble(r);
+                reflector_clear_trouble(r);
         }
 }
 
-static void look_later(struct reflector *r, int64_t after_ms) {
-        loop_timer_arm(r->loop, &r->timer, loop_now_mono_ms(r->loop) + after_ms, look, r);
+static void look_for_answer_later(struct reflector *r, int64_t after_ms) {
+        loop_timer_arm(r->loop, &r->timer, loop_now_mono_ms(r->loop) + after_ms, look_for_answer,
+                       r);
 }
 
 static bool on_watch_data(void *userdata, const char *data, size_t len) {
@@ -381,7 +384,7 @@ static bool on_watch_data(void *userdata, const char *data, size_t len) {
 
         bool goes_on = watch_stream_feed(&r->stream, data, len, NULL) == 0;
         if (r->has_events)
-                clear_trouble(r);
+                reflector_clear_trouble(r);
         (void)delivery_count(&r->delivery);
         return goes_on;
 }
@@ -440,13 +443,13 @@ static void on_watch_done(void *userdata, const struct kube_answer *answer) {
         loop_timer_disarm(r->loop, &r->timer);
         count_restart(r, end.reason);
         if (end.is_trouble)
-                set_trouble(r, "watch", end.reason, end.err);
+                reflector_set_trouble(r, "watch", end.reason, end.err);
         if (end.is_fruitless && !r->has_events)
                 r->fruitless_watches++;
         r->must_list = end.must_list || r->fruitless_watches >= WATCH_FRUITLESS_MAX;
         watch_stream_done(&r->stream);
         if (end.is_at_once)
-                begin(r);
+                reflector_begin(r);
         else
                 pause_after(r, answer);
 }
@@ -458,7 +461,7 @@ static void start_watch(struct reflector *r) {
 
         reflector_watch_path(&r->spec, r->resource_version, timeout_s, &path);
         if (is_too_long(&path, &refusal)) {
-                set_trouble(r, "watch", kube_outcome_name(refusal.outcome), &refusal.err);
+                reflector_set_trouble(r, "watch", kube_outcome_name(refusal.outcome), &refusal.err);
                 pause_after(r, &refusal);
                 return;
         }
@@ -481,10 +484,10 @@ static void start_watch(struct reflector *r) {
                                              .on_done = on_watch_done,
                                              .userdata = r,
                                      });
-        look_later(r, PROOF_MS);
+        look_for_answer_later(r, PROOF_MS);
 }
 
-static void begin(void *userdata) {
+static void reflector_begin(void *userdata) {
         struct reflector *r = userdata;
 
         if (r->must_list)
@@ -518,7 +521,7 @@ struct reflector *reflector_new(struct loop *loop, struct kube_api *api, struct 
         };
         r->must_list = true;
         (void)snprintf(r->trouble, sizeof(r->trouble), "list: not complete yet");
-        begin(r);
+        reflector_begin(r);
         return r;
 }
 

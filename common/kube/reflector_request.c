@@ -8,7 +8,7 @@
 #include "kube/kube_path.h"
 #include "kube/kube_proto.h"
 
-static void add_query(struct buf *path, const char *name, const char *value) {
+static void add_path_query(struct buf *path, const char *name, const char *value) {
         _cleanup_(freep) char *escaped = kube_escape(value);
 
         (void)buf_printf(path, "%c%s=%s", memchr(path->data, '?', path->len) ? '&' : '?', name,
@@ -19,16 +19,16 @@ static void add_number(struct buf *path, const char *name, int64_t value) {
         char text[24];
 
         (void)snprintf(text, sizeof(text), "%lld", (long long)value);
-        add_query(path, name, text);
+        add_path_query(path, name, text);
 }
 
 static void begin_path(const struct reflector_spec *spec, const char *field_selector,
                        struct buf *out) {
         (void)buf_puts(out, spec->path);
         if (field_selector)
-                add_query(out, "fieldSelector", field_selector);
+                add_path_query(out, "fieldSelector", field_selector);
         if (spec->label_selector)
-                add_query(out, "labelSelector", spec->label_selector);
+                add_path_query(out, "labelSelector", spec->label_selector);
 }
 
 void reflector_list_path(const struct reflector_spec *spec, const struct reflector_page *page,
@@ -38,19 +38,19 @@ void reflector_list_path(const struct reflector_spec *spec, const struct reflect
                    out);
         add_number(out, "limit", (int64_t)page->limit);
         if (page->continue_token) {
-                add_query(out, "continue", page->continue_token);
+                add_path_query(out, "continue", page->continue_token);
         } else if (page->not_older_than) {
-                add_query(out, "resourceVersion", page->not_older_than);
-                add_query(out, "resourceVersionMatch", "NotOlderThan");
+                add_path_query(out, "resourceVersion", page->not_older_than);
+                add_path_query(out, "resourceVersionMatch", "NotOlderThan");
         }
 }
 
 void reflector_watch_path(const struct reflector_spec *spec, const char *resource_version,
                           int64_t timeout_s, struct buf *out) {
         begin_path(spec, spec->field_selector, out);
-        add_query(out, "watch", "1");
-        add_query(out, "resourceVersion", resource_version);
-        add_query(out, "allowWatchBookmarks", "true");
+        add_path_query(out, "watch", "1");
+        add_path_query(out, "resourceVersion", resource_version);
+        add_path_query(out, "allowWatchBookmarks", "true");
         add_number(out, "timeoutSeconds", timeout_s);
 }
 

@@ -57,7 +57,7 @@ struct line {
         const char *object, *object_end;
 };
 
-static bool skim_metadata(struct skim *skim, struct skim_string *ret_version) {
+static bool skim_event_metadata(struct skim *skim, struct skim_string *ret_version) {
         struct skim_string key;
         enum skim_step step;
 
@@ -81,7 +81,7 @@ static bool skim_object(struct skim *skim, struct line *line) {
         if (skim_peek(skim) != '{')
                 return skim_value(skim);
         for (skim_enter(skim); (step = skim_member(skim, &key)) == SKIM_MORE;)
-                if (!(skim_is(&key, "metadata") ? skim_metadata(skim, &line->version)
+                if (!(skim_is(&key, "metadata") ? skim_event_metadata(skim, &line->version)
                                                 : skim_value(skim)))
                         return false;
         line->object = begin;
@@ -128,14 +128,14 @@ static int judge_line(const struct line *line, enum watch_event_type *ret, struc
                          (int)size_min(line->type.len, 40), line->type.text);
 }
 
-static bool is_blank(const char *line, size_t len) {
+static bool is_blank_line(const char *line, size_t len) {
         for (size_t i = 0; i < len; i++)
                 if (line[i] != ' ' && line[i] != '\t' && line[i] != '\r')
                         return false;
         return true;
 }
 
-static int tell(struct watch_stream *stream, const struct line *line) {
+static int report_event(struct watch_stream *stream, const struct line *line) {
         char version[RESOURCE_VERSION_MAX_BYTES + 1] = "";
         struct watch_event event = {.type = WATCH_ERROR};
         struct error *failure = &stream->failure;
@@ -152,18 +152,18 @@ static int tell(struct watch_stream *stream, const struct line *line) {
         return 0;
 }
 
-static int take_line(struct watch_stream *stream, const char *text, size_t len) {
+static int take_watch_line(struct watch_stream *stream, const char *text, size_t len) {
         struct error *failure = &stream->failure;
         struct line line = {.type = no_text, .version = no_text};
 
         if (len > stream->line.max_bytes)
                 return error_set(failure, EFBIG, "watch event exceeds %zu bytes",
                                  stream->line.max_bytes);
-        if (is_blank(text, len))
+        if (is_blank_line(text, len))
                 return 0;
         if (!skim_line(&line, text, len))
                 return error_set(failure, EBADMSG, "watch event is not valid JSON");
-        return tell(stream, &line);
+        return report_event(stream, &line);
 }
 
 static int feed_lines(struct watch_stream *stream, const char *data, size_t len) {
@@ -179,11 +179,11 @@ static int feed_lines(struct watch_stream *stream, const char *data, size_t len)
                                                  "watch event exceeds %zu bytes",
                                                  stream->line.max_bytes);
                         if (end) {
-                                r = take_line(stream, stream->line.data, stream->line.len);
+                                r = take_watch_line(stream, stream->line.data, stream->line.len);
                                 empty(&stream->line);
                         }
                 } else {
-                        r = take_line(stream, data, piece_len);
+                        r = take_watch_line(stream, data, piece_len);
                 }
                 if (r < 0)
                         return r;
@@ -212,8 +212,8 @@ static bool read_raw(struct proto_field *extension) {
 }
 
 /* WatchEvent {1: type, 2: RawExtension} */
-static bool read_event(struct proto_field *ret_type, struct proto_field *ret_object,
-                       const char *data, size_t len) {
+static bool read_watch_line(struct proto_field *ret_type, struct proto_field *ret_object,
+                            const char *data, size_t len) {
         struct proto_field field;
         struct proto proto;
         enum proto_step step;
@@ -234,7 +234,7 @@ static bool read_frame(struct watch_stream *stream, const char *data, size_t len
         struct proto_field type, object;
         struct skim skim;
 
-        if (!read_event(&type, &object, data, len))
+        if (!read_watch_line(&type, &object, data, len))
                 return false;
         ret->type = (struct skim_string){type.bytes, type.len, false};
         if (object.len == 0)
@@ -249,7 +249,7 @@ static int take_frame(struct watch_stream *stream, const char *data, size_t len)
         struct line line = {.type = no_text, .version = no_text};
 
         int r = read_frame(stream, data, len, &line)
-                        ? tell(stream, &line)
+                        ? report_event(stream, &line)
                         : error_set(&stream->failure, EBADMSG,
                                     "watch event is not valid protobuf, or too large");
         empty(&stream->object);

@@ -38,7 +38,7 @@ struct given {
         const char *text;
 };
 
-static int refuse(struct given given, struct error *err, const char *expected) {
+static int refuse_option(struct given given, struct error *err, const char *expected) {
         return error_set(err, EINVAL, "%s: '%.128s': expected %s", given.source, given.text,
                          expected);
 }
@@ -67,7 +67,7 @@ static int check_bounds(const struct option_row *row, double value, struct given
                 buf_puts(&expected, " to ");
                 append_bound(&expected, row, row->max);
         }
-        return refuse(given, err, expected.data);
+        return refuse_option(given, err, expected.data);
 }
 
 bool options_parse_bool(const char *text, bool *ret) {
@@ -85,14 +85,16 @@ bool options_parse_bool(const char *text, bool *ret) {
 }
 
 static int set_bool(const struct option_row *row, struct given given, struct error *err) {
-        return options_parse_bool(given.text, row->value) ? 0 : refuse(given, err, "true or false");
+        return options_parse_bool(given.text, row->value)
+                       ? 0
+                       : refuse_option(given, err, "true or false");
 }
 
 static int set_int(const struct option_row *row, struct given given, struct error *err) {
         int64_t value = 0;
 
         if (!number_parse_i64(given.text, strlen(given.text), &value))
-                return refuse(given, err, "an integer");
+                return refuse_option(given, err, "an integer");
         int r = check_bounds(row, (double)value, given, err);
         if (r == 0)
                 *(int64_t *)row->value = value;
@@ -103,7 +105,7 @@ static int set_duration(const struct option_row *row, struct given given, struct
         int64_t value_ms = 0;
 
         if (duration_parse(given.text, strlen(given.text), &value_ms) < 0)
-                return refuse(given, err, "a duration such as 500ms, 90s or 1h30m");
+                return refuse_option(given, err, "a duration such as 500ms, 90s or 1h30m");
         int r = check_bounds(row, (double)value_ms, given, err);
         if (r == 0)
                 *(int64_t *)row->value = value_ms;
@@ -114,7 +116,7 @@ static int set_number(const struct option_row *row, struct given given, struct e
         double value = 0;
 
         if (!number_parse(given.text, strlen(given.text), &value))
-                return refuse(given, err, "a decimal number");
+                return refuse_option(given, err, "a decimal number");
         int r = check_bounds(row, value, given, err);
         if (r == 0)
                 *(double *)row->value = value;
@@ -132,7 +134,7 @@ static int set_enum(const struct option_row *row, struct given given, struct err
                 }
                 buf_printf(&expected, "%s %s", i > 0 ? "," : "", row->choices[i]);
         }
-        return refuse(given, err, expected.data);
+        return refuse_option(given, err, expected.data);
 }
 
 /* From the environment or a default: the array and a copy of the text are one allocation. */
@@ -271,8 +273,8 @@ static int read_flag(const struct option_row *rows, size_t count, int argc, char
 }
 
 /* Puts words behind the flags, in their order. */
-static int read_flags(const struct option_row *rows, size_t count, int argc, char **argv,
-                      enum options_outcome *ret_outcome, int *ret_args, struct error *err) {
+static int read_option_flags(const struct option_row *rows, size_t count, int argc, char **argv,
+                             enum options_outcome *ret_outcome, int *ret_args, struct error *err) {
         _cleanup_(freep) char **words = xcalloc((size_t)argc, sizeof(*words));
         enum options_outcome outcome = OPTIONS_RUN;
         int flags = 1, word_count = 0, r = 0;
@@ -338,7 +340,7 @@ int options_parse(const struct option_row *rows, size_t count, int argc, char **
                 assert(!rows[i].name || strlen(rows[i].name) <= OPTIONS_NAME_MAX);
                 last_parse.origins[i] = ORIGIN_DEFAULT;
         }
-        int r = read_flags(rows, count, argc, argv, &outcome, &args, err);
+        int r = read_option_flags(rows, count, argc, argv, &outcome, &args, err);
         for (size_t i = 0; r == 0 && outcome == OPTIONS_RUN && i < count; i++)
                 if (rows[i].name && last_parse.origins[i] != ORIGIN_FLAG)
                         r = read_environment_or_default(&rows[i], &last_parse.origins[i], err);

@@ -7,16 +7,16 @@
 
 #include "codec/json.h"
 
-static bool is_alphanumeric(char c) {
+static bool is_name_letter(char c) {
         return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }
 
 /* Lower case letters, digits and '-', neither first nor last. */
 static bool is_label(const char *text, size_t len) {
-        if (len == 0 || !is_alphanumeric(text[0]) || !is_alphanumeric(text[len - 1]))
+        if (len == 0 || !is_name_letter(text[0]) || !is_name_letter(text[len - 1]))
                 return false;
         for (size_t i = 0; i < len; i++)
-                if (!is_alphanumeric(text[i]) && text[i] != '-')
+                if (!is_name_letter(text[i]) && text[i] != '-')
                         return false;
         return true;
 }

@@ -138,7 +138,7 @@ static void note_outage(struct binder *binder, enum bind_result result, const ch
 }
 
 /* Returns the exchange to its worker, which may free @bind at once. */
-static void finish(struct bind *bind, enum bind_result result, const char *text) {
+static void finish_bind(struct bind *bind, enum bind_result result, const char *text) {
         struct binder *binder = bind->binder;
         struct http_exchange *exchange = bind->exchange;
 
@@ -158,14 +158,14 @@ static void finish(struct bind *bind, enum bind_result result, const char *text)
                 binder->on_drained(binder->on_drained_userdata);
 }
 
-static void on_deadline(void *userdata) {
+static void on_bind_deadline(void *userdata) {
         struct bind *bind = userdata;
         char text[ERROR_MSG_MAX + 64], timeout[DURATION_TEXT_MAX];
 
         duration_format(bind->binder->options.timeout_ms, timeout);
         (void)snprintf(text, sizeof(text), "not bound within %s%s%s", timeout,
                        bind->trouble.code ? ": " : "", bind->trouble.msg);
-        finish(bind, BIND_UNAVAILABLE, text);
+        finish_bind(bind, BIND_UNAVAILABLE, text);
 }
 
 /* Calls @again after a pause, if there is time left for it. */
@@ -178,7 +178,7 @@ static void retry(struct bind *bind, const struct kube_answer *answer, loop_time
         if (answer->retry_after_ms > pause_ms)
                 pause_ms = answer->retry_after_ms;
         if (now_mono_ms + pause_ms >= bind->give_up_mono_ms)
-                finish(bind, BIND_UNAVAILABLE, answer->err.msg);
+                finish_bind(bind, BIND_UNAVAILABLE, answer->err.msg);
         else
                 loop_timer_arm(loop, &bind->retry_timer, now_mono_ms + pause_ms, again, bind);
 }
@@ -192,9 +192,9 @@ static void call(struct bind *bind, struct kube_request *request, kube_done_fn *
         bind->call = kube_start(bind->binder->options.api, request);
 }
 
-static void look(void *userdata);
+static void read_bound_pod(void *userdata);
 
-static void on_pod(void *userdata, const struct kube_answer *answer) {
+static void on_bound_pod(void *userdata, const struct kube_answer *answer) {
         struct bind *bind = userdata;
         const struct bind_request *request = &bind->request;
         json_auto_t *pod = NULL;
@@ -202,35 +202,35 @@ static void on_pod(void *userdata, const struct kube_answer *answer) {
 
         bind->call = NULL;
         if (answer->outcome == KUBE_NOT_FOUND) {
-                finish(bind, BIND_NOT_FOUND, answer->err.msg);
+                finish_bind(bind, BIND_NOT_FOUND, answer->err.msg);
                 return;
         }
         if (answer->outcome == KUBE_FORBIDDEN) {
-                finish(bind, BIND_FORBIDDEN, answer->err.msg);
+                finish_bind(bind, BIND_FORBIDDEN, answer->err.msg);
                 return;
         }
         if (answer->outcome != KUBE_OK ||
             json_parse(answer->body, answer->body_bytes, &pod, NULL) < 0) {
-                retry(bind, answer, look);
+                retry(bind, answer, read_bound_pod);
                 return;
         }
         const char *uid = json_string_at(pod, "metadata", "uid", NULL);
         const char *node = json_string_at(pod, "spec", "nodeName", NULL);
         if (!uid || strcmp(uid, request->pod_uid) != 0) {
-                finish(bind, BIND_CONFLICT, "the pod was recreated and has another UID");
+                finish_bind(bind, BIND_CONFLICT, "the pod was recreated and has another UID");
         } else if (!node || node[0] == '\0') {
-                finish(bind, BIND_CONFLICT, bind->trouble.msg);
+                finish_bind(bind, BIND_CONFLICT, bind->trouble.msg);
         } else if (strcmp(node, request->node) != 0) {
                 (void)snprintf(text, sizeof(text), "the pod is already bound to %.*s",
                                BIND_NAME_MAX, node);
-                finish(bind, BIND_CONFLICT, text);
+                finish_bind(bind, BIND_CONFLICT, text);
         } else {
-                finish(bind, BIND_ALREADY_BOUND, "");
+                finish_bind(bind, BIND_ALREADY_BOUND, "");
         }
 }
 
 /* After a conflict: reads the pod. */
-static void look(void *userdata) {
+static void read_bound_pod(void *userdata) {
         struct bind *bind = userdata;
         const struct bind_request *request = &bind->request;
         _cleanup_(freep) char *path = kube_path(KUBE_CORE, request->pod_namespace, "pods",
@@ -243,7 +243,7 @@ static void look(void *userdata) {
                      .resource = "pods",
                      .max_body_bytes = POD_MAX_BYTES,
              },
-             on_pod);
+             on_bound_pod);
 }
 
 /* 403 also means that the namespace is being deleted, which is not about RBAC. */
@@ -263,41 +263,41 @@ static bool is_namespace_going(const struct kube_answer *answer) {
         return false;
 }
 
-static void attempt(void *userdata);
+static void attempt_bind(void *userdata);
 
-static void on_answer(void *userdata, const struct kube_answer *answer) {
+static void on_bind_answer(void *userdata, const struct kube_answer *answer) {
         struct bind *bind = userdata;
 
         bind->call = NULL;
         switch (answer->outcome) {
         case KUBE_OK:
-                finish(bind, BIND_BOUND, "");
+                finish_bind(bind, BIND_BOUND, "");
                 break;
         case KUBE_CONFLICT:
                 bind->trouble = answer->err;
-                look(bind);
+                read_bound_pod(bind);
                 break;
         case KUBE_NOT_FOUND:
-                finish(bind, BIND_NOT_FOUND, answer->err.msg);
+                finish_bind(bind, BIND_NOT_FOUND, answer->err.msg);
                 break;
         case KUBE_UNAUTHORIZED:
         case KUBE_FORBIDDEN:
-                finish(bind, is_namespace_going(answer) ? BIND_NOT_FOUND : BIND_FORBIDDEN,
-                       answer->err.msg);
+                finish_bind(bind, is_namespace_going(answer) ? BIND_NOT_FOUND : BIND_FORBIDDEN,
+                            answer->err.msg);
                 break;
         case KUBE_GONE:
         case KUBE_INVALID:
-                finish(bind, BIND_INVALID, answer->err.msg);
+                finish_bind(bind, BIND_INVALID, answer->err.msg);
                 break;
         case KUBE_THROTTLED:
         case KUBE_UNAVAILABLE:
         case KUBE_BAD_ANSWER: /* perhaps applied: the next attempt shows */
-                retry(bind, answer, attempt);
+                retry(bind, answer, attempt_bind);
                 break;
         }
 }
 
-static void attempt(void *userdata) {
+static void attempt_bind(void *userdata) {
         struct bind *bind = userdata;
         const struct bind_request *request = &bind->request;
         _cleanup_(freep) char *path = kube_path(KUBE_CORE, request->pod_namespace, "pods",
@@ -318,7 +318,7 @@ static void attempt(void *userdata) {
                      .body_bytes = strlen(body),
                      .max_body_bytes = STATUS_MAX_BYTES,
              },
-             on_answer);
+             on_bind_answer);
 }
 
 /* Whether the node does not exist; false while the watch of nodes is down. */
@@ -331,15 +331,15 @@ static bool is_missing(const struct binder *binder, const char *node) {
         return is_missing;
 }
 
-static void begin(struct binder *binder, struct bind *bind) {
+static void begin_bind(struct binder *binder, struct bind *bind) {
         struct loop *loop = binder->options.loop;
 
         LIST_INSERT_HEAD(&binder->active, bind, link);
-        loop_timer_arm(loop, &bind->deadline_timer, bind->give_up_mono_ms, on_deadline, bind);
+        loop_timer_arm(loop, &bind->deadline_timer, bind->give_up_mono_ms, on_bind_deadline, bind);
         if (is_missing(binder, bind->request.node))
-                finish(bind, BIND_REFUSED, "node not found");
+                finish_bind(bind, BIND_REFUSED, "node not found");
         else
-                attempt(bind);
+                attempt_bind(bind);
 }
 
 static void on_incoming(void *userdata) {
@@ -353,7 +353,7 @@ static void on_incoming(void *userdata) {
         metrics_set(binder->under_way_gauge, (double)under_way);
         for (; bind; bind = next) {
                 next = LIST_NEXT(bind, link);
-                begin(binder, bind);
+                begin_bind(binder, bind);
         }
 }
 
@@ -458,5 +458,6 @@ void binder_stop(struct binder *binder) {
         binder->on_drained = NULL;
         on_incoming(binder);
         while (!LIST_EMPTY(&binder->active))
-                finish(LIST_FIRST(&binder->active), BIND_BUSY, "the extender is shutting down");
+                finish_bind(LIST_FIRST(&binder->active), BIND_BUSY,
+                            "the extender is shutting down");
 }

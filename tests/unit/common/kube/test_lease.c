@@ -112,9 +112,9 @@ TEST(acquire_and_renew) {
         end(&f);
 }
 
-/* By our own clock: what times the record has does not matter. */
+/* By our own clock: what times the spec has does not matter. */
 TEST(take_over) {
-        static const char *const records[] = {
+        static const char *const leases[] = {
                 HELD("other", "1"),
                 "{" META("1") ",\"spec\":{\"holderIdentity\":\"other\",\"leaseDurationSeconds\":15,"
                               "\"renewTime\":\"9999-12-31T23:59:59.000000Z\",\"leaseTransitions\":"
@@ -124,12 +124,12 @@ TEST(take_over) {
         };
         static const struct clock_step clock[] = {{1, 2}, {2, 14}, {0}};
 
-        for (size_t i = 0; i < ARRAY_LEN(records); i++) {
+        for (size_t i = 0; i < ARRAY_LEN(leases); i++) {
                 struct fixture f = {.wanted_log = "lead 16;"};
                 const struct step script[] = {
-                        {{GET}, 200, records[i]},
-                        {{GET}, 200, records[i]},
-                        {{GET}, 200, records[i]},
+                        {{GET}, 200, leases[i]},
+                        {{GET}, 200, leases[i]},
+                        {{GET}, 200, leases[i]},
                         {{PUT, META("1"), "\"leaseTransitions\":4"}, 200, HELD("me", "2")},
                         {{NULL}},
                 };
@@ -240,10 +240,10 @@ TEST(wall_clock_steps) {
 }
 
 /* What is first read, and what is asked for then: a write that takes the Lease, or nothing. */
-TEST(hostile_records) {
+TEST(hostile_specs) {
 #define SPEC(fields) "{" META("1") ",\"spec\":{" fields "}}"
         static const struct {
-                const char *record;
+                const char *spec;
                 struct step then;
                 int64_t after_s;
                 const char *trouble;
@@ -293,7 +293,7 @@ TEST(hostile_records) {
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct fixture f = {.wanted_log = ""};
-                const struct step script[] = {{{GET}, 200, rows[i].record}, rows[i].then, {{NULL}}};
+                const struct step script[] = {{{GET}, 200, rows[i].spec}, rows[i].then, {{NULL}}};
                 const struct clock_step clock[] = {{rows[i].after_s > 0, rows[i].after_s}, {0}};
                 elect(&f, script, clock);
                 if (!strstr(lease_trouble(lease), rows[i].trouble) ||

@@ -10,14 +10,14 @@
 
 enum { NOON_UNIX_MS = 1784808000 };
 
-static struct lease_record record_of(const char *holder, int64_t duration_s, int64_t transitions,
-                                     const char *renewed) {
-        struct lease_record record = {.duration_s = duration_s, .transitions = transitions};
+static struct lease_spec spec_of(const char *holder, int64_t duration_s, int64_t transitions,
+                                 const char *renewed) {
+        struct lease_spec spec = {.duration_s = duration_s, .transitions = transitions};
 
-        (void)snprintf(record.holder, sizeof(record.holder), "%s", holder);
-        (void)snprintf(record.acquire_time, sizeof(record.acquire_time), "%s", "acquired");
-        (void)snprintf(record.renew_time, sizeof(record.renew_time), "%s", renewed);
-        return record;
+        (void)snprintf(spec.holder, sizeof(spec.holder), "%s", holder);
+        (void)snprintf(spec.acquire_time, sizeof(spec.acquire_time), "%s", "acquired");
+        (void)snprintf(spec.renew_time, sizeof(spec.renew_time), "%s", renewed);
+        return spec;
 }
 
 static struct lease_candidate candidate_of(const char *identity) {
@@ -48,27 +48,27 @@ TEST(timing) {
 
 TEST(first_of_all) {
         struct lease_candidate me = candidate_of("me");
-        struct lease_record record;
+        struct lease_spec spec;
 
         assert_int_equal(lease_candidate_begin(&me, 0), LEASE_READ);
         assert_int_equal(lease_candidate_read(&me, NULL, 1000), LEASE_CREATE);
-        lease_candidate_propose(&me, NOON_UNIX_MS * MS_PER_S + 7, &record);
-        assert_string_equal(record.holder, "me");
-        assert_int_equal(record.duration_s, 15);
-        assert_int_equal(record.transitions, 0);
-        assert_string_equal(record.renew_time, "2026-07-23T12:00:00.007000Z");
-        assert_string_equal(record.acquire_time, record.renew_time);
+        lease_candidate_propose(&me, NOON_UNIX_MS * MS_PER_S + 7, &spec);
+        assert_string_equal(spec.holder, "me");
+        assert_int_equal(spec.duration_s, 15);
+        assert_int_equal(spec.transitions, 0);
+        assert_string_equal(spec.renew_time, "2026-07-23T12:00:00.007000Z");
+        assert_string_equal(spec.acquire_time, spec.renew_time);
         assert_false(lease_candidate_leads(&me, 1100));
-        lease_candidate_written(&me, &record, 1000, 1100);
+        lease_candidate_written(&me, &spec, 1000, 1100);
         /* Counted from the sending, not from the answer. */
         assert_true(lease_candidate_leads(&me, 10999));
         assert_false(lease_candidate_leads(&me, 11000));
 
         /* A renewal reads nothing, and keeps what the term began with. */
-        struct lease_record renewal;
+        struct lease_spec renewal;
         assert_int_equal(lease_candidate_begin(&me, 0), LEASE_UPDATE);
         lease_candidate_propose(&me, NOON_UNIX_MS * MS_PER_S + 2007, &renewal);
-        assert_string_equal(renewal.acquire_time, record.acquire_time);
+        assert_string_equal(renewal.acquire_time, spec.acquire_time);
         assert_string_equal(renewal.renew_time, "2026-07-23T12:00:02.007000Z");
         assert_int_equal(renewal.transitions, 0);
         lease_candidate_written(&me, &renewal, 3000, 3001);
@@ -77,34 +77,34 @@ TEST(first_of_all) {
 
 TEST(somebody_else_holds_it) {
         struct lease_candidate me = candidate_of("me");
-        struct lease_record theirs = record_of("other", 15, 3, "t0");
-        struct lease_record record;
+        struct lease_spec theirs = spec_of("other", 15, 3, "t0");
+        struct lease_spec spec;
 
         (void)lease_candidate_begin(&me, 0);
         /* Its times may be anything: what counts is that we see it for the first time. */
         assert_int_equal(lease_candidate_read(&me, &theirs, 1000), LEASE_REST);
         assert_int_equal(lease_candidate_begin(&me, 0), LEASE_READ);
         assert_int_equal(lease_candidate_read(&me, &theirs, 15999), LEASE_REST);
-        theirs = record_of("other", 15, 3, "t1");
+        theirs = spec_of("other", 15, 3, "t1");
         assert_int_equal(lease_candidate_read(&me, &theirs, 15999), LEASE_REST);
         assert_int_equal(lease_candidate_read(&me, &theirs, 30998), LEASE_REST);
         assert_int_equal(lease_candidate_read(&me, &theirs, 30999), LEASE_UPDATE);
-        lease_candidate_propose(&me, NOON_UNIX_MS * MS_PER_S, &record);
-        assert_string_equal(record.holder, "me");
-        assert_int_equal(record.transitions, 4);
-        assert_string_equal(record.acquire_time, record.renew_time);
+        lease_candidate_propose(&me, NOON_UNIX_MS * MS_PER_S, &spec);
+        assert_string_equal(spec.holder, "me");
+        assert_int_equal(spec.transitions, 4);
+        assert_string_equal(spec.acquire_time, spec.renew_time);
         /* Another was quicker. */
         assert_int_equal(lease_candidate_refused(&me), LEASE_REST);
         assert_false(lease_candidate_leads(&me, 31000));
         assert_int_equal(lease_candidate_begin(&me, 0), LEASE_READ);
-        theirs = record_of("third", 15, 4, "t2");
+        theirs = spec_of("third", 15, 4, "t2");
         assert_int_equal(lease_candidate_read(&me, &theirs, 33000), LEASE_REST);
 }
 
 /* Whatever of it has changed, somebody has written it, and the time begins anew. */
 TEST(any_change_counts) {
-        static const struct lease_record seen = {"other", 15, 3, "t0", "t1"};
-        static const struct lease_record changed[] = {
+        static const struct lease_spec seen = {"other", 15, 3, "t0", "t1"};
+        static const struct lease_spec changed[] = {
                 {"third", 15, 3, "t0", "t1"}, {"other", 14, 3, "t0", "t1"},
                 {"other", 15, 4, "t0", "t1"}, {"other", 15, 3, "t9", "t1"},
                 {"other", 15, 3, "t0", "t9"},
@@ -124,7 +124,7 @@ TEST(any_change_counts) {
 
 TEST(free_again) {
         static const struct {
-                struct lease_record record;
+                struct lease_spec spec;
                 enum lease_action action;
         } rows[] = {
                 {{.holder = "", .duration_s = 1}, LEASE_UPDATE},      /* released */
@@ -139,26 +139,26 @@ TEST(free_again) {
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct lease_candidate me = candidate_of("me");
                 (void)lease_candidate_begin(&me, 0);
-                assert_int_equal(lease_candidate_read(&me, &rows[i].record, 1000), rows[i].action);
+                assert_int_equal(lease_candidate_read(&me, &rows[i].spec, 1000), rows[i].action);
                 assert_false(lease_candidate_leads(&me, 1000));
         }
 }
 
 static struct lease_candidate leader_at(int64_t now_mono_ms) {
         struct lease_candidate me = candidate_of("me");
-        struct lease_record record;
+        struct lease_spec spec;
 
         (void)lease_candidate_begin(&me, 0);
         (void)lease_candidate_read(&me, NULL, now_mono_ms);
-        lease_candidate_propose(&me, NOON_UNIX_MS * MS_PER_S, &record);
-        lease_candidate_written(&me, &record, now_mono_ms, now_mono_ms);
+        lease_candidate_propose(&me, NOON_UNIX_MS * MS_PER_S, &spec);
+        lease_candidate_written(&me, &spec, now_mono_ms, now_mono_ms);
         assert_true(lease_candidate_leads(&me, now_mono_ms));
         return me;
 }
 
 TEST(leader_finds_another) {
         struct lease_candidate me = leader_at(1000);
-        struct lease_record theirs = record_of("other", 15, 1, "t0");
+        struct lease_spec theirs = spec_of("other", 15, 1, "t0");
 
         assert_int_equal(lease_candidate_begin(&me, 0), LEASE_UPDATE);
         assert_int_equal(lease_candidate_refused(&me), LEASE_READ);
@@ -169,7 +169,7 @@ TEST(leader_finds_another) {
 
 TEST(leader_whose_answer_was_lost) {
         struct lease_candidate me = leader_at(1000);
-        struct lease_record applied;
+        struct lease_spec applied;
 
         assert_int_equal(lease_candidate_begin(&me, 0), LEASE_UPDATE);
         lease_candidate_propose(&me, NOON_UNIX_MS * MS_PER_S + 2000, &applied);
@@ -185,7 +185,7 @@ TEST(leader_whose_answer_was_lost) {
 /* Its writes arrive, the answers do not: it may not keep the Lease that it doesn't lead by. */
 TEST(leader_who_never_hears) {
         struct lease_candidate me = leader_at(1000);
-        struct lease_record applied;
+        struct lease_spec applied;
 
         lease_candidate_propose(&me, NOON_UNIX_MS * MS_PER_S + 2000, &applied);
         lease_candidate_failed(&me);
@@ -203,7 +203,7 @@ TEST(next_round) {
         static const double most = 0.999999;
         struct lease_candidate leader = leader_at(1000), standby = candidate_of("standby");
         struct lease_candidate failed = candidate_of("failed"), waiting = candidate_of("waiting");
-        const struct lease_record theirs = record_of("other", 15, 1, "t0");
+        const struct lease_spec theirs = spec_of("other", 15, 1, "t0");
 
         assert_int_equal(lease_candidate_begin(&waiting, 1000), LEASE_READ);
         assert_int_equal(lease_candidate_read(&waiting, &theirs, 1000), LEASE_REST);
@@ -214,9 +214,9 @@ TEST(next_round) {
         } rows[] = {
                 {&leader, 3000, 3700, 5000, 5000},      /* in step, however long the answer took */
                 {&leader, 10000, 11500, 12500, 12999},  /* its term is over */
-                {&standby, 3000, 3700, 4700, 5199},     /* it has seen no record */
+                {&standby, 3000, 3700, 4700, 5199},     /* it has seen no spec */
                 {&failed, 3000, 3700, 5700, 8099},      /* nobody hurries then */
-                {&waiting, 3000, 3700, 4700, 5199},     /* the record is good until 16000 */
+                {&waiting, 3000, 3700, 4700, 5199},     /* the spec is good until 16000 */
                 {&waiting, 15000, 15500, 16000, 16099}, /* it expires before the next round */
                 {&waiting, 16000, 16500, 17500, 17999}, /* it has expired, others may be quicker */
         };
@@ -236,16 +236,16 @@ TEST(next_round) {
 TEST(lease_deleted) {
         struct lease_candidate me = leader_at(1000);
         struct lease_candidate standby = candidate_of("standby");
-        struct lease_record theirs = record_of("other", 15, 7, "t0");
-        struct lease_record record;
+        struct lease_spec theirs = spec_of("other", 15, 7, "t0");
+        struct lease_spec spec;
 
         /* The leader makes it anew and goes on leading. */
         assert_int_equal(lease_candidate_begin(&me, 0), LEASE_UPDATE);
         assert_int_equal(lease_candidate_refused(&me), LEASE_READ);
         assert_int_equal(lease_candidate_read(&me, NULL, 3000), LEASE_CREATE);
         assert_true(lease_candidate_leads(&me, 3000));
-        lease_candidate_propose(&me, NOON_UNIX_MS * MS_PER_S, &record);
-        assert_int_equal(record.transitions, 0);
+        lease_candidate_propose(&me, NOON_UNIX_MS * MS_PER_S, &spec);
+        assert_int_equal(spec.transitions, 0);
         /* A standby leaves it the time to hear of that. */
         (void)lease_candidate_begin(&standby, 0);
         (void)lease_candidate_read(&standby, &theirs, 1000);
@@ -255,18 +255,18 @@ TEST(lease_deleted) {
 }
 
 /* Others must not take our Lease earlier than it says: they count from when they saw it. */
-TEST(our_own_record_counts_from_its_answer) {
+TEST(our_own_spec_counts_from_its_answer) {
         struct lease_candidate me = candidate_of("me");
-        struct lease_record record;
+        struct lease_spec spec;
 
         (void)lease_candidate_begin(&me, 0);
         (void)lease_candidate_read(&me, NULL, 1000);
-        lease_candidate_propose(&me, NOON_UNIX_MS * MS_PER_S, &record);
-        lease_candidate_written(&me, &record, 2000, 3000);
+        lease_candidate_propose(&me, NOON_UNIX_MS * MS_PER_S, &spec);
+        lease_candidate_written(&me, &spec, 2000, 3000);
         lease_candidate_failed(&me);
         assert_int_equal(lease_candidate_begin(&me, 12000), LEASE_READ);
-        assert_int_equal(lease_candidate_read(&me, &record, 17999), LEASE_REST);
-        assert_int_equal(lease_candidate_read(&me, &record, 18000), LEASE_UPDATE);
+        assert_int_equal(lease_candidate_read(&me, &spec, 17999), LEASE_REST);
+        assert_int_equal(lease_candidate_read(&me, &spec, 18000), LEASE_UPDATE);
 }
 
 TEST(refused_leader_reads_first) {
@@ -280,56 +280,56 @@ TEST(refused_leader_reads_first) {
 TEST(duration_is_rounded_up) {
         const struct lease_timing timing = {15001, 10000, 2000};
         struct lease_candidate me;
-        struct lease_record record;
+        struct lease_spec spec;
 
         lease_candidate_init(&me, &timing, "me");
         (void)lease_candidate_begin(&me, 0);
         (void)lease_candidate_read(&me, NULL, 0);
-        lease_candidate_propose(&me, NOON_UNIX_MS * MS_PER_S, &record);
-        assert_int_equal(record.duration_s, 16);
+        lease_candidate_propose(&me, NOON_UNIX_MS * MS_PER_S, &spec);
+        assert_int_equal(spec.duration_s, 16);
 }
 
 TEST(release) {
         struct lease_candidate me = leader_at(1000);
-        struct lease_record record;
+        struct lease_spec spec;
 
-        lease_candidate_propose_release(&me, NOON_UNIX_MS * MS_PER_S, &record);
-        assert_string_equal(record.holder, "");
-        assert_int_equal(record.duration_s, 1);
-        assert_string_equal(record.renew_time, "2026-07-23T12:00:00.000000Z");
-        assert_string_equal(record.acquire_time, record.renew_time);
+        lease_candidate_propose_release(&me, NOON_UNIX_MS * MS_PER_S, &spec);
+        assert_string_equal(spec.holder, "");
+        assert_int_equal(spec.duration_s, 1);
+        assert_string_equal(spec.renew_time, "2026-07-23T12:00:00.000000Z");
+        assert_string_equal(spec.acquire_time, spec.renew_time);
         lease_candidate_resign(&me);
         assert_false(lease_candidate_leads(&me, 1000));
 
         struct lease_candidate standby = candidate_of("standby");
         (void)lease_candidate_begin(&standby, 0);
-        assert_int_equal(lease_candidate_read(&standby, &record, 1001), LEASE_UPDATE);
+        assert_int_equal(lease_candidate_read(&standby, &spec, 1001), LEASE_UPDATE);
 }
 
-TEST(odd_records) {
+TEST(odd_specs) {
         struct lease_candidate me = candidate_of("me");
-        struct lease_record record = {.holder = "me", .transitions = INT32_MAX, .duration_s = 15};
+        struct lease_spec spec = {.holder = "me", .transitions = INT32_MAX, .duration_s = 15};
         char long_name[LEASE_HOLDER_MAX + 100];
 
         /* Without an acquireTime there is one again; the counter stops where the API's does. */
         (void)lease_candidate_begin(&me, 0);
-        assert_int_equal(lease_candidate_read(&me, &record, 0), LEASE_REST);
-        assert_int_equal(lease_candidate_read(&me, &record, 15000), LEASE_UPDATE);
-        lease_candidate_propose(&me, NOON_UNIX_MS * MS_PER_S, &record);
-        assert_int_equal(record.transitions, INT32_MAX);
-        assert_string_equal(record.acquire_time, "2026-07-23T12:00:00.000000Z");
-        record = record_of("", 15, INT32_MAX, "t0");
-        assert_int_equal(lease_candidate_read(&me, &record, 0), LEASE_UPDATE);
-        lease_candidate_propose(&me, NOON_UNIX_MS * MS_PER_S, &record);
-        assert_int_equal(record.transitions, INT32_MAX);
+        assert_int_equal(lease_candidate_read(&me, &spec, 0), LEASE_REST);
+        assert_int_equal(lease_candidate_read(&me, &spec, 15000), LEASE_UPDATE);
+        lease_candidate_propose(&me, NOON_UNIX_MS * MS_PER_S, &spec);
+        assert_int_equal(spec.transitions, INT32_MAX);
+        assert_string_equal(spec.acquire_time, "2026-07-23T12:00:00.000000Z");
+        spec = spec_of("", 15, INT32_MAX, "t0");
+        assert_int_equal(lease_candidate_read(&me, &spec, 0), LEASE_UPDATE);
+        lease_candidate_propose(&me, NOON_UNIX_MS * MS_PER_S, &spec);
+        assert_int_equal(spec.transitions, INT32_MAX);
         /* An identity that is cut is still its own. */
         memset(long_name, 'x', sizeof(long_name) - 1);
         long_name[sizeof(long_name) - 1] = '\0';
         me = candidate_of(long_name);
         (void)lease_candidate_begin(&me, 0);
         (void)lease_candidate_read(&me, NULL, 0);
-        lease_candidate_propose(&me, 0, &record);
-        lease_candidate_written(&me, &record, 0, 0);
+        lease_candidate_propose(&me, 0, &spec);
+        lease_candidate_written(&me, &spec, 0, 0);
         assert_true(lease_candidate_leads(&me, 1));
 }
 
@@ -344,14 +344,14 @@ enum { CANDIDATES_MAX = 3, MESSAGES_MAX = 16, TICK_MS = 20, REQUEST_TIMEOUT_MS =
 struct message {
         bool is_used;
         enum lease_action action;
-        struct lease_record record;
+        struct lease_spec spec;
         uint64_t version;
         int64_t arrives_ms, answers_ms; /* true time; answers_ms INT64_MAX: lost */
         unsigned call;                  /* of the sender's calls */
         bool is_applied;
         /* The answer. */
         bool is_ok, is_there;
-        struct lease_record answer;
+        struct lease_spec answer;
         uint64_t answer_version;
 };
 
@@ -373,7 +373,7 @@ struct sim {
         uint64_t random;
         int64_t now_ms;
         bool is_there;
-        struct lease_record record;
+        struct lease_spec spec;
         uint64_t version;
         struct sim_candidate candidates[CANDIDATES_MAX];
         size_t count;
@@ -413,7 +413,7 @@ static void sim_act(struct sim *sim, struct sim_candidate *c, enum lease_action 
                 return;
         }
         if (action != LEASE_READ)
-                lease_candidate_propose(&c->lease, now_ms, &message.record);
+                lease_candidate_propose(&c->lease, now_ms, &message.spec);
         message.call = ++c->call;
         message.arrives_ms = sim->now_ms + 1 + (int64_t)draw(sim, 50);
         message.answers_ms = message.arrives_ms + 1 + (int64_t)draw(sim, 50);
@@ -447,11 +447,11 @@ static void sim_apply(struct sim *sim, struct message *message) {
         else
                 message->is_ok = sim->is_there;
         if (message->is_ok && message->action != LEASE_READ) {
-                sim->record = message->record;
+                sim->spec = message->spec;
                 sim->is_there = true;
                 sim->version++;
         }
-        message->answer = sim->record;
+        message->answer = sim->spec;
         message->answer_version = sim->version;
 }
 
@@ -519,9 +519,9 @@ static void sim_disturb(struct sim *sim) {
                 break;
         default:
                 if (lease_candidate_is_holder(&c->lease) && sim->is_there && !c->is_cut_off &&
-                    strcmp(sim->record.holder, c->lease.identity) == 0) {
+                    strcmp(sim->spec.holder, c->lease.identity) == 0) {
                         lease_candidate_resign(&c->lease);
-                        lease_candidate_propose_release(&c->lease, sim->now_ms, &sim->record);
+                        lease_candidate_propose_release(&c->lease, sim->now_ms, &sim->spec);
                         sim->version++;
                         sim_start(sim, index);
                 }
