@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "codec/json.h"
 #include "extender/handlers.h"
-#include "tests/unit/fixture/standing_clock.h"
+#include "tests/unit/fixture/clock.h"
 
 #define RECENT "2026-07-23T11:25:54Z"
 
@@ -50,6 +50,7 @@ static void start(struct fixture *f) {
                                    "  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.5}]\n"
                                    "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n";
 
+        standing_ms = CLOCK_START_MS;
         log_lines = BUF_INIT(1 << 16);
         (void)buf_puts(&log_lines, "");
         f->reply = BUF_INIT(1 << 23);

@@ -3,7 +3,7 @@
 #include "tests/unit/fixture/test.h"
 
 #include "kube/lease.h"
-#include "tests/unit/fixture/stepped_clock.h"
+#include "tests/unit/fixture/reflector_steps.h"
 
 #define LEASES "/apis/coordination.k8s.io/v1/namespaces/n%2Fs/leases"
 #define GET "GET " LEASES "/l HTTP"

@@ -2,7 +2,7 @@
 #include "tests/unit/fixture/test.h"
 
 #include "codec/json.h"
-#include "tests/unit/fixture/stepped_clock.h"
+#include "tests/unit/fixture/reflector_steps.h"
 
 #define LIST(items)                                                                                \
         "{\"kind\":\"NodeList\",\"metadata\":{\"resourceVersion\":\"10\"},\"items\":[" items "]}"

@@ -3,8 +3,8 @@
 #include "tests/unit/fixture/test.h"
 
 #include "net/certificates.h"
-#include "passing_clock.h"
 #include "server_tls_fixture.h"
+#include "tests/unit/fixture/clock.h"
 #include "tests/unit/fixture/log_pipe.h"
 
 enum { LOOK_S = 60, HOUR_S = 3600 };
@@ -95,7 +95,7 @@ TEST_BETWEEN(validity, begin, end) {
         expect_ready("[+] certificate: expires 20", cert_path);
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 wall_later_ms = rows[i].wall_later_s * MS_PER_S;
-                pass(loop, LOOK_S);
+                clock_pass(loop, LOOK_S);
                 expect_ready(rows[i].is_valid ? "[+] certificate: expires 20"
                                               : "[+] certificate: NOT VALID NOW, expires 20",
                              cert_path);
@@ -107,20 +107,20 @@ TEST_BETWEEN(validity, begin, end) {
 /* A pair that is not valid yet is tried again every minute, and told of once. */
 TEST_BETWEEN(valid_later, begin, end) {
         put_files_of(&early);
-        pass(loop, 2);
+        clock_pass(loop, 2);
         expect_counts(0, 0);
-        pass(loop, 1); /* the files have settled */
+        clock_pass(loop, 1); /* the files have settled */
         expect_counts(0, 1);
         expect_ready("[+] certificate: expires 20", "tls.crt: not valid before 20");
-        pass(loop, LOOK_S);
+        clock_pass(loop, LOOK_S);
         expect_counts(0, 2);
         assert_int_equal(log_pipe_count(&log_lines, "cannot reload certificates"), 1);
         wall_later_ms = (HOUR_S + HOUR_S / 2) * MS_PER_S;
-        pass(loop, LOOK_S);
+        clock_pass(loop, LOOK_S);
         expect_counts(1, 2);
         expect_ready("[+] certificate: expires 20", cert_path);
         assert_int_equal(log_pipe_count(&log_lines, "certificates reloaded"), 1);
-        pass(loop, LOOK_S);
+        clock_pass(loop, LOOK_S);
         expect_counts(1, 2);
 }
 

@@ -11,7 +11,7 @@
 #include "few_descriptors.h"
 #include "net/connection_watch.h"
 #include "net/http_server.h"
-#include "passing_clock.h"
+#include "tests/unit/fixture/clock.h"
 #include "tests/unit/fixture/log_pipe.h"
 
 enum { HOUR_MS = 3600 * 1000, OFTEN_MS = 40, DEADLINE_MS = 20000 };

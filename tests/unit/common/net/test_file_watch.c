@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 #include "net/file_watch.h"
-#include "passing_clock.h"
+#include "tests/unit/fixture/clock.h"
 
 static char directory[] = "/tmp/plimsoll-watch-XXXXXX";
 static char path[64], other[64];
@@ -107,12 +107,12 @@ TEST(changes) {
                 await_tick();
                 struct file_watch *watch = file_watch_new(loop, path, count_call, &told);
                 rows[i].change();
-                pass(loop, 1);
+                clock_pass(loop, 1);
                 assert_int_equal(told, 0); /* it is looked at every two seconds */
-                pass(loop, 1);
+                clock_pass(loop, 1);
                 if (told != rows[i].told)
                         fail_msg("%s: told %zu times", rows[i].name, told);
-                pass(loop, 2);
+                clock_pass(loop, 2);
                 assert_int_equal(told, rows[i].told);
                 file_watch_free(watch);
         }
@@ -124,21 +124,21 @@ TEST(file_that_comes_and_goes) {
         size_t told = 0;
 
         struct file_watch *watch = file_watch_new(loop, path, count_call, &told);
-        pass(loop, 2);
+        clock_pass(loop, 2);
         assert_int_equal(told, 0);
         write_file(path, "old");
-        pass(loop, 2);
+        clock_pass(loop, 2);
         assert_int_equal(told, 1);
         take_away();
-        pass(loop, 2);
+        clock_pass(loop, 2);
         assert_int_equal(told, 1);
         await_tick();
         write_file(path, "old");
-        pass(loop, 2);
+        clock_pass(loop, 2);
         assert_int_equal(told, 2);
         file_watch_reload(watch); /* changed or not */
         assert_int_equal(told, 3);
-        pass(loop, 2);
+        clock_pass(loop, 2);
         assert_int_equal(told, 3);
         file_watch_free(watch);
         take_away();

@@ -2,7 +2,7 @@
 #include "tests/unit/fixture/test.h"
 
 #include "controller/writing/recorder.h"
-#include "tests/unit/fixture/later_clock.h"
+#include "tests/unit/fixture/clock.h"
 #include "tests/unit/fixture/scripted_api.h"
 
 enum { LOOK_MS = 2, DEADLINE_MS = 20000 };

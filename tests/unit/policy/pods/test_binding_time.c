@@ -3,7 +3,7 @@
 
 #include "base/timestamp.h"
 #include "policy/pods/binding_watch.h"
-#include "tests/unit/fixture/stepped_clock.h"
+#include "tests/unit/fixture/reflector_steps.h"
 
 static void add(struct fixture *f, const char *expect, char *response, bool holds) {
         scripted_add(
