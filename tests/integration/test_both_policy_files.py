@@ -23,22 +23,6 @@ def policy_in_force(program, path):
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-@pytest.mark.parametrize(
-    "name", ["01-empty.yaml", "10-duplicate-key.yaml", "55-limit-quoted.yaml", "too-large.yaml"]
-)
-def test_bad_policies(binary, program, name, tmp_path):
-    """What is wrong with each of that folder's is in tests/unit/policy/test_policy_errors.c."""
-    if name == "too-large.yaml":
-        path, why = tmp_path / name, "larger than 1048576 bytes"
-        path.write_bytes(b"spec: {}\n" * 250000)
-    else:
-        path = BAD / name
-        rows = (BAD / "expected.tsv").read_text("utf-8").splitlines()
-        why = dict(row.split("\t") for row in rows)[name]
-    assert check_config(binary(program), path) == (2, "", f"{program}: {path}: {why}\n")
-
-
-@pytest.mark.parametrize("program", PROGRAMS)
 def test_unknown_field(binary, program, tmp_path):
     path = tmp_path / "policy.yaml"
     path.write_text(

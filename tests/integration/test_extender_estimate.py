@@ -5,7 +5,7 @@ import uuid
 
 import pytest
 
-from extender_kit import CPU, POD, Extender, annotate, node_names, policy, stamp, write_policy
+from extender_kit import CPU, POD, Extender, annotate, node_names, policy, write_policy
 from harness import wait_until
 
 NODES = node_names(3)
@@ -121,26 +121,6 @@ def test_recent_pods_alone(cluster, start):
         cluster.add_pods(10, prefix="next-", nodes=[B])
         wait_scores(scheduler, {A: 10, B: 8, C: 0})
         assert extender.metric("plimsoll_extender_pods") == 0
-
-
-def test_recent_pods_that_finish(cluster, start):
-    """Those of Jobs: the reading still holds them."""
-    for i in range(10):
-        done = pod("100m")
-        done["metadata"].update(name=f"done-{i}", uid=str(uuid.uuid4()))
-        done["spec"]["nodeName"] = B
-        condition = {"type": "PodScheduled", "status": "True", "lastTransitionTime": stamp(-3600)}
-        done["status"] = {"phase": "Running", "conditions": [condition]}
-        cluster.admin("objects", {"resource": "pods", "object": done})
-    add_running(cluster, {A: 20, B: 15, C: 60})
-    extender = start(cluster, "--pods=recent")
-    with extender.scheduler() as scheduler:
-        wait_scores(scheduler, {A: 10, B: 8, C: 0})
-        cluster.admin("phase", {"phase": "Succeeded", "prefix": "done-"})
-        wait_scores(scheduler, {A: 7, B: 10, C: 0})
-        cluster.admin("delete", {"resource": "pods", "prefix": "done-"})
-        cluster.add_pods(10, prefix="next-", nodes=[B])
-        wait_scores(scheduler, {A: 10, B: 8, C: 0})
 
 
 def factor(extender):

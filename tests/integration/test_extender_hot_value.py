@@ -190,30 +190,6 @@ def test_bindings_to_nodes_not_seen_yet_are_kept(cluster, start):
 # -- what annotations may look like ---------------------------------------------------------------
 
 
-def test_percent(cluster, start):
-    """As crane-scheduler-plus writes them. The hot value is no percentage."""
-    annotate(cluster, A, **{CPU: "34.2"})
-    annotate(cluster, B, **{CPU: "65.00001", HOT: 1})
-    annotate(cluster, C, **{CPU: "65"})
-    extender = start(cluster, "--annotation-unit=percent", hot={})
-    with extender.scheduler() as scheduler:
-        wait_scores(scheduler, {A: 7, B: 2, C: 4})  # 65, 24 and 35 points
-        assert list(scheduler.filter(NODES)[1]) == [B]
-
-
-def test_percent_does_not_end_at_one(cluster, start):
-    """The fork takes (1 - usage) of its percentages: 0 for every node above 1 %. So do we of ratios."""
-    usage = {A: "1.5", B: "30", C: "60"}
-    for node, text in usage.items():
-        annotate(cluster, node, **{CPU: text})
-    as_the_fork = start(cluster, hot={}, name="ratio")
-    with as_the_fork.scheduler() as scheduler:
-        wait_scores(scheduler, dict.fromkeys(usage, 0))
-    extender = start(cluster, "--annotation-unit=percent", hot={})
-    with extender.scheduler() as scheduler:
-        wait_scores(scheduler, {A: 10, B: 7, C: 4})  # 98, 70 and 40 points
-
-
 @pytest.mark.parametrize("prefix", ["load.example.com", "load.example.com/"])
 def test_prefix(cluster, start, prefix):
     annotate(cluster, A, **{f"load.example.com/{CPU}": 0.9, f"other.example.com/{CPU}": 0})

@@ -1,8 +1,5 @@
 """The extender's wire protocol, byte by byte, as kube-scheduler speaks it and as strangers do."""
 
-import collections
-import json
-import random
 import signal
 import threading
 
@@ -142,20 +139,6 @@ def test_unknown_nodes_pass(extender):
         assert scheduler.filter([BUSY.upper(), BUSY])[0] == [BUSY.upper()]
 
 
-def test_pods_of_a_daemonset_pass(extender):
-    def owned_by(*kinds):
-        owners = [{"apiVersion": "apps/v1", "kind": kind, "name": "x"} for kind in kinds]
-        return {**POD, "metadata": {**POD["metadata"], "ownerReferences": owners}}
-
-    with extender.scheduler() as scheduler:
-        for pod in (owned_by("DaemonSet"), owned_by("ReplicaSet", "DaemonSet")):
-            assert scheduler.filter(NODES, pod) == (NODES, {})
-            assert scheduler.filter([BUSY], pod) == ([BUSY], {})
-        labelled = {"metadata": {"name": "DaemonSet", "labels": {"kind": "DaemonSet"}}}
-        for pod in (owned_by(), owned_by("ReplicaSet"), owned_by("daemonset"), labelled):
-            assert scheduler.filter(NODES, pod)[0] == [IDLE, HALF, BARE]
-
-
 def test_a_name_twice_comes_back_once(extender):
     with extender.scheduler() as scheduler:
         names = [IDLE, "new", BUSY, IDLE, "new", BUSY, HALF, IDLE]
@@ -164,42 +147,6 @@ def test_a_name_twice_comes_back_once(extender):
         assert scheduler.prioritize(names) == {IDLE: 9, HALF: 5, BUSY: 3}
         whole = [{"metadata": {"name": name}} for name in names]
         assert scheduler.filter(whole, cache_capable=False)[0] == [IDLE, "new", HALF]
-
-
-@pytest.mark.parametrize(
-    "args, names",
-    [
-        ({"NodeNames": []}, []),
-        ({"NodeNames": None, "Nodes": None}, []),
-        ({}, []),
-        ({"Nodes": {}}, []),
-        ({"Nodes": {"metadata": {}, "items": None}}, []),
-        ({"Nodes": {"items": []}, "NodeNames": None}, []),
-        ({"Pod": None, "NodeNames": [IDLE]}, [IDLE]),
-        ({"Pod": {"metadata": None}, "NodeNames": [IDLE]}, [IDLE]),
-        ({"Pod": {"metadata": {"ownerReferences": None}}, "NodeNames": [IDLE]}, [IDLE]),
-        ({"Nodes": None, "NodeNames": [IDLE], "Pod": POD}, [IDLE]),
-        ({"Future": {"NodeNames": ["x"]}, "NodeNames": [IDLE]}, [IDLE]),
-        ({"nodenames": [IDLE]}, [IDLE]),  # Go's decoder would not mind either
-        ({"Nodes": {"items": [{"metadata": {"name": IDLE}}]}, "NodeNames": [HALF]}, [HALF]),
-    ],
-)
-def test_lists_that_are_null_or_odd(extender, args, names):
-    with Connection(extender.port) as connection:
-        reply = connection.call("/filter", go_json(args))
-        assert reply.status == 200
-        document = reply.json()
-        if "NodeNames" in args or "nodenames" in args:
-            given = args.get("NodeNames", args.get("nodenames"))
-        else:
-            given = None
-        if given is None:
-            assert document["Nodes"]["items"] == names
-        else:
-            assert document["NodeNames"] == names
-        # One candidate is no better than the others, and so has no points.
-        reply = connection.call("/prioritize", go_json(args))
-        assert (reply.status, reply.body) == (200, b"[]")
 
 
 def test_whole_nodes_come_back_as_they_were(extender):
@@ -220,158 +167,6 @@ def test_whole_nodes_come_back_as_they_were(extender):
 
 
 # -- unreadable requests ----------------------------------------------------------------------
-
-
-REPLY = b'{"Nodes":%b,"NodeNames":%b,"FailedNodes":{},"FailedAndUnresolvableNodes":{},"Error":""}'
-
-
-def two_requests():
-    """(request, its reply with %b for the nodes, the nodes): by name and as whole Nodes."""
-    names = [IDLE, STRANGERS[0], BARE]
-    items = [
-        {"metadata": {"name": IDLE}, "status": {"images": [{"names": ["a", "b"]}]}},
-        {"metadata": {"name": STRANGERS[0], "annotations": {CPU: "1,x"}}},
-    ]
-    whole = {"Pod": POD, "Nodes": {"metadata": {}, "items": items}, "NodeNames": None}
-    return [
-        (
-            go_json({"Pod": POD, "Nodes": None, "NodeNames": names}),
-            REPLY % (b"null", b"%b"),
-            go_json(names),
-        ),
-        (go_json(whole), REPLY % (b'{"metadata":{},"items":%b}', b"null"), go_json(items)),
-    ]
-
-
-def test_requests_cut_at_every_byte(extender):
-    with Connection(extender.port) as connection:
-        for body, form, nodes in two_requests():
-            assert connection.call("/filter", body).body == form % nodes
-            for end in range(len(body)):
-                reply = connection.call("/filter", body[:end])
-                assert (reply.status, reply.body) == (400, b""), body[:end]
-
-
-def test_wrong_utf8_at_every_byte(extender):
-    with Connection(extender.port) as connection:
-        for body, _, _ in two_requests():
-            for at in range(len(body)):
-                spoilt = body[:at] + b"\xff" + body[at + 1 :]
-                reply = connection.call("/filter", spoilt)
-                assert (reply.status, reply.body) == (400, b""), spoilt
-
-
-def member(args, name):
-    """Go's rules: the exact spelling, else any."""
-    if name in args:
-        return args[name]
-    return next((v for k, v in reversed(args.items()) if k.lower() == name.lower()), None)
-
-
-def no_json(text):
-    raise ValueError(f"{text} is no JSON")
-
-
-def passing(body):
-    """The candidates in filter's reply, None if there must be none; ValueError: it is no JSON."""
-    args = json.loads(body.decode(), parse_constant=no_json)
-    names, nodes = member(args, "NodeNames"), member(args, "Nodes")
-    if names is not None:
-        listed, kind = names, str
-    elif nodes is None or isinstance(nodes, dict):
-        listed, kind = (nodes or {}).get("items") or [], dict
-    else:
-        return None
-    if not isinstance(listed, list) or not all(isinstance(item, kind) for item in listed):
-        return None
-    first = {}
-    for item in listed:
-        first.setdefault(item if kind is str else item.get("metadata", {}).get("name"), item)
-    return [item for name, item in first.items() if name not in (BUSY, FULL)]
-
-
-def test_requests_with_wrong_bytes(extender):
-    """Everything that is JSON has the one right answer, and what is not is refused."""
-    rng, counts = random.Random(7), collections.Counter()
-    requests = two_requests()
-    with Connection(extender.port) as connection:
-        for i in range(3000):
-            body = spoil(rng, requests[i % 2][0])
-            reply = connection.call("/filter", body)
-            try:
-                wanted = passing(body)
-            except ValueError:
-                wanted = None
-            counts[wanted is not None] += 1
-            if wanted is None:
-                assert (reply.status, reply.body) == (400, b""), (body, reply.head)
-                continue
-            assert reply.status == 200, (body, reply.head)
-            document = reply.json()
-            assert (document["Nodes"] or {"items": document["NodeNames"]})["items"] == wanted, body
-    print(f"requests with wrong bytes, refused and answered: {counts}")
-    assert min(counts.values()) > 200 and len(counts) == 2, counts
-
-
-def spoil(rng, body):
-    """Up to five changes: other bytes, fewer, more, or the same again."""
-    body = bytearray(body)
-    for _ in range(rng.choice((1, 1, 1, 2, 5))):
-        at = rng.randrange(len(body))
-        kind = rng.randrange(4)
-        if kind == 0:
-            body[at] = rng.randrange(256)
-        elif kind == 1:
-            body[at] = rng.choice(b'{}[]",:\\0-e\x00\xff ')
-        elif kind == 2:
-            del body[at : at + rng.choice((1, 2, 10))]
-        else:
-            body[at:at] = body[at : at + rng.choice((1, 3, 20))]
-    return bytes(body)
-
-
-ODD = {
-    "brackets": b"[" * (1 << 20),
-    "braces": b'{"a":' * 200000,
-    "nested names": b'{"NodeNames":[' + b"[" * 100000 + b"]" * 100000 + b"]}",
-    "nested pod": b'{"Pod":' + b"[" * 100000 + b"]" * 100000 + b',"NodeNames":["a"]}',
-    "names a string": b'{"NodeNames":"a"}',
-    "names a number": b'{"NodeNames":7}',
-    "names an object": b'{"NodeNames":{"a":1}}',
-    "names of numbers": b'{"NodeNames":["a",7]}',
-    "names of null": b'{"NodeNames":["a",null]}',
-    "names of lists": b'{"NodeNames":["a",["b"]]}',
-    "nodes a list": b'{"Nodes":[{"metadata":{"name":"a"}}]}',
-    "nodes a string": b'{"Nodes":"a"}',
-    "items an object": b'{"Nodes":{"items":{"a":1}}}',
-    "items of strings": b'{"Nodes":{"items":["a"]}}',
-    "items of null": b'{"Nodes":{"items":[null]}}',
-    "a list": b'[{"NodeNames":["a"]}]',
-    "null": b"null",
-    "a string": b'"NodeNames"',
-    "two documents": b'{"NodeNames":["a"]}{"NodeNames":["b"]}',
-    "no JSON": b"NodeNames=a",
-    "a form": b"a=b&c=d",
-    "zeros": bytes(1000),
-    "noise": random.Random(1).randbytes(10000),
-    "a byte order mark": b'\xef\xbb\xbf{"NodeNames":["a"]}',
-    "half a surrogate": b'{"NodeNames":["\\ud800"]}',
-    "broken UTF-8": b'{"NodeNames":["\xff\xfe"]}',
-    "a raw newline": b'{"NodeNames":["a\nb"]}',
-    "a comma too many": b'{"NodeNames":["a",]}',
-    "single quotes": b"{'NodeNames':['a']}",
-    "a comment": b'{"NodeNames":["a"]/*b*/}',
-    "NaN": b'{"NodeNames":["a"],"x":NaN}',
-}
-
-
-@pytest.mark.parametrize("kind", ODD)
-def test_odd_requests(extender, kind):
-    with Connection(extender.port) as connection:
-        for path in ("/filter", "/prioritize"):
-            reply = connection.call(path, ODD[kind])
-            assert (reply.status, reply.body) == (400, b""), (path, reply.head, reply.body[:200])
-        assert connection.call("/filter", b'{"NodeNames":["a"]}').status == 200
 
 
 def test_escapes_and_long_names(extender):
@@ -449,72 +244,6 @@ def test_slow_clients_do_not_hold_up_others(extender):
 
 
 # -- scores and reasons -----------------------------------------------------------------------
-
-
-def test_compact_scores_rank_the_same(start_standin, start_extender):
-    names = node_names(60)
-    standin = start_standin("--nodes", len(names))
-    rng = random.Random(3)
-    for name in names[:50]:
-        annotate(standin, name, rng.random())
-    compact = start_extender(standin, name="compact")
-    full = start_extender(standin, "--compact-scores=false", name="full")
-    for extender in (compact, full):
-        extender.wait_live()
-    with compact.scheduler() as one, full.scheduler() as other:
-        for _ in range(50):
-            asked = rng.sample(names, rng.randint(1, len(names)))
-            scores, full_scores = one.prioritize(asked), other.prioritize(asked)
-            assert set(full_scores) == set(asked)
-            least = min(full_scores.values())
-            assert 0 not in scores.values()
-            assert {n: scores.get(n, 0) + least for n in asked} == full_scores
-
-
-def test_spread_scores(cluster, run, binary, tmp_path):
-    path = write_policy(tmp_path / "spread.yaml", policy(scoring="spread"))
-    extender = Extender(
-        run, binary, cluster, f"--policy-config-path={path}", "--compact-scores=false"
-    )
-    extender.wait_live()
-    with extender.scheduler() as scheduler:
-        # score100: 90, 50, 30, 10 and 0
-        assert scheduler.prioritize([IDLE, HALF]) == {IDLE: 10, HALF: 0}
-        assert scheduler.prioritize([IDLE, HALF, BUSY]) == {IDLE: 10, HALF: 3, BUSY: 0}
-        assert scheduler.prioritize([HALF, HALF]) == {HALF: 10}
-        assert scheduler.prioritize([BARE, "new"]) == {BARE: 10, "new": 10}
-        assert scheduler.prioritize([IDLE, "new"]) == {IDLE: 10, "new": 0}
-
-
-def test_relative_scores(cluster, run, binary, tmp_path):
-    document = policy()
-    document["spec"]["priority"] = [{"name": CPU, "weight": 1, "scale": "relative"}]
-    path = write_policy(tmp_path / "relative.yaml", document)
-    extender = Extender(
-        run, binary, cluster, f"--policy-config-path={path}", "--compact-scores=false"
-    )
-    extender.wait_live()
-    with extender.scheduler() as scheduler:
-        # cpu: 0.1, 0.5 and 0.7; the busiest of each call is what counts as full
-        assert scheduler.prioritize([IDLE, HALF]) == {IDLE: 8, HALF: 0}
-        assert scheduler.prioritize([IDLE, HALF, BUSY]) == {IDLE: 9, HALF: 3, BUSY: 0}
-        assert scheduler.prioritize([HALF, HALF]) == {HALF: 0}
-        assert scheduler.prioritize([IDLE, BARE, "new"]) == {IDLE: 0, BARE: 0, "new": 0}
-
-
-def test_reasons_are_constant(start_standin, start_extender):
-    """The scheduler counts equal reasons in one line of its event."""
-    names = node_names(100)
-    standin = start_standin("--nodes", len(names))
-    rng = random.Random(5)
-    for name in names:
-        annotate(standin, name, rng.random(), **{MEM: f"{rng.random():.5f}"})
-    extender = start_extender(standin)
-    extender.wait_live()
-    with extender.scheduler() as scheduler:
-        passing, rejected = scheduler.filter(names)
-    assert len(passing) > 10 and len(rejected) > 10
-    assert set(rejected.values()) == {"cpu_usage_avg_5m above 0.65", "mem_usage_avg_5m above 0.8"}
 
 
 def test_everything_passes_while_the_api_server_is_down(start_standin, start_extender):

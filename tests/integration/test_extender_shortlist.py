@@ -78,29 +78,6 @@ def test_best_of_each_zone(start, cache_capable):
     assert extender.metric(verdicts, predicate="none") == 240 - 25
 
 
-@pytest.mark.parametrize(
-    "fields, told",
-    [
-        (None, 240),  # crane's arithmetic
-        ({}, 100),
-        ({"shortlist": "auto", "scoring": "spread"}, 100),
-        ({"scoring": "estimate"}, 100),
-        ({"shortlist": 0}, 240),
-        ({"shortlist": 239}, 239),
-    ],
-)
-def test_how_many(start, fields, told):
-    extender = start(fields)
-    with extender.scheduler() as scheduler:
-        passing, rejected = scheduler.filter(NODES, new_pod(), is_short=True)
-        assert len(passing) == told and not rejected
-        # Too few to leave any out.
-        few = NODES[: 200 if told < 200 else 100]
-        assert scheduler.filter(few, new_pod()) == (few, {})
-        # What the scheduler asks next is about those that it was told of.
-        assert set(scheduler.prioritize(passing, new_pod())) <= set(passing)
-
-
 def test_whole_list(start):
     """Preferences of the pod, a second try, and pods that go to every node."""
     extender = start({"shortlist": 24})
@@ -126,27 +103,6 @@ def test_whole_list(start):
     assert extender.metric(lists, list="whole_preferences") == 3
     assert extender.metric(lists, list="whole_retry") == 2
     assert extender.metric(lists, list="short") == 4
-
-
-def test_for_all(start):
-    extender = start({"shortlist": 24, "shortlistFor": "all"})
-    with extender.scheduler() as scheduler:
-        passing, _ = scheduler.filter(NODES, new_pod(**spread("ScheduleAnyway")), is_short=True)
-        assert len(passing) == 24
-
-
-def test_unknown_nodes(start):
-    """They take the places that the known ones leave, and are never rejected."""
-    extender = start({"shortlist": 50})
-    strangers = [f"stranger-{i}" for i in range(60)]
-    with extender.scheduler() as scheduler:
-        passing, _ = scheduler.filter([*strangers, *NODES], new_pod(), is_short=True)
-        assert len(passing) == 50 and set(passing) <= set(NODES)
-        passing, _ = scheduler.filter([*strangers, *NODES[:45]], new_pod(), is_short=True)
-        assert passing == [*strangers[:5], *NODES[:45]]
-        # Of none of them is anything known.
-        passing, _ = scheduler.filter(strangers, new_pod())
-        assert passing == strangers
 
 
 def test_nodes_to_be_avoided(start):

@@ -2,7 +2,6 @@
 
 import gzip
 import http.client
-import math
 import socket
 import ssl
 import time
@@ -11,7 +10,6 @@ import urllib.error
 import pytest
 
 from addresses import address_of
-from exporters.page import number
 from harness import fetch, parse_page, wait_until
 from standin import certs
 
@@ -41,30 +39,6 @@ def cpu_seconds(page):
 def usage(before, after):
     (idle0, all0), (idle1, all1) = cpu_seconds(before), cpu_seconds(after)
     return 1 - (idle1 - idle0) / (all1 - all0)
-
-
-@pytest.mark.parametrize(
-    "value, text",
-    [
-        (0.0, "0"),
-        (1.0, "1"),
-        (0.25, "0.25"),
-        (123456.78, "123456.78"),
-        (999999.0, "999999"),
-        (1000000.0, "1e+06"),
-        (1234567.0, "1.234567e+06"),
-        (25276518400.0, "2.52765184e+10"),
-        (1.8446744073709552e19, "1.8446744073709552e+19"),
-        (0.0001, "0.0001"),
-        (0.000022, "2.2e-05"),
-        (-125000.0, "-125000"),
-        (-1250000.0, "-1.25e+06"),
-        (math.inf, "+Inf"),
-        (math.nan, "NaN"),
-    ],
-)
-def test_numbers_look_like_gos(value, text):
-    assert number(value) == text
 
 
 def test_page_has_the_real_ones_format(exporters, real_node_exporter):

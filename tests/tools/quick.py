@@ -9,9 +9,6 @@ import lanes
 # A file that takes longer is left to make test.
 FILE_MAX_S = 25
 
-# Below it the unit tests stand as what they test stands in the tree.
-UNIT = pathlib.Path("tests/unit")
-
 # A folder -> the integration file that sees most of it, where no name says more. The longest counts.
 NEAREST = {
     "common": "test_both_policy_files",

@@ -78,6 +78,13 @@ TEST(documents) {
                  REQUEST_STRICT, "", true},
                 /* of the wrong type */
                 {"{\"NodeNames\":5}", REQUEST_REFUSED, NULL, false},
+                {"{\"NodeNames\":\"a\"}", REQUEST_REFUSED, NULL, false},
+                {"{\"NodeNames\":[\"a\",[\"b\"]]}", REQUEST_REFUSED, NULL, false},
+                {"{\"Nodes\":\"a\"}", REQUEST_REFUSED, NULL, false},
+                {"{\"Nodes\":{\"items\":[\"a\"]}}", REQUEST_REFUSED, NULL, false},
+                {"\"NodeNames\"", REQUEST_REFUSED, NULL, false},
+                {"NodeNames=a", REQUEST_REFUSED, NULL, false},
+                {"\xef\xbb\xbf{\"NodeNames\":[\"a\"]}", REQUEST_REFUSED, NULL, false},
                 {"{\"NodeNames\":{\"a\":1}}", REQUEST_REFUSED, NULL, false},
                 {"{\"NodeNames\":[null]}", REQUEST_REFUSED, NULL, false},
                 {"{\"NodeNames\":[1]}", REQUEST_REFUSED, NULL, false},
@@ -396,6 +403,31 @@ TEST(depth) {
                 (void)buf_puts(&text, "}}");
                 assert_int_equal(request_property_check(text.data, text.len),
                                  depth <= 64 ? REQUEST_SKIMMED : REQUEST_STRICT);
+                buf_done(&text);
+        }
+}
+
+/* Nothing recurses, however deep it goes. */
+TEST(bottomless) {
+        static const struct {
+                const char *before, *opening, *closing, *after;
+        } rows[] = {
+                {"", "[", "", ""},
+                {"", "{\"a\":", "", ""},
+                {"{\"NodeNames\":", "[", "]", "}"},
+                {"{\"Pod\":", "[", "]", ",\"NodeNames\":[\"a\"]}"},
+        };
+        enum { DEEP = 100000 };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct buf text = BUF_INIT(1 << 20);
+                (void)buf_puts(&text, rows[i].before);
+                for (int n = 0; n < DEEP; n++)
+                        (void)buf_puts(&text, rows[i].opening);
+                for (int n = 0; n < DEEP; n++)
+                        (void)buf_puts(&text, rows[i].closing);
+                (void)buf_puts(&text, rows[i].after);
+                assert_int_equal(request_property_check(text.data, text.len), REQUEST_REFUSED);
                 buf_done(&text);
         }
 }
