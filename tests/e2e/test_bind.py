@@ -1,8 +1,6 @@
 """Pods that the extender itself binds and preempts for, in a real kube-scheduler."""
 
-import http.server
 import json
-import threading
 import time
 import urllib.request
 
@@ -11,6 +9,7 @@ import yaml
 from cluster.plimsoll import TOP, bound_by_account, fast_policy, refused, total, wait_judged
 from cluster.workloads import Background, per_node, pod_object
 from harness import wait_until
+from local_server import Handler, LocalServer
 
 HOT = {"cpu": 0.9, "mem": 0.3}
 CALM = {"cpu": 0.2, "mem": 0.3}
@@ -154,38 +153,23 @@ class Between:
         self.before, self.target = before, None
         self.answers = {}  # by the pod's uid: two binds may be under way at once
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
+        class Passing(Handler):
             def do_POST(self):
-                body = self.rfile.read(int(self.headers["Content-Length"]))
+                body = self.body()
                 args = json.loads(body)
                 outer.before(args)
                 request = urllib.request.Request(f"{outer.target}{self.path}", body)
                 with urllib.request.urlopen(request, timeout=30) as answer:
                     reply = answer.read()
                 outer.answers[args["PodUID"]] = json.loads(reply)
-                self.send_response(200)
-                self.send_header("Content-Length", str(len(reply)))
-                self.end_headers()
-                self.wfile.write(reply)
+                self.reply(200, reply)
 
-            def log_message(self, *_):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.thread = threading.Thread(target=self.server.serve_forever)
-        self.thread.start()
+        self.server = LocalServer(Passing)
+        self.close = self.server.close
 
     def url(self, extender):
         self.target = extender.url
-        return f"http://127.0.0.1:{self.server.server_address[1]}"
-
-    def close(self):
-        self.server.shutdown()
-        self.thread.join(60)
-        assert not self.thread.is_alive()
-        self.server.server_close()
+        return self.server.url
 
 
 @pytest.mark.parametrize("comes_back", [False, True])

@@ -19,6 +19,7 @@ from cluster.arrivals import PACE, Arrivals
 from cluster.closed_loop import HOT, ClosedLoop
 from cluster.plimsoll import total
 from harness import Exporters, wait_until
+from policies import policy_object
 
 SCENARIOS = pathlib.Path(__file__).parent / "scenarios"
 WITHOUT, CRANE, ESTIMATE = "default", "crane", "estimate"
@@ -34,27 +35,11 @@ def policy(pace, scoring=None):
     """
     cpu, mem = (f"{name}_usage_avg_{300 // pace}s" for name in ("cpu", "mem"))
     limit, period = 0.8 if scoring else 0.65, f"{180 // pace}s"
-    spec = {
-        "syncPolicy": [{"name": cpu, "period": period}, {"name": mem, "period": period}],
-        "predicate": [
-            {"name": cpu, "maxLimitPecent": limit},
-            {"name": mem, "maxLimitPecent": limit},
-        ],
-        "priority": [{"name": cpu, "weight": 1}, {"name": mem, "weight": 1}],
-    }
-    if scoring:
-        spec["extender"] = {"scoring": scoring}
-    else:
-        spec["hotValue"] = [
-            {"timeRange": f"{300 // pace}s", "count": 5},
-            {"timeRange": f"{60 // pace}s", "count": 2},
-        ]
-    return {
-        "apiVersion": "scheduler.policy.crane.io/v1alpha1",
-        "kind": "DynamicSchedulerPolicy",
-        "metadata": {"name": "default"},
-        "spec": spec,
-    }
+    hot = {f"{300 // pace}s": 5, f"{60 // pace}s": 2}
+    extender = {"scoring": scoring} if scoring else None
+    metrics, limits, weights = ({cpu: value, mem: value} for value in (period, limit, 1))
+    hot = None if scoring else hot
+    return policy_object(metrics, limits, weights, hot, "default", extender=extender)
 
 
 def start_plimsoll(side, plimsoll, content):

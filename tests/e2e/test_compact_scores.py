@@ -2,19 +2,15 @@
 
 import random
 import re
-from datetime import datetime, timezone
 
 import pytest
 from cluster.plimsoll import fast_policy, total
 from harness import wait_until
+from policies import ago
 
 CPU, MEM = "cpu_usage_avg_5s", "mem_usage_avg_5s"
 # Of one score each, from 9 down to 3; the last two are alike, so that something is left out.
 USAGES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.7)
-
-
-def stamp():
-    return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def replies_bytes(extender):
@@ -41,7 +37,7 @@ def test_pods_go_where_they_would_go(fleet, namespace, plimsoll, scheduler, figu
         names = fleet.add(len(usages), cpu="1")
         by_usage = {}
         for node, usage in zip(names, usages):
-            reading = f"{usage},{stamp()}"
+            reading = f"{usage},{ago()}"
             fleet.annotate(node, {CPU: reading, MEM: reading})
             by_usage[node] = usage
         wait_until(

@@ -15,20 +15,12 @@ from cluster.nodes import FIRST_ADDRESS
 from cluster.plimsoll import NAMESPACE
 from cluster.tokens import claims
 from harness import NIGHTLY, fetch, wait_until
+from policies import policy_object
 
 ACCOUNT = "plimsoll-controller"
 PEAKS = ("cpu_usage_max_avg_1h", "cpu_usage_max_avg_1d")
-POLICY = {
-    "apiVersion": "scheduler.policy.crane.io/v1alpha1",
-    "kind": "DynamicSchedulerPolicy",
-    "metadata": {"name": "default"},
-    "spec": {
-        "syncPolicy": [
-            {"name": name, "period": "1s"} for name in ("cpu_usage_avg_5s", "mem_usage_avg_5s")
-        ]
-        + [{"name": name, "period": "1s"} for name in PEAKS],
-    },
-}
+METRICS = ("cpu_usage_avg_5s", "mem_usage_avg_5s", *PEAKS)
+POLICY = policy_object(dict.fromkeys(METRICS, "1s"), name="default")
 # crane's defaults in make nightly, else a third of them.
 LEASE_S, RENEW_S, RETRY_S = (15, 10, 2) if NIGHTLY else (5, 3, 1)
 MEAN_S = 300  # what max windows look at: means of five minutes

@@ -8,14 +8,11 @@ from cluster.nodes import exporter_template
 from cluster.plimsoll import page, refused, total
 from cluster.workloads import load_pod
 from harness import wait_until
+from policies import policy_object
 from standin.node_metrics import NodeMetrics
 
 CPU, MEM = "cpu_usage_avg_30s", "mem_usage_avg_30s"
-POLICY = {
-    "apiVersion": "scheduler.policy.crane.io/v1alpha1",
-    "kind": "DynamicSchedulerPolicy",
-    "spec": {"syncPolicy": [{"name": CPU, "period": "5s"}, {"name": MEM, "period": "5s"}]},
-}
+POLICY = policy_object({CPU: "5s", MEM: "5s"})
 CPUS, MEMORY_GI = 8, 32
 INTERVAL_S = 5
 APART = 0.03

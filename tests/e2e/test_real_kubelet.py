@@ -15,16 +15,13 @@ import yaml
 from cluster.nodes import node_object
 from cluster.plimsoll import refused
 from harness import wait_until
+from policies import policy_object
 from tools import build
 
 NODE, ADDRESS, PORT = "real-kubelet", "127.3.0.1", 10250
 WINDOW_S = 120
 CPU, MEM = "cpu_usage_avg_2m", "mem_usage_avg_2m"
-POLICY = {
-    "apiVersion": "scheduler.policy.crane.io/v1alpha1",
-    "kind": "DynamicSchedulerPolicy",
-    "spec": {"syncPolicy": [{"name": CPU, "period": "5s"}, {"name": MEM, "period": "5s"}]},
-}
+POLICY = policy_object({CPU: "5s", MEM: "5s"})
 APART = 0.03
 
 

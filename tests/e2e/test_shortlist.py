@@ -4,14 +4,13 @@ because of it."""
 import collections
 import json
 import random
-import threading
 from datetime import datetime, timezone
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from cluster.plimsoll import fast_policy, total
 from cluster.workloads import pod_object
 from harness import wait_until
+from local_server import Handler, LocalServer
 
 CPU, MEM = "cpu_usage_avg_5s", "mem_usage_avg_5s"
 ZONE = "topology.kubernetes.io/zone"
@@ -42,35 +41,24 @@ def hard(app):
     return {"topologySpreadConstraints": [constraint]}
 
 
-class Picky(BaseHTTPRequestHandler):
+class Picky(Handler):
     """An extender that takes one node only."""
 
-    protocol_version = "HTTP/1.1"
     node = None
     calls = []  # the names of each
 
     def do_POST(self):
-        args = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        names = args["NodeNames"]
+        names = json.loads(self.body())["NodeNames"]
         self.calls.append(names)
         answer = {"NodeNames": [name for name in names if name == self.node]}
-        body = json.dumps(answer).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format, *args):
-        pass
+        self.reply(200, json.dumps(answer))
 
 
 @pytest.fixture
 def picky():
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Picky)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
+    server = LocalServer(Picky)
+    yield server.url
+    server.close()
 
 
 def add_nodes(fleet, seed):

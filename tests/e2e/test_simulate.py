@@ -11,6 +11,7 @@ import yaml
 from cluster.plimsoll import ask, metrics
 from cluster.workloads import pod_object
 from harness import wait_until
+from policies import policy_object
 
 CPU, MEM, PEAK = "cpu_usage_avg_5m", "mem_usage_avg_5m", "cpu_usage_max_avg_1h"
 NODES = 200
@@ -20,17 +21,11 @@ ESTIMATE_BEST = 16  # of which the extender tells the score
 
 
 def policy(limits, weights, extender=None, scale="absolute"):
-    spec = {
-        "syncPolicy": [{"name": name, "period": "15m"} for name in (CPU, MEM, PEAK)],
-        "predicate": [{"name": n, "maxLimitPecent": v} for n, v in limits.items()],
-        "priority": [{"name": n, "weight": w, "scale": scale} for n, w in weights.items()],
-    }
-    return {
-        "apiVersion": "scheduler.policy.crane.io/v1alpha1",
-        "kind": "DynamicSchedulerPolicy",
-        "metadata": {"name": "default"},
-        "spec": {**spec, **({"extender": extender} if extender else {})},
-    }
+    metrics = dict.fromkeys((CPU, MEM, PEAK), "15m")
+    content = policy_object(metrics, limits, weights, name="default", extender=extender)
+    for row in content["spec"]["priority"]:
+        row["scale"] = scale
+    return content
 
 
 # The first is in force at first; of each other it is asked what it would change.
@@ -109,16 +104,16 @@ def test_the_extender_does_what_was_simulated(fleet, plimsoll, simulate, follow,
     file = tmp_path / "new.yaml"
     verdicts = scores = flips = 0
     differences = []
-    for number, policy_object in enumerate(POLICIES[1:]):
-        file.write_text(yaml.safe_dump(policy_object))
+    for number, content in enumerate(POLICIES[1:]):
+        file.write_text(yaml.safe_dump(content))
         shown = json.loads(simulate("simulate", "-f", str(file), "-o", "json"))
         if number == 0:
             simulate("record", "record.json")
             again = simulate("simulate", "-f", str(file), "-o", "json", "--replay=record.json")
             assert json.loads(again)["nodes"] == shown["nodes"]
-        follow(policy_object, extender)
+        follow(content, extender)
         found = answers(extender, [row["node"] for row in shown["nodes"]])
-        is_estimate = policy_object["spec"].get("extender") == ESTIMATE
+        is_estimate = content["spec"].get("extender") == ESTIMATE
         told = sorted(
             (row for row in shown["nodes"] if row["after"]["rank"]),
             key=lambda row: row["after"]["rank"],

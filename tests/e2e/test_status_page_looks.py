@@ -1,14 +1,13 @@
 """The status page in a real browser, with clusters of several sizes: nothing overlaps, overflows or is cut, the
 keyboard works, and what nodes are called cannot run as a script. PLIMSOLL_LOG_DIR keeps the pictures."""
 
-import http.server
 import json
 import sys
-import threading
 
 import pytest
 
 from browser import Browser
+from local_server import Handler, LocalServer
 from pages import TOP
 from status_sample import HOSTILE, sample
 
@@ -71,28 +70,17 @@ class Site:
         self.html, self.status, self.asked = html.encode(), b"", 0
         site = self
 
-        class Handler(http.server.BaseHTTPRequestHandler):
+        class Answering(Handler):
             def do_GET(self):  # pylint: disable=invalid-name
                 is_html = self.path == "/"
                 site.asked += self.path == "/status.json"
                 body = site.html if is_html else site.status
-                self.send_response(200 if body else 503)
-                self.send_header("Content-Type", "text/html" if is_html else "application/json")
-                self.send_header("Content-Security-Policy", site.policy)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
+                kind = "text/html" if is_html else "application/json"
+                headers = {"Content_Type": kind, "Content_Security_Policy": site.policy}
+                self.reply(200 if body else 503, body, **headers)
 
-            def log_message(self, *_):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-        self.url = f"http://127.0.0.1:{self.server.server_address[1]}/"
-
-    def close(self):
-        self.server.shutdown()
-        self.server.server_close()
+        server = LocalServer(Answering)
+        self.url, self.close = f"{server.url}/", server.close
 
 
 @pytest.fixture

@@ -10,8 +10,9 @@ import time
 import pytest
 from cluster.plimsoll import NAMESPACE, ask, wait_ready
 from cluster.workloads import pod_object
-from controller_kit import policy, read_annotation, stamp
+from controller_kit import policy, read_annotation
 from harness import wait_until
+from policies import ago
 
 # The last one without `_peak` annotations, without the estimate, with the time of writing as a metric's.
 OLD = "0f083ca3dbab724c0c2c3500f76953c56928d0a3"
@@ -124,7 +125,7 @@ def every_maximum(plane, node, since):
 
 def test_no_maximum_is_lost(plane, fleet, exporters, versions, figure):
     """Old, new, old, new: the Lease goes from one to the next, and no maximum is lost."""
-    (node,) = fleet.add(1, annotations={MAX: f"0.70000,{stamp(time.time() - 1200)}"})
+    (node,) = fleet.add(1, annotations={MAX: f"0.70000,{ago(1200)}"})
     since = plane.api.get(f"/api/v1/nodes/{node}")["metadata"]["resourceVersion"]
     maximum, before, holder = 0.7, None, ""
     for version, load, way in LIVES:

@@ -16,6 +16,9 @@ start_real_exporter  the same with flags of your own
 start_prometheus(..) Debian's prometheus for {target: labels}: a prometheus_kit.RealPrometheus
 pretended            a prometheus_kit.PretendedPrometheus; start_pretended(..) for those with arguments
 start_controller(..) plimsoll-controller for a stand-in and exporters: a controller_kit.Controller
+start_extender(..)   plimsoll-extender for a stand-in: an extender_kit.Extender; module_start_extender(..)
+cluster              an API server for kubectl-plimsoll: a paper_cluster.PaperCluster, if a file has no other
+plimsoll(..)         kubectl-plimsoll with these words, of `cluster`, to its end: what it says
 
 Tests marked `nightly` run only in `make nightly`. A missing prerequisite is an error, never a skip.
 After each test every program is stopped, and the test fails if a sanitizer spoke, if a program died
@@ -28,9 +31,12 @@ import shutil
 
 import pytest
 
-from controller_kit import SCRAPE_S, Controller, policy, write_policy
+from controller_kit import SCRAPE_S, Controller, policy
+from extender_kit import Extender
 from harness import NIGHTLY, Exporters, StandIn
-from programs import find_program, log_folder, peers, running, show_logs
+from paper_cluster import PaperCluster
+from policies import write_policy
+from programs import complete, find_program, log_folder, peers, running, show_logs
 from prometheus_kit import PretendedPrometheus, RealPrometheus
 
 pytest.register_assert_rewrite("api_kit", "api_cases_read", "api_cases_write")
@@ -195,3 +201,57 @@ def start_controller(run, binary, log_dir):
         return Controller(run(argv, name, env, **more))
 
     return start
+
+
+def extenders(run, directory):
+    """The life of a fixture start_extender: `content` is the policy, an object or the path of a file."""
+    numbers = itertools.count()
+
+    def start(standin, *flags, content=None, name=None, **more):
+        name, path = name or f"plimsoll-extender-{next(numbers)}", content
+        if content is not None:
+            if not isinstance(content, str):
+                path = write_policy(os.path.join(directory, f"{name}.policy"), content)
+            flags = (f"--policy-config-path={path}", *flags)
+        extender = Extender(run, standin, *flags, name=name, **more)
+        extender.policy_path = path
+        return extender
+
+    return start
+
+
+@pytest.fixture
+def start_extender(run, log_dir):
+    return extenders(run, log_dir)
+
+
+@pytest.fixture(scope="module")
+def module_start_extender(module_run, module_log_dir):
+    return extenders(module_run, module_log_dir)
+
+
+@pytest.fixture
+def cluster():
+    paper = PaperCluster()
+    yield paper
+    paper.close()
+
+
+@pytest.fixture
+def plimsoll(cluster, tmp_path):
+    """What it says is its output, or else its errors; with status=None, the CompletedProcess.
+
+    It has the cluster's kubeconfig, or the test's (`config` in tmp_path), or else --server.
+    """
+
+    def call(*words, status=0, env=None, **more):
+        config = getattr(cluster, "kubeconfig", str(tmp_path / "config"))
+        server = [f"--server={cluster.url}"]
+        if "-s" in words or os.path.exists(config):
+            server = []
+        env = {"HOME": "/none", "KUBECONFIG": config, **(env or {})}
+        more = {"cwd": tmp_path, **more}
+        done = complete("kubectl-plimsoll", *words, *server, status=status, env=env, **more)
+        return done if status is None else done.stdout or done.stderr
+
+    return call

@@ -5,42 +5,29 @@ seconds in one (`--speed`) so that counters of 10 ms resolution are exact enough
 """
 
 import calendar
-import json
-import os
 import re
 import time
 from typing import NamedTuple
 
 from harness import Pages, wait_until
+from policies import CPU, MEM, policy_object
 
 AGENT = "plimsoll-controller"
 SCRAPE_S = 1
-CPU_AND_MEM = {"cpu_usage_avg_5m": "2s", "mem_usage_avg_5m": "2s"}
+# Lease times of a fifth of the defaults.
+LEASE_S = 3
+LEASE = (
+    "--leader-elect=true",
+    f"--leader-elect-lease-duration={LEASE_S}s",
+    "--leader-elect-renew-deadline=2s",
+    "--leader-elect-retry-period=300ms",
+)
+CPU_AND_MEM = {CPU: "2s", MEM: "2s"}
 
 
-def policy(metrics=None, predicate=None, priority=None, hot=None):
-    """A policy of {metric: period}, {metric: limit}, {metric: weight} and {timeRange: count}."""
-    rows = dict(metrics or CPU_AND_MEM)
-    spec = {
-        "syncPolicy": [{"name": name, "period": period} for name, period in rows.items()],
-        "predicate": [{"name": n, "maxLimitPecent": v} for n, v in (predicate or {}).items()],
-        "priority": [{"name": n, "weight": v} for n, v in (priority or {}).items()],
-        "hotValue": [{"timeRange": n, "count": v} for n, v in (hot or {}).items()],
-    }
-    return {
-        "apiVersion": "scheduler.policy.crane.io/v1alpha1",
-        "kind": "DynamicSchedulerPolicy",
-        "spec": {key: value for key, value in spec.items() if value},
-    }
-
-
-def write_policy(path, content):
-    """Put a policy (or bytes) there in one step, as an editor does."""
-    data = content if isinstance(content, bytes) else json.dumps(content).encode()
-    with open(f"{path}.new", "wb") as file:
-        file.write(data)
-    os.rename(f"{path}.new", path)
-    return str(path)
+def policy(metrics=None, *lists, **more):
+    """As policy_object(); means of cpu and memory when no {metric: period} is given."""
+    return policy_object(metrics or CPU_AND_MEM, *lists, **more)
 
 
 class Reading(NamedTuple):
@@ -52,10 +39,6 @@ class Reading(NamedTuple):
 
 ANNOTATION = re.compile(r"(\d+\.\d{5}),(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)")
 HOT_VALUE = re.compile(r"(\d+),(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)")
-
-
-def stamp(at_unix):
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at_unix))
 
 
 def read_annotation(text, pattern=ANNOTATION):
@@ -82,6 +65,17 @@ def all_readings(standin, key):
     return found
 
 
+def wait_values(standin, key, expected, apart=2e-5, timeout_s=40):
+    """Wait until these nodes, and no others, carry these values."""
+
+    def stand():
+        found = {name: r.value for name, r in all_readings(standin, key).items()}
+        assert found.keys() == expected.keys(), found
+        return all(abs(found[name] - value) <= apart for name, value in expected.items())
+
+    wait_until(stand, timeout_s, f"{key} of {expected}")
+
+
 def patched(row):
     """The annotations of one row of standin.patches(), but for the notes on peaks' times, which are
     there when they have changed (test_controller_peaks.py)."""
@@ -99,10 +93,6 @@ def lease_object(standin):
 def lease_renewed_unix(standin):
     text, _, fraction = lease_object(standin)["spec"]["renewTime"].rstrip("Z").partition(".")
     return calendar.timegm(time.strptime(text, "%Y-%m-%dT%H:%M:%S")) + float(f"0.{fraction}")
-
-
-def node_names(count, start=0):
-    return [f"node-{i:04d}" for i in range(start, start + count)]
 
 
 class Controller(Pages):

@@ -9,16 +9,12 @@ import os
 import re
 import signal
 import socket
-import time
-from datetime import datetime, timezone
 
 from harness import Pages, wait_until
+from policies import CPU, ago, policy_object
+from programs import find_program
 
 AGENT = "plimsoll-extender"
-CPU = "cpu_usage_avg_5m"
-MEM = "mem_usage_avg_5m"
-HOT = "node_hot_value"
-API_VERSION = "scheduler.policy.crane.io/v1alpha1"
 
 POD = {
     "metadata": {
@@ -60,46 +56,20 @@ POD = {
 }
 
 
-def node_names(count, start=0):
-    return [f"node-{i:04d}" for i in range(start, start + count)]
-
-
-def stamp(offset_s=0.0):
-    """A timestamp as annotations have it, that far from now."""
-    at = datetime.fromtimestamp(time.time() + offset_s, timezone.utc)
-    return at.strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
 def policy(limits=None, weights=None, hot=None, scoring=None, period="3m"):
     """A policy of {metric: limit}, {metric: weight} and {timeRange: count}."""
     limits = {CPU: 0.65} if limits is None else limits
     weights = {CPU: 1} if weights is None else weights
-    names = dict.fromkeys([*limits, *weights])
-    spec = {
-        "syncPolicy": [{"name": name, "period": period} for name in names],
-        "predicate": [{"name": n, "maxLimitPecent": v} for n, v in limits.items()],
-        "priority": [{"name": n, "weight": v} for n, v in weights.items()],
-        "hotValue": [{"timeRange": n, "count": v} for n, v in (hot or {}).items()],
-    }
-    if scoring:
-        spec["extender"] = {"scoring": scoring}
-    return {"apiVersion": API_VERSION, "kind": "DynamicSchedulerPolicy", "spec": spec}
-
-
-def write_policy(path, content):
-    """Put a policy (or bytes) there in one step, as an editor does."""
-    data = content if isinstance(content, bytes) else json.dumps(content).encode()
-    with open(f"{path}.new", "wb") as file:
-        file.write(data)
-    os.rename(f"{path}.new", path)
-    return str(path)
+    periods = dict.fromkeys([*limits, *weights], period)
+    extender = {"scoring": scoring} if scoring else None
+    return policy_object(periods, limits, weights, hot, extender=extender)
 
 
 def annotate(standin, node, usage=None, at=None, **more):
     """Write readings as the controller does; `usage` is the CPU's, `at` a timestamp."""
-    values = {key: f"{value},{at or stamp()}" for key, value in more.items()}
+    values = {key: f"{value},{at or ago()}" for key, value in more.items()}
     if usage is not None:
-        values[CPU] = f"{usage:.5f},{at or stamp()}"
+        values[CPU] = f"{usage:.5f},{at or ago()}"
     answer = standin.patch(f"/api/v1/nodes/{node}", {"metadata": {"annotations": values}})
     assert answer.status == 200, answer.text
 
@@ -115,9 +85,11 @@ def go_json(value):
 class Extender(Pages):
     """plimsoll-extender as it runs, and what it says of itself."""
 
-    def __init__(self, run, binary, standin, *flags, build="build", name=None, scheme="http"):
+    policy_path = None  # where `content` of start_extender() stands
+
+    def __init__(self, run, standin, *flags, build="build", name=None, scheme="http"):
         kubeconfig = getattr(standin, "kubeconfig", standin)
-        argv = [binary(AGENT, build), f"--kubeconfig={kubeconfig}", "--port=0", *flags]
+        argv = [find_program(AGENT, build), f"--kubeconfig={kubeconfig}", "--port=0", *flags]
         self.process = run(argv, name or AGENT)
         self.port = self.process.wait_port(r"msg=serving .*\bport=(\d+)")
         self.url = f"{scheme}://127.0.0.1:{self.port}"

@@ -1,12 +1,10 @@
 """Pretended kubelets: HTTPS, the pages that the controller reads, and what goes wrong with them."""
 
-import http.server
-import socket
 import ssl
-import threading
 import time
 from typing import NamedTuple
 
+from local_server import Handler, LocalServer
 from standin import fabricate
 
 CPUS, MEMORY_GIB, SWAP_BYTES = 8, 32, 4 << 30
@@ -39,9 +37,7 @@ class Kubelet:
             context.verify_mode = ssl.CERT_OPTIONAL
         kubelet = self
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
+        class Asking(Handler):
             def setup(self):
                 # Here, in the connection's own thread, a peer that turns away delays nobody.
                 self.request = context.wrap_socket(self.request, server_side=True)
@@ -54,30 +50,10 @@ class Kubelet:
             def do_GET(self):  # noqa: N802
                 kubelet.note(self)
                 status, headers, body = kubelet.answer or (200, {}, kubelet.page(self.path))
-                self.send_response(status)
-                for name, value in headers.items():
-                    self.send_header(name, value)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body.encode())
+                self.reply(status, body, **headers)
 
-            def log_message(self, *_):
-                pass
-
-        class Server(http.server.ThreadingHTTPServer):
-            address_family = socket.AF_INET6 if ":" in address else socket.AF_INET
-            daemon_threads = True
-
-            def handle_error(self, *_):
-                pass
-
-        self.server = Server((address, 0), Handler)
-        self.port = self.server.server_address[1]
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-    def stop(self):
-        self.server.shutdown()
-        self.server.server_close()
+        self.server = LocalServer(Asking, address)
+        self.port, self.stop = self.server.port, self.server.close
 
     def note(self, handler):
         subject = (handler.request.getpeercert() or {}).get("subject", ())

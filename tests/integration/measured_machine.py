@@ -14,7 +14,6 @@ time. One line of JSON comes out: {resource: {"ours": .., "low": .., "high": ..,
 """
 
 import contextlib
-import http.server
 import json
 import os
 import re
@@ -24,6 +23,9 @@ import sys
 import threading
 import time
 import urllib.request
+
+from local_server import Handler, LocalServer
+from policies import policy_object
 
 NEAR, FAR = "uplink0", "far0"
 FRAME_BYTES = 60_000
@@ -223,35 +225,20 @@ def start_exporter(program, log):
 
 
 def start_proxy(url, scrapes):
-    class Handler(http.server.BaseHTTPRequestHandler):
+    class Passing(Handler):
         def do_GET(self):
             began = time.monotonic()
             with urllib.request.urlopen(url + self.path) as answer:
                 page = answer.read()
             read_by = time.monotonic()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(page)))
-            self.end_headers()
-            self.wfile.write(page)
+            self.reply(200, page)
             scrapes.append((began, read_by))
 
-        def log_message(self, *_):
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    return server.server_port
+    return LocalServer(Passing).port
 
 
 def ask_controller(program, port, directory):
-    policy = {
-        "apiVersion": "scheduler.policy.crane.io/v1alpha1",
-        "kind": "DynamicSchedulerPolicy",
-        "spec": {
-            "syncPolicy": [{"name": f"{name}_usage_avg_5m", "period": "1m"} for name in RESOURCES]
-        },
-    }
+    policy = policy_object({f"{name}_usage_avg_5m": "1m" for name in RESOURCES})
     path = os.path.join(directory, "policy.json")
     with open(path, "w", encoding="utf-8") as file:
         json.dump(policy, file)

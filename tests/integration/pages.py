@@ -18,6 +18,8 @@ from typing import NamedTuple
 
 import yaml
 
+from programs import complete, find_program
+
 TOP = pathlib.Path(__file__).resolve().parents[2]
 REFERENCE = "docs/policy.md"
 BLOCK = re.compile(
@@ -115,3 +117,12 @@ def links(page):
         for match in re.finditer(r"\]\(([^)\s]+)\)", text)
         if not re.match(r"[a-z]+:", match[1])
     ]
+
+
+def run_commands(commands, flags="", **more):
+    """What a page's commands print; kubectl plimsoll has these flags, too."""
+    plugin = find_program("kubectl-plimsoll")
+    script = f'kubectl() {{ shift; {plugin} "$@" {flags}; }}\n{commands}'
+    env = {"KUBECONFIG": "", "HOME": "/none", **more.pop("env", {})}
+    argv = ("-euo", "pipefail", "-c", script)
+    return complete("/bin/bash", *argv, env=env, **more).stdout

@@ -8,13 +8,13 @@ import copy
 import functools
 import json
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from urllib.parse import urlsplit
 
 import yaml
 
+from local_server import Handler, LocalServer
 from pages import TOP
+from policies import ago
 
 SYSTEM = "/api/v1/namespaces/kube-system"
 POLICY_PATH = "/apis/scheduler.policy.crane.io/v1alpha1/dynamicschedulerpolicies/default"
@@ -27,10 +27,6 @@ REQUESTS_PATH = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 CONTROLLERS = ("plimsoll-controller-0", "plimsoll-controller-1")
 EXTENDERS = ("plimsoll-extender-0", "plimsoll-extender-1")
 METRICS = ("cpu_usage_avg_5m", "mem_usage_avg_5m")
-
-
-def stamp(seconds_ago=0.0):
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - seconds_ago))
 
 
 @functools.cache
@@ -46,7 +42,7 @@ def manifests(name):
 
 
 def node(name):
-    readings = {metric: f"0.25000,{stamp(30)}" for metric in METRICS}
+    readings = {metric: f"0.25000,{ago(30)}" for metric in METRICS}
     owned = {f"f:{metric}": {} for metric in METRICS}
     return {
         "metadata": {
@@ -80,7 +76,7 @@ def pod(name, deployment):
 def request(name, *conditions, seconds_ago=60):
     """A kubelet's for a serving certificate."""
     return {
-        "metadata": {"name": f"csr-{name}", "creationTimestamp": stamp(seconds_ago)},
+        "metadata": {"name": f"csr-{name}", "creationTimestamp": ago(seconds_ago)},
         "spec": {"username": f"system:node:{name}"},
         "status": {"conditions": [{"type": what, "status": "True"} for what in conditions]},
     }
@@ -142,7 +138,7 @@ def healthy(version):
         "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/plimsoll-controller": {
             "spec": {
                 "holderIdentity": CONTROLLERS[0],
-                "renewTime": stamp().replace("Z", ".000000Z"),
+                "renewTime": ago().replace("Z", ".000000Z"),
                 "leaseDurationSeconds": 15,
             }
         },
@@ -168,19 +164,12 @@ def healthy(version):
     return copy.deepcopy(found)
 
 
-class Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-    wbufsize = -1  # an answer is sent as one piece, not line by line
-
+class Answering(Handler):
     def answer(self, status, content):
-        body = content if isinstance(content, str) else json.dumps(content)
-        self.send_response(status)
-        kind = "text/plain" if isinstance(content, str) else "application/json"
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body.encode())))
-        self.end_headers()
-        self.wfile.write(body.encode())
+        if isinstance(content, str):
+            self.reply(status, content, Content_Type="text/plain")
+        else:
+            self.reply(status, json.dumps(content), Content_Type="application/json")
 
     def fail(self, status):
         self.answer(status, {"kind": "Status", "code": status, "message": f"{self.path}: {status}"})
@@ -198,7 +187,7 @@ class Handler(BaseHTTPRequestHandler):
             self.answer(200, found)
 
     def do_POST(self):  # pylint: disable=invalid-name
-        review = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        review = json.loads(self.body())
         status = self.server.objects.get(REVIEWS_PATH)
         if self.path != REVIEWS_PATH or isinstance(status, int):
             self.fail(status or 405)
@@ -208,20 +197,16 @@ class Handler(BaseHTTPRequestHandler):
         denied = (account, wanted["verb"], wanted["resource"]) in self.server.denied
         self.answer(201, {**review, "status": {"allowed": not denied}})
 
-    def log_message(self, *_):
-        pass
-
 
 class PaperCluster:
     """`objects` is what healthy() returns, to be changed as the test likes; `denied` holds
     (account, verb, resource) of what an account may not do."""
 
-    def __init__(self, version):
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    def __init__(self, version="0"):
+        self.server = LocalServer(Answering)
         self.server.objects = self.objects = healthy(version)
         self.server.denied = self.denied = set()
-        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
-        Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
+        self.url, self.close = self.server.url, self.server.close
 
     def nodes(self):
         return self.objects["/api/v1/nodes"]
@@ -248,7 +233,3 @@ class PaperCluster:
         data = self.objects[f"{SYSTEM}/configmaps"][0]["data"]
         assert old in data["config.yaml"], old
         data["config.yaml"] = data["config.yaml"].replace(old, new)
-
-    def close(self):
-        self.server.shutdown()
-        self.server.server_close()

@@ -5,9 +5,11 @@ import os
 import pathlib
 import re
 import shutil
+import subprocess
 
-from harness import Process
+from harness import SANITIZER_ENV, SANITIZER_SIGNS, Process
 
+PROGRAMS = ("plimsoll-controller", "plimsoll-extender", "kubectl-plimsoll")
 TAIL_LINES = 25
 TAIL_FILES = 8
 
@@ -30,6 +32,21 @@ def find_program(name, build="build"):
         if os.access(path, os.X_OK):
             return path
     raise AssertionError(f"no program {name} below {root}")
+
+
+def complete(program, *arguments, status=0, build="build", env=None, **more):
+    """Run one of our programs, or any other, to its end: a CompletedProcess with texts.
+
+    It must end with this status (None: any), and no sanitizer may have spoken. `more` is for
+    subprocess.run().
+    """
+    path = find_program(program, build) if program in PROGRAMS else str(program)
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "timeout": 60}
+    options |= {"env": {**SANITIZER_ENV, **os.environ, **(env or {})}, **more}
+    done = subprocess.run([path, *map(str, arguments)], check=False, **options)
+    assert status in (None, done.returncode), f"{done.returncode}: {done.stdout}{done.stderr}"
+    assert not SANITIZER_SIGNS.search(str(done.stderr)), done.stderr
+    return done
 
 
 def running(directory):

@@ -5,7 +5,6 @@ begins with, as recorded (with a name) or computed (without), and can be told to
 """
 
 import base64
-import http.server
 import json
 import os
 import re
@@ -16,7 +15,8 @@ import time
 import urllib.parse
 from typing import NamedTuple
 
-from harness import DEFAULT_TIMEOUT_S, fetch, wait_until
+from harness import fetch, wait_until
+from local_server import Handler, LocalServer
 
 # crane-scheduler's documented rules, in percent; only the intervals are arguments.
 CRANE_RULES = """
@@ -88,34 +88,19 @@ class PretendedPrometheus:
         self.prefix = prefix
         outer = self
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            timeout = 60
-
+        class Asking(Handler):
             def do_GET(self):
                 outer.handle(self)
 
             do_POST = do_GET
 
-            def log_message(self, *_):
-                pass
-
-        class Server(http.server.ThreadingHTTPServer):
-            daemon_threads = True
-
-            def handle_error(self, *_):
-                pass  # clients that give up are part of the tests
-
-        self.server = Server(("127.0.0.1", 0), Handler)
-        scheme = "http"
+        context = None
         if tls:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(*tls)
-            self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
-            scheme = "https"
-        self.url = f"{scheme}://127.0.0.1:{self.server.server_port}{prefix}"
-        self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
-        self.thread.start()
+        self.server = LocalServer(Asking, tls=context)
+        self.url = self.server.url + prefix
+        self.close = self.server.close
 
     @property
     def trouble(self):
@@ -127,18 +112,12 @@ class PretendedPrometheus:
             self.missed.append(self._trouble)
         self._trouble, self._is_hit = function, function is None
 
-    def close(self):
-        self.server.shutdown()
-        self.server.server_close()
-        self.thread.join(DEFAULT_TIMEOUT_S)
-        assert not self.thread.is_alive(), "the pretended Prometheus does not end"
-
     def never_hit(self):
         """Trouble that was ordered and not withdrawn, and that no request ran into."""
         return self.missed if self._is_hit else [*self.missed, self._trouble]
 
     def handle(self, handler):
-        body = handler.rfile.read(int(handler.headers.get("Content-Length") or 0))
+        body = handler.body()
         parts = urllib.parse.urlsplit(handler.path)
         form = body.decode() if handler.command == "POST" else parts.query
         params = dict(urllib.parse.parse_qsl(form, strict_parsing=True))
@@ -200,14 +179,7 @@ class PretendedPrometheus:
 
 
 def send(handler, status, body, **headers):
-    data = body if isinstance(body, bytes) else body.encode()
-    handler.send_response(status)
-    handler.send_header("Content-Type", "application/json")
-    handler.send_header("Content-Length", str(len(data)))
-    for name, value in headers.items():
-        handler.send_header(name, value)
-    handler.end_headers()
-    handler.wfile.write(data)
+    handler.reply(status, body, Content_Type="application/json", **headers)
 
 
 def basic(user, password):

@@ -11,9 +11,9 @@ import subprocess
 import pytest
 
 from controller_kit import policy as controller_policy
-from controller_kit import write_policy
 from extender_kit import Extender, annotate, policy
 from harness import NIGHTLY, fetch, wait_until
+from policies import write_policy
 
 # Of the allocations of a run so many, spread evenly; all of them in `make nightly`.
 TRIES = 10**6 if NIGHTLY else 60
@@ -137,7 +137,7 @@ class Serving:
         self.allocations.fail(0)
         self.starts += 1
         flags = [f"--policy-config-path={self.policy_path}"]
-        self.extender = Extender(run, self.binary, self.standin, *flags, build="release")
+        self.extender = Extender(run, self.standin, *flags, build="release")
         self.extender.wait_ready()
 
     def settle(self):

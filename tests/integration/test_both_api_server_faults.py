@@ -13,8 +13,9 @@ import pytest
 import controller_kit
 import extender_kit
 from controller_kit import all_readings, log_lines
-from extender_kit import CPU, Extender, node_names, policy, write_policy
+from extender_kit import policy
 from harness import NIGHTLY, wait_until
+from policies import CPU, node_names
 from standin import certs
 
 NODES = node_names(6)
@@ -95,7 +96,7 @@ def is_well(program):
 
 
 @pytest.fixture
-def start_world(start_standin, start_exporters, run, binary, start_controller, tmp_path):
+def start_world(start_standin, start_exporters, start_controller, start_extender):
     def start(*flags, controller_flags=()):
         standin, exporters = start_standin("--nodes", len(NODES), *flags), start_exporters(
             "--speed", "20"
@@ -104,9 +105,8 @@ def start_world(start_standin, start_exporters, run, binary, start_controller, t
         exporters.set(["127.1.0.1"], load={"cpu": 0.9})
         # More than a page.
         standin.add_pods(300, nodes=NODES)
-        path = write_policy(tmp_path / "policy.yaml", RULES)
-        controller = start_controller(standin, exporters, *controller_flags, content=path)
-        extender = Extender(run, binary, standin, f"--policy-config-path={path}")
+        controller = start_controller(standin, exporters, *controller_flags, content=RULES)
+        extender = start_extender(standin, content=RULES)
         world = World(standin, controller, extender)
         wait_until(lambda: len(all_readings(standin, CPU)) == len(NODES), 60, "all annotations")
         wait_until(lambda: world.rejected() == [BUSY], 60, "the busy node to be rejected")
@@ -251,7 +251,7 @@ def test_connections_that_are_frozen(start_world, how):
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("scheme", ["http", "https"])
-def test_a_server_that_never_speaks(run, binary, start_standin, tmp_path, scheme):
+def test_a_server_that_never_speaks(start_extender, start_standin, tmp_path, scheme):
     """It takes connections: no handshake ends, no request is answered."""
     standin = start_standin()
     with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -269,7 +269,7 @@ def test_a_server_that_never_speaks(run, binary, start_standin, tmp_path, scheme
         url = f"{scheme}://127.0.0.1:{listener.getsockname()[1]}"
         kubeconfig = standin.edit_kubeconfig(tmp_path / "kubeconfig", cluster={"server": url})
         began = time.monotonic()
-        extender = Extender(run, binary, kubeconfig)
+        extender = start_extender(kubeconfig)
         wait_until(lambda: log_lines(extender.process, FAILED), 60, "a line about it")
         took_s = time.monotonic() - began
         print(f"{scheme}: told after {took_s:.1f} s: {log_lines(extender.process, FAILED)[0]}")

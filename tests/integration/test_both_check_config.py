@@ -1,10 +1,10 @@
 """--check-config opens what it is given: certificates, tokens, passwords and the kubeconfig."""
 
 import json
-import subprocess
 
 import pytest
 
+from programs import complete
 from tls_kit import Authority
 
 PROMETHEUS = ["--metrics-source=prometheus", "--prometheus-address=http://127.0.0.1:1"]
@@ -17,8 +17,7 @@ SOURCES = {
 
 
 def check_config(program, *arguments):
-    argv = [program, "--check-config", *arguments]
-    return subprocess.run(argv, capture_output=True, text=True, timeout=30, check=False)
+    return complete(program, "--check-config", *arguments, status=None)
 
 
 @pytest.fixture(scope="module")
@@ -43,8 +42,8 @@ def kubeconfig(tmp_path):
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_files_of_a_source(binary, pair, tmp_path, source):
-    program = binary("plimsoll-controller")
+def test_files_of_a_source(pair, tmp_path, source):
+    program = "plimsoll-controller"
     secret = tmp_path / "secret"
     secret.write_text("s3cret\n")
     cert, key = pair
@@ -68,20 +67,20 @@ def test_files_of_a_source(binary, pair, tmp_path, source):
 
 
 @pytest.mark.parametrize("name", ["plimsoll-controller", "plimsoll-extender"])
-def test_the_kubeconfig(binary, kubeconfig, tmp_path, name):
-    done = check_config(binary(name), f"--kubeconfig={tmp_path}/none")
+def test_the_kubeconfig(kubeconfig, tmp_path, name):
+    done = check_config(name, f"--kubeconfig={tmp_path}/none")
     assert (done.returncode, done.stdout) == (2, "") and f"{tmp_path}/none" in done.stderr
-    done = check_config(binary(name), f"--kubeconfig={kubeconfig}")
+    done = check_config(name, f"--kubeconfig={kubeconfig}")
     assert done.returncode == 2 and f"{tmp_path}/token: cannot open: No such file" in done.stderr
     (tmp_path / "token").write_text("s3cret")
-    done = check_config(binary(name), f"--kubeconfig={kubeconfig}")
+    done = check_config(name, f"--kubeconfig={kubeconfig}")
     assert done.returncode == 0 and "s3cret" not in done.stdout + done.stderr
-    done = check_config(binary(name), f"--kubeconfig={kubeconfig}", "--context=other")
+    done = check_config(name, f"--kubeconfig={kubeconfig}", "--context=other")
     assert done.returncode == 2 and "other" in done.stderr
 
 
-def test_what_the_extender_serves_with(binary, pair, tmp_path):
-    program, (cert, key) = binary("plimsoll-extender"), pair
+def test_what_the_extender_serves_with(pair, tmp_path):
+    program, (cert, key) = "plimsoll-extender", pair
     flags = [f"--tls-cert-file={cert}", f"--tls-private-key-file={key}"]
     assert check_config(program, *flags, f"--client-ca-file={cert}").returncode == 0
     for bad in (
@@ -96,10 +95,9 @@ def test_what_the_extender_serves_with(binary, pair, tmp_path):
         assert (done.returncode, done.stdout) == (2, ""), done.stderr
 
 
-def test_without_arguments(binary):
+def test_without_arguments():
     """All of it from the environment."""
-    argv = [binary("plimsoll-extender")]
     env = {"PLIMSOLL_CHECK_CONFIG": "true", "PLIMSOLL_BIND_ADDRESS": "127.0.0.9"}
-    done = subprocess.run(argv, env=env, capture_output=True, text=True, timeout=30, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    done = complete("plimsoll-extender", env=env)
+    assert done.stderr == ""
     assert "bind-address=127.0.0.9 (env)\n" in done.stdout

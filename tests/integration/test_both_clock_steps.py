@@ -15,14 +15,13 @@ from controller_kit import (
     all_readings,
     lease_object,
     lease_renewed_unix,
-    node_names,
     patched,
     policy,
     read_annotation,
-    stamp,
 )
-from extender_kit import Extender, write_policy
+from extender_kit import Extender
 from harness import wait_until
+from policies import ago, node_names, write_policy
 
 MEAN, PEAK = "cpu_usage_avg_5m", "cpu_usage_max_avg_1h"
 RULES = policy({MEAN: "2s", PEAK: "2s"}, predicate={MEAN: 0.65}, priority={MEAN: 1})
@@ -71,7 +70,7 @@ class WallClock:
 def standin(start_standin):
     """Of nodes whose peaks stem from an earlier life."""
     started = start_standin(*(f"--token=token-{user}={user}" for user in ("a", "b")))
-    peak = f"{OLD_PEAK:.5f},{stamp(time.time() - 600)}"
+    peak = f"{OLD_PEAK:.5f},{ago(600)}"
     started.add_nodes(len(NODES), annotations={PEAK: peak})
     return started
 
@@ -118,7 +117,7 @@ class Scheduler:
         return FULL in rejected
 
 
-def test_clock_steps(start_replica, standin, run, binary, tmp_path):
+def test_clock_steps(start_replica, standin, run, tmp_path):
     """Nodes with room are never rejected; annotations are right after one period, and with them the
     verdict on a full node; no peak falls; the leader leads on, whatever its clock does, and that of
     the standby."""
@@ -132,7 +131,7 @@ def test_clock_steps(start_replica, standin, run, binary, tmp_path):
     def run_stepped(argv, name):
         return run(argv, name, clock.env)
 
-    extender = Extender(run_stepped, binary, standin, flag, build="release")
+    extender = Extender(run_stepped, standin, flag, build="release")
     for program in (leader, standby, extender):
         program.wait_ready()
     with extender.scheduler() as connection:

@@ -9,7 +9,6 @@ import time
 
 import pytest
 
-from extender_kit import Extender
 from harness import wait_until
 
 SECRET = "eyJhbGciOiJSUzI1NiIsImtpZCI6IjQyIn0.eyJpc3MiOiJrdWJlcm5ldGVzIn0"
@@ -223,14 +222,14 @@ def test_interrupt_ends_the_login(cluster, plugin, binary, tmp_path):
 
 @pytest.mark.parametrize("program", ["controller", "extender"])
 def test_end_while_it_hangs(
-    cluster, plugin, exporters, start_controller, run, binary, tmp_path, program
+    cluster, plugin, exporters, start_controller, start_extender, tmp_path, program
 ):
     """SIGTERM is heard at once, and the plugin ends with the program."""
     kubeconfig = str(tmp_path / "kubeconfig")
     if program == "controller":
         process = start_controller(kubeconfig, exporters).process
     else:
-        process = Extender(run, binary, kubeconfig).process
+        process = start_extender(kubeconfig).process
     pid = wait_until(plugin.runs, what="the plugin to be run")[0]
     wait_until(lambda: is_running(pid), what="it to hang")
     assert process.stop() == 0

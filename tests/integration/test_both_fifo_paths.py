@@ -5,7 +5,6 @@ import ssl
 
 import pytest
 
-from extender_kit import Extender
 from harness import fetch, wait_until
 from tls_kit import Authority, Volume
 
@@ -23,11 +22,11 @@ def ours(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", Volume.FILES)
-def test_extender_reload(start_standin, run, binary, tmp_path, ours, fifo, name):
+def test_extender_reload(start_standin, start_extender, tmp_path, ours, fifo, name):
     volume = Volume(str(tmp_path), ours.server(), ours.cert)
     context = ssl.create_default_context(cafile=ours.cert)
     context.load_cert_chain(*ours.client())
-    extender = Extender(run, binary, start_standin(), *volume.flags(), scheme="https")
+    extender = start_extender(start_standin(), *volume.flags(), scheme="https")
     os.rename(fifo, volume.path(name))
     extender.process.wait_log(f"error=.*/{name}: not a regular file")
     assert fetch(f"{extender.url}/livez", context=context).text == "ok"

@@ -4,6 +4,8 @@ import subprocess
 
 import pytest
 
+from programs import complete
+
 COMMANDS = [
     "plimsoll-controller --help",
     "plimsoll-controller --version",
@@ -15,48 +17,28 @@ COMMANDS = [
 ]
 
 
-def onto_full_device(argv):
+def fails_to_print(*words):
     with open("/dev/full", "wb") as full:
-        return subprocess.run(
-            argv,
-            stdin=subprocess.DEVNULL,
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        done = complete(*words, status=1, stdin=subprocess.DEVNULL, stdout=full)
+    return "standard output" in done.stderr
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_what_is_printed_at_once(binary, command):
-    program, *arguments = command.split()
-    done = onto_full_device([binary(program), *arguments])
-    assert done.returncode == 1
-    assert "standard output" in done.stderr
+def test_what_is_printed_at_once(command):
+    assert fails_to_print(*command.split())
 
 
-def test_what_a_cleanup_would_do(binary, start_standin):
+def test_what_a_cleanup_would_do(start_standin):
     standin = start_standin("--nodes", 1)
     standin.patch(
         "/api/v1/nodes/node-0000",
         {"metadata": {"annotations": {"node_hot_value": "1,2026-07-23T11:25:54Z"}}},
     )
-    argv = [
-        binary("plimsoll-controller"),
-        *("--kubeconfig", standin.kubeconfig, "--cleanup", "--dry-run"),
-    ]
-    done = onto_full_device(argv)
-    assert done.returncode == 1
-    assert "standard output" in done.stderr
+    flags = ("--kubeconfig", standin.kubeconfig, "--cleanup", "--dry-run")
+    assert fails_to_print("plimsoll-controller", *flags)
 
 
-def test_windows_of_a_dry_run(binary, exporters):
-    argv = [
-        binary("plimsoll-controller"),
-        *("--dry-run", "--once", "--scrape-interval=1s"),
-        f"--target=web-1=http://127.1.0.1:{exporters.port}/metrics",
-    ]
-    done = onto_full_device(argv)
-    assert done.returncode == 1
-    assert "standard output" in done.stderr
+def test_windows_of_a_dry_run(exporters):
+    target = f"--target=web-1=http://127.1.0.1:{exporters.port}/metrics"
+    flags = ("--dry-run", "--once", "--scrape-interval=1s", target)
+    assert fails_to_print("plimsoll-controller", *flags)

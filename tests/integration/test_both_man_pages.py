@@ -4,9 +4,10 @@ import json
 import os
 import pathlib
 import re
-import subprocess
 
 import pytest
+
+from programs import complete
 
 PAGES = {
     "plimsoll-controller": ("plimsoll-controller.8", [[]]),
@@ -15,28 +16,24 @@ PAGES = {
 }
 
 
-def run(*argv):
-    return subprocess.run(argv, capture_output=True, text=True, check=False)
-
-
 @pytest.mark.parametrize("program", PAGES)
 def test_man_page(binary, program):
     name, helps = PAGES[program]
     path = pathlib.Path(binary(program)).parents[1] / name
-    said = run("mandoc", "-Tlint", "-Wwarning", path)
-    assert (said.returncode, said.stdout, said.stderr) == (0, "", "")
+    said = complete("mandoc", "-Tlint", "-Wwarning", path)
+    assert said.stdout + said.stderr == ""
 
     # One column of text, without the overstriking of bold letters.
-    text = re.sub(r".\x08", "", run("mandoc", "-Tascii", "-Owidth=1000", path).stdout)
+    text = re.sub(r".\x08", "", complete("mandoc", "-Tascii", "-Owidth=1000", path).stdout)
     chapters = re.findall(r"^[A-Z].*$", text, re.M)
     wanted = ["NAME", "SYNOPSIS", "DESCRIPTION", "ENVIRONMENT", "FILES", "EXIT STATUS", "SEE ALSO"]
     assert [chapter for chapter in chapters if chapter in wanted] == wanted
     if program == "kubectl-plimsoll":
-        verbs = re.findall(r"^  (\w+)  ", run(binary(program), "--help").stdout, re.M)
+        verbs = re.findall(r"^  (\w+)  ", complete(program, "--help").stdout, re.M)
         assert "top" in verbs
         helps = [[verb] for verb in verbs]
     for verb in helps:
-        said = run(binary(program), *verb, "--help").stdout
+        said = complete(program, *verb, "--help").stdout
         flags = re.findall(r"^  (-.*?)(?:  .*)?$", said, re.M)
         assert len(flags) > 1
         for flag in flags:
@@ -47,6 +44,6 @@ def test_man_page(binary, program):
 
 
 def test_they_are_installed():
-    said = run("meson", "introspect", "--installed", os.environ["PLIMSOLL_BUILD_DIR"]).stdout
+    said = complete("meson", "introspect", "--installed", os.environ["PLIMSOLL_BUILD_DIR"]).stdout
     places = {pathlib.Path(path).parts[-3:] for path in json.loads(said).values()}
     assert {("man", f"man{page[-1]}", page) for page, _ in PAGES.values()} <= places

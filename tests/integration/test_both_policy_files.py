@@ -2,18 +2,19 @@
 
 import pathlib
 import re
-import subprocess
 
 import pytest
+
+from programs import complete
 
 BAD = pathlib.Path(__file__).resolve().parents[1] / "data" / "bad-policies"
 PROGRAMS = ("plimsoll-controller", "plimsoll-extender")
 
 
 def check_config(program, path, *flags):
-    argv = [program, "--check-config", f"--policy-config-path={path}", *flags]
-    done = subprocess.run(argv, capture_output=True, timeout=60, check=False)
-    return done.returncode, done.stdout.decode(), done.stderr.decode(errors="replace")
+    argv = (program, "--check-config", f"--policy-config-path={path}", *flags)
+    done = complete(*argv, status=None)
+    return done.returncode, done.stdout, done.stderr
 
 
 def policy_in_force(program, path):
@@ -23,7 +24,7 @@ def policy_in_force(program, path):
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_unknown_field(binary, program, tmp_path):
+def test_unknown_field(program, tmp_path):
     path = tmp_path / "policy.yaml"
     path.write_text(
         "apiVersion: scheduler.policy.crane.io/v1alpha1\n"
@@ -33,18 +34,18 @@ def test_unknown_field(binary, program, tmp_path):
         "  predicat: []\n"
     )
     warning = "line 5: spec.predicat: unknown field (did you mean predicate?)"
-    status, out, err = check_config(binary(program), path)
+    status, out, err = check_config(program, path)
     assert status == 0 and warning in err
     assert "- {name: cpu_usage_avg_5m, period: 3m}" in out
-    status, out, err = check_config(binary(program), path, "--strict")
+    status, out, err = check_config(program, path, "--strict")
     assert status == 2 and warning in err
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
 @pytest.mark.parametrize("name", ["policy.yaml", "crane.yaml"])
-def test_what_is_printed_reads_back(binary, program, name, tmp_path):
+def test_what_is_printed_reads_back(program, name, tmp_path):
     path = tmp_path / "policy.yaml"
     path.write_bytes((BAD.parents[2] / "policy" / name).read_bytes())
-    printed = policy_in_force(binary(program), path)
+    printed = policy_in_force(program, path)
     path.write_text(printed)
-    assert policy_in_force(binary(program), path) == printed
+    assert policy_in_force(program, path) == printed

@@ -11,7 +11,6 @@ import time
 
 import pytest
 
-from extender_kit import Extender
 from harness import fetch, wait_until
 from tls_kit import Authority, Volume
 
@@ -38,7 +37,7 @@ class Victim:
 
 
 @pytest.fixture(params=["controller", "extender", "extender-mtls"])
-def victim(request, start_standin, run, binary, tmp_path):
+def victim(request, start_standin, start_extender, tmp_path):
     if request.param == "controller":
         exporters = request.getfixturevalue("exporters")
         controller = request.getfixturevalue("start_controller")(start_standin(), exporters)
@@ -55,7 +54,7 @@ def victim(request, start_standin, run, binary, tmp_path):
         context.load_cert_chain(*ours.client())
         flags = Volume(str(tmp_path), ours.server(), ours.cert).flags()
         more = {"scheme": "https"}
-    extender = Extender(run, binary, start_standin("--nodes", 2), *flags, **more)
+    extender = start_extender(start_standin("--nodes", 2), *flags, **more)
     wait_until(lambda: passes(extender, context), what="the extender to answer")
     return Victim(
         extender.process, extender.url, lambda: passes(extender, context), context=context

@@ -9,8 +9,9 @@ import uuid
 import pytest
 
 from controller_kit import policy
-from extender_kit import POD, Extender, node_names
+from extender_kit import POD
 from harness import fetch, wait_until
+from policies import node_names
 
 CLIENTS = 600  # more than there are places
 MORE_MAX_KIB = 60 * 1024
@@ -93,8 +94,8 @@ def pod(name):
 
 
 @pytest.mark.timeout(300)
-def test_extender(start_standin, run, binary):
-    extender = Extender(run, binary, start_standin("--nodes", 2), build="release")
+def test_extender(start_standin, start_extender):
+    extender = start_extender(start_standin("--nodes", 2), build="release")
     extender.wait_ready()
     with extender.scheduler() as scheduler:
         for i in range(KEPT_DECISIONS):

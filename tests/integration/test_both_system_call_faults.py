@@ -11,9 +11,10 @@ import threading
 
 import pytest
 
-from controller_kit import log_lines, write_policy
+from controller_kit import log_lines
 from extender_kit import Connection, Extender, annotate, policy
 from harness import OwnMetrics, fetch, wait_until
+from policies import write_policy
 from tls_kit import Authority, Volume
 
 LINES_MAX = 10
@@ -99,7 +100,7 @@ def without_descriptors(process, url, error, has_kept, meanwhile):
 @pytest.mark.parametrize(
     "has_kept", [True, pytest.param(False, marks=pytest.mark.nightly)], ids=["kept", "none-kept"]
 )
-def test_extender_without_descriptors(start_standin, run, binary, tmp_path, error, has_kept):
+def test_extender_without_descriptors(start_standin, run, tmp_path, error, has_kept):
     standin = start_standin("--nodes", len(NAMES), "--tls-dir", tmp_path / "tls")
     path = write_policy(tmp_path / "policy", policy())
     flags = ["--threads=1", f"--policy-config-path={path}"]
@@ -108,7 +109,7 @@ def test_extender_without_descriptors(start_standin, run, binary, tmp_path, erro
     by_name = standin.edit_kubeconfig(
         tmp_path / "kubeconfig", {"server": f"https://localhost:{port}"}
     )
-    extender = Extender(run, binary, by_name, *flags, build="release")
+    extender = Extender(run, by_name, *flags, build="release")
     extender.wait_ready()
     standin.context = ssl.create_default_context(cafile=tmp_path / "tls" / "ca.crt")
 
@@ -151,11 +152,11 @@ def test_controller_without_descriptors(start_standin, exporters, start_controll
     )
 
 
-def test_interrupted_waits(start_standin, exporters, start_controller, run, binary):
+def test_interrupted_waits(start_standin, exporters, start_controller, run):
     """Every other wait for events ends by a signal that is not ours."""
     standin = start_standin("--nodes", len(NAMES))
     controller = start_controller(standin, exporters, build="release")
-    extender = Extender(run, binary, standin, build="release")
+    extender = Extender(run, standin, build="release")
     extender.wait_ready()
     rule = "epoll_wait,poll,clock_nanosleep:error=EINTR:when=1+2"
     with injected(controller.process, rule), injected(extender.process, rule):
@@ -166,10 +167,10 @@ def test_interrupted_waits(start_standin, exporters, start_controller, run, bina
     assert complaints(controller.process) + complaints(extender.process) == []
 
 
-def test_log_on_a_full_disk(standin, run, binary, tmp_path):
+def test_log_on_a_full_disk(standin, run, tmp_path):
     """Lines are lost, nothing else; when there is space, lines come again."""
     path = write_policy(tmp_path / "policy", policy())
-    extender = Extender(run, binary, standin, f"--policy-config-path={path}", build="release")
+    extender = Extender(run, standin, f"--policy-config-path={path}", build="release")
     extender.wait_ready()
     process = extender.process
     errors = "plimsoll_policy_errors_total"
@@ -206,9 +207,7 @@ def test_kernel_without_getrandom(
     context.load_cert_chain(*ours.client())
     standin = start_standin("--nodes", len(NAMES))
     flags = volume.flags()
-    extender = Extender(
-        run_without_getrandom, binary, standin, *flags, build="release", scheme="https"
-    )
+    extender = Extender(run_without_getrandom, standin, *flags, build="release", scheme="https")
     with extender.scheduler(context=context) as scheduler:
         wait_until(lambda: scheduler.filter(NAMES)[0] == NAMES, what="the watch of nodes")
     argv = [

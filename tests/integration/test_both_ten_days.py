@@ -160,7 +160,7 @@ def churn(start_standin, start_exporters, run, binary, tmp_path, monkeypatch):
             f"--kubeconfig={standin.kubeconfig}",
         ]
         controller = Controller(run(argv, "plimsoll-controller"))
-        extender = Extender(run, binary, standin, build="release")
+        extender = Extender(run, standin, build="release")
     controller.wait_ready()
     extender.wait_ready()
     return Churn(standin, exporters, controller, extender, clock)

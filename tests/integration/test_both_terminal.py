@@ -8,8 +8,9 @@ import subprocess
 
 import pytest
 
-from controller_kit import policy, write_policy
+from controller_kit import policy
 from harness import wait_until
+from policies import write_policy
 
 RED, CLEAR = "\x1b[31m", "\x1b[H"
 

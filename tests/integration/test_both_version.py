@@ -1,25 +1,20 @@
 """The version: meson.build has it, and whatever else names one says the same."""
 
 import re
-import subprocess
 
 import pytest
 import yaml
 from pages import TOP
+from programs import PROGRAMS, complete
 
 VERSION = re.search(r"^  version: '([\d.]+)'", (TOP / "meson.build").read_text("utf-8"), re.M)[1]
 # A tag of an image, in kustomizations and in commands.
 TAG = re.compile(r"plimsoll-(?:controller|extender)(?:, newTag: |:)(\d[\w.]*)|/version: (\d[\w.]*)")
 
 
-@pytest.mark.parametrize(
-    "program", ["plimsoll-controller", "plimsoll-extender", "kubectl-plimsoll"]
-)
-def test_of_a_program(binary, program):
-    said = subprocess.run(
-        [binary(program), "--version"], capture_output=True, text=True, check=True
-    )
-    assert said.stdout.split()[-1] == VERSION
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_of_a_program(program):
+    assert complete(program, "--version").stdout.split()[-1] == VERSION
 
 
 def test_of_the_chart():

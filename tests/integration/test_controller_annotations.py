@@ -12,14 +12,13 @@ from controller_kit import (
     SCRAPE_S,
     all_readings,
     log_lines,
-    node_names,
     patched,
     policy,
     read_annotation,
     reading,
-    stamp,
 )
 from harness import wait_until
+from policies import ago, node_names
 
 # Several seconds of counters in one: the resolution of 10 ms is then far below the tolerance.
 FAST = ("--speed", "20")
@@ -264,8 +263,7 @@ def test_forged_annotations_are_replaced(start_standin, start_exporters, start_c
         exporters.set([f"127.1.0.{number}"], load={"cpu": 0.5})
     start_controller(standin, exporters, content=policy({"cpu_usage_avg_1s": "2s"}))
     wait_annotated(standin, 3, "cpu_usage_avg_1s")
-    now = time.time()
-    forged = [f"0.01000,{stamp(now)}", f"0.01000,{stamp(now + 1e8)}", "0,soon"]
+    forged = [f"0.01000,{ago()}", f"0.01000,{ago(-1e8)}", "0,soon"]
     for node, text in zip(node_names(3), forged):
         body = {"metadata": {"annotations": {"cpu_usage_avg_1s": text}}}
         standin.patch(f"/api/v1/nodes/{node}", body)
@@ -282,7 +280,7 @@ def test_forged_annotations_are_replaced(start_standin, start_exporters, start_c
 def test_a_long_period_is_kept(start_standin, start_exporters, start_controller):
     """Nothing when nothing is due; an annotation that is good already is left alone."""
     standin, exporters = start_standin(), start_exporters(*FAST)
-    fresh = {"cpu_usage_avg_5m": f"0.50000,{stamp(time.time() - 10)}"}
+    fresh = {"cpu_usage_avg_5m": f"0.50000,{ago(10)}"}
     standin.add_nodes(2, annotations=fresh)
     standin.add_nodes(2, start=2)
     exporters.set("all", load={"cpu": 0.5})
@@ -300,7 +298,7 @@ def test_prefix_zone_and_selector(start_standin, start_exporters, start_controll
     """crane's clock and a prefix for every key, on the selected nodes alone."""
     standin, exporters = start_standin(), start_exporters(*FAST)
     # What stands there under crane's clock is read by it, too.
-    old = {"load.example.com/cpu_usage_max_avg_1h": f"0.99000,{stamp(time.time() + 8 * 3600 - 60)}"}
+    old = {"load.example.com/cpu_usage_max_avg_1h": f"0.99000,{ago(60 - 8 * 3600)}"}
     standin.add_nodes(2, labels={"pool": "web"}, annotations=old)
     standin.add_nodes(2, start=2, labels={"pool": "batch"})
     standin.add_nodes(1, start=4)

@@ -4,15 +4,9 @@ import json
 import os
 import time
 
-from controller_kit import (
-    AGENT,
-    SCRAPE_S,
-    all_readings,
-    log_lines,
-    node_names,
-    policy,
-)
+from controller_kit import AGENT, SCRAPE_S, all_readings, log_lines, policy
 from harness import wait_until
+from policies import node_names
 
 FAST = ("--speed", "20")
 RULES = policy({"cpu_usage_avg_5m": "1s"}, hot={"1m": 1})

@@ -1,24 +1,15 @@
 """plimsoll-controller --cleanup: after it, nodes are as they were before we came."""
 
-import os
 import re
 import signal
-import subprocess
 
 import pytest
 
-from harness import SANITIZER_ENV, wait_until
+from controller_kit import LEASE, policy
+from harness import wait_until
+from policies import CPU, write_policy
+from programs import complete
 
-POLICY = """
-apiVersion: scheduler.policy.crane.io/v1alpha1
-kind: DynamicSchedulerPolicy
-spec:
-  syncPolicy:
-  - {name: cpu_usage_avg_5m, period: 1s}
-  - {name: %s, period: 1s}
-  hotValue:
-  - {timeRange: 5m, count: 2}
-"""
 FOREIGN = {
     "node.alpha.kubernetes.io/ttl": "0",
     "example.com/cpu_usage_avg_5m": "0.5,2026-07-23T11:25:54Z",
@@ -26,28 +17,11 @@ FOREIGN = {
 }
 
 
-@pytest.fixture
-def cleanup(binary):
+def cleanup(standin, *arguments):
     """Run it to the end: status, stdout, stderr."""
-
-    def run_cleanup(standin, *arguments):
-        done = subprocess.run(
-            [
-                binary("plimsoll-controller"),
-                "--cleanup",
-                f"--kubeconfig={standin.kubeconfig}",
-                *arguments,
-            ],
-            capture_output=True,
-            text=True,
-            timeout=60,
-            env={**os.environ, **SANITIZER_ENV},
-            check=False,
-        )
-        assert "Sanitizer" not in done.stderr, done.stderr
-        return done.returncode, done.stdout, done.stderr
-
-    return run_cleanup
+    argv = ("plimsoll-controller", "--cleanup", f"--kubeconfig={standin.kubeconfig}")
+    done = complete(*argv, *arguments, status=None)
+    return done.returncode, done.stdout, done.stderr
 
 
 @pytest.fixture(scope="module")
@@ -58,20 +32,18 @@ def exporters(module_start_exporters):
 @pytest.fixture
 def controller(run, binary, exporters, tmp_path):
     def start(standin, metric, *arguments):
-        policy = tmp_path / f"{metric}.yaml"
-        policy.write_text(POLICY % metric)
+        content = policy({CPU: "1s", metric: "1s"}, hot={"5m": 2})
+        path = write_policy(tmp_path / f"{metric}.yaml", content)
         return run(
             [
                 binary("plimsoll-controller"),
                 f"--kubeconfig={standin.kubeconfig}",
-                f"--policy-config-path={policy}",
+                f"--policy-config-path={path}",
                 f"--node-exporter-port={exporters.port}",
                 "--scrape-interval=1s",
                 "--bind-address=127.0.0.1",
                 "--health-port=0",
-                "--leader-elect-lease-duration=2s",
-                "--leader-elect-renew-deadline=1s",
-                "--leader-elect-retry-period=200ms",
+                *LEASE,
                 *arguments,
             ],
             f"controller-{metric}",
@@ -90,7 +62,7 @@ def managers(standin, node):
 
 
 @pytest.mark.parametrize("prefix", ["", "load.example.com/"])
-def test_as_before(controller, cleanup, start_standin, prefix):
+def test_as_before(controller, start_standin, prefix):
     standin = start_standin()
     standin.add_nodes(3, annotations=FOREIGN)
     names = nodes(standin)
@@ -136,7 +108,7 @@ def test_as_before(controller, cleanup, start_standin, prefix):
     assert len(standin.patches()) == patched + 3
 
 
-def test_what_crane_left(cleanup, start_standin):
+def test_what_crane_left(start_standin):
     standin = start_standin()
     crane = {"cpu_usage_max_avg_1d": "0.2,2021-07-23T11:25:54Z", "node_hot_value": "1,nonsense"}
     standin.add_nodes(2, annotations={**FOREIGN, **crane})
@@ -149,7 +121,7 @@ def test_what_crane_left(cleanup, start_standin):
         }
 
 
-def test_taints(cleanup, start_standin):
+def test_taints(start_standin):
     """Of node-0000 taints and annotations, of node-0001 taints alone; not those of others."""
     standin = start_standin("--nodes", 4)
     spot = {"key": "spot", "effect": "NoSchedule"}
@@ -173,7 +145,7 @@ def test_taints(cleanup, start_standin):
     assert status == 0 and "cleaned=0 had_none=4" in err, err
 
 
-def test_rate_and_progress(cleanup, start_standin):
+def test_rate_and_progress(start_standin):
     standin = start_standin()
     standin.add_nodes(30, annotations={"node_hot_value": "0,2026-07-23T11:25:54Z"})
     status, _, err = cleanup(standin, "--patch-qps=10", "--concurrent-syncs=2")
@@ -183,7 +155,7 @@ def test_rate_and_progress(cleanup, start_standin):
     assert re.search(r'"cleaning up" nodes=30 cleaned=[1-9]', err)
 
 
-def test_trouble(cleanup, controller, start_standin):
+def test_trouble(controller, start_standin):
     standin = start_standin("--nodes", 2)
     process = controller(standin, "mem_usage_avg_5m")
     wait_until(
@@ -208,7 +180,7 @@ def test_trouble(cleanup, controller, start_standin):
     assert "node_hot_value" not in standin.annotations("node-0000")
 
 
-def test_usage(cleanup, standin):
+def test_usage(standin):
     for other in ("--once", "--target=a=http://127.0.0.1/"):
         status, _, err = cleanup(standin, "--dry-run", other)
         assert status == 2 and "--cleanup" in err

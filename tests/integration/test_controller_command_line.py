@@ -7,6 +7,7 @@ import pytest
 
 from controller_kit import CPU_AND_MEM, patched
 from pages import TOP
+from programs import complete
 from standin import certs
 
 # Long enough for a handshake on a machine that has other things to do.
@@ -127,28 +128,80 @@ def test_exporters_by_tls(begin, start_exporters, tmp_path):
         assert ("reason=tls" in err) == (wanted == 1)
 
 
-USAGE_ERRORS = [
-    (["--no-such-option"], "no-such-option"),
-    (["--scrape-interval=fast"], "scrape-interval"),
-    (["--scrape-interval=1ms"], "scrape-interval"),
-    (["--node-exporter-port=0"], "node-exporter-port"),
-    (["--node-exporter-path=metrics"], "path"),
-    (["--node-address-types=Internal"], "node-address-types"),
-    (["--target-url-template=http://proxy/metrics"], "share one page"),
-    (["--target=a=http://127.0.0.1/"], "--dry-run"),
-    (["--dry-run", "--target=nonsense"], "NAME=URL"),
-    (["--dry-run", "--target=a=http://h/", "--target=a=http://h/"], "already"),
-    (["--annotation-prefix=Not a name"], "annotation-prefix"),
-    (["--annotation-timezone=Mars/Olympus"], "annotation-timezone"),
-    (["--policy-config-path=/nowhere/policy.yaml"], "/nowhere/policy.yaml"),
-    (["--kubeconfig=/nowhere/config"], "/nowhere/config"),
-    (["--node-exporter-username=a"], "password-file"),
-    (["--node-exporter-cert-file=a"], "key-file"),
-    (["surplus"], "surplus"),
+def of_prometheus(flags):
+    return f"--metrics-source=prometheus --prometheus-address=http://h {flags}"
+
+
+def of_option(option):
+    return f"--exporter=dcgm=http://{{address}}/ --exporter-option={option}"
+
+
+MANY = " ".join(f"--exporter=e{i}=http://{{address}}/" for i in range(12))
+WRONG = [
+    ("--no-such-option", "no-such-option"),
+    ("surplus", "surplus"),
+    ("--scrape-interval=fast", "scrape-interval"),
+    ("--scrape-interval=1ms", "scrape-interval"),
+    ("--node-exporter-port=0", "node-exporter-port"),
+    ("--node-exporter-path=metrics", "path"),
+    ("--node-exporter-username=a", "password-file"),
+    ("--node-exporter-cert-file=a", "key-file"),
+    ("--node-address-types=Internal", "node-address-types"),
+    ("--target-url-template=http://proxy/metrics", "share one page"),
+    ("--target=a=http://127.0.0.1/", "--dry-run"),
+    ("--dry-run --target=nonsense", "NAME=URL"),
+    ("--dry-run --target=a=http://h/ --target=a=http://h/", "already"),
+    ("--annotation-prefix=-", "annotation-prefix"),
+    ("--annotation-timezone=Mars/Olympus", "annotation-timezone"),
+    ("--policy-config-path=/nowhere/policy.yaml", "/nowhere/policy.yaml"),
+    ("--kubeconfig=/nowhere/config", "/nowhere/config"),
+    ("--network-speed=fast", "--network-speed: expected bits per second such as 1G or 25G"),
+    ("--network-speed=0", "--network-speed: expected bits per second"),
+    ("--network-device-pattern=eth0,", "--network-device-pattern: an empty pattern"),
+    ("--leader-elect-resource-name=a/b", "--leader-elect-resource-name: not a name"),
+    ("--leader-elect-resource-name=", "--leader-elect-resource-name: not a name"),
+    ("--leader-elect-lease-duration=1s", "retry-period: the lease duration must be longer"),
+    # Sources, and further exporters.
+    ("--metrics-source=node-exporter,cadvisor", '--metrics-source: "cadvisor": unknown source'),
+    ("--metrics-source=", '--metrics-source: "": unknown source'),
+    ("--metrics-source=node-metrics,node-metrics", '"node-metrics" is given twice'),
+    ("--node-metrics-url-template=http://agent/", "--node-metrics-url-template: "),
+    ("--exporter=dcgm", '--exporter: "dcgm": expected NAME=URL'),
+    ("--exporter=DCGM=http://{address}/", '--exporter: "DCGM": expected a name'),
+    ("--exporter=a=http://{address}/ --exporter=a=http://{node}/", '"a" is taken'),
+    ("--exporter=dcgm=ftp://{address}/", '--exporter: "dcgm": URL template'),
+    (MANY, "--exporter: more than 11 exporters"),
+    (of_option("dcgm"), "--exporter-option: expected NAME.KEY=VALUE"),
+    (of_option("dcgm.ca-file"), "--exporter-option: expected NAME.KEY=VALUE"),
+    (of_option("other.ca-file=x"), '--exporter-option: "other": no --exporter has this name'),
+    (of_option("node-exporter.ca-file=x"), '"node-exporter": no --exporter has this name'),
+    (of_option("node-metrick.ca-file=x"), '"node-metrick": no --exporter has this name'),
+    (of_option("dcgn.ca-file=x"), '"dcgn": no --exporter has this name'),
+    (of_option("dcgm.password=s3cret"), '--exporter-option: "password": unknown key'),
+    (of_option("dcgm.=s3cret"), '--exporter-option: "": unknown key'),
+    (of_option("dcgm.insecure-skip-verify=s3cret"), "expected true or false"),
+    (of_option("dcgm.key-file=x"), "--exporter-option=dcgm.key-file must be set together"),
+    (of_option("node-metrics.username=a"), "node-metrics.password-file must be set together"),
+    # Prometheus.
+    ("--metrics-source=prometheus", "--metrics-source=prometheus needs --prometheus-address"),
+    (of_prometheus("--prometheus-address=prometheus:9090"), "expected http"),
+    (of_prometheus("--prometheus-address=http://me:s3cret@h"), "must not contain a user or"),
+    (of_prometheus("--prometheus-address=http://"), "no host"),
+    (of_prometheus("--prometheus-address=http://host/?a"), "unexpected '?'"),
+    (of_prometheus("--prometheus-username=x"), "must be set together"),
+    (of_prometheus("--prometheus-key-file=x"), "must be set together"),
+    (of_prometheus("--metrics-source=node-exporter"), "needs prometheus in"),
+    (of_prometheus("--dry-run --target=http://h/"), "--target needs sources that scrape"),
+    # Kubelets.
+    ("--metrics-source=kubelet --kubelet-client-key=x", "and --kubelet-client-key must be"),
+    ("--check-config --metrics-source=kubelet --kubelet-ca-file=/none", "--kubelet-ca-file: /none"),
+    ("--check-config --metrics-source=kubelet --kubelet-bearer-token-file=/x", "file: /x"),
+    ("--metrics-source=kubelet --dry-run --target=a=http://h/", "sources that scrape pages"),
 ]
 
 
-@pytest.mark.parametrize("arguments, said", USAGE_ERRORS, ids=[a[0][0] for a in USAGE_ERRORS])
-def test_usage_errors(begin, arguments, said):
-    status, out, err = begin(*arguments).end()
-    assert status == 2 and said in err and out == ""
+@pytest.mark.parametrize("flags, complaint", WRONG, ids=[flags for flags, _ in WRONG])
+def test_wrong_flags(flags, complaint):
+    done = complete("plimsoll-controller", *flags.split(), status=2)
+    assert complaint in done.stderr and done.stdout == ""
+    assert "s3cret" not in done.stderr

@@ -7,8 +7,9 @@ import os
 
 import pytest
 
-from controller_kit import log_lines, node_names, policy, reading
+from controller_kit import log_lines, policy, reading
 from harness import fetch, wait_until
+from policies import node_names
 from resolver_kit import Resolver
 
 CPU = "cpu_usage_avg_5m"

@@ -3,12 +3,13 @@
 import pytest
 
 from api_kit import EVENTS
-from controller_kit import all_readings, log_lines, node_names, policy, write_policy
+from controller_kit import LEASE, all_readings, log_lines, policy
 from harness import wait_until
+from policies import node_names, write_policy
 
 CPU = "cpu_usage_avg_5m"
 LOADS = (0.2, 0.7, 0.9)
-OVERLOADED, NORMAL, STALE = "NodeOverloaded", "NodeLoadNormal", "NodeLoadStale"
+OVERLOADED, NORMAL = "NodeOverloaded", "NodeLoadNormal"
 
 
 def limit(ratio, period="2s"):
@@ -88,40 +89,6 @@ def test_changes_are_told(cluster, start_controller, tmp_path):
     assert told(controller, NORMAL, "sent") == 1
 
 
-def test_a_node_that_flaps_is_told_once(cluster, start_controller, tmp_path):
-    exporters, standin = cluster
-    path = write_policy(tmp_path / "policy.json", limit(0.65, "60s"))
-    controller = start_controller(standin, exporters, content=path)
-    wait_until(lambda: len(events(standin, OVERLOADED)) == 2, what="overload to be told")
-    for i in range(3):
-        write_policy(path, limit((0.95, 0.65)[i % 2], "60s"))
-        in_force = i + 2
-        wait_until(
-            lambda n=in_force: controller.metric("plimsoll_policy_generation") == n,
-            what="the policy to be in force",
-        )
-        scrapes = len(exporters.scrapes("127.1.0.2"))
-        wait_until(
-            lambda n=scrapes: len(exporters.scrapes("127.1.0.2")) > n + 1, what="the next scrape"
-        )
-    assert written(standin) == 2
-
-
-def test_all_stale_at_once(start_exporters, start_standin, start_controller):
-    """Ten are told; the others are counted, for the last Event of the minute (test_recorder.c)."""
-    count = 60
-    exporters, standin = start_exporters(), start_standin("--nodes", count)
-    exporters.trouble("all", "close")
-    controller = start_controller(standin, exporters, content=limit(0.65))
-    wait_until(lambda: told(controller, STALE, "held") == count - 10, what="all to be stale")
-    found = wait_until(
-        lambda: len(events(standin, STALE)) == 10 and events(standin, STALE), what="ten Events"
-    )
-    assert {e["message"].partition(":")[0] for e in found.values()} == {"no usable reading"}
-    assert {e["type"] for e in found.values()} == {"Warning"}
-    assert written(standin) == 10
-
-
 def test_an_api_server_that_refuses(cluster, start_controller, tmp_path):
     """It is logged once, and annotations are written all the same."""
     exporters, standin = cluster
@@ -142,15 +109,9 @@ def test_only_the_leader_tells(cluster, start_controller, tmp_path):
     """And when another leads, it does not tell anew what it has seen coming."""
     exporters, standin = cluster
     path = write_policy(tmp_path / "policy.json", limit(0.65))
-    fast = (
-        "--leader-elect=true",
-        "--leader-elect-lease-duration=3s",
-        "--leader-elect-renew-deadline=2s",
-        "--leader-elect-retry-period=300ms",
-    )
-    leader = start_controller(standin, exporters, *fast, content=path)
+    leader = start_controller(standin, exporters, *LEASE, content=path)
     leader.process.wait_log("started leading")
-    standby = start_controller(standin, exporters, *fast, content=path)
+    standby = start_controller(standin, exporters, *LEASE, content=path)
     wait_until(lambda: len(events(standin, OVERLOADED)) == 2, what="overload to be told")
     gauge = "plimsoll_node_usage_ratio"
     wait_until(lambda: len(standby.metrics().of(gauge)) == len(LOADS), what="the standby's windows")

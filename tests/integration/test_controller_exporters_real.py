@@ -4,8 +4,6 @@ A small proxy stands between the two and notes when the exporter was asked, for 
 said. test_controller_real_resources.py holds the values against /proc and /sys.
 """
 
-import http.server
-import threading
 import time
 import urllib.parse
 from typing import NamedTuple
@@ -13,7 +11,8 @@ from typing import NamedTuple
 import pytest
 
 from controller_kit import log_lines, policy, reading
-from harness import DEFAULT_TIMEOUT_S, fetch, wait_until
+from harness import fetch, wait_until
+from local_server import Handler, LocalServer
 
 
 class Scrape(NamedTuple):
@@ -31,9 +30,7 @@ def start_proxy():
     def start(target_url):
         scrapes = []
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
+        class Passing(Handler):
             def do_GET(self):
                 began = time.time()
                 answer = fetch(target_url + self.path)
@@ -46,28 +43,15 @@ def start_proxy():
                 middle = (began + time.time()) / 2
                 collectors = tuple(sorted(query.get("collect[]", ())))
                 scrapes.append(Scrape(middle, answer.status, collectors, families))
-                self.send_response(answer.status)
-                self.send_header("Content-Type", answer.headers["Content-Type"])
-                self.send_header("Content-Length", str(len(answer.body)))
-                self.end_headers()
-                self.wfile.write(answer.body)
+                kind = answer.headers["Content-Type"]
+                self.reply(answer.status, answer.body, Content_Type=kind)
 
-            def log_message(self, *_):
-                pass
-
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        server.daemon_threads = True
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        servers.append((server, thread))
-        return server.server_port, scrapes
+        servers.append(LocalServer(Passing))
+        return servers[-1].port, scrapes
 
     yield start
-    for server, thread in servers:
-        server.shutdown()
-        server.server_close()
-        thread.join(DEFAULT_TIMEOUT_S)
-        assert not thread.is_alive(), "the proxy does not end"
+    for server in servers:
+        server.close()
 
 
 def test_what_is_asked_for(real_node_exporter, start_proxy, start_standin, start_controller):

@@ -1,12 +1,12 @@
 """Pages that look right and are not: what stands still tells nothing, and another node's page is refused."""
 
-import http.server
-import threading
+import contextlib
 
 import pytest
 
 from controller_kit import log_lines, reading
 from harness import wait_until
+from local_server import Handler, LocalServer
 
 MEMORY = "mem_usage_avg_5m"
 PAGE = """node_cpu_seconds_total{cpu="0",mode="idle"} 5
@@ -76,27 +76,19 @@ def test_nodes_whose_addresses_are_exchanged(binary, run):
     """Neither page is waited for in vain: each of the two does answer, with the other's."""
     asked = []
 
-    class Handler(http.server.BaseHTTPRequestHandler):
+    class Exchanged(Handler):
         def do_GET(self):  # pylint: disable=invalid-name
             name = self.path.lstrip("/")[0]
             asked.append(name)
             page = f'{PAGE}node_uname_info{{nodename="{"b" if name == "a" else "a"}"}} 1\n'
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(page)))
-            self.end_headers()
-            self.wfile.write(page.encode())
+            self.reply(200, page)
 
-        def log_message(self, *_):
-            pass
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        url = f"http://127.0.0.1:{server.server_address[1]}"
-        flags = ("--dry-run", "--scrape-interval=1s", f"--target=a={url}/a", f"--target=b={url}/b")
+    with contextlib.closing(LocalServer(Exchanged)) as server:
+        urls = f"--target=a={server.url}/a", f"--target=b={server.url}/b"
+        flags = ("--dry-run", "--scrape-interval=1s", *urls)
         controller = run([binary("plimsoll-controller"), *flags])
         wait_until(lambda: min(asked.count("a"), asked.count("b")) >= 4, what="four intervals")
         failing = log_lines(controller, "node is failing")
         assert [line for line in failing if "reason=other_node" in line] == failing
         assert len(failing) == 2 and log_lines(controller, "node recovered") == []
         controller.stop()
-        server.shutdown()

@@ -1,7 +1,6 @@
 """Two controllers and one Lease: one of them writes, whatever happens to it.
 
-Each has a token, and so a user, of its own, by which the stand-in tells their patches apart. Lease
-times are a fifth of the defaults.
+Each has a token, and so a user, of its own, by which the stand-in tells their patches apart.
 """
 
 import itertools
@@ -11,13 +10,13 @@ import time
 
 import pytest
 
-from controller_kit import lease_object, policy, stamp
+from controller_kit import LEASE, LEASE_S, lease_object, policy
 from harness import wait_until
 from leaping_clock import LeapingClock
+from policies import ago
 
 PEAKS = ("cpu_usage_max_avg_1h", "cpu_usage_max_avg_1d")
 RULES = policy({name: "1s" for name in ("cpu_usage_avg_5m", *PEAKS)})
-LEASE_S = 3
 NODES = [f"node-{i:04}" for i in range(4)]
 USERS = ("alpha", "beta")
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
@@ -53,10 +52,7 @@ def controller(start_controller, kubeconfig, exporters):
             kubeconfig(user),
             exporters,
             "--annotation-dead-band=0",
-            "--leader-elect=true",
-            f"--leader-elect-lease-duration={LEASE_S}s",
-            "--leader-elect-renew-deadline=2s",
-            "--leader-elect-retry-period=300ms",
+            *LEASE,
             *flags,
             content=RULES,
             **more,
@@ -133,7 +129,7 @@ def values(standin, keys):
 def test_killed_leader(controller, standin):
     # A peak of 20 minutes ago, to each node another, above all that the exporters show.
     for i, node in enumerate(NODES):
-        annotations = {key: f"0.8{i}000,{stamp(time.time() - 1200)}" for key in PEAKS}
+        annotations = {key: f"0.8{i}000,{ago(1200)}" for key in PEAKS}
         standin.patch(
             f"/api/v1/nodes/{node}",
             {"metadata": {"annotations": annotations}},

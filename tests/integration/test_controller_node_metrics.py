@@ -2,8 +2,9 @@
 
 import pytest
 
-from controller_kit import policy, write_policy
+from controller_kit import policy
 from harness import wait_until
+from policies import write_policy
 
 CPU, MEM = "cpu_usage_avg_5m", "mem_usage_avg_5m"
 LOADS = {"node-0000": {"cpu": 0.2, "mem": 0.4}, "node-0001": {"cpu": 0.7, "mem": 0.1}}

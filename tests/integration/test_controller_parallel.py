@@ -3,8 +3,9 @@ changes."""
 
 import threading
 
-from controller_kit import policy, write_policy
+from controller_kit import policy
 from harness import fetch, wait_until
+from policies import write_policy
 
 PAGES = ("/metrics", "/readyz?verbose", "/healthz", "/livez")
 READERS = 3

@@ -2,8 +2,9 @@
 
 import time
 
-from controller_kit import policy, reading, stamp, write_policy
+from controller_kit import policy, reading
 from harness import wait_until
+from policies import ago, write_policy
 
 CPU, MAX, PEAK = "cpu_usage_avg_5m", "cpu_usage_max_avg_1h", "cpu_usage_max_avg_1h_peak"
 RULES = policy({CPU: "1s", MAX: "1s"})
@@ -25,7 +26,7 @@ def test_a_restart_makes_no_peak_younger(start_standin, start_exporters, start_c
     """The peak's time is the same through three lives, while its maximum is written anew."""
     standin, exporters = start_standin(), start_exporters(*FAST)
     peak_unix = int(time.time()) - 2400
-    standin.add_nodes(1, annotations={MAX: f"0.90000,{stamp(peak_unix)}"})
+    standin.add_nodes(1, annotations={MAX: f"0.90000,{ago(2400)}"})
     exporters.set("all", load={"cpu": 0.1})
     began = int(time.time()) - 1
     times = []
@@ -58,7 +59,7 @@ def test_first_seconds_are_no_peak(start_standin, start_exporters, start_control
 def test_a_new_policy_finds_old_peaks(start_standin, start_exporters, start_controller, tmp_path):
     """The maximum of a metric that the policy takes up again begins with what stands there."""
     standin, exporters = start_standin(), start_exporters(*FAST)
-    standin.add_nodes(1, annotations={MAX: f"0.90000,{stamp(time.time() - 600)}"})
+    standin.add_nodes(1, annotations={MAX: f"0.90000,{ago(600)}"})
     exporters.set("all", load={"cpu": 0.1})
     path = write_policy(tmp_path / "policy.yaml", policy({CPU: "1s"}))
     began = int(time.time()) - 1

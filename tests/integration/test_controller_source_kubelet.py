@@ -1,13 +1,15 @@
 """Kubelets as a source: what their pages say, whom they are asked about, and what may be sent to
 whom."""
 
-import subprocess
 
 import pytest
 
-from controller_kit import all_readings, log_lines, policy, write_policy
+from controller_kit import log_lines, policy
+from controller_kit import wait_values as wait_exact_values
 from harness import wait_until
 from kubelet_kit import CADVISOR, RESOURCE, Kubelet, add_node
+from policies import write_policy
+from programs import complete
 from tls_kit import Authority
 
 CPU, MEM, SWAP, PSI = (f"{name}_usage_avg_5m" for name in ("cpu", "mem", "swap", "psi_cpu"))
@@ -54,13 +56,7 @@ def flags(authority, token_file):
 
 
 def wait_values(standin, key, expected):
-    def stand():
-        found = {name: reading.value for name, reading in all_readings(standin, key).items()}
-        assert found.keys() == expected.keys(), found
-        assert found == pytest.approx(expected, abs=APART), found
-        return True
-
-    wait_until(stand, 40, f"{key} of {expected}")
+    wait_exact_values(standin, key, expected, APART)
 
 
 def asked_of(kubelet, count=1):
@@ -239,36 +235,14 @@ def test_a_standby_asks_less_often(start_standin, start_controller, start_kubele
     standby.wait_ready()
 
 
-@pytest.mark.parametrize(
-    "options, complaint",
-    [
-        (
-            ["--kubelet-client-key=x"],
-            "--kubelet-client-certificate and --kubelet-client-key must be",
-        ),
-        (["--kubelet-ca-file=/nowhere"], "--kubelet-ca-file: /nowhere"),
-        (["--kubelet-bearer-token-file=/nowhere"], "--kubelet-bearer-token-file: /nowhere"),
-        (["--dry-run", "--target=a=http://h/"], "--target needs sources that scrape pages"),
-    ],
-)
-def test_what_cannot_be_meant(binary, options, complaint):
-    argv = [binary("plimsoll-controller"), "--check-config", "--metrics-source=kubelet", *options]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=30, check=False)
-    assert done.returncode == 2 and complaint in done.stderr, done.stderr
-
-
-def test_once_waits_for_a_second_sample(start_standin, start_kubelet, flags, binary, tmp_path):
+def test_once_waits_for_a_second_sample(start_standin, start_kubelet, flags, tmp_path):
     """A kubelet repeats a sample until it has the next; one that was repeated is not a second one."""
     standin, kubelet = start_standin(), start_kubelet("node")
     kubelet.resolution_s = 5
     add_node(standin, "node", kubelet)
-    program = (binary("plimsoll-controller"), "--once", "--scrape-interval=1s")
     more = (
         f"--kubeconfig={standin.kubeconfig}",
         f"--policy-config-path={write_policy(tmp_path / 'policy', RULES)}",
     )
-    done = subprocess.run(
-        [*program, *more, *flags], capture_output=True, text=True, timeout=60, check=False
-    )
-    assert done.returncode == 0, done.stderr
+    complete("plimsoll-controller", "--once", "--scrape-interval=1s", *more, *flags)
     assert CPU in standin.annotations("node")

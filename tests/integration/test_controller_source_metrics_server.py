@@ -3,19 +3,10 @@ say; a list that fails, or half of it, is told once, with what to look at."""
 
 import time
 
-import pytest
 
-from controller_kit import (
-    AGENT,
-    all_readings,
-    log_lines,
-    node_names,
-    patched,
-    policy,
-    reading,
-    write_policy,
-)
+from controller_kit import wait_values, AGENT, all_readings, log_lines, patched, policy
 from harness import NIGHTLY, wait_until
+from policies import node_names, write_policy
 
 CPU, MEM = "cpu_usage_avg_5m", "mem_usage_avg_5m"
 RULES = policy({CPU: "1s", MEM: "1s"})
@@ -37,18 +28,6 @@ def serve(standin, **what):
 def lists(standin):
     """Lists of node metrics that the controller asked for."""
     return [row for row in standin.admin("requests", agent=AGENT) if row["target"] == PATH]
-
-
-def wait_values(standin, key, expected, timeout_s=40):
-    """Wait until these nodes, and no others, carry these values."""
-
-    def stand():
-        found = {name: r.value for name, r in all_readings(standin, key).items()}
-        assert found.keys() == expected.keys()
-        assert found == pytest.approx(expected, abs=2e-5)
-        return True
-
-    wait_until(stand, timeout_s, f"{key} of {expected}")
 
 
 def test_usage_against_what_is_allocatable(start_standin, start_controller):
@@ -108,74 +87,35 @@ def test_usage_against_what_is_allocatable(start_standin, start_controller):
     assert log_lines(controller.process, NO_LIST) == []
 
 
-def test_samples_that_come_seldom(start_standin, start_controller):
-    """Asked much more often than there is something new: every sample stands until the next."""
-    standin = start_standin("--nodes", 1)
-    serve(standin, resolution_s=6, window="6s", usage={"*": {"cpu": "4", "memory": "8Gi"}})
-    controller = start_controller(standin, NOBODY, *FLAGS, content=RULES)
-    wait_values(standin, CPU, {"node-0000": 0.5})
-    serve(standin, usage={"*": {"cpu": "8", "memory": "8Gi"}})
-    wait_until(
-        lambda: reading(standin, "node-0000", CPU).value > 0.6, 60, "the mean to follow the load"
-    )
-
-    def mostly_repeated():
-        counted = controller.labels("plimsoll_metrics_server_items_total", "result")
-        return counted["repeated"] > counted["new"] >= 3
-
-    wait_until(mostly_repeated, 60, "three samples, each of them seen several times")
-    assert controller.metric("plimsoll_targets_failing", source="metrics-server") == 0
-    assert log_lines(controller.process, FAILING) == []
-
-
 def test_nodes_without_a_usable_item(start_standin, start_controller):
-    standin = start_standin("--nodes", 7)
+    """Each fails for its own reason, and recovers; the unit tests of items and samples have more."""
+    standin = start_standin("--nodes", 4)
     standin.admin("nodes", {"names": ["bare"], "cpus": "0", "memory_gib": 0})
-    standin.admin("nodes", {"names": ["odd"], "cpus": "many"})
-    names = node_names(7)
-    reasons = {
+    names = node_names(4)
+    changes = {
         "node-0001": (None, "no_data"),
         "node-0002": ({"timestamp": "yesterday"}, "malformed"),
-        "node-0003": ({"usage": {"cpu": "-1", "memory": 5}}, "malformed"),
-        "node-0004": ({"timestamp": -3600}, "stale"),
+        "node-0003": ({"timestamp": -3600}, "stale"),
+        "bare": ({}, "no_allocatable"),
     }
-    serve(
-        standin,
-        usage={"*": {"cpu": "2", "memory": "8Gi"}},
-        change={
-            **{name: change for name, (change, _) in reasons.items()},
-            "node-0005": {"timestamp": 3600},  # a clock that is ahead is no reason
-            "node-0006": {"usage": {"memory": None}, "window": "soon"},  # nor half an item
-        },
-    )
-    reasons["bare"] = ({}, "no_allocatable")
+    change = {name: change for name, (change, _) in changes.items()}
+    serve(standin, usage={"*": {"cpu": "2", "memory": "8Gi"}}, change=change)
     controller = start_controller(standin, NOBODY, *FLAGS, content=RULES)
-    measured = [names[0], names[5], names[6]]
-    wait_values(standin, CPU, dict.fromkeys(measured, 0.25))
-    # "odd" has memory to divide by, and no CPUs.
-    wait_values(standin, MEM, dict.fromkeys([*measured[:2], "odd"], 0.25))
-    wait_until(
-        lambda: controller.metric("plimsoll_targets_failing", source="metrics-server")
-        == len(reasons),
-        what="the failing ones to be counted",
-    )
-    told = log_lines(controller.process, FAILING)
-    for name, (_, reason) in reasons.items():
-        assert sum(f"node={name} reason={reason} " in line for line in told) == 1, told
-    assert len(told) == len(reasons)
-    ready, text = controller.ready()
-    assert ready and f"{len(measured) + 1} of {len(names) + 2} nodes have recent samples" in text
+    wait_values(standin, CPU, {"node-0000": 0.25})
 
-    # All of them get well.
-    standin.admin(
-        "nodemetrics", {"change": {name: {} for name in [*reasons, "node-0005"] if name != "bare"}}
-    )
-    standin.admin("delete", {"resource": "nodes", "names": ["bare", "odd"]})
+    def failing():
+        return controller.metric("plimsoll_targets_failing", source="metrics-server")
+
+    wait_until(lambda: failing() == len(changes), what="the failing ones to be counted")
+    told = log_lines(controller.process, FAILING)
+    for name, (_, reason) in changes.items():
+        assert sum(f"node={name} reason={reason} " in line for line in told) == 1, told
+    assert len(told) == len(changes)
+    standin.admin("nodemetrics", {"change": dict.fromkeys(names, {})})
+    standin.admin("delete", {"resource": "nodes", "names": ["bare"]})
     wait_values(standin, CPU, dict.fromkeys(names, 0.25))
-    wait_until(
-        lambda: len(log_lines(controller.process, RECOVERED)) == 4, what="four to be told as well"
-    )
-    assert controller.metric("plimsoll_targets_failing", source="metrics-server") == 0
+    wait_until(lambda: len(log_lines(controller.process, RECOVERED)) == 3, what="the recovery")
+    assert failing() == 0
 
 
 def test_no_metrics_server_yet(start_standin, start_controller):

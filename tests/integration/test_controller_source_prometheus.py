@@ -7,7 +7,6 @@ import pytest
 
 from controller_kit import log_lines, patched, policy, read_annotation, reading
 from harness import NIGHTLY, wait_until
-from pages import TOP
 from prometheus_kit import basic, send
 from tls_kit import Authority
 
@@ -177,21 +176,14 @@ def hang(handler, asked):
     return True
 
 
-SUCCESS = '{"status":"success","data":{"resultType":"%s","result":%s}}'
 TROUBLES = {
     "status error": (answers(200, error("timeout", "too slow")), "query"),
     "execution": (answers(422, error("execution", "too many samples")), "query"),
-    "unavailable": (answers(503, error("timeout", "query timed out")), "query"),
     "gateway": (answers(502, "<html>bad gateway</html>"), "status_5xx"),
-    "unauthorized": (answers(401, "who?"), "unauthorized"),
     "forbidden": (answers(403, "no"), "unauthorized"),
     "not found": (answers(404, "404 page not found"), "not_found"),
     "redirect": (answers(302, "", Location="http://127.0.0.1:1/"), "status_other"),
     "login page": (answers(200, "<html>Sign in</html>"), "bad_reply"),
-    "empty": (answers(200, ""), "bad_reply"),
-    "scalar": (answers(200, SUCCESS % ("scalar", '[1,"2"]')), "bad_reply"),
-    "no list": (answers(200, SUCCESS % ("vector", "{}")), "bad_reply"),
-    "deep": (answers(200, SUCCESS % ("vector", "[" * 100000)), "bad_reply"),
     "cut": (cut, "reset"),
     "flood": (flood, "too_large"),
     "hang": (hang, "timeout"),
@@ -276,20 +268,6 @@ def test_a_slow_one(pretended, start_asking):
         expect(standin, node(0), name, 0.5)
 
 
-def test_get_where_post_is_refused(pretended, start_asking):
-    def no_post(handler, asked):
-        return asked.method == "POST" and answers(405, "no")(handler, asked)
-
-    pretended.trouble = no_post
-    pretended.computed[CPU] = pretended.computed[MEM] = [({"instance": "127.1.0.1"}, 0.5)]
-    controller, standin = start_asking(pretended, nodes=1)
-    expect(standin, node(0), CPU, 0.5)
-    wait_until(lambda: pretended.count() >= 8, what="more rounds")
-    posts = [asked.name for asked in pretended.asked if asked.method == "POST"]
-    assert sorted(posts) == [CPU, MEM], "it has learned"
-    assert len(log_lines(controller.process, "Prometheus refuses POST, using GET")) == 1
-
-
 def test_behind_a_path_with_tls_and_credentials(start_pretended, start_asking, tmp_path):
     authority = Authority(str(tmp_path / "ca"), "ca")
     pretended = start_pretended(tls=authority.server("prometheus"), prefix="/prefix")
@@ -320,33 +298,6 @@ def test_behind_a_path_with_tls_and_credentials(start_pretended, start_asking, t
     results = "plimsoll_prometheus_queries_total"
     wait_until(lambda: controller.metric(results, result="tls") > 0, what="its certificate refused")
     assert controller.metric(results, result="ok") == 0
-
-
-@pytest.mark.parametrize(
-    "flags,complaint",
-    [
-        ([], "--metrics-source=prometheus needs --prometheus-address"),
-        (["--prometheus-address=prometheus:9090"], "expected http"),
-        (["--prometheus-address=http://me:secret@host"], "must not contain a user or password"),
-        (["--prometheus-address=http://"], "no host"),
-        (["--prometheus-address=http://host/?a"], "unexpected '?'"),
-        (["--prometheus-address=http://h", "--prometheus-username=x"], "must be set together"),
-        (["--prometheus-address=http://h", "--prometheus-key-file=x"], "must be set together"),
-        (
-            ["--prometheus-address=http://h", "--metrics-source=node-exporter"],
-            "needs prometheus in",
-        ),
-        (
-            ["--prometheus-address=http://h", "--dry-run", "--target=http://h/"],
-            "--target needs sources that scrape",
-        ),
-    ],
-)
-def test_flags(run, binary, flags, complaint):
-    program = binary("plimsoll-controller")
-    process = run([program, "--metrics-source=prometheus", *flags], "flags")
-    assert process.wait_exit() == 2
-    assert complaint in process.stderr() and "secret" not in process.stderr()
 
 
 def test_a_peak_that_outlives_its_node(pretended, start_asking):
@@ -424,23 +375,6 @@ def test_history_holds_up_nobody(pretended, start_asking):
     ]
     assert points == tries, "each try is for less"
     assert (reading(standin, node(0), PEAK) is None) == (not NIGHTLY)
-
-
-def test_once(pretended, start_asking, start_standin, run, binary):
-    """One pass knows the history, too."""
-    pretended.computed[CPU] = [({"instance": "127.1.0.1"}, 0.2)]
-    pretended.computed[MEM] = [({"instance": "127.1.0.1"}, 0.3)]
-    pretended.past = [{"instance": "127.1.0.1"}]
-    pretended.history[CPU] = past(20, 0.8, 0.4)
-    standin = start_standin("--nodes", 1)
-    argv = [binary("plimsoll-controller"), "--kubeconfig", standin.kubeconfig, "--once"]
-    argv += ["--metrics-source=prometheus", f"--prometheus-address={pretended.url}"]
-    argv.append(f"--policy-config-path={TOP}/policy/crane.yaml")
-    process = run(argv, "once")
-    assert process.wait_exit() == 0, process.text()
-    expect(standin, node(0), CPU, 0.2)
-    expect(standin, node(0), PEAK, 0.8)
-    expect(standin, node(0), "mem_usage_max_avg_1d", 0.3)
 
 
 def test_restart(pretended, start_asking, start_controller):

@@ -4,20 +4,14 @@ The sources are synthetic exporters with different loads, so that a value tells 
 """
 
 import json
-import subprocess
 import time
 
 import pytest
 
-from controller_kit import (
-    all_readings,
-    log_lines,
-    patched,
-    policy,
-    reading,
-    write_policy,
-)
-from harness import parse_page, wait_until
+from controller_kit import all_readings, log_lines, patched, policy, reading
+from harness import wait_until
+from policies import write_policy
+from programs import complete
 
 CPU = "cpu_usage_avg_5m"
 # A source that comes back has the first word again when half of a window is full.
@@ -25,18 +19,6 @@ SHORT = "cpu_usage_avg_10s"
 SYNC_S = 4
 ORDER = "--metrics-source=node-exporter,node-metrics"
 FAST = ("--speed", "20")
-
-# What the agent documents of itself, https://github.com/kubeservice-stack/node-metrics
-AGENT_GAUGES = {
-    "node_cpu_usage_active": "cpu usage active.",
-    "node_cpu_usage_avg_5m": "cpu usage avg 5m.",
-    "node_cpu_usage_max_avg_1h": "cpu usage max avg 1h.",
-    "node_cpu_usage_max_avg_1d": "cpu usage max avg 1d.",
-    "node_mem_usage_active": "mem usage active.",
-    "node_mem_usage_avg_5m": "mem usage avg 5m.",
-    "node_mem_usage_max_avg_1h": "mem usage max avg 1h.",
-    "node_mem_usage_max_avg_1d": "mem usage max avg 1d.",
-}
 
 
 def agent_at(agents):
@@ -68,22 +50,6 @@ def assert_nothing_twice(standin):
         gaps = [b - a for a, b in zip(at, at[1:])]
         assert all(gap >= SYNC_S / 2 - SYNC_S / 16 - 1 for gap in gaps), (what, at)
     return sum(len(at) for at in times.values())
-
-
-def test_the_agents_page_is_as_documented(start_exporters):
-    agents = start_exporters("--agent", "--speed", "1000")
-    agents.set(["127.1.0.1"], load={"cpu": 0.25, "mem": 0.5})
-
-    def gauges():
-        series, helps, types = parse_page(agents.page("127.1.0.1").text)
-        names = [name for name in helps if "_usage_" in name]
-        assert all(types[name] == "gauge" for name in names)
-        assert "node_memory_MemAvailable_bytes" in series
-        return {name: helps[name] for name in names}, {n: series[n] for n in names}
-
-    wait_until(lambda: gauges()[0] == AGENT_GAUGES, what="all gauges")
-    # Whatever stood before the load was set leaves the shorter windows soon.
-    wait_until(lambda: gauges()[1]["node_cpu_usage_avg_5m"] == [25], what="the mean")
 
 
 def test_the_next_takes_over_and_gives_back(start_standin, start_exporters, start_controller):
@@ -258,50 +224,13 @@ def test_once_waits_for_every_source(start_standin, start_exporters, run, binary
     assert every_node_near(standin, CPU, 0.5, 2)
 
 
-@pytest.mark.parametrize(
-    "flags, complaint",
-    [
-        (
-            ["--metrics-source=node-exporter,cadvisor"],
-            '--metrics-source: "cadvisor": unknown source',
-        ),
-        (["--metrics-source="], '--metrics-source: "": unknown source'),
-        (["--metrics-source=node-metrics,node-metrics"], '"node-metrics" is given twice'),
-        (["--node-metrics-url-template=http://agent/"], "--node-metrics-url-template: "),
-        (["--exporter=dcgm"], '--exporter: "dcgm": expected NAME=URL'),
-        (["--exporter=DCGM=http://{address}/"], '--exporter: "DCGM": expected a name'),
-        (["--exporter=a=http://{address}/", "--exporter=a=http://{node}/"], '"a" is taken'),
-        (["--exporter=dcgm=ftp://{address}/"], '--exporter: "dcgm": URL template'),
-        (
-            [f"--exporter=e{i}=http://{{address}}/" for i in range(12)],
-            "--exporter: more than 11 exporters",
-        ),
-        (["--leader-elect-resource-name=a/b"], "--leader-elect-resource-name: not a name"),
-        (["--leader-elect-resource-name="], "--leader-elect-resource-name: not a name"),
-        (
-            ["--leader-elect-lease-duration=1s"],
-            "--leader-elect-retry-period: the lease duration must be longer",
-        ),
-    ],
-)
-def test_what_cannot_be_meant(binary, flags, complaint):
-    argv = [binary("plimsoll-controller"), "--check-config", *flags]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=30, check=False)
-    assert done.returncode == 2 and complaint in done.stderr, done.stderr
-
-
-def test_a_target_by_hand_with_the_agent(binary, start_exporters):
+def test_a_target_by_hand_with_the_agent(start_exporters):
     agents = start_exporters("--agent", *FAST)
     agents.set("all", load={"cpu": 0.5})
     url = f"http://127.1.0.1:{agents.port}/metrics"
     wait_until(lambda: "node_cpu_usage_avg_5m" in agents.page("127.1.0.1").text, what="a gauge")
-    argv = [
-        binary("plimsoll-controller"),
-        *("--dry-run", "--once", "--output=json", "--scrape-interval=1s"),
-        *("--metrics-source=node-metrics", f"--target=web-1={url}"),
-    ]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0, done.stderr
-    row = json.loads(done.stdout)
+    flags = ("--dry-run", "--once", "--output=json", "--scrape-interval=1s")
+    flags += ("--metrics-source=node-metrics", f"--target=web-1={url}")
+    row = json.loads(complete("plimsoll-controller", *flags).stdout)
     assert row["node"] == "web-1"
     assert abs(float(row["annotations"][CPU].split(",")[0]) - 0.5) < 0.01

@@ -2,8 +2,9 @@
 
 import pytest
 
-from controller_kit import log_lines, policy, reading, write_policy
+from controller_kit import log_lines, policy, reading
 from harness import wait_until
+from policies import write_policy
 
 GPU, GPU_MAX, CPU = "gpu_usage_avg_5m", "gpu_usage_max_avg_1h", "cpu_usage_avg_5m"
 FAST = ("--speed", "20")

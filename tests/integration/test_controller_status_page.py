@@ -3,13 +3,14 @@
 import base64
 import hashlib
 import re
-import subprocess
 
 import pytest
 
-from controller_kit import node_names, policy, write_policy
+from controller_kit import policy
 from harness import fetch, wait_until
 from pages import TOP
+from policies import node_names, write_policy
+from programs import complete
 from status_sample import sample
 
 HOSTILE = '</script><img src=x onerror="alert(1)">'
@@ -56,7 +57,7 @@ def settled(controller):
     return wait_until(look, what="verdicts of all three nodes")
 
 
-def test_what_is_shown(fleet, binary):
+def test_what_is_shown(fleet):
     now = settled(fleet)
     nodes = {row["name"]: row for row in now["nodes"]}
     calm, hot, dead = (nodes[name] for name in (*node_names(2), "dead"))
@@ -76,9 +77,7 @@ def test_what_is_shown(fleet, binary):
     assert now["role"] == "writer" and now["ready"] and now["nodeCount"] == 3
     assert any(line.startswith("[+] policy: ") for line in now["checks"])
     # The flags that it names exist.
-    said = subprocess.run(
-        [binary("plimsoll-controller"), "--help"], capture_output=True, text=True, check=True
-    ).stdout
+    said = complete("plimsoll-controller", "--help").stdout
     source = (TOP / "controller/web/status_hint.c").read_text("utf-8")
     named = set(re.findall(r"--[a-z-]+", source + failure["flags"]))
     assert len(named) > 5 and not [flag for flag in named if f" {flag}" not in said]

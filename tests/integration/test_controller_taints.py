@@ -3,8 +3,9 @@ taint is touched. The taints that stand on nodes before a controller starts are 
 
 import pytest
 
-from controller_kit import policy, write_policy
+from controller_kit import policy
 from harness import wait_until
+from policies import write_policy
 
 NODES = "/api/v1/nodes"
 # Windows of seconds: nothing is decided of one that is less than half full.
@@ -97,19 +98,6 @@ def test_goes_on_from_what_nodes_carry(standin, exporters, start_controller, tmp
         wait_until(lambda n=node: taints(standin, n) == [], what="no taint")
 
 
-def test_hot_all_over(start_standin, exporters, start_controller):
-    """What all nodes that take pods have in common is no taint."""
-    standin = start_standin()
-    standin.admin("nodes", {"names": ["node-0000", "node-0001"], "first_address": "127.1.0.3"})
-    standin.admin("nodes", {"names": ["node-0002"], "first_address": "127.1.0.1"})
-    put(standin, 0, *ours(1, 2))
-    put(standin, 1, *ours(1, 2))
-    put(standin, 2, SPOT)  # idle, and closed
-    start_controller(standin, exporters, content=WITH)
-    wait_until(lambda: taints(standin, 0) == [], what="no taint")
-    wait_until(lambda: taints(standin, 1) == ours(1, 2), what="0.95 less 0.65")
-
-
 def test_somebody_was_faster(standin, exporters, start_controller):
     """A patch that rests on another list than there is changes nothing, and is made anew."""
     put(standin, 1, *ours(1, 2))
@@ -150,30 +138,3 @@ def test_refused_taints_delay_no_annotation(
     wait_until(all_are_written, 60, "all annotations")
     # They are tried all the same.
     controller.process.wait_log(r"node is failing.* what=taints")
-
-
-def test_only_the_leader_writes(start_standin, exporters, start_controller, tmp_path):
-    standin = start_standin("--nodes", 4, "--token=token-a=alpha", "--token=token-b=beta")
-
-    def start(user, token):
-        path = standin.edit_kubeconfig(tmp_path / f"{user}.kubeconfig", user={"token": token})
-        flags = (
-            "--leader-elect=true",
-            "--leader-elect-lease-duration=2s",
-            "--leader-elect-renew-deadline=1s",
-            "--leader-elect-retry-period=200ms",
-        )
-        return start_controller(path, exporters, *flags, content=WITH)
-
-    alpha = start("alpha", "token-a")
-    wait_until(lambda: len(taints(standin, 3)) == 4, what="alpha's taints")
-    wait_until(lambda: len(changes(standin)) == 3, what="all taints")
-    beta = start("beta", "token-b")
-    wait_until(lambda: "4 of 4 nodes have recent samples" in beta.ready()[1], what="beta's windows")
-    alpha.process.kill()
-    wait_until(
-        lambda: len({row["name"] for row in standin.patches() if row["user"] == "beta"}) == 4,
-        what="beta's annotations",
-    )
-    assert [user for _, user in changes(standin)] == ["alpha"] * 3
-    assert [len(taints(standin, node)) for node in range(4)] == [0, 1, 2, 4]

@@ -1,11 +1,12 @@
 """What may be a secret in an URL is neither logged nor shown: user and password are refused, a query
 is cut off."""
 
-import subprocess
 
 import pytest
 
-from controller_kit import Controller
+from controller_kit import policy
+from programs import complete
+
 
 SECRET = "hunter2"
 URLS = {
@@ -18,48 +19,27 @@ URLS = {
         "--node-metrics-url-template=http://{}{{address}}:1/metrics{}",
     ],
 }
-GPU = {
-    "apiVersion": "scheduler.policy.crane.io/v1alpha1",
-    "kind": "DynamicSchedulerPolicy",
-    "spec": {
-        "metrics": [
-            {
-                "name": "gpu",
-                "exporter": "dcgm",
-                "series": "DCGM_FI_DEV_GPU_UTIL",
-                "kind": "gauge",
-                "capacity": 100,
-            }
-        ],
-        "syncPolicy": [
-            {"name": "gpu_usage_avg_5m", "period": "1m"},
-            {"name": "cpu_usage_avg_5m", "period": "1m"},
-        ],
-    },
-}
+CONTENT = policy({"gpu_usage_avg_5m": "1m", "cpu_usage_avg_5m": "1m"})
+GPU = {"name": "gpu", "exporter": "dcgm", "series": "GPU_UTIL", "kind": "gauge", "capacity": 100}
+CONTENT["spec"]["metrics"] = [GPU]
 
 
 def flags(kind, user="", query=""):
     return [flag.format(user, query) for flag in URLS[kind]]
 
 
-def check_config(binary, *arguments):
-    argv = [binary("plimsoll-controller"), "--check-config", *arguments]
-    return subprocess.run(argv, capture_output=True, text=True, timeout=30, check=False)
-
-
 @pytest.mark.parametrize("kind", [kind for kind in URLS if kind != "path"])
-def test_user_and_password_are_refused(binary, kind):
-    done = check_config(binary, *flags(kind, user=f"user:{SECRET}@"))
-    assert done.returncode == 2
+def test_user_and_password_are_refused(kind):
+    user = flags(kind, user=f"user:{SECRET}@")
+    done = complete("plimsoll-controller", "--check-config", *user, status=2)
     assert "user" in done.stderr and "password" in done.stderr
     assert SECRET not in done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("kind", URLS)
-def test_the_query_is_not_shown(binary, kind):
-    done = check_config(binary, *flags(kind, query=f"?token={SECRET}"))
-    assert done.returncode == 0, done.stderr
+def test_the_query_is_not_shown(kind):
+    query = flags(kind, query=f"?token={SECRET}")
+    done = complete("plimsoll-controller", "--check-config", *query)
     assert "/metrics?... (flag)" in done.stdout
     assert SECRET not in done.stdout + done.stderr
 
@@ -67,7 +47,7 @@ def test_the_query_is_not_shown(binary, kind):
 @pytest.mark.parametrize("kind", [kind for kind in URLS if kind != "target"])
 def test_the_query_is_not_logged(start_standin, start_controller, kind):
     controller = start_controller(
-        start_standin("--nodes", 1), 1, *flags(kind, query=f"?token={SECRET}"), content=GPU
+        start_standin("--nodes", 1), 1, *flags(kind, query=f"?token={SECRET}"), content=CONTENT
     )
     line = controller.process.wait_log(r"node is failing.*$").group(0)
     assert "/metrics reason=connect" in line

@@ -5,18 +5,9 @@ import threading
 
 import pytest
 
-from extender_kit import (
-    AGENT,
-    CPU,
-    HOT,
-    Extender,
-    annotate,
-    node_names,
-    policy,
-    stamp,
-    write_policy,
-)
+from extender_kit import AGENT, annotate, policy
 from harness import wait_until
+from policies import CPU, HOT, ago, node_names
 
 NODES = node_names(6)
 BUSY = NODES[0]
@@ -60,7 +51,7 @@ class Hammer(threading.Thread):
 
 
 @pytest.fixture
-def start(start_standin, run, binary, tmp_path):
+def start(start_standin, start_extender):
     """(stand-in, extender, hammer) with one busy node; the hammer is checked at the end."""
     hammers = []
 
@@ -69,11 +60,10 @@ def start(start_standin, run, binary, tmp_path):
         # By the admin port, where no token is asked for.
         for name in NODES:
             usage = 0.9 if name == BUSY else 0.2
-            metadata = {"name": name, "annotations": {CPU: f"{usage},{stamp()}"}}
+            metadata = {"name": name, "annotations": {CPU: f"{usage},{ago()}"}}
             standin.admin("objects", {"resource": "nodes", "object": {"metadata": metadata}})
-        path = write_policy(tmp_path / "policy.yaml", policy(hot={"5m": 1}, **more))
         config = kubeconfig(standin) if kubeconfig else standin
-        extender = Extender(run, binary, config, f"--policy-config-path={path}")
+        extender = start_extender(config, content=policy(hot={"5m": 1}, **more))
         hammer = Hammer(extender)
         hammers.append(hammer)
         hammer.start()
@@ -157,11 +147,11 @@ def test_api_server_down_for_a_while(start):
 
 
 @pytest.mark.parametrize("action", ["garbage", "deep", "html", "empty", "not_http", "truncate"])
-def test_lists_of_garbage_at_start(start_standin, run, binary, action):
+def test_lists_of_garbage_at_start(start_standin, start_extender, action):
     standin = start_standin("--nodes", len(NODES))
     annotate(standin, BUSY, 0.9)
     fault = standin.fault(action, verb="list", resource="nodes", count=-1)
-    extender = Extender(run, binary, standin)
+    extender = start_extender(standin)
     with extender.scheduler() as scheduler:
         wait_until(lambda: standin.faults()[fault]["hits"] >= 2, what="two lists of that")
         assert scheduler.filter(NODES) == (NODES, {})
@@ -185,7 +175,7 @@ def test_tokens_rotate(start, tmp_path):
     wait_until(lambda: standin.count(code=401, user_agent=AGENT) > 0, what="a refusal")
     hammer.goes_on()
     token_path.write_text("second")
-    metadata = {"name": NODES[4], "annotations": {CPU: f"0.9,{stamp()}"}}
+    metadata = {"name": NODES[4], "annotations": {CPU: f"0.9,{ago()}"}}
     standin.admin("objects", {"resource": "nodes", "object": {"metadata": metadata}})
     hammer.wait_rejected(BUSY, NODES[4])
 
@@ -282,11 +272,11 @@ def test_protobuf_goes_and_comes(start):
     assert "expired" in restarts and "malformed" not in restarts, restarts
 
 
-def test_what_is_missing_is_named(start_standin, run, binary):
+def test_what_is_missing_is_named(start_standin, start_extender):
     standin = start_standin("--nodes", 2)
     annotate(standin, BUSY, 0.9)
     standin.fault("status", verb="list", resource="nodes", status=403, count=-1)
-    extender = Extender(run, binary, standin)
+    extender = start_extender(standin)
     wait_until(lambda: "403" in extender.ready()[1], what="the reason")
     ready, text = extender.ready()
     assert not ready

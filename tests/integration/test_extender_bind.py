@@ -1,15 +1,17 @@
 """The verb bind: pods really bound, and every way in which the API server may not want that."""
 
 import concurrent.futures
+import functools
 import random
 import signal
 import threading
 
 import pytest
 
-from extender_kit import AGENT, POD, Connection, Extender, annotate, go_json, node_names
-from extender_kit import policy, write_policy
+from extender_kit import AGENT, POD, Connection, annotate, go_json
+from extender_kit import policy
 from harness import wait_until
+from policies import node_names
 
 NODES = node_names(4)
 HERE, THERE = NODES[:2]
@@ -78,24 +80,18 @@ class Cluster:
 
 
 def start_cluster(
-    start_standin, run, binary, path, *flags, standin_flags=(), kubeconfig=None, **more
+    start_standin, start_extender, *flags, standin_flags=(), kubeconfig=None, build="build", **more
 ):
-    build = more.pop("build", "build")
     standin = start_standin("--nodes", len(NODES), *standin_flags)
-    write_policy(path, policy(**more))
     config = kubeconfig(standin) if kubeconfig else standin
-    flags = (f"--policy-config-path={path}", "--bind", *flags)
-    extender = Extender(run, binary, config, *flags, build=build)
+    extender = start_extender(config, "--bind", *flags, content=policy(**more), build=build)
     extender.wait_ready(f"nodes: {len(NODES)} nodes")
     return Cluster(standin, extender)
 
 
 @pytest.fixture
-def start(start_standin, run, binary, tmp_path):
-    def call(*flags, **more):
-        return start_cluster(start_standin, run, binary, tmp_path / "policy.yaml", *flags, **more)
-
-    return call
+def start(start_standin, start_extender):
+    return functools.partial(start_cluster, start_standin, start_extender)
 
 
 @pytest.fixture
@@ -106,8 +102,8 @@ def cluster(start):
 # -- bound --------------------------------------------------------------------------------------
 
 
-def test_off_unless_asked_for(start_standin, run, binary):
-    extender = Extender(run, binary, start_standin("--nodes", 1))
+def test_off_unless_asked_for(start_standin, start_extender):
+    extender = start_extender(start_standin("--nodes", 1))
     with Connection(extender.port) as connection:
         for path in ("/bind", "/v1/bind"):
             reply = connection.call(path, go_json({}))
@@ -119,9 +115,9 @@ def test_off_unless_asked_for(start_standin, run, binary):
 
 
 @pytest.mark.parametrize(("address", "is_open"), [("0.0.0.0", True), ("::1", False)])
-def test_a_port_that_everybody_reaches(start_standin, run, binary, address, is_open):
+def test_a_port_that_everybody_reaches(start_standin, start_extender, address, is_open):
     standin = start_standin("--nodes", 1)
-    extender = Extender(run, binary, standin, "--bind", f"--bind-address={address}")
+    extender = start_extender(standin, "--bind", f"--bind-address={address}")
     lines = extender.log_lines(
         "every client that reaches this port can bind pods; set --client-ca-file"
     )
@@ -163,10 +159,9 @@ def test_concurrent_binds(cluster):
 
 
 @pytest.fixture(scope="module")
-def untouched(module_start_standin, module_run, binary, tmp_path_factory):
+def untouched(module_start_standin, module_start_extender):
     """A cluster with a pod web-0 that nobody binds."""
-    path = tmp_path_factory.mktemp("policy") / "policy.yaml"
-    cluster = start_cluster(module_start_standin, module_run, binary, path)
+    cluster = start_cluster(module_start_standin, module_start_extender)
     cluster.pods(1)
     yield cluster
     assert cluster.node_of() is None

@@ -8,19 +8,10 @@ import uuid
 
 import pytest
 
-from extender_kit import (
-    CPU,
-    MEM,
-    POD,
-    Connection,
-    Extender,
-    annotate,
-    node_names,
-    policy,
-    write_policy,
-)
+from extender_kit import POD, Connection, annotate, policy
 from harness import NIGHTLY, fetch
 from pages import block
+from policies import CPU, MEM, node_names
 
 NODES = node_names(5)
 IDLE, HALF, HOT, FULL, BARE = NODES
@@ -38,11 +29,10 @@ def cluster(start_standin):
 
 
 @pytest.fixture
-def start(run, binary, tmp_path):
+def start(start_extender):
     def call(standin, *flags, scoring="estimate", **more):
         content = policy(limits={CPU: 0.65, MEM: 0.8}, weights={CPU: 1, MEM: 1}, scoring=scoring)
-        path = write_policy(tmp_path / "policy.yaml", content)
-        extender = Extender(run, binary, standin, f"--policy-config-path={path}", *flags, **more)
+        extender = start_extender(standin, *flags, content=content, **more)
         extender.wait_ready(r"(?m)pods: (0 pods$|not needed)")
         return extender
 
@@ -131,48 +121,6 @@ def test_estimate(cluster, start):
     # Of what a pod asks for, and of what it is, nothing is kept but what it is expected to use.
     text = extender.page("/decisions?pod=shop/web-0").text
     assert "nginx" not in text and "html" not in text and "NodeNames" not in text
-
-
-@pytest.mark.parametrize("flag", ["--compact-scores=true", "--compact-scores=false"])
-@pytest.mark.parametrize("scoring", ["absolute", "spread"])
-def test_terms(cluster, start, scoring, flag):
-    extender = start(cluster, flag, scoring=scoring)
-    with extender.scheduler() as scheduler:
-        scores = scheduler.prioritize([IDLE, HALF, HOT], pod())
-    rows = decision(extender, "default/web-0")["prioritize"]["best_nodes"]
-    sent = {row["node"]: row["score"] for row in rows}
-    assert list(sent) == [IDLE, HALF, HOT]
-    assert {node: score for node, score in sent.items() if score > 0 or node in scores} == scores
-    for row in rows:
-        points = sum(term["points_of_100"] for term in row["terms"])
-        assert int(points + 1e-6) - 10 * row["hot_value"] == row["score_of_100"]
-        assert [term["metric"] for term in row["terms"]] == [CPU, MEM]
-
-
-def test_all_over_their_limits(cluster, start):
-    extender = start(cluster)
-    with extender.scheduler() as scheduler:
-        assert scheduler.filter([HOT, FULL], pod())[0] == [HOT, FULL]
-    told = decision(extender, "default/web-0")["filter"]
-    assert told["all_over_limits"] and told["passed"] == 2 and told["rejected"] == 0
-    assert {row["metric"]: row["over_limit"] for row in told["predicates"]} == {CPU: 1, MEM: 1}
-
-
-def test_a_pod_that_comes_again(cluster, start):
-    extender = start(cluster)
-    asked = pod()
-    with extender.scheduler() as scheduler:
-        scheduler.filter(NODES, asked)
-        scheduler.prioritize([IDLE, HALF], asked)
-        scheduler.filter([HOT, IDLE], pod("other"))
-        scheduler.filter([HOT, IDLE], asked)
-    again = decision(extender, "default/web-0")
-    assert (again["filter_calls"], again["prioritize_calls"]) == (2, 1)
-    assert again["filter"]["candidates"] == 2 and again["prioritize"]["candidates"] == 2
-    newest, other = decisions(extender)
-    assert (newest["name"], other["name"]) == ("web-0", "other")
-    # What was ranked before the newest filter call is not its result.
-    assert newest["best_node"] is None and newest["at"] == again["filter"]["at"]
 
 
 def test_the_last_thousand(cluster, start):

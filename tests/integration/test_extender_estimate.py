@@ -5,8 +5,9 @@ import uuid
 
 import pytest
 
-from extender_kit import CPU, POD, Extender, annotate, node_names, policy, write_policy
+from extender_kit import POD, annotate, policy
 from harness import wait_until
+from policies import node_names, write_policy
 
 NODES = node_names(3)
 A, B, C = NODES
@@ -23,11 +24,10 @@ def cluster(start_standin):
 
 
 @pytest.fixture
-def start(run, binary, tmp_path):
+def start(start_extender):
     def call(standin, *flags, scoring="estimate", says=r"pods: \d+ pods$", **more):
-        path = write_policy(tmp_path / "policy.yaml", policy(scoring=scoring, **more))
-        flags = (f"--policy-config-path={path}", "--compact-scores=false", *flags)
-        extender = Extender(run, binary, standin, *flags)
+        content = policy(scoring=scoring, **more)
+        extender = start_extender(standin, "--compact-scores=false", *flags, content=content)
         extender.wait_ready(f"(?m){says}")
         return extender
 
@@ -152,14 +152,6 @@ def test_recent_pods_and_a_node_that_is_not_read(cluster, start):
         )
 
 
-def test_when_all_are_over_all_pass(cluster, start):
-    extender = start(cluster, limits={CPU: 0.5})
-    with extender.scheduler() as scheduler:
-        assert scheduler.filter(NODES)[0] == [A, B]
-        assert scheduler.filter([C])[0] == [C]
-        assert extender.metric("plimsoll_extender_all_over_total") == 1
-
-
 def test_without_the_right_to_see_pods(cluster, start):
     """Readings and the pod's own load are enough to answer."""
     cluster.fault("status", status=403, resource="pods", verb="list", count=-1)
@@ -168,12 +160,12 @@ def test_without_the_right_to_see_pods(cluster, start):
         wait_scores(scheduler, {A: 10, B: 8, C: 0})
 
 
-def test_a_policy_that_begins_to_estimate(cluster, start, tmp_path):
+def test_a_policy_that_begins_to_estimate(cluster, start):
     """The watch of nodes begins anew, for their capacity; a node that went meanwhile is gone."""
     extender = start(cluster, scoring="absolute", says="pods: not needed")
     with extender.scheduler() as scheduler:
         wait_scores(scheduler, {A: 8, B: 8, C: 4})
-        write_policy(tmp_path / "policy.yaml", policy(scoring="estimate"))
+        write_policy(extender.policy_path, policy(scoring="estimate"))
         extender.reload()
         extender.wait_ready(r"(?m)pods: 0 pods$")
         wait_scores(scheduler, {A: 10, B: 8, C: 0})
@@ -181,12 +173,12 @@ def test_a_policy_that_begins_to_estimate(cluster, start, tmp_path):
         wait_scores(scheduler, {A: 7, B: 10, C: 0})
 
 
-def test_hot_values_have_no_watch_of_their_own(cluster, start, tmp_path):
+def test_hot_values_have_no_watch_of_their_own(cluster, start):
     """They have no effect on an estimate. A policy that ranks by them finds what was bound meanwhile, and
     what had been counted before is not counted again."""
 
     def reload(scoring, says):
-        write_policy(tmp_path / "policy.yaml", policy(scoring=scoring, hot={"5m": 1}))
+        write_policy(extender.policy_path, policy(scoring=scoring, hot={"5m": 1}))
         extender.reload()
         extender.wait_ready(says)
 

@@ -2,34 +2,21 @@
 
 import json
 import os
-import pty
 import resource
-import select
 import subprocess
 
 import pytest
 
+from extender_kit import policy
 from harness import NIGHTLY, PYTHON
 from pages import TOP
+from policies import CPU, MEM
+from terminal import on_terminal
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 NOW = "2026-07-23T12:00:00Z"
 
-POLICY = {
-    "apiVersion": "scheduler.policy.crane.io/v1alpha1",
-    "kind": "DynamicSchedulerPolicy",
-    "spec": {
-        "syncPolicy": [
-            {"name": "cpu_usage_avg_5m", "period": "3m"},
-            {"name": "mem_usage_avg_5m", "period": "3m"},
-        ],
-        "predicate": [
-            {"name": "cpu_usage_avg_5m", "maxLimitPecent": 0.65},
-            {"name": "mem_usage_avg_5m", "maxLimitPecent": 0.5},
-        ],
-        "priority": [{"name": "cpu_usage_avg_5m", "weight": 1}],
-    },
-}
+POLICY = policy(limits={CPU: 0.65, MEM: 0.5})
 
 
 @pytest.fixture
@@ -376,33 +363,15 @@ def test_bad_flags(explain):
     assert json.loads(explain(POLICY, [], "-ojson")) == []
 
 
-def on_terminal(argv, text, env):
-    """What a program prints on a terminal."""
-    master, slave = pty.openpty()
-    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=slave, env=env) as process:
-        os.close(slave)
-        process.stdin.write(text.encode())
-        process.stdin.close()
-        output = b""
-        try:
-            while select.select([master], [], [], 30)[0]:
-                output += os.read(master, 65536)
-        except OSError:  # the other side has closed
-            pass
-        assert process.wait(30) == 0
-    os.close(master)
-    return output.decode()
-
-
-def test_colours_only_on_a_terminal(binary):
-    argv = [binary("plimsoll-extender"), "explain", "--now", NOW]
-    text = json.dumps(NODES[0])
-    env = {k: v for k, v in os.environ.items() if k != "NO_COLOR"}
-    shown = on_terminal(argv, text, env)
+def test_colours_only_on_a_terminal(binary, tmp_path):
+    path = tmp_path / "node.json"
+    path.write_text(json.dumps(NODES[0]))
+    argv = [binary("plimsoll-extender"), "explain", "--now", NOW, path]
+    shown = on_terminal(argv)
     assert "\x1b[1midle" in shown
     assert "█" in shown
-    assert on_terminal(argv, text, {**env, "NO_COLOR": "1"}).isascii()
-    assert "█" in on_terminal(argv, text, {**env, "NO_COLOR": ""})
+    assert on_terminal(argv, env={"NO_COLOR": "1"}).isascii()
+    assert "█" in on_terminal(argv, env={"NO_COLOR": ""})
 
 
 def test_a_folder_is_no_file(binary, tmp_path):

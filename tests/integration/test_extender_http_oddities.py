@@ -6,7 +6,6 @@ import socket
 
 import pytest
 
-from extender_kit import Extender
 
 BODY = b'{"NodeNames":["a"]}'
 HOST = b"Host: a\r\n"
@@ -126,8 +125,8 @@ ODD = {
 
 
 @pytest.fixture(scope="module")
-def extender(module_start_standin, module_run, binary):
-    extender = Extender(module_run, binary, module_start_standin("--nodes", 2))
+def extender(module_start_standin, module_start_extender):
+    extender = module_start_extender(module_start_standin("--nodes", 2))
     extender.wait_live()
     return extender
 

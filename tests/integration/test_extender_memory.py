@@ -1,6 +1,6 @@
 """What the extender keeps in memory when a request is over."""
 
-from extender_kit import FILTER_KEYS, POD, Extender, annotate, go_json, policy, write_policy
+from extender_kit import FILTER_KEYS, POD, annotate, go_json, policy
 from harness import fetch, wait_until
 
 MIB = 1 << 20
@@ -22,11 +22,10 @@ def large_request(hot):
     return names, body.encode()
 
 
-def test_large_reply_is_given_back(start_standin, run, binary, tmp_path):
+def test_large_reply_is_given_back(start_standin, start_extender):
     standin = start_standin("--nodes", 1, "--images", 0)
     annotate(standin, "node-0000", 0.9)
-    path = write_policy(tmp_path / "policy.yaml", policy({"cpu_usage_avg_5m": 0.65}))
-    extender = Extender(run, binary, standin, f"--policy-config-path={path}", build="release")
+    extender = start_extender(standin, content=policy(), build="release")
     extender.wait_live()
     with extender.scheduler() as scheduler:
         assert scheduler.filter(["node-0000"])[0] == []

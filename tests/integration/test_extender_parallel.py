@@ -7,8 +7,9 @@ import time
 
 import pytest
 
-from extender_kit import Extender, annotate, node_names, policy, stamp, write_policy
+from extender_kit import annotate, policy
 from harness import NIGHTLY, wait_until
+from policies import ago, node_names, write_policy
 
 CLIENTS, CHANGES_PER_S = (8, 1000) if NIGHTLY else (4, 300)
 
@@ -42,13 +43,11 @@ class Client(threading.Thread):
 @pytest.mark.parametrize(
     "build", ["tsan", "build", pytest.param("release", marks=pytest.mark.nightly)]
 )
-def test_parallel_clients(start_standin, run, binary, tmp_path, build):
+def test_parallel_clients(start_standin, start_extender, build):
     standin = start_standin("--nodes", 1000, "--images", 0)
-    path = write_policy(tmp_path / "policy.yaml", policy(hot={"5m": 2}))
     began = time.monotonic()
-    extender = Extender(
-        run, binary, standin, f"--policy-config-path={path}", "--threads=4", build=build
-    )
+    content = policy(hot={"5m": 2})
+    extender = start_extender(standin, "--threads=4", content=content, build=build)
     extender.wait_live()
     names = node_names(1000)
     is_over = threading.Event()
@@ -61,7 +60,9 @@ def test_parallel_clients(start_standin, run, binary, tmp_path, build):
         standin.add_pods(50, prefix=f"burst-{i}-", nodes=names[:10])
         standin.add_nodes(20, prefix=f"late-{i}-", images=0)
         limit = 0.4 + i / 10
-        write_policy(path, policy(limits={"cpu_usage_avg_5m": limit}, hot={"5m": 2}))
+        write_policy(
+            extender.policy_path, policy(limits={"cpu_usage_avg_5m": limit}, hot={"5m": 2})
+        )
         extender.reload()
         wait_until(
             lambda: extender.metric("plimsoll_policy_generation") >= i + 2,
@@ -98,14 +99,7 @@ def test_parallel_clients(start_standin, run, binary, tmp_path, build):
     )
 
 
-def peak_rss_mib(process):
-    """The most that it ever had."""
-    with open(f"/proc/{process.pid}/status", encoding="ascii") as file:
-        line = next(line for line in file if line.startswith("VmHWM:"))
-    return int(line.split()[1]) / 1024
-
-
-def test_memory_with_five_thousand_nodes(start_standin, run, binary):
+def test_memory_with_five_thousand_nodes(start_standin, start_extender):
     """The default policy; the first list, relists, requests and changes included."""
     count = 5000
     standin = start_standin()
@@ -114,10 +108,10 @@ def test_memory_with_five_thousand_nodes(start_standin, run, binary):
         for resource in ("cpu", "mem")
         for window in ("avg_5m", "max_avg_1h")
     ]
-    standin.add_nodes(count, images=0, annotations={key: f"0.25,{stamp()}" for key in keys})
-    extender = Extender(run, binary, standin, build="release")
+    standin.add_nodes(count, images=0, annotations={key: f"0.25,{ago()}" for key in keys})
+    extender = start_extender(standin, build="release")
     extender.wait_live()
-    after_list_mib = peak_rss_mib(extender.process)
+    after_list_mib = extender.process.peak_rss_kib() / 1024
     readings = count * len(keys)
     wait_until(
         lambda: extender.metric("plimsoll_extender_readings", state="usable") == readings,
@@ -140,6 +134,6 @@ def test_memory_with_five_thousand_nodes(start_standin, run, binary):
         )
         extender.wait_live()
         scheduler.filter(names)
-    peak_mib = peak_rss_mib(extender.process)
+    peak_mib = extender.process.peak_rss_kib() / 1024
     print(f"{count} nodes: {after_list_mib:.1f} MiB after the first list, {peak_mib:.1f} MiB peak")
     assert peak_mib < 64

@@ -6,8 +6,9 @@ import random
 
 import pytest
 
-from extender_kit import CPU, Extender, annotate, node_names, policy, write_policy
+from extender_kit import annotate, policy
 from harness import wait_until
+from policies import CPU, node_names, write_policy
 
 NODES = node_names(2)
 IDLE, HALF = NODES
@@ -15,19 +16,19 @@ TOLERANT, STRICT = policy(limits={CPU: 0.65}), policy(limits={CPU: 0.4})
 
 
 @pytest.fixture
-def path(tmp_path):
-    return write_policy(tmp_path / "policy.yaml", TOLERANT)
-
-
-@pytest.fixture
-def extender(start_standin, run, binary, path):
+def extender(start_standin, start_extender):
     standin = start_standin("--nodes", len(NODES))
     annotate(standin, IDLE, 0.1)
     annotate(standin, HALF, 0.5)
-    extender = Extender(run, binary, standin, f"--policy-config-path={path}")
+    extender = start_extender(standin, content=TOLERANT)
     extender.wait_live()
     extender.standin = standin
     return extender
+
+
+@pytest.fixture
+def path(extender):
+    return extender.policy_path
 
 
 def errors(extender):
@@ -92,7 +93,7 @@ def test_it_is_rewritten_in_place(extender, path):
         wait_rejected(scheduler, HALF)
 
 
-def test_as_a_config_map_is_mounted(start_standin, run, binary, tmp_path):
+def test_as_a_config_map_is_mounted(start_standin, start_extender, tmp_path):
     """..data is a symbolic link to a directory; kubelet swaps it by rename."""
     for version, content in (("1", TOLERANT), ("2", STRICT)):
         (tmp_path / version).mkdir()
@@ -102,7 +103,7 @@ def test_as_a_config_map_is_mounted(start_standin, run, binary, tmp_path):
     path.symlink_to("..data/policy.yaml")
     standin = start_standin("--nodes", len(NODES))
     annotate(standin, HALF, 0.5)
-    extender = Extender(run, binary, standin, f"--policy-config-path={path}")
+    extender = start_extender(standin, content=str(path))
     extender.wait_live()
     with extender.scheduler() as scheduler:
         assert scheduler.filter(NODES)[1] == {}

@@ -5,23 +5,13 @@ import threading
 
 import pytest
 
-from extender_kit import (
-    CPU,
-    MEM,
-    POD,
-    Connection,
-    Extender,
-    annotate,
-    go_json,
-    node_names,
-    policy,
-    stamp,
-    write_policy,
-)
+from extender_kit import POD, Connection, annotate, go_json, policy
 from harness import wait_until
+from policies import CPU, MEM, ago, node_names
 
 NODES = node_names(5)
 IDLE, HALF, BUSY, FULL, BARE = NODES
+RULES = policy(limits={CPU: 0.65, MEM: 0.8}, period="1h")
 STRANGERS = ["not-seen-yet", "tomorrow's", "Ünïcode"]
 
 
@@ -38,26 +28,10 @@ def cluster(module_start_standin):
 
 
 @pytest.fixture(scope="module")
-def policy_path(tmp_path_factory):
-    limits = {CPU: 0.65, MEM: 0.8}
-    return write_policy(
-        tmp_path_factory.mktemp("policy") / "policy.yaml", policy(limits=limits, period="1h")
-    )
-
-
-@pytest.fixture(scope="module")
-def extender(cluster, module_run, binary, policy_path):
-    extender = Extender(module_run, binary, cluster, f"--policy-config-path={policy_path}")
+def extender(cluster, module_start_extender):
+    extender = module_start_extender(cluster, content=RULES)
     extender.wait_live()
     return extender
-
-
-@pytest.fixture
-def start_extender(run, binary, policy_path):
-    def start(standin, *flags, **more):
-        return Extender(run, binary, standin, f"--policy-config-path={policy_path}", *flags, **more)
-
-    return start
 
 
 def test_the_bytes_of_a_reply(extender):
@@ -250,7 +224,7 @@ def test_everything_passes_while_the_api_server_is_down(start_standin, start_ext
     standin = start_standin("--nodes", len(NODES))
     annotate(standin, BUSY, 0.9)
     standin.admin("listen", {"on": False})
-    extender = start_extender(standin, "--compact-scores=false")
+    extender = start_extender(standin, "--compact-scores=false", content=RULES)
     with extender.scheduler() as scheduler:
         for _ in range(20):
             assert scheduler.filter(NODES) == (NODES, {})
@@ -265,7 +239,7 @@ def test_everything_passes_while_the_api_server_is_down(start_standin, start_ext
 
 
 def test_a_request_under_way_is_answered_after_sigterm(cluster, start_extender):
-    extender = start_extender(cluster)
+    extender = start_extender(cluster, content=RULES)
     extender.wait_live()
     body = go_json({"Pod": POD, "Nodes": None, "NodeNames": NODES})
     with Connection(extender.port) as half, extender.scheduler() as idle:
@@ -296,7 +270,7 @@ def test_a_request_under_way_is_answered_after_sigterm(cluster, start_extender):
 
 def test_sigterm_under_load(cluster, start_extender):
     """Every request that has been accepted is answered; none is torn off in between."""
-    extender = start_extender(cluster)
+    extender = start_extender(cluster, content=RULES)
     extender.wait_live()
     answered, torn, stop = [], [], threading.Event()
 
@@ -330,18 +304,17 @@ def test_sigterm_under_load(cluster, start_extender):
     assert not any(client.is_alive() for client in clients)
 
 
-def test_what_changes_of_a_node_arrives(start_standin, run, binary, tmp_path):
+def test_what_changes_of_a_node_arrives(start_standin, start_extender):
     """Its readings to the edge of their time, period 3 m and 5 m more, and its end."""
     standin = start_standin("--nodes", len(NODES))
-    path = write_policy(tmp_path / "policy.yaml", policy())
-    extender = Extender(run, binary, standin, f"--policy-config-path={path}")
+    extender = start_extender(standin, content=policy())
     extender.wait_live()
     with extender.scheduler() as scheduler:
-        annotate(standin, BARE, 0.9, at=stamp(-8 * 60 + 30))
+        annotate(standin, BARE, 0.9, at=ago(8 * 60 + 30))
         wait_until(lambda: BARE in scheduler.filter(NODES)[1], what="the rejection")
-        annotate(standin, BARE, 0.9, at=stamp(-8 * 60 - 1))
+        annotate(standin, BARE, 0.9, at=ago(8 * 60 - 1))
         wait_until(lambda: BARE in scheduler.filter(NODES)[0], what="the value to expire")
-        annotate(standin, BARE, 0.9, at=stamp(-8 * 60 + 2))
+        annotate(standin, BARE, 0.9, at=ago(8 * 60 + 2))
         wait_until(lambda: BARE in scheduler.filter(NODES)[1], what="the rejection", poll_s=0.005)
         wait_until(lambda: BARE in scheduler.filter(NODES)[0], what="its end, by time alone")
         annotate(standin, BARE, 0.9)

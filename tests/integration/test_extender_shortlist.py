@@ -4,7 +4,8 @@ import json
 import uuid
 
 import pytest
-from extender_kit import CPU, POD, Extender, node_names, policy, stamp, write_policy
+from extender_kit import POD, policy
+from policies import CPU, ago, node_names
 
 ZONE = "topology.kubernetes.io/zone"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -36,13 +37,13 @@ def best(names, count):
 
 
 @pytest.fixture
-def start(start_standin, run, binary, tmp_path):
+def start(start_standin, start_extender):
     """An extender with that spec.extender, and NODES: 100 in zone a, 100 in b, 40 in c."""
 
     def call(fields, limit=0.9, prepare=None):
         standin = start_standin("--nodes", len(NODES), "--images", 0)
         for i, name in enumerate(NODES):
-            usage = f"{0.6 - i / 500:.5f},{stamp()}"
+            usage = f"{0.6 - i / 500:.5f},{ago()}"
             metadata = {"labels": {ZONE: zone_of(name)}, "annotations": {CPU: usage}}
             answer = standin.patch(f"/api/v1/nodes/{name}", {"metadata": metadata})
             assert answer.status == 200, answer.text
@@ -51,8 +52,7 @@ def start(start_standin, run, binary, tmp_path):
         content = policy(limits={CPU: limit})
         if fields is not None:
             content["spec"]["extender"] = fields
-        path = write_policy(tmp_path / "policy.yaml", content)
-        extender = Extender(run, binary, standin, f"--policy-config-path={path}")
+        extender = start_extender(standin, content=content)
         extender.wait_live()
         return extender
 

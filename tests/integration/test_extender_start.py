@@ -2,18 +2,8 @@
 
 import pytest
 
-from extender_kit import (
-    AGENT,
-    CPU,
-    POD,
-    Connection,
-    Extender,
-    annotate,
-    go_json,
-    node_names,
-    policy,
-    write_policy,
-)
+from extender_kit import AGENT, POD, Connection, annotate, go_json, policy
+from policies import CPU, node_names, write_policy
 
 NODES = node_names(4)
 
@@ -26,9 +16,8 @@ def cluster(start_standin):
     return standin
 
 
-def test_what_it_counts(cluster, run, binary, tmp_path):
-    path = write_policy(tmp_path / "policy.yaml", policy())
-    extender = Extender(run, binary, cluster, f"--policy-config-path={path}")
+def test_what_it_counts(cluster, start_extender):
+    extender = start_extender(cluster, content=policy())
     extender.wait_live()
     names = [*NODES, "not-seen-yet", NODES[0]]
     owners = [{"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "x"}]
@@ -86,8 +75,8 @@ def test_wrong_configurations(run, binary, kubeconfig, tmp_path, monkeypatch, fl
     assert WRONG[flags] in process.stderr()
 
 
-def test_port_in_use(run, binary, kubeconfig):
-    first = Extender(run, binary, kubeconfig)
+def test_port_in_use(run, start_extender, kubeconfig):
+    first = start_extender(kubeconfig)
     second = run([*first.process.argv, f"--port={first.port}"])
     assert second.wait_exit() == 1
     assert "in use" in second.stderr()

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from hypothesis.stateful import run_state_machine_as_test
 
-from extender_kit import API_VERSION, CPU, HOT, MEM, Extender, stamp
 from harness import NIGHTLY, wait_until
+from policies import API_VERSION, CPU, HOT, MEM, ago
 from reference_policy import KIND, Policy, reply
 
 NODES = [f"node-{i}" for i in range(5)]
@@ -118,7 +118,7 @@ class Cluster(RuleBasedStateMachine):
     @rule(name=names, number=numbers, label=pool_labels)
     def add(self, name, number, label):
         if name not in self.annotations:
-            self.annotations[name] = {CPU: f"{number},{stamp()}"}
+            self.annotations[name] = {CPU: f"{number},{ago()}"}
             self.labels[name] = label
             self.bound[name] = 0
             self.put(name)
@@ -136,11 +136,11 @@ class Cluster(RuleBasedStateMachine):
 
     @rule(name=names, metric=st.sampled_from([CPU, MEM]), number=numbers, age_s=ages_s)
     def annotate(self, name, metric, number, age_s):
-        self.write(name, metric, f"{number},{stamp(-age_s)}")
+        self.write(name, metric, f"{number},{ago(age_s)}")
 
     @rule(name=names, metric=st.sampled_from([CPU, MEM]), text=odd_texts)
     def annotate_badly(self, name, metric, text):
-        self.write(name, metric, text.format(stamp()))
+        self.write(name, metric, text.format(ago()))
 
     @rule(name=names, metric=st.sampled_from([CPU, MEM]))
     def remove_annotation(self, name, metric):
@@ -184,7 +184,7 @@ class Cluster(RuleBasedStateMachine):
         nodes = {name: dict(values) for name, values in self.annotations.items()}
         for name, values in nodes.items():
             hot = policy.hot([now_ms] * self.bound[name], now_ms)
-            values[HOT] = f"{hot},{stamp()}"
+            values[HOT] = f"{hot},{ago()}"
         labels = {name: {"pool": label} for name, label in self.labels.items() if label}
         return reply(policy, nodes, ASKED, now_ms, pod, labels)
 
@@ -208,10 +208,10 @@ class Cluster(RuleBasedStateMachine):
 
 
 @pytest.mark.timeout(3600 if NIGHTLY else 300)
-def test_the_table_agrees_after_every_step(start_standin, run, binary):
+def test_the_table_agrees_after_every_step(start_standin, start_extender):
     standin = start_standin()
     standin.admin("objects", {"resource": "dynamicschedulerpolicies", "object": POLICIES[0]})
-    extender = Extender(run, binary, standin, "--compact-scores=false", build="release")
+    extender = start_extender(standin, "--compact-scores=false", build="release")
     extender.wait_live()
     with extender.scheduler() as scheduler:
 

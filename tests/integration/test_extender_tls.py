@@ -2,25 +2,15 @@
 
 import http.client
 import json
-import os
-import pathlib
-import shutil
 import ssl
 import subprocess
 import threading
 
 import pytest
 
-from extender_kit import (
-    Connection,
-    Extender,
-    annotate,
-    go_json,
-    node_names,
-    policy,
-    write_policy,
-)
+from extender_kit import Connection, Extender, annotate, go_json, policy
 from harness import wait_until
+from policies import node_names, write_policy
 from tls_kit import Authority, Volume
 
 NODES = node_names(3)
@@ -42,10 +32,10 @@ def theirs(tmp_path_factory):
 class TlsExtender(Extender):
     """An extender that serves from a volume; its pages are fetched as a client that it trusts."""
 
-    def __init__(self, run, binary, standin, volume, *flags, context):
+    def __init__(self, run, standin, volume, *flags, context):
         self.context = context
         self.volume = volume
-        super().__init__(run, binary, standin, *volume.flags(), *flags, scheme="https")
+        super().__init__(run, standin, *volume.flags(), *flags, scheme="https")
 
     def page(self, path):
         connection = http.client.HTTPSConnection(
@@ -100,12 +90,12 @@ def cluster(module_start_standin):
 
 
 @pytest.fixture
-def start_extender(run, binary, cluster, tmp_path):
+def start_extender(run, cluster, tmp_path):
     path = write_policy(tmp_path / "policy.yaml", policy(period="1h"))
 
     def start(volume, context, *flags):
         flags = (f"--policy-config-path={path}", *flags)
-        extender = TlsExtender(run, binary, cluster, volume, *flags, context=context)
+        extender = TlsExtender(run, cluster, volume, *flags, context=context)
         extender.wait_live()
         return extender
 
@@ -264,60 +254,6 @@ def test_rotation_under_load(start_extender, ours, tmp_path):
     assert extender.metric("plimsoll_tls_certificate_expiry_timestamp_seconds") == expiry_of(third)
     extender.wait_ready(r"certificate: expires \S+, /")
     assert len(extender.log_lines("cannot reload certificates, keeping the current ones")) == 1
-
-
-def test_files_written_one_by_one(start_extender, ours, tmp_path):
-    """Without a volume: the certificate is there before its key, and both in pieces."""
-    first, second = ours.server(), ours.server()
-    directory = tmp_path / "files"
-    volume = Volume(tmp_path / "secret", first)
-    os.makedirs(directory)
-    paths = [directory / name for name in ("tls.crt", "tls.key")]
-    for path, source in zip(paths, first):
-        shutil.copyfile(source, path)
-    volume.flags = lambda: [
-        f"--tls-cert-file={paths[0]}",
-        f"--tls-private-key-file={paths[1]}",
-    ]
-    extender = start_extender(volume, trusting(ours))
-    for path, source in zip(paths, second):
-        content = pathlib.Path(source).read_bytes()
-        path.write_bytes(content[:100])
-        extender.reload()
-        wait_until(lambda: "reload failed" in extender.ready()[1], what="the half file to be seen")
-        assert extender.serial() == serial_of(first)
-        path.write_bytes(content)
-    extender.wait_serial(second)
-    os.remove(paths[0])
-    extender.reload()
-    extender.wait_ready(r"certificate: .* reload failed: .*tls\.crt: cannot open: No such file")
-    assert extender.serial() == serial_of(second)
-
-
-def test_expired_certificate(start_extender, ours, tmp_path):
-    """It does not take the place of one that is good, but is better than none."""
-    good, expired = ours.server(), ours.server(days=-1)
-    volume = Volume(tmp_path / "secret", good)
-    extender = start_extender(volume, trusting(ours))
-    volume.write(expired)
-    extender.reload()
-    extender.wait_ready(r"certificate: expires .* reload failed: .*tls\.crt: expired on 20")
-    assert extender.serial() == serial_of(good)
-    assert extender.metric("plimsoll_tls_certificate_expiry_timestamp_seconds") == expiry_of(good)
-    extender.process.stop()
-
-    careless = trusting(ours)
-    careless.check_hostname = False
-    careless.verify_mode = ssl.CERT_NONE
-    extender = start_extender(volume, careless)
-    extender.wait_ready("certificate: NOT VALID NOW, expires ")
-    assert len(extender.log_lines("certificate is not valid now, clients will reject it")) == 1
-    with pytest.raises(ssl.SSLCertVerificationError):
-        ask(extender, trusting(ours))
-    volume.write(good)
-    extender.context = trusting(ours)
-    wait_until(lambda: is_served(extender, trusting(ours)), what="the good one to be served")
-    extender.wait_ready(r"certificate: expires \S+, /")
 
 
 def is_served(extender, context):

@@ -7,7 +7,6 @@ import ssl
 
 import pytest
 
-from extender_kit import Extender
 from tls_kit import Authority, Volume
 
 LAST_TIME = re.compile(rb"\d{12}Z(?!.*\d{12}Z)", re.DOTALL)
@@ -83,10 +82,10 @@ def fixture_ours(tmp_path_factory):
 
 
 @pytest.fixture(scope="module", name="extender")
-def fixture_extender(module_start_standin, module_run, binary, ours, tmp_path_factory):
+def fixture_extender(module_start_standin, module_start_extender, ours, tmp_path_factory):
     volume = Volume(str(tmp_path_factory.mktemp("volume")), ours.server(), ours.cert)
     standin = module_start_standin("--nodes", 1)
-    return Extender(module_run, binary, standin, *volume.flags(), scheme="https")
+    return module_start_extender(standin, *volume.flags(), scheme="https")
 
 
 def ask(extender, ours, pair):

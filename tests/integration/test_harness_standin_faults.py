@@ -2,7 +2,6 @@
 
 import http.client
 import select
-import ssl
 
 import pytest
 
@@ -29,16 +28,6 @@ def annotate(standin, values):
     return standin.patch(f"{NODES}/node-0000", body)
 
 
-def test_tls_with_client_certificates(start_standin, tmp_path):
-    directory = str(tmp_path / "tls")
-    standin = start_standin("--nodes", 1, "--tls-dir", directory, "--client-certs")
-    assert standin.url.startswith("https://")
-    context = ssl.create_default_context(cafile=f"{directory}/ca.crt")
-    refused(fetch(standin.url + NODES, context=context), 403, "Forbidden")
-    context.load_cert_chain(f"{directory}/client.crt", f"{directory}/client.key")
-    assert fetch(standin.url + NODES, context=context).status == 200
-
-
 def test_faults_are_spent_and_counted(standin):
     standin.add_nodes(1)
     rule = standin.fault("status", verb="patch", status=429, retry_after=3, count=2, plain=True)
@@ -52,13 +41,6 @@ def test_faults_are_spent_and_counted(standin):
     assert standin.count(verb="patch", code=429) == 2
     standin.fault("status", resource="nodes", status=503)
     refused(standin.call("GET", NODES), 503, "ServiceUnavailable")
-
-
-@pytest.mark.parametrize("code", [401, 403, 409, 410, 500])
-def test_faults_speak_status(standin, code):
-    standin.fault("status", status=code)
-    answer = standin.call("GET", NODES)
-    assert (answer.status, answer.json()["code"]) == (code, code)
 
 
 def test_faults_on_the_wire(standin):
@@ -99,16 +81,6 @@ def test_faults_on_the_wire(standin):
     assert standin.call("GET", NODES).body == whole
 
 
-def test_hang_holds_only_what_it_matches(standin):
-    standin.add_nodes(1)
-    standin.fault("hang", verb="list", count=-1)
-    with pytest.raises(TimeoutError):
-        fetch(standin.url + NODES, timeout_s=0.3)
-    assert annotate(standin, {"a": "1"}).status == 200
-    standin.clear_faults()
-    assert standin.call("GET", NODES).status == 200
-
-
 def test_freeze_and_thaw(standin):
     standin.add_nodes(1)
     version = standin.get(NODES)["metadata"]["resourceVersion"]
@@ -135,19 +107,6 @@ def test_a_typo_in_an_admin_call_is_an_error(standin):
             standin.admin(path, body)
 
 
-def test_down_and_up_again_with_the_same_objects(standin):
-    standin.add_nodes(2)
-    with standin.watch(f"{NODES}?watch=1") as watch:
-        watch.take(2)
-        standin.admin("listen", {"on": False})
-        with pytest.raises(ConnectionResetError):
-            watch.answer.read()
-    with pytest.raises(OSError, match="refused"):
-        standin.call("GET", NODES)
-    standin.admin("listen", {"on": True})
-    assert len(standin.get(NODES)["items"]) == 2
-
-
 def test_the_watch_cache_can_lag(standin):
     standin.add_nodes(3)
     newest = standin.get(NODES)["metadata"]["resourceVersion"]
@@ -157,16 +116,6 @@ def test_the_watch_cache_can_lag(standin):
     assert len(standin.get(fresh)["items"]) == 3
     assert len(standin.get(NODES)["items"]) == 3
     standin.admin("stale", {"revisions": 0})
-
-
-def test_history_is_a_ring(start_standin):
-    standin = start_standin("--history", 10)
-    standin.add_nodes(1)
-    version = standin.get(NODES)["metadata"]["resourceVersion"]
-    for i in range(11):
-        annotate(standin, {"i": str(i)})
-    with standin.watch(f"{NODES}?watch=1&resourceVersion={version}") as watch:
-        assert watch.next()[0] == "ERROR"
 
 
 def test_bookmarks_can_be_stopped(start_standin):

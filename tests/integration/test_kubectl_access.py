@@ -4,36 +4,15 @@ import json
 import os
 import socket
 import ssl
-import subprocess
 from socketserver import BaseRequestHandler, ThreadingTCPServer
 from threading import Thread
 from urllib.parse import urlsplit
 
 import pytest
 
-from paper_cluster import POLICY_PATH, SYSTEM, PaperCluster
+from paper_cluster import POLICY_PATH, SYSTEM
+from programs import complete
 from tls_kit import Authority
-
-
-@pytest.fixture
-def cluster():
-    paper = PaperCluster("0")
-    yield paper
-    paper.close()
-
-
-@pytest.fixture
-def plimsoll(binary, tmp_path):
-    def call(*words, status=0, env=None, **more):
-        done = subprocess.run(
-            [binary("kubectl-plimsoll"), *words],
-            env={**os.environ, "HOME": "/none", "KUBECONFIG": str(tmp_path / "config")} | (env or {}),
-            capture_output=True, text=True, timeout=60, check=False, **more,
-        )  # fmt: skip
-        assert done.returncode == status, done.stdout + done.stderr
-        return done.stdout if status == 0 else done.stderr
-
-    return call
 
 
 def test_a_server_without_a_context(cluster, plimsoll, tmp_path):
@@ -72,10 +51,9 @@ def test_files_that_are_pipes(cluster, plimsoll, binary, tmp_path):
     config = cluster.objects[f"{SYSTEM}/configmaps"][0]["data"]["config.yaml"]
     plimsoll("doctor", "--scheduler-config=-", *server, "--fail-on=error", input=config)
     commands = '"$0" top -f <(cat policy) -s "$1" && "$0" simulate -f <(cat policy) -s "$1"'
-    argv = ["bash", "-c", commands, binary("kubectl-plimsoll"), cluster.url]
-    env = {**os.environ, "HOME": "/none", "KUBECONFIG": ""}
-    done = subprocess.run(argv, env=env, cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert "by /dev/fd/" in done.stdout and "/dev/fd/" in done.stdout.partition("nodes:")[2]
+    argv = ["/bin/bash", "-c", commands, binary("kubectl-plimsoll"), cluster.url]
+    shown = complete(*argv, env={"HOME": "/none", "KUBECONFIG": ""}, cwd=tmp_path).stdout
+    assert "by /dev/fd/" in shown and "/dev/fd/" in shown.partition("nodes:")[2]
     said = plimsoll("top", "-f", "-", *server, input="kind: Pod", status=2)
     assert "top: standard input: " in said
     for argv in (("explain", "-", "-f", "-"), ("simulate", "-f", "-", "--replay", "-")):

@@ -2,14 +2,12 @@
 fault by itself."""
 
 import json
-import os
 import re
-import subprocess
 
 import pytest
 import yaml
 
-from pages import TOP, block
+from pages import TOP, block, run_commands
 from paper_cluster import (
     CONTROLLERS,
     CRD_PATH,
@@ -20,6 +18,7 @@ from paper_cluster import (
     SYSTEM,
     PaperCluster,
 )
+from programs import complete
 
 APPS = ("plimsoll-controller", "plimsoll-extender")
 LEASES = "/apis/coordination.k8s.io/v1/namespaces"
@@ -27,11 +26,8 @@ AUTOSCALER = "/api/v1/namespaces/kube-system/configmaps/cluster-autoscaler-statu
 
 
 @pytest.fixture(scope="module")
-def version(binary):
-    said = subprocess.run(
-        [binary("kubectl-plimsoll"), "--version"], capture_output=True, text=True, check=True
-    )
-    return said.stdout.split()[-1]
+def version():
+    return complete("kubectl-plimsoll", "--version").stdout.split()[-1]
 
 
 @pytest.fixture
@@ -42,13 +38,9 @@ def cluster(version):
 
 
 @pytest.fixture
-def doctor(binary, cluster):
-    def call(*flags, status=None, env=None):
-        done = subprocess.run(
-            [binary("kubectl-plimsoll"), "doctor", f"--server={cluster.url}", *flags],
-            env={**os.environ, "KUBECONFIG": "", "HOME": "/none", **(env or {})},
-            capture_output=True, text=True, timeout=60, check=False,
-        )  # fmt: skip
+def doctor(plimsoll):
+    def call(*flags, status=None, **more):
+        done = plimsoll("doctor", *flags, status=None, **more)
         assert status in (None, done.returncode), done.stdout + done.stderr
         return done
 
@@ -183,29 +175,6 @@ def test_what_cannot_be_known_is_no_fault(cluster, doctor, status):
     assert f"POST {REVIEWS_PATH}: {status}" in found["controller-permissions"][1]
 
 
-ODD = [7, "text", [1, "a", None, {}], {"a": 1}, None, "\x1b[31m" * 100]
-
-
-@pytest.mark.parametrize("odd", ODD, ids=range(len(ODD)))
-def test_objects_of_another_form(cluster, doctor, odd):
-    """Whatever the objects hold, the checks end, and say nothing that a terminal would obey."""
-    fields = ("metadata", "spec", "status", "data", "minor", "items")
-    for path, content in cluster.objects.items():
-        if isinstance(content, list):
-            cluster.objects[path] = [
-                {"metadata": {"name": "a", "annotations": odd}},
-                {**content[0]},
-            ]
-            cluster.objects[path][1] |= {"spec": odd, "status": odd, "data": odd}
-        elif isinstance(content, dict):
-            cluster.objects[path] = {field: odd for field in fields}
-        else:
-            cluster.objects[path] = f'plimsoll_leader {odd}\nplimsoll_build_info{{version="{odd}" 1'
-    done = doctor("-o", "wide")
-    assert done.returncode in (1, 2) and "checks: " in done.stdout, done.stderr
-    assert "\x1b" not in done.stdout
-
-
 def test_table(cluster, doctor):
     configuration("ignorable: true")(cluster)
     deny("plimsoll-controller", "patch", "nodes")(cluster)
@@ -245,13 +214,10 @@ def test_flags(cluster, doctor, tmp_path):
     assert doctor(status=2).stderr.startswith("kubectl plimsoll doctor: GET /version: 404")
 
 
-def test_flags_are_the_programs(binary):
+def test_flags_are_the_programs():
     """What the plugin knows of the programs' flags is what their tables say."""
-    helps = [
-        subprocess.run([binary(program), "--help"], capture_output=True, text=True, check=True)
-        for program in ("plimsoll-controller", "plimsoll-extender")
-    ]
-    text = " ".join(" ".join(done.stdout for done in helps).split())
+    programs = ("plimsoll-controller", "plimsoll-extender")
+    text = " ".join(" ".join(complete(name, "--help").stdout for name in programs).split())
     source = (TOP / "cli" / "cluster" / "program_flags.c").read_text("utf-8")
     row = r'\.name = "([a-z-]+)",\s+\.type = OPTION_(\w+)(?:,\s+\.fallback = "([^"]*)")?'
     rows = re.findall(row, source)
@@ -311,19 +277,15 @@ def test_a_prometheus_that_is_out_of_reach(cluster, doctor):
     assert findings(doctor("-o", "json", status=0)) == {}
 
 
-def test_the_page(cluster, doctor, binary):
+def test_the_page(cluster, doctor):
     """docs/kubectl-plugin.md has a row for every check, and its commands run."""
     page_text = (TOP / "docs" / "kubectl-plugin.md").read_text("utf-8")
     ids = {row["id"] for row in json.loads(doctor("-o", "json").stdout)["checks"]}
     rows = page_text.partition("<!-- checks -->")[2].partition("\n\n## ")[0].splitlines()
     named = [name for row in rows for name in re.findall(r"`([a-z-]+)`", row.split(" | ")[0])]
     assert sorted(named) == sorted(ids)
-    program = binary("kubectl-plimsoll")
-    commands = f'kubectl() {{ shift; {program} "$@"; }}\n' + block(
-        "docs/kubectl-plugin.md", "doctor"
-    )
-    env = {**os.environ, "PLIMSOLL_SERVER": cluster.url}
-    subprocess.run(["bash", "-euc", commands], env=env, stdout=subprocess.DEVNULL, check=True)
+    env = {"PLIMSOLL_SERVER": cluster.url}
+    run_commands(block("docs/kubectl-plugin.md", "doctor"), env=env)
     deny("plimsoll-controller", "patch", "nodes")(cluster)
     bare(cluster)
     assert doctor(status=2).stdout == block("docs/kubectl-plugin.md", "doctor-picture")

@@ -1,16 +1,16 @@
 """kubectl plimsoll explain pod: why a pod is where it is, from extenders' answers or annotations."""
 
 import copy
+import functools
 import json
-import os
-import subprocess
 
 import pytest
 import yaml
 
-from extender_kit import CPU, POD, Extender, annotate, policy, write_policy
-from pages import block
-from paper_cluster import DEPLOYMENTS, EXTENDERS, SYSTEM, PaperCluster, stamp
+from extender_kit import POD, annotate, policy
+from pages import block, run_commands
+from paper_cluster import DEPLOYMENTS, EXTENDERS, SYSTEM
+from policies import CPU, ago
 
 PODS = f"{SYSTEM}/pods"
 WEB = "/api/v1/namespaces/shop/pods/web-0"
@@ -35,38 +35,21 @@ def web(node="node-1"):
 
 
 @pytest.fixture
-def cluster():
+def cluster(cluster):
     """Four nodes, two extenders that know no pod, and a pod on the second node."""
-    paper = PaperCluster("0")
+    paper = cluster
     paper.objects[WEB] = web()
     paper.objects["/api/v1/pods"] = [paper.objects[WEB]]
     for item in paper.nodes():
         item["status"]["capacity"] = {"cpu": "8", "memory": "32Gi"}
     for name in EXTENDERS:
         paper.objects[proxy(name)] = (404, {"error": UNKNOWN})
-    yield paper
-    paper.close()
+    return paper
 
 
 @pytest.fixture
-def explain(binary, cluster, tmp_path):
-    def call(*words, status=0, kubeconfig=None):
-        if kubeconfig:
-            (tmp_path / "kubeconfig").write_text(json.dumps(kubeconfig))
-        server = () if kubeconfig else (f"--server={cluster.url}",)
-        done = subprocess.run(
-            [binary("kubectl-plimsoll"), "explain", "pod", *words, *server],
-            env={
-                **os.environ,
-                "HOME": "/none",
-                "KUBECONFIG": str(tmp_path / "kubeconfig") if kubeconfig else "",
-            },
-            capture_output=True, text=True, timeout=60, check=False,
-        )  # fmt: skip
-        assert done.returncode == status, done.stdout + done.stderr
-        return done.stdout if status == 0 else done.stderr
-
-    return call
+def explain(plimsoll):
+    return functools.partial(plimsoll, "explain", "pod")
 
 
 def decision(verb="prioritize", at="2026-07-23T11:33:09.996Z", node="node-1"):
@@ -75,7 +58,7 @@ def decision(verb="prioritize", at="2026-07-23T11:33:09.996Z", node="node-1"):
     return {"namespace": "shop", "name": "web-0", "uid": "1", **answers}
 
 
-def test_what_extenders_answered(binary, cluster, explain, start_standin, run, tmp_path):
+def test_what_extenders_answered(cluster, explain, start_standin, start_extender):
     """A real one's answer, and that of a replica which was asked earlier."""
     names = [f"node-{number}" for number in range(3)]
     standin = start_standin()
@@ -83,8 +66,7 @@ def test_what_extenders_answered(binary, cluster, explain, start_standin, run, t
     for name, cpu in zip(names, (0.3, 0.1, 0.7)):
         annotate(standin, name, cpu)
     content = policy(limits={CPU: 0.65}, weights={CPU: 1}, scoring="estimate")
-    path = write_policy(tmp_path / "policy.yaml", content)
-    extender = Extender(run, binary, standin, f"--policy-config-path={path}")
+    extender = start_extender(standin, content=content)
     extender.wait_ready(r"(?m)pods: 0 pods$")
     pod = copy.deepcopy(POD)
     pod["metadata"].update(name="web-0", namespace="shop", uid="1")
@@ -132,7 +114,7 @@ def test_the_replicas_answers_are_put_together(cluster, explain):
     assert "prioritize: was not asked" in shown
 
 
-def test_names(cluster, explain):
+def test_names(cluster, explain, tmp_path):
     cluster.objects[proxy(EXTENDERS[0])] = decision()
     shown = explain("shop/web-0")
     assert explain("web-0", "-n", "shop") == shown
@@ -143,7 +125,9 @@ def test_names(cluster, explain):
         "contexts": [context],
         "current-context": "x",
     }
-    assert explain("web-0", kubeconfig=config) == shown
+    (tmp_path / "config").write_text(json.dumps(config))
+    assert explain("web-0") == shown
+    (tmp_path / "config").unlink()
     nobody = explain("web-0", status=2)
     assert "GET /api/v1/namespaces/default/pods/web-0: 404 " in nobody and nobody.count("\n") == 1
     for name in (
@@ -225,7 +209,7 @@ def test_a_pod_that_waits(cluster, explain):
 
 def test_the_pod_is_not_counted_where_it_runs(cluster, explain):
     """It is the one that looks. Others that were bound a moment ago are in flight."""
-    cluster.objects[WEB]["metadata"]["creationTimestamp"] = stamp()
+    cluster.objects[WEB]["metadata"]["creationTimestamp"] = ago()
     other = copy.deepcopy(cluster.objects[WEB])
     other["metadata"].update(name="web-1", uid="2")
     other["spec"]["nodeName"] = "node-0"
@@ -236,18 +220,13 @@ def test_the_pod_is_not_counted_where_it_runs(cluster, explain):
     assert all(row["estimate"]["cpu"]["pod"] > 0 for row in shown)
 
 
-def test_the_page(binary, cluster):
+def test_the_page(cluster):
     """Its commands run, and print the decision of the troubleshooting page as the picture is."""
     answer = json.loads(block("docs/troubleshooting.md", "decision"))
     cluster.objects[WEB] = web(node="node-a")
     cluster.objects[WEB]["metadata"]["uid"] = answer["uid"]
     cluster.objects[proxy(EXTENDERS[0])] = answer
     picture = block("docs/kubectl-plugin.md", "explain-pod-picture")
-    commands = f'kubectl() {{ shift; {binary("kubectl-plimsoll")} "$@" -s {cluster.url}; }}\n'
-    commands += block("docs/kubectl-plugin.md", "explain-pod")
-    env = {**os.environ, "KUBECONFIG": "", "HOME": "/none"}
-    done = subprocess.run(
-        ["bash", "-euc", commands], env=env, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.startswith(picture * 2)
-    assert json.loads(done.stdout[2 * len(picture) :])["decision"] == answer
+    shown = run_commands(block("docs/kubectl-plugin.md", "explain-pod"), f"-s {cluster.url}")
+    assert shown.startswith(picture * 2)
+    assert json.loads(shown[2 * len(picture) :])["decision"] == answer

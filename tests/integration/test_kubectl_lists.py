@@ -2,12 +2,12 @@
 
 import json
 import os
-import subprocess
 
 import pytest
 
 from harness import wait_until
-from paper_cluster import Handler, PaperCluster, node, stamp
+from paper_cluster import Answering, node
+from policies import ago
 
 NODES = "/api/v1/nodes?limit="
 PODS = (
@@ -17,33 +17,17 @@ PODS = (
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 
 
-class Recorder(Handler):
+class Recorder(Answering):
     def do_GET(self):  # pylint: disable=invalid-name
         self.server.asked.append((self.path, self.headers["Accept"]))
         super().do_GET()
 
 
 @pytest.fixture
-def cluster():
-    paper = PaperCluster("0")
-    paper.server.asked = []
-    paper.server.RequestHandlerClass = Recorder
-    yield paper
-    paper.close()
-
-
-@pytest.fixture
-def plimsoll(binary, cluster):
-    def call(*words, status=0):
-        done = subprocess.run(
-            [binary("kubectl-plimsoll"), *words, "-s", cluster.url],
-            env={**os.environ, "HOME": "/none", "KUBECONFIG": ""},
-            capture_output=True, text=True, timeout=60, check=False,
-        )  # fmt: skip
-        assert done.returncode == status, done.stdout + done.stderr
-        return done.stdout or done.stderr
-
-    return call
+def cluster(cluster):
+    cluster.server.asked = []
+    cluster.server.RequestHandlerClass = Recorder
+    return cluster
 
 
 def page(items, following=None):
@@ -54,7 +38,7 @@ def page(items, following=None):
 def pod(number):
     return {
         "metadata": {"name": f"web-{number}", "namespace": "shop", "uid": f"uid-{number}"}
-        | {"creationTimestamp": stamp(60)},
+        | {"creationTimestamp": ago(60)},
         "spec": {
             "nodeName": "node-0",
             "containers": [{"resources": {"requests": {"cpu": "1"}}}],

@@ -1,36 +1,21 @@
 """kubectl-plimsoll: what people are shown of a cluster."""
 
+import functools
 import json
 import os
-import pty
 import re
 import shutil
-import subprocess
-import time
 
 import pytest
 import yaml
 
-from pages import TOP, block
+from pages import TOP, block, run_commands
+from policies import CPU, MEM, ago, policy_object
+from programs import complete
+from terminal import on_terminal
 
-POLICY = {
-    "apiVersion": "scheduler.policy.crane.io/v1alpha1",
-    "kind": "DynamicSchedulerPolicy",
-    "metadata": {"name": "default"},
-    "spec": {
-        "syncPolicy": [
-            {"name": "cpu_usage_avg_5m", "period": "3m"},
-            {"name": "mem_usage_avg_5m", "period": "3m"},
-        ],
-        "predicate": [{"name": "cpu_usage_avg_5m", "maxLimitPecent": 0.65}],
-        "priority": [{"name": "mem_usage_avg_5m", "weight": 1}],
-    },
-}
+POLICY = policy_object({CPU: "3m", MEM: "3m"}, {CPU: 0.65}, {MEM: 1}, name="default")
 POLICIES = "/apis/scheduler.policy.crane.io/v1alpha1/dynamicschedulerpolicies"
-
-
-def ago(seconds):
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - seconds))
 
 
 @pytest.fixture(scope="module")
@@ -48,20 +33,6 @@ def cluster(module_start_standin):
     ):
         standin.patch(f"/api/v1/nodes/node-000{number}", {"metadata": {"annotations": annotations}})
     return standin
-
-
-@pytest.fixture
-def plimsoll(binary, cluster):
-    def call(*words, status=0, env=None):
-        done = subprocess.run(
-            [binary("kubectl-plimsoll"), *words],
-            env={**os.environ, "KUBECONFIG": cluster.kubeconfig, **(env or {})},
-            capture_output=True, text=True, timeout=60, check=False,
-        )  # fmt: skip
-        assert done.returncode == status, done.stdout + done.stderr
-        return done.stdout if status == 0 else done.stderr
-
-    return call
 
 
 def nodes_of(table):
@@ -99,7 +70,13 @@ def test_top_for_programs(plimsoll):
     assert as_yaml == shown
 
 
-def test_top_judges_as_explain_does(plimsoll, binary, cluster, tmp_path):
+def explain(text, policy):
+    """What the extender's explain says of what kubectl prints."""
+    argv = ("explain", "-ojson", f"--policy-config-path={policy}")
+    return json.loads(complete("plimsoll-extender", *argv, input=text).stdout)
+
+
+def test_top_judges_as_explain_does(plimsoll, cluster):
     """By another policy, of a file, with the estimate; on whole nodes and pods."""
     cluster.add_pods(6, nodes=["node-0000", "node-0001"])
     path = str(TOP / "policy" / "policy.yaml")
@@ -109,11 +86,7 @@ def test_top_judges_as_explain_does(plimsoll, binary, cluster, tmp_path):
             *({"kind": "Pod", **item} for item in cluster.get("/api/v1/pods")["items"]),
         ]
     }
-    done = subprocess.run(
-        [binary("plimsoll-extender"), "explain", "-ojson", f"--policy-config-path={path}"],
-        input=json.dumps(listed), capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    explained = {row["node"]: row for row in json.loads(done.stdout)}
+    explained = {row["node"]: row for row in explain(json.dumps(listed), path)}
     shown = json.loads(plimsoll("top", "-ojson", "-f", path))
     for row in shown["nodes"]:
         other = explained[row["node"]]
@@ -121,24 +94,21 @@ def test_top_judges_as_explain_does(plimsoll, binary, cluster, tmp_path):
         assert row["estimate"]["headroom"] == pytest.approx(other["estimate"]["headroom"], abs=0.1)
 
 
-def test_explain(plimsoll, binary, cluster, tmp_path):
+def test_explain(plimsoll, cluster, tmp_path):
     """What the extender's explain prints, of the cluster, and of one node among all."""
     path = tmp_path / "policy.yaml"
     path.write_text(json.dumps(POLICY))
     text = json.dumps(cluster.get("/api/v1/nodes"))
-    argv = [binary("plimsoll-extender"), "explain", "-ojson", f"--policy-config-path={path}"]
-    done = subprocess.run(argv, input=text, capture_output=True, text=True, check=True)
-    wanted = [timeless(row) for row in json.loads(done.stdout)]
+    wanted = [timeless(row) for row in explain(text, path)]
     assert [timeless(row) for row in json.loads(plimsoll("explain", "nodes", "-ojson"))] == wanted
     one = yaml.safe_load(plimsoll("explain", "node", "node-0001", "-o", "yaml"))
     assert [timeless(row) for row in one] == wanted[1:2]
     table = plimsoll("explain", "node", "node-0001")
     assert table.startswith("node-0001: rejected: cpu_usage_avg_5m above 0.65; score ")
     assert table.isascii() and "node-0000" not in table
-    argv = [binary("kubectl-plimsoll"), "explain", "-", "-ojson", "-f", str(path)]
-    env = {**os.environ, "KUBECONFIG": "/none"}
-    done = subprocess.run(argv, input=text, capture_output=True, text=True, check=True, env=env)
-    assert [timeless(row) for row in json.loads(done.stdout)] == wanted
+    argv = ("explain", "-", "-ojson", "-f", str(path))
+    of_input = json.loads(plimsoll(*argv, input=text, env={"KUBECONFIG": "/none"}))
+    assert [timeless(row) for row in of_input] == wanted
     assert "there is no node 'node-9'" in plimsoll("explain", "node", "node-9", status=2)
     for words in ([], ["node"], ["pod"], ["nodes", "node-0001"]):
         assert "expected `node NAME`" in plimsoll("explain", *words, status=2)
@@ -165,48 +135,26 @@ def timeless(row):
     return row
 
 
-def test_the_page_of_explain(binary, cluster, tmp_path):
+def test_the_page_of_explain(cluster, tmp_path):
     shutil.copy(TOP / "policy" / "policy.yaml", tmp_path / "policy.yaml")
     (tmp_path / "nodes.json").write_text(json.dumps(cluster.get("/api/v1/nodes")))
-    kubectl = 'kubectl() { if [ $1 = get ]; then cat nodes.json; else shift; %s "$@"; fi; }\n'
-    commands = kubectl % binary("kubectl-plimsoll") + block("docs/kubectl-plugin.md", "explain")
-    env = {**os.environ, "KUBECONFIG": cluster.kubeconfig}
-    done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", commands],
-        env=env, cwd=tmp_path, capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    assert done.stdout.startswith("node-0001: rejected") and "node-0003: passes" in done.stdout
-
-
-def on_terminal(argv, columns, env, **more):
-    """What a program prints on a terminal of so many columns."""
-    master, slave = pty.openpty()
-    subprocess.run(["stty", "cols", str(columns), "rows", "50"], stdin=slave, check=True)
-    with subprocess.Popen(argv, stdout=slave, env=env, **more) as process:
-        os.close(slave)
-        output = b""
-        try:
-            while piece := os.read(master, 65536):
-                output += piece
-        except OSError:  # the other side has closed
-            pass
-        assert process.wait(30) == 0
-    os.close(master)
-    return output.decode()
+    commands = block("docs/kubectl-plugin.md", "explain")
+    commands = commands.replace("kubectl get nodes -o json", "cat nodes.json")
+    shown = run_commands(commands, env={"KUBECONFIG": cluster.kubeconfig}, cwd=tmp_path)
+    assert shown.startswith("node-0001: rejected") and "node-0003: passes" in shown
 
 
 @pytest.mark.parametrize("columns", [60, 80, 120, 200])
 def test_top_on_a_terminal(binary, cluster, columns):
-    env = {**os.environ, "KUBECONFIG": cluster.kubeconfig, "TERM": "xterm"}
-    env.pop("NO_COLOR", None)
+    env = {"KUBECONFIG": cluster.kubeconfig}
     argv = [binary("kubectl-plimsoll"), "top"]
-    assert "\x1b[31m" in on_terminal(argv, columns, env)
-    shown = on_terminal(argv, columns, {**env, "NO_COLOR": "1"})
+    assert "\x1b[31m" in on_terminal(argv, columns, env=env)
+    shown = on_terminal(argv, columns, env={**env, "NO_COLOR": "1"})
     assert "\x1b" not in shown
     table = shown.split("\r\n\r\n")[0].split("\r\n")
     assert max(map(len, table)) <= columns, "\n".join(table)
     assert ("█" in shown) == (columns >= 80)
-    assert on_terminal(argv, columns, {**env, "TERM": "dumb"}).isascii()
+    assert on_terminal(argv, columns, env={**env, "TERM": "dumb"}).isascii()
 
 
 def test_the_page_of_top(start_standin, binary, tmp_path):
@@ -218,14 +166,10 @@ def test_the_page_of_top(start_standin, binary, tmp_path):
         annotations = {key: f"{value:.5f},{ago(age_s)}" for key, value in readings.items()}
         standin.patch(f"/api/v1/nodes/node-000{number}", {"metadata": {"annotations": annotations}})
     shutil.copy(TOP / "policy" / "policy.yaml", tmp_path / "policy.yaml")
-    env = {**os.environ, "KUBECONFIG": standin.kubeconfig, "NO_COLOR": "1", "TERM": "xterm"}
-    program = binary("kubectl-plimsoll")
-    commands = f'kubectl() {{ shift; {program} "$@"; }}\n' + block("docs/kubectl-plugin.md", "top")
-    subprocess.run(
-        ["bash", "-euc", commands], env=env, cwd=tmp_path, stdout=subprocess.DEVNULL, check=True
-    )
-    argv = [program, "top", "-f", "policy.yaml"]
-    shown = on_terminal(argv, 100, env, cwd=tmp_path).replace("\r\n", "\n")
+    env = {"KUBECONFIG": standin.kubeconfig, "NO_COLOR": "1"}
+    run_commands(block("docs/kubectl-plugin.md", "top"), env=env, cwd=tmp_path)
+    argv = [binary("kubectl-plimsoll"), "top", "-f", "policy.yaml"]
+    shown = on_terminal(argv, 100, env=env, cwd=tmp_path).replace("\r\n", "\n")
     picture = block("docs/kubectl-plugin.md", "top-picture")
     assert re.sub(r" +\d+s", " AGE", shown) == re.sub(r" +\d+s", " AGE", picture)
 
@@ -260,14 +204,9 @@ def requested(start_standin):
     return standin
 
 
-def test_requests(requested, binary):
-    env = {**os.environ, "KUBECONFIG": requested.kubeconfig}
-
-    def call(*flags, status=0):
-        argv = [binary("kubectl-plimsoll"), "top", "--requests", *flags]
-        done = subprocess.run(argv, env=env, capture_output=True, text=True, check=False)
-        assert done.returncode == status, done.stderr
-        return done.stdout or done.stderr
+def test_requests(requested, plimsoll, binary):
+    env = {"KUBECONFIG": requested.kubeconfig}
+    call = functools.partial(plimsoll, "top", "--requests", env=env)
 
     gib = 1 << 30
     shown = json.loads(call("-ojson"))
@@ -288,9 +227,8 @@ def test_requests(requested, binary):
     assert "node-0000      4       8.0      3.00  38%      2.00  25%      1.00      32.0" in table
     assert "shop           2      2.50      5.00" in table
     assert "expected name, cpu or mem" in call("--sort=age", status=2)
-    narrow = on_terminal(
-        [binary("kubectl-plimsoll"), "top", "--requests"], 80, {**env, "NO_COLOR": "1"}
-    )
+    argv = [binary("kubectl-plimsoll"), "top", "--requests"]
+    narrow = on_terminal(argv, env={**env, "NO_COLOR": "1"})
     assert max(map(len, narrow.split("\r\n"))) <= 80, narrow
     requested.fault("status", verb="list", resource="pods", status=403, count=1)
     assert "GET /api/v1/pods" in call(status=2)
@@ -345,15 +283,14 @@ def test_verbs(plimsoll, binary, tmp_path):
     assert "Usage" in plimsoll(status=2)
     # kubectl runs the helper; a shell runs the program itself.
     os.symlink(binary("kubectl-plimsoll"), tmp_path / "kubectl-plimsoll")
-    path = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
-    helper = str(TOP / "cli" / "kubectl_complete-plimsoll")
-    said = subprocess.run([helper, "top", "-o", ""], env=path, capture_output=True, text=True)
+    path = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    said = complete(TOP / "cli" / "kubectl_complete-plimsoll", "top", "-o", "", env=path)
     assert said.stdout == "table\nwide\njson\nyaml\n:4\n"
     script = block("docs/kubectl-plugin.md", "completion") + (
         "COMP_WORDS=(kubectl-plimsoll top --sor); COMP_CWORD=2; _kubectl_plimsoll\n"
         'echo "${COMPREPLY[@]}"\n'
     )
-    said = subprocess.run(["bash", "-c", script], env=path, capture_output=True, text=True)
+    said = complete("/bin/bash", "-c", script, env=path)
     assert said.stdout == "--sort\n", said.stderr
     assert "compadd" in plimsoll("completion", "zsh")
     assert "commandline" in plimsoll("completion", "fish")

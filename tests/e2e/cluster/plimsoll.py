@@ -8,6 +8,7 @@ import subprocess
 import pytest
 import yaml
 from harness import OwnMetrics, fetch, page_of_now, wait_until
+from policies import policy_object
 
 from .control_plane import API_PORT
 from .tokens import short_lived
@@ -23,22 +24,9 @@ HTTP_TIMEOUT = "5s"
 def fast_policy(hot_value=True, limit=0.65, period="2s", window="5s"):
     """A policy for people who cannot wait five minutes: the same shape, windows of seconds."""
     cpu, mem = f"cpu_usage_avg_{window}", f"mem_usage_avg_{window}"
-    spec = {
-        "syncPolicy": [{"name": cpu, "period": period}, {"name": mem, "period": period}],
-        "predicate": [
-            {"name": cpu, "maxLimitPecent": limit},
-            {"name": mem, "maxLimitPecent": limit},
-        ],
-        "priority": [{"name": cpu, "weight": 0.5}, {"name": mem, "weight": 0.5}],
-    }
-    if hot_value:
-        spec["hotValue"] = [{"timeRange": "5m", "count": 5}, {"timeRange": "1m", "count": 2}]
-    return {
-        "apiVersion": "scheduler.policy.crane.io/v1alpha1",
-        "kind": "DynamicSchedulerPolicy",
-        "metadata": {"name": "default"},
-        "spec": spec,
-    }
+    metrics, limits, weights = ({cpu: value, mem: value} for value in (period, limit, 0.5))
+    hot = {"5m": 5, "1m": 2} if hot_value else None
+    return policy_object(metrics, limits, weights, hot, "default")
 
 
 class Plimsoll:
