@@ -7,7 +7,7 @@ GATE = /usr/bin/python3 tests/tools/gate.py
 help:
 	@echo 'make demo     look at it: a real exporter, a stand-in API server, both programs (DEMO=once ends by itself)'
 	@echo 'make test     unit and integration tests'
-	@echo 'make quick    what your change is about: its unit tests and one integration file'
+	@echo 'make quick    what your change is about: the unit tests that it relinks, one integration file, the pages'
 	@echo 'make e2e      both programs with real Kubernetes; its first run builds that, for minutes'
 	@echo 'make ci       what CI runs: make check, make test and make e2e, counted together'
 	@echo 'make nightly  make ci in full size, with the long runs, the fuzzers, other processors, a bare Debian, mutants, coverage: hours'

@@ -1,18 +1,14 @@
-"""Every fenced block of every page is run or validated by a test, which takes it from the page."""
+"""Every fenced block of every page is run or validated by a test, which takes it from the page; and what pages
+name exists. These tests run no program, and take seconds."""
 
 import ast
 import itertools
-import json
-import os
 import re
-import subprocess
+
 import sys
 
-import pytest
 import yaml
-from harness import fetch, wait_until  # noqa: F401, for the example
-from pages import TOP, anchors, block, blocks, links, pages, shown_policies
-from prometheus_kit import CRANE_RULES
+from pages import TOP, anchors, block, blocks, links, pages
 
 sys.path.insert(0, str(TOP / "tests" / "demo"))
 import table  # noqa: E402  pylint: disable=wrong-import-position
@@ -40,7 +36,6 @@ NOT_RUN = {
     ("tests/integration/README.md", "PLIMSOLL_BUILD_DIR="): "runs these tests",
     ("tests/placement/README.md", "make build"): "test_tools_placement_simulator.py runs that",
 }
-PROGRAMS = ("plimsoll-controller", "plimsoll-extender")
 
 
 def string(node, constants):
@@ -247,18 +242,6 @@ def test_every_permission_is_told():
     assert told == granted
 
 
-def test_every_flag_has_a_purpose(binary):
-    """docs/configuration.md sorts the flags of both programs, all of them and no others."""
-    there = set()
-    for argv in (["plimsoll-controller"], ["plimsoll-extender"], ["plimsoll-extender", "explain"]):
-        said = subprocess.run(
-            [binary(argv[0]), *argv[1:], "--help"], capture_output=True, text=True, check=True
-        ).stdout
-        there |= set(re.findall(r"^  (?:-\w, )?(--[\w-]+)", said, re.M))
-    page = (TOP / "docs/configuration.md").read_text("utf-8")
-    assert set(re.findall(r"`(--[\w-]+)", page)) == there - {"--help", "--version"}
-
-
 def test_picture(tmp_path):
     """The README's table has the form of the demo's."""
     shown = block("README.md", "picture")
@@ -269,81 +252,3 @@ def test_picture(tmp_path):
         rows.append(table.Row(node, int(score), int(score100), *ratios, float(hot), verdict))
     with open(tmp_path / "out", "w", encoding="utf-8") as out:
         assert shown == table.render(rows, table.Style(out)) + "\n"
-
-
-def test_explained_node(binary, tmp_path):
-    """What a page shows of explain is what it prints of the annotations that another page shows."""
-    path = tmp_path / "node.json"
-    path.write_text(json.dumps(yaml.safe_load(block("docs/annotations.md", "annotations"))))
-    done = subprocess.run(
-        [
-            binary("plimsoll-extender"), "explain", "--now=2026-07-23T11:26:30Z",
-            f"--policy-config-path={TOP}/policy/crane.yaml", path,
-        ],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    assert done.stdout == block("docs/troubleshooting.md", "explained")
-    assert "--now=2026-07-23T11:26:30Z" in (TOP / "docs/troubleshooting.md").read_text("utf-8")
-
-
-# -- policies --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("program", PROGRAMS)
-def test_policies_of_our_pages(binary, program, tmp_path):
-    for number, content in enumerate(shown_policies()):
-        path = tmp_path / f"{number}.yaml"
-        path.write_text(yaml.safe_dump(content))
-        done = subprocess.run(
-            [binary(program), "--check-config", "--strict", f"--policy-config-path={path}"],
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        assert (done.returncode, done.stderr) == (0, "")
-        printed = yaml.safe_load(done.stdout.partition("# Policy\n")[2])
-        shown = content["spec"].get("syncPolicy", [])
-        assert (printed["spec"].get("syncPolicy") or []) == shown
-
-
-def test_rules_for_those_who_come_from_crane(tmp_path):
-    """Prometheus takes them, and they are the ones that the tests of the source record by."""
-    text = block("deploy/coming-from/crane-scheduler.md", "rules")
-    path = tmp_path / "rules.yaml"
-    path.write_text(text)
-    done = subprocess.run(
-        ["promtool", "check", "rules", str(path)], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    ours = CRANE_RULES.format(active="30s", mean="1m", peak="5m")
-    assert yaml.safe_load(text) == yaml.safe_load(ours)
-
-
-# -- things to try ---------------------------------------------------------------------------------
-
-# test_annotations_appear(), as the README of these tests has it
-exec(block("tests/integration/README.md", "example"))  # pylint: disable=exec-used
-
-
-@pytest.mark.nightly
-def test_demo():
-    """`make demo`, of programs that are built already, and so that it ends by itself."""
-    build = {"BUILD": os.environ["PLIMSOLL_RELEASE_DIR"], "DEMO": "once"}
-    done = subprocess.run(
-        ["bash", "-euxc", block("README.md", "demo")],
-        cwd=TOP, env={**os.environ, **build}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "above 0.65" in done.stdout and "keeps all of this running" in done.stdout
-
-
-@pytest.mark.nightly
-def test_demo_opens_a_page(run):
-    """Without DEMO=once it says where the page is and what to look at, and goes on."""
-    argv = [
-        sys.executable,
-        TOP / "tests/demo/demo.py",
-        "--build",
-        os.environ["PLIMSOLL_RELEASE_DIR"],
-    ]
-    demo = run(argv, "demo")
-    url = demo.wait_log(r"in a browser: (http\S+)\n\n  hot-cpu .* Choose a row", 90)[1]
-    assert "<title>" in fetch(url).text

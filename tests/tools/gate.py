@@ -237,6 +237,7 @@ def waits(path):
 def unit(gate):
     gate.beside(gate.step, "lint", [PYTHON, "tests/tools/lint.py"])
     gate.beside(gate.step, "format", ["tests/tools/format"])
+    gate.beside(pages, gate)
     gate.build_all()
     gate.beside(gate.meson_test, "unit-asan", "asan")
     gate.beside(gate.meson_test, "unit-gcc", "gcc")
@@ -336,17 +337,27 @@ def mutants(gate):
     gate.step("mutants", [PYTHON, "tests/tools/mutants.py", "--sample", sample], is_shown=True)
 
 
+def pages(gate):
+    """Links, names and code blocks of pages; no program is needed."""
+    path = TOP / "tests" / "integration" / "test_docs_pages.py"
+    results = OUT / "pages.xml"
+    results.unlink(missing_ok=True)
+    argv = [PYTHON, "-m", "pytest", "-q", f"--junitxml={results}", str(path)]
+    gate.step("pages", argv, count=lambda: read_junit(results))
+
+
 def quick_tests(gate):
     changed = quick.changed_files(TOP)
-    suites = quick.suites(changed)
-    print(f"  {len(changed)} files changed; unit tests of: {' '.join(suites) or 'nothing'}")
-    if gate.build("asan") and suites:
-        gate.meson_test("unit-asan", "asan", [f"--suite={suite}" for suite in suites])
+    tests = quick.relinked(TOP, OUT / "asan", changed) if gate.build("asan") else []
+    print(f"  {len(changed)} files changed, which {len(tests)} unit tests are linked with")
+    if tests:
+        gate.meson_test("unit-asan", "asan", tests)
     path = quick.nearest_integration_file(changed, test_files("integration"))
     if path:
         gate.built |= {"gcc": True, "tsan": True}  # what needs those is not for a minute
         gate.pytest("integration", {path.stem: [path]}, 1)
     gate.step("lint", [PYTHON, "tests/tools/lint.py"])
+    pages(gate)
 
 
 GROUPS = {

@@ -1,5 +1,6 @@
-"""What a change is about: the unit tests and the integration file that are nearest to it."""
+"""What a change is about: the unit tests that it relinks, and the integration file that is nearest to it."""
 
+import json
 import pathlib
 import re
 import subprocess
@@ -39,16 +40,13 @@ def nearest_of(path):
     return NEAREST[max(found, key=len)] if found else None
 
 
-def suites(changed):
-    """The suites of unit tests that a change concerns: a folder's is called as the folder."""
-    found = set()
-    for path in changed:
-        if path.is_relative_to(UNIT):
-            folder = path.parent.relative_to(UNIT)
-            found.add(folder.as_posix() if nearest_of(folder) else "unit")
-        elif nearest_of(path):
-            found.add(path.parent.as_posix())
-    return sorted(found)
+def relinked(top, directory, changed):
+    """The unit tests whose programs ninja has linked since the first of these files was changed."""
+    since_unix = min([(top / p).stat().st_ctime for p in changed if (top / p).exists()], default=0)
+    argv = ["meson", "introspect", "--tests", str(directory)]
+    said = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
+    programs = {row["name"]: pathlib.Path(row["cmd"][0]) for row in json.loads(said)}
+    return sorted(name for name, path in programs.items() if path.stat().st_mtime >= since_unix)
 
 
 def nearest_integration_file(changed, files):

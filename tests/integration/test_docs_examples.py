@@ -1,0 +1,87 @@
+"""What pages show as run or printed is that: flags, policies, rules, an explained node, the demo."""
+
+import json
+import os
+import re
+import sys
+
+import pytest
+import yaml
+from harness import fetch, wait_until  # noqa: F401, for the example
+from pages import TOP, block, shown_policies
+from programs import PROGRAMS, complete
+from prometheus_kit import CRANE_RULES
+
+
+def test_every_flag_has_a_purpose():
+    """docs/configuration.md sorts the flags of both programs, all of them and no others."""
+    there = set()
+    for argv in (["plimsoll-controller"], ["plimsoll-extender"], ["plimsoll-extender", "explain"]):
+        said = complete(*argv, "--help").stdout
+        there |= set(re.findall(r"^  (?:-\w, )?(--[\w-]+)", said, re.M))
+    page = (TOP / "docs/configuration.md").read_text("utf-8")
+    assert set(re.findall(r"`(--[\w-]+)", page)) == there - {"--help", "--version"}
+
+
+def test_explained_node(tmp_path):
+    """What a page shows of explain is what it prints of the annotations that another page shows."""
+    path = tmp_path / "node.json"
+    path.write_text(json.dumps(yaml.safe_load(block("docs/annotations.md", "annotations"))))
+    flags = ("--now=2026-07-23T11:26:30Z", f"--policy-config-path={TOP}/policy/crane.yaml")
+    assert complete("plimsoll-extender", "explain", *flags, path).stdout == block(
+        "docs/troubleshooting.md", "explained"
+    )
+    assert flags[0] in (TOP / "docs/troubleshooting.md").read_text("utf-8")
+
+
+# -- policies --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("program", PROGRAMS[:2])
+def test_policies_of_our_pages(program, tmp_path):
+    for number, content in enumerate(shown_policies()):
+        path = tmp_path / f"{number}.yaml"
+        path.write_text(yaml.safe_dump(content))
+        done = complete(program, "--check-config", "--strict", f"--policy-config-path={path}")
+        assert done.stderr == ""
+        printed = yaml.safe_load(done.stdout.partition("# Policy\n")[2])
+        shown = content["spec"].get("syncPolicy", [])
+        assert (printed["spec"].get("syncPolicy") or []) == shown
+
+
+def test_rules_for_those_who_come_from_crane(tmp_path):
+    """Prometheus takes them, and they are the ones that the tests of the source record by."""
+    text = block("deploy/coming-from/crane-scheduler.md", "rules")
+    path = tmp_path / "rules.yaml"
+    path.write_text(text)
+    complete("promtool", "check", "rules", path)
+    ours = CRANE_RULES.format(active="30s", mean="1m", peak="5m")
+    assert yaml.safe_load(text) == yaml.safe_load(ours)
+
+
+# -- things to try ---------------------------------------------------------------------------------
+
+# test_annotations_appear(), as the README of these tests has it
+exec(block("tests/integration/README.md", "example"))  # pylint: disable=exec-used
+
+
+@pytest.mark.nightly
+def test_demo():
+    """`make demo`, of programs that are built already, and so that it ends by itself."""
+    build = {"BUILD": os.environ["PLIMSOLL_RELEASE_DIR"], "DEMO": "once"}
+    done = complete("bash", "-euxc", block("README.md", "demo"), cwd=TOP, env=build, timeout=600)
+    assert "above 0.65" in done.stdout and "keeps all of this running" in done.stdout
+
+
+@pytest.mark.nightly
+def test_demo_opens_a_page(run):
+    """Without DEMO=once it says where the page is and what to look at, and goes on."""
+    argv = [
+        sys.executable,
+        TOP / "tests/demo/demo.py",
+        "--build",
+        os.environ["PLIMSOLL_RELEASE_DIR"],
+    ]
+    demo = run(argv, "demo")
+    url = demo.wait_log(r"in a browser: (http\S+)\n\n  hot-cpu .* Choose a row", 90)[1]
+    assert "<title>" in fetch(url).text
