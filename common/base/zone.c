@@ -15,9 +15,8 @@
 
 enum { ZONE_NAME_MAX = 64, ZONE_MAX_BYTES = 64 << 10 };
 
-struct zone {
-        char name[ZONE_NAME_MAX];
-};
+/* glibc keeps the zone itself. */
+static const struct zone { bool is_local; } process_zone = {true};
 
 /* IANA names are words of letters, digits and "_+-", joined by single slashes. */
 static bool is_zone_name(const char *name) {
@@ -44,7 +43,7 @@ static bool is_zone_file(const char *path) {
                strncmp(text, magic, sizeof(magic) - 1) == 0;
 }
 
-int zone_load(const char *name, struct zone **ret_zone, struct error *err) {
+int zone_load(const char *name, const struct zone **ret_zone, struct error *err) {
         char path[sizeof(ZONE_DIRECTORY) + ZONE_NAME_MAX];
 
         if (strcmp(name, "UTC") == 0) {
@@ -63,15 +62,8 @@ int zone_load(const char *name, struct zone **ret_zone, struct error *err) {
         if (setenv("TZ", name, 1) < 0)
                 mem_exhausted();
         tzset();
-
-        struct zone *zone = xcalloc(1, sizeof(*zone));
-        (void)snprintf(zone->name, sizeof(zone->name), "%s", name);
-        *ret_zone = zone;
+        *ret_zone = &process_zone;
         return 0;
-}
-
-void zone_free(struct zone *zone) {
-        free(zone);
 }
 
 static int64_t offset_ms(int64_t at_unix_ms) {

@@ -2,8 +2,8 @@
  * A time zone, for annotations together with crane, which writes local time with a literal Z
  * (--annotation-timezone). NULL is UTC.
  *
- * glibc reads the tz database, but has one time zone per process: loading a zone sets TZ. So load
- * at most one, before threads start; its use is thread-safe from then on.
+ * glibc reads the tz database, and has one time zone per process: loading a zone sets TZ. So load
+ * at most one, before threads start. Any thread may use it afterwards.
  */
 #pragma once
 
@@ -17,12 +17,10 @@ struct zone;
 /**
  * zone_load() - take a zone of the system's tz database by its IANA name
  * @name: "Asia/Shanghai"; "UTC" gives NULL; a path that leaves the database is refused
- * @ret_zone: owned by the caller, NULL for UTC
+ * @ret_zone: NULL for UTC; there is nothing to free
  * Return: 0; -EINVAL not a zone's name; -ENOENT no such zone, or no tz database installed
  */
-_must_check_ int zone_load(const char *name, struct zone **ret_zone, struct error *err);
-void zone_free(struct zone *zone);
-DEFINE_FREEP(struct zone, zone_free);
+_must_check_ int zone_load(const char *name, const struct zone **ret_zone, struct error *err);
 
 /** zone_local_from_utc() - local time in @zone at @at_unix_ms, as if it were UTC */
 int64_t zone_local_from_utc(const struct zone *zone, int64_t at_unix_ms);

@@ -66,7 +66,7 @@ static int read_prefix(const char *text, char **ret, struct error *err) {
 int program_annotations_init(struct program_annotations *ret, const struct program_options *options,
                              struct error *err) {
         _cleanup_(freep) char *prefix = NULL;
-        struct zone *zone = NULL;
+        const struct zone *zone = NULL;
 
         int r = read_prefix(options->annotation_prefix, &prefix, err);
         if (r < 0)
@@ -80,6 +80,5 @@ int program_annotations_init(struct program_annotations *ret, const struct progr
 
 void program_annotations_done(struct program_annotations *annotations) {
         free(annotations->prefix);
-        zone_free(annotations->zone);
         *annotations = (struct program_annotations){0};
 }

@@ -102,8 +102,8 @@ void program_log_set(const struct program_options *options);
 
 /* The values of PROGRAM_ANNOTATION_ROWS, checked. */
 struct program_annotations {
-        char *prefix;      /* "" or "load.example.com/" */
-        struct zone *zone; /* NULL: UTC */
+        char *prefix;            /* "" or "load.example.com/" */
+        const struct zone *zone; /* NULL: UTC */
 };
 
 /**

@@ -191,7 +191,7 @@ TEST(expiry) {
 
 /* Last: loading a zone sets the process's TZ. */
 TEST(zone) {
-        _cleanup_(zone_freep) struct zone *zone = NULL;
+        const struct zone *zone = NULL;
         char text[ANNOTATION_TEXT_MAX];
         struct annotation got;
 
