@@ -1,6 +1,7 @@
 /*
- * Patterns of names: '*' for any characters, '?' for one, all others for themselves; a list of them
- * is separated by commas. Matching takes no more than the product of the two lengths.
+ * Patterns of names: '*' stands for any characters, '?' for one, every other character for itself.
+ * Commas separate the patterns of a list. Matching takes at most as many steps as the product of
+ * the two lengths.
  */
 #pragma once
 
@@ -23,7 +24,7 @@ struct glob_list {
  */
 _must_check_ int glob_list_parse(const char *text, struct glob_list *ret, struct error *err);
 
-/** glob_matches() - all @len bytes of @name */
+/** glob_matches() - whether @glob matches all @len bytes of @name */
 bool glob_matches(const char *glob, const char *name, size_t len);
-/** glob_list_matches() - any of the list does */
+/** glob_list_matches() - whether any pattern of @list matches */
 bool glob_list_matches(const struct glob_list *list, const char *name, size_t len);

@@ -25,7 +25,7 @@ char *xmemdup0(const char *data, size_t len) __attribute__((malloc, returns_nonn
 /** xasprintf() - formatted text, owned by the caller */
 char *xasprintf(const char *fmt, ...) _printf_(1, 2) __attribute__((malloc, returns_nonnull));
 
-/** mem_exhausted() - for a library call that returned NULL */
+/** mem_exhausted() - to be called when a library has returned NULL */
 _noreturn_ void mem_exhausted(void);
 /** mem_set_last_words() - the line that mem_exhausted() writes to stderr; static text */
 void mem_set_last_words(const char *line);

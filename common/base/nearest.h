@@ -16,7 +16,8 @@ struct nearest {
 /**
  * nearest_offer() - keep @candidate (borrowed) if it is nearer than what was offered before
  *
- * Near enough are two insertions, deletions, substitutions or swaps of neighbours (one in a word of
- * up to five letters), or a candidate that contains the word. Case is ignored.
+ * A candidate is near enough when at most two insertions, deletions, substitutions or swaps of
+ * neighbours lead to it (one in a word of up to five letters), or when it contains the word. Case
+ * is ignored.
  */
 void nearest_offer(struct nearest *nearest, const char *candidate);

@@ -16,7 +16,7 @@ size_t number_skip_digits(const char *text, size_t len, size_t i) {
         return i;
 }
 
-/* The grammar of number_parse_unbounded(); strtod() alone takes far more. */
+/* The grammar of number_parse_unbounded(); strtod() accepts far more. */
 static bool is_decimal(const char *text, size_t len) {
         size_t i = len > 0 && (text[0] == '+' || text[0] == '-') ? 1 : 0;
         size_t start = i;

@@ -35,7 +35,7 @@ enum { NUMBER_TEXT_MAX = 32 };
  * number_parse() needs to read the same value back; zeros at the end are left out */
 void number_format(double value, char text[static NUMBER_TEXT_MAX]);
 
-/** number_parse_u64() - decimal digits alone, no sign; false when empty, malformed or too large */
+/** number_parse_u64() - only decimal digits, no sign; false when empty, malformed or too large */
 _must_check_ bool number_parse_u64(const char *text, size_t len, uint64_t *ret_value);
 
 /** number_parse_i64() - an optional '-', then decimal digits */

@@ -116,8 +116,8 @@ static void append_escaped(struct buf *out, const char *text, bool is_label) {
 }
 
 /*
- * @value_for_all: put in place of every value, NULL for none. Values too long to be labels end up
- * as series past the ceiling do.
+ * @value_for_all: replaces every value; NULL: nothing does. Values that are too long become
+ * "other", as those of series past the ceiling do.
  */
 static char *format_labels(const char *const *labels, const char *value_for_all) {
         struct buf out = BUF_INIT(LABELS_MAX_BYTES);
@@ -311,7 +311,7 @@ static void render_histogram(struct buf *out, const struct family *family,
         append_series_name(out, family, "_sum", series);
         append_f64(out, f64_value(series));
         buf_putc(out, '\n');
-        /* From the buckets, so that the count equals the +Inf bucket while others update. */
+        /* From the buckets, so that the count equals the +Inf bucket while other threads update. */
         append_series_name(out, family, "_count", series);
         buf_printf(out, "%llu\n", (unsigned long long)cumulative);
 }

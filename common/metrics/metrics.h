@@ -1,10 +1,10 @@
 /*
- * Own metrics, rendered in the Prometheus text format 0.0.4. Updating is lock-free and may happen
- * on any thread; registering and rendering take a lock. Register what is known at start-up once,
- * hold the pointer, update through it.
+ * The program's own metrics, rendered in the Prometheus text format 0.0.4. Updating is lock-free
+ * and may happen on any thread; registering and rendering take a lock. Register a series once at
+ * start-up, keep the pointer, and update the series through it.
  *
  * Names follow Prometheus: base units, _total on counters, _seconds, _bytes, _ratio. No label may
- * carry a node's name: what there is one of per node is a section of its own.
+ * carry a node's name: series per node are in a section of their own.
  */
 #pragma once
 
@@ -17,7 +17,7 @@
 struct metrics;
 struct metrics_series;
 
-/* Series per family; further ones are counted in one whose label values are all "other". */
+/* Series per family. Further ones share one series, whose label values are all "other". */
 enum { METRICS_MAX_SERIES = 200 };
 
 struct metrics *metrics_new(void);
@@ -66,5 +66,5 @@ void metrics_render(const struct metrics *metrics, struct buf *out);
 extern const double metrics_duration_bounds_s[];
 extern const size_t metrics_duration_bounds_count;
 /** metrics_register_process() - process_start_time_seconds, _resident_memory_bytes, _open_fds, ...
- * behind the families, read from /proc at render time; and plimsoll_build_info */
+ * at the page's end, read from /proc when it is rendered; and plimsoll_build_info */
 void metrics_register_process(struct metrics *metrics, const char *program);

@@ -1,15 +1,25 @@
 /*
  * The open connections of the HTTP server, private to it: deadlines and a limit on their number.
  *
- * A thread closes connections whose peers take too long; libmicrohttpd's own timeout restarts with
- * every byte. At the limit, a new connection closes the one that has been idle longest, so that
- * silent clients cannot lock out others; if none is idle, the one whose request has been arriving
- * longest; if there is none either, the one whose reply has been on its way longest. A connection
- * whose request is being handled is never closed for another.
+ *     opened -> arriving -> handling -> replying -> idle
+ *                  ^                                  |
+ *                  +------- next request line --------+
+ *
+ *     state      until                     deadline               closed for a new connection
+ *     opened     the first request line    first_ms               first, with the idle ones
+ *     arriving   the request is complete   transfer_ms            second
+ *     handling   the handler has replied   none                   never
+ *     replying   the reply was sent        transfer_ms            last
+ *     idle       the next request line     idle_ms + transfer_ms  first
+ *
+ * A thread closes connections at their deadline; libmicrohttpd's own timeout restarts with every
+ * byte. At the connection limit, a new connection closes another one, so that silent clients cannot
+ * lock out the rest: of those that come first in the table's last column, the one that has been in
+ * its state longest.
  *
  * A worker of libmicrohttpd that finds no descriptor for a new connection accepts none until one of
  * its connections has ended. So when there are descriptors again, the idle connections are closed,
- * and the others after their next reply; their clients connect again.
+ * and the rest after their next reply; their clients connect again.
  *
  * Callable from any thread. Sockets are shut down here, and closed by their owner.
  */
@@ -75,7 +85,7 @@ void connection_watch_close(struct connection_watch *watch, struct watched *watc
  */
 void connection_watch_lacks_descriptors(struct connection_watch *watch, int code, bool is_stuck);
 
-/* Phases of a connection; each sets the deadline. */
+/* The states; each sets its deadline. */
 /** connection_watch_arriving() - the request line has arrived */
 void connection_watch_arriving(struct connection_watch *watch, struct watched *watched);
 /** connection_watch_handling() - the request is complete; no deadline */

@@ -1,6 +1,16 @@
 /*
  * One HTTP call, private to the client: a copy of the request, its translation to libcurl's
  * options, and the response. http_client.c schedules calls.
+ *
+ *     http_client                      owns the idle easy handles and the pool of bodies
+ *       +- pool 0, 1, ...              queue -> active, up to max_in_flight of them
+ *            +- shard                  a multi handle: its connections, and its timer in the loop
+ *                 +- call              owns its copy of the request; while it is active it has an
+ *                                      easy handle, and a body once a piece has come
+ *
+ *     QUEUED -> ACTIVE -> DONE, in its on_done, then freed
+ *
+ * A cancelled call is freed at once; within a function of curl it is DOOMED until curl returns.
  */
 #pragma once
 

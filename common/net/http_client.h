@@ -88,12 +88,12 @@ struct http_response {
         struct error err;       /* what went wrong, unless failure is HTTP_OK */
 };
 
-/** http_done_fn: called exactly once unless the call was cancelled; the call is freed afterwards.
+/** http_done_fn: called exactly once unless the call was cancelled. The call is freed afterwards.
  * It may cancel other calls, start new ones, and free the client. */
 typedef void http_done_fn(void *userdata, const struct http_response *response);
-/** http_data_fn: a piece of a 2xx body (of others at most 256 KiB are kept as body);
- * returning false ends the call (HTTP_PROTOCOL). It may
- * cancel any call, start new ones, and free the client. */
+/** http_data_fn: a piece of a 2xx body; of another answer's, up to 256 KiB are kept for on_done.
+ * Returning false ends the call (HTTP_PROTOCOL). It may cancel any call, start new ones, and free
+ * the client. */
 typedef bool http_data_fn(void *userdata, const char *data, size_t len);
 
 struct http_request {

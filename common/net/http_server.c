@@ -38,7 +38,7 @@ static int refuse_handshake(gnutls_session_t session,
         return -1;
 }
 
-/* libmicrohttpd tells in no other way that accept() failed. It polls the listening socket of a
+/* libmicrohttpd reports in no other way that accept() failed. It polls the listening socket of a
  * worker without connections again at once. */
 static void on_microhttpd_message(void *userdata, const char *format, va_list arguments) {
         static const char lack[] = "Hit process or system resource limit at ";

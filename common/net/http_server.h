@@ -6,12 +6,12 @@
  * The idle timeout is above the 90 s of Go's client, which would otherwise meet half-closed
  * connections.
  *
- * Request bodies have a ceiling (413), one by one and together (503), see body_pool.h. A peer
- * that is too slow is disconnected: a connection has 10 s for its handshake and first request line,
- * then a request has 30 s (or the idle timeout, if shorter) to arrive, and its reply as long to be
- * sent. At the connection limit a new connection replaces another, see connection_watch.h.
+ * A request's body has a ceiling (413), and so have all bodies together (503), see body_pool.h. A
+ * peer that is too slow is disconnected: a connection has 10 s for its handshake and first request
+ * line. Then a request has 30 s (or the idle timeout, if shorter) to arrive, and its reply as long
+ * to be sent. At the connection limit a new connection replaces another, see connection_watch.h.
  *
- * TLS is 1.2 or 1.3, by ALPN http/1.1 alone.
+ * TLS is 1.2 or 1.3; the only protocol of ALPN is http/1.1.
  */
 #pragma once
 

@@ -1,7 +1,12 @@
 /*
  * The event loop: one thread, epoll, timers, and posts from other threads. All callbacks run on the
- * thread that calls loop_run(). Callbacks may add and remove anything, themselves included. The
- * time is read once per turn.
+ * thread that calls loop_run(). Callbacks may add and remove anything, themselves included. A turn:
+ *
+ *     rest, if nothing is ready -> wait -> read the clocks -> descriptors and posts -> timers
+ *          ^                                                                            |
+ *          +----------------------------------------------------------------------------+
+ *
+ * What a timer arms for now is due in the next turn.
  */
 #pragma once
 
@@ -30,9 +35,9 @@ void loop_stop(struct loop *loop);
  * loop_set_rest() - after its work, let @rest_ms pass before looking for more, or less when a timer
  * is due earlier; below 1,000, 0 (the default): none
  *
- * What happens in that time is then done together: for a program with many small things to do, each
- * of which would find cold caches, that takes a fraction of the processor time. Work that is under
- * way is not interrupted, and after a longer silence an event is seen at once.
+ * What happens in that time is then done together. Many small pieces of work, each of which would
+ * find cold caches, so take a fraction of the processor time. Work that is under way is not
+ * interrupted, and after a longer silence an event is seen at once.
  */
 void loop_set_rest(struct loop *loop, unsigned rest_ms);
 
@@ -65,7 +70,7 @@ struct loop_timer {
  * loop_timer_arm() - call @fn once at @due_mono_ms; re-arming moves it
  *
  * A due time in the past means the next turn, so a timer that re-arms itself for now does not
- * starve others.
+ * starve the rest.
  */
 void loop_timer_arm(struct loop *loop, struct loop_timer *timer, int64_t due_mono_ms,
                     loop_timer_fn *fn, void *userdata);

@@ -1,16 +1,20 @@
 /*
- * A page whose text is the same for all who ask. It is rendered once a second at most, whoever
- * asks; when nobody asks there is no text.
+ * A page whose text is the same for every client. It is rendered at most once a second, and only
+ * when a client asks for it.
  *
- * A text is immutable and shared by reference count. Clients that read slowly hold old ones; while
- * SHARED_PAGE_MAX_TEXTS are held none is rendered, and who asks gets 503. So what clients that
- * never read can hold is bounded, however many they are.
+ *     page --> newest text    references: the page's, and one for each reply that is being sent
+ *              older texts    references: one for each reply that is still being sent
  *
- * Who renders depends on what the text is made of:
- * - the state of the loop's thread: the server suspends requests, and that thread renders and
- *   answers them;
- * - what any thread may read: the server's worker that finds no text renders it, while others that
- *   want it wait. Such a page is also there when the loop hangs.
+ * A text is immutable and shared by reference count. A second after it was rendered the page drops
+ * its reference. Clients that read slowly hold old texts; while SHARED_PAGE_MAX_TEXTS are held none
+ * is rendered, and a request gets 503. So clients that never read hold a bounded amount of memory,
+ * however many they are.
+ *
+ * Which thread renders depends on what the text is made of:
+ * - the state of the loop's thread: the server suspends requests, and that thread renders the text
+ *   and answers them;
+ * - what any thread may read: the server's worker that finds no text renders it, while other
+ *   workers that want it wait. Such a page can be read even when the loop hangs.
  */
 #pragma once
 
@@ -25,9 +29,9 @@
 enum { SHARED_PAGE_KEEP_MS = 1000, SHARED_PAGE_MAX_TEXTS = 4 };
 
 struct shared_page_options {
-        struct loop *loop;          /* borrowed; outlives the page */
-        bool is_from_loop;          /* made of the loop's state; else of what any thread may read */
-        size_t max_bytes;           /* of a text; beyond: 500 */
+        struct loop *loop; /* borrowed; outlives the page */
+        bool is_from_loop; /* made from the loop's state; else from what any thread may read */
+        size_t max_bytes;  /* of a text; beyond: 500 */
         const char *content_type;   /* static, like the next */
         const char *const *headers; /* see struct http_exchange */
         /* Renders the text: on the loop's thread, or on a worker's, never on two at a time. */
