@@ -16,7 +16,7 @@
 #include "net/http_server.h"
 #include "tests/unit/fixture/raw_client.h"
 
-enum { MAX_BODY_BYTES = 1000000, ANSWER_MAX_BYTES = 4 << 20 };
+enum { MAX_BODY_BYTES = 1000000, ANSWER_MAX_BYTES = 4 << 20, LARGE_BYTES = 32 << 20 };
 
 static struct http_server *server;
 static atomic_size_t handled, released;
@@ -35,6 +35,7 @@ static inline void on_released(void *userdata) {
 /* Replies "METHOD path query|content-type|body". */
 static inline void handle(void *userdata, struct http_exchange *exchange) {
         static const char padding[64];
+        static char large[LARGE_BYTES];
         static const char *const headers[] = {"X-One", "1", "X-Two", "a b; c", NULL};
         struct iovec *pieces = xcalloc(8, sizeof(*pieces));
         const char *query = http_query(exchange, "q");
@@ -65,6 +66,8 @@ static inline void handle(void *userdata, struct http_exchange *exchange) {
         exchange->reply_headers = strcmp(exchange->path, "/headers") == 0 ? headers : NULL;
         exchange->reply = pieces;
         exchange->reply_count = strcmp(exchange->path, "/one") == 0 ? 1 : 8;
+        if (strcmp(exchange->path, "/large") == 0)
+                pieces[7] = (struct iovec){large, sizeof(large)};
         if (strcmp(exchange->path, "/rest") == 0) {
                 resting[atomic_load(&resting_count)] = exchange;
                 http_suspend(exchange);

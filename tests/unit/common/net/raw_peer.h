@@ -141,11 +141,6 @@ static inline bool raw_answer(struct raw_connection *connection, const char *pat
                 buf_done(&out);
                 return ok;
         }
-        if (strcmp(path, "/retry") == 0)
-                return raw_reply(connection, "429 Too Many", "Retry-After: 7\r\n", "later", 5);
-        if (strcmp(path, "/retry-date") == 0)
-                return raw_reply(connection, "503 No",
-                                 "Retry-After: Fri, 31 Dec 2027 23:59:59 GMT\r\n", "", 0);
         if (strcmp(path, "/redirect") == 0)
                 return raw_reply(connection, "302 Found", "Location: /ok\r\n", "", 0);
         if (strcmp(path, "/hang") == 0)

@@ -158,6 +158,7 @@ TEST_BETWEEN(retry_after, set_up, tear_down) {
                 {"", -1},
                 {"  ", -1},
                 {"99999999999999999999", -1},
+                {"Fri, 31 Dec 2027 23:59:59 GMT", -1},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {

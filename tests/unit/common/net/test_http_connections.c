@@ -2,80 +2,47 @@
 #include "tests/unit/fixture/test.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 
 #include "base/clock.h"
+#include "http_server_fixture.h"
 #include "metrics/metrics.h"
-#include "net/http_server.h"
-#include "tests/unit/fixture/raw_client.h"
 
-enum { CEILING = 16, FLOOD = 100, LARGE_BYTES = 32 << 20 };
+enum { CEILING = 16, FLOOD = 100 };
 
 static const char get[] = "GET / HTTP/1.1\r\nHost: h\r\n\r\n";
 
-static struct http_server *server;
 static struct metrics *metrics;
 
-/* Exchanges to /rest are for the test to resume. */
-static struct http_exchange *resting[CEILING];
-static atomic_size_t resting_count;
-
-static void handle(void *userdata, struct http_exchange *exchange) {
-        static char data[LARGE_BYTES];
-        static const struct iovec large = {data, sizeof(data)};
-
-        exchange->status = 200;
-        if (strcmp(exchange->path, "/large") == 0) {
-                exchange->reply = &large;
-                exchange->reply_count = 1;
-        }
-        if (strcmp(exchange->path, "/rest") == 0) {
-                resting[atomic_load(&resting_count)] = exchange;
-                http_suspend(exchange);
-                atomic_fetch_add(&resting_count, 1);
-        }
-}
-
-static int start(unsigned threads, unsigned first_request_s) {
-        struct error err = ERROR_NULL;
+static int set_up_with(unsigned threads, unsigned first_request_s) {
+        struct http_server_options options = defaults();
 
         metrics = metrics_new();
         atomic_store(&resting_count, 0);
-        struct http_server_options options = {
-                .bind_address = "127.0.0.1",
-                .threads = threads,
-                .max_body_bytes = 1000,
-                .max_connections = CEILING,
-                .first_request_s = first_request_s,
-                .metrics = metrics,
-                .handler = handle,
-        };
-        if (http_server_start(&options, &server, &err) < 0)
-                fail_msg("%s", err.msg);
+        options.threads = threads;
+        options.max_connections = CEILING;
+        options.first_request_s = first_request_s;
+        options.metrics = metrics;
+        start(&options);
         return 0;
 }
 
-static int set_up(void **state) {
-        return start(2, 0);
+static int set_up_crowd(void **state) {
+        return set_up_with(2, 0);
 }
 
 /* One worker has seen the end of one request before it looks at the next. */
-static int set_up_alone(void **state) {
-        return start(1, 0);
+static int set_up_single(void **state) {
+        return set_up_with(1, 0);
 }
 
-static int set_up_impatient(void **state) {
-        return start(2, 1);
+static int set_up_hasty(void **state) {
+        return set_up_with(2, 1);
 }
 
-static int tear_down(void **state) {
-        http_server_stop(server, 5000);
+static int tear_down_crowd(void **state) {
+        (void)tear_down(state);
         metrics_free(metrics);
         return 0;
-}
-
-static int dial(void) {
-        return raw_dial(http_server_port(server));
 }
 
 static void assert_answered(int fd) {
@@ -102,7 +69,7 @@ static void await_metric(const char *line) {
 }
 
 /* However many connect and say nothing, whoever comes next is served. */
-TEST_BETWEEN(silent_ones_make_room, set_up, tear_down) {
+TEST_BETWEEN(silent_ones_make_room, set_up_crowd, tear_down_crowd) {
         int fds[FLOOD];
 
         for (size_t i = 0; i < FLOOD; i++)
@@ -119,7 +86,7 @@ TEST_BETWEEN(silent_ones_make_room, set_up, tear_down) {
 }
 
 /* So do those that begin a request and do not end it. */
-TEST_BETWEEN(half_requests_make_room, set_up, tear_down) {
+TEST_BETWEEN(half_requests_make_room, set_up_crowd, tear_down_crowd) {
         int fds[FLOOD];
 
         for (size_t i = 0; i < FLOOD; i++) {
@@ -145,7 +112,7 @@ static bool is_reset(int fd) {
 }
 
 /* And those that do not read what they asked for. */
-TEST_BETWEEN(deaf_ones_make_room, set_up, tear_down) {
+TEST_BETWEEN(deaf_ones_make_room, set_up_crowd, tear_down_crowd) {
         static const char large[] = "GET /large HTTP/1.1\r\nHost: h\r\n\r\n";
         int fds[FLOOD];
 
@@ -166,7 +133,7 @@ TEST_BETWEEN(deaf_ones_make_room, set_up, tear_down) {
 }
 
 /* It is the one that has been idle longest, be it that it has asked before. */
-TEST_BETWEEN(longest_idle_goes, set_up_alone, tear_down) {
+TEST_BETWEEN(longest_idle_goes, set_up_single, tear_down_crowd) {
         int fds[CEILING];
 
         for (size_t i = 0; i < CEILING; i++) {
@@ -190,7 +157,7 @@ TEST_BETWEEN(longest_idle_goes, set_up_alone, tear_down) {
 }
 
 /* Who is being served is left alone. */
-TEST_BETWEEN(busy_ones_stay, set_up, tear_down) {
+TEST_BETWEEN(busy_ones_stay, set_up_crowd, tear_down_crowd) {
         static const char rest[] = "GET /rest HTTP/1.1\r\nHost: h\r\n\r\n";
         struct buf answer = BUF_INIT(RAW_ANSWER_MAX_BYTES);
         int fds[CEILING];
@@ -217,7 +184,7 @@ TEST_BETWEEN(busy_ones_stay, set_up, tear_down) {
 }
 
 /* A first request line has to come soon, the next ones need not. */
-TEST_BETWEEN(silence_ends, set_up_impatient, tear_down) {
+TEST_BETWEEN(silence_ends, set_up_hasty, tear_down_crowd) {
         int64_t start_ms = clock_mono_ms();
         int asking = dial(), silent = dial(), dripping = dial();
 
