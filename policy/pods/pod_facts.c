@@ -1,6 +1,7 @@
 #include "policy/pods/pod_facts.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/number.h"
@@ -21,21 +22,31 @@ struct owners {
         bool has_daemonset;
 };
 
+struct labels {
+        struct skim_string text; /* of the whole object */
+        struct skim_string pod_template_hash;
+};
+
 struct metadata {
-        struct skim_string namespace, name, uid, pod_template_hash, labels;
+        struct skim_string namespace, name, uid;
+        struct labels labels;
         struct owners owners;
         int64_t created_unix_ms;
         bool is_mirror;
 };
 
+struct amount {
+        double value;  /* >= 0 */
+        bool is_given; /* and can be read */
+};
+
 struct requests {
-        struct pod_load load;
-        bool is_given[ESTIMATE_RESOURCE_COUNT]; /* and can be read */
+        struct amount of[ESTIMATE_RESOURCE_COUNT];
 };
 
 struct container {
-        struct pod_load request;
-        bool is_sidecar; /* if it is an init container */
+        struct requests requests;
+        struct skim_string restart_policy;
 };
 
 /* Of several containers. */
@@ -57,29 +68,69 @@ struct spec {
         bool is_spread_softly;
 };
 
-struct status {
-        int64_t bound_unix_ms;
-        bool is_finished;
+struct condition {
+        struct skim_string type, status;
+        int64_t since_unix_ms;
 };
 
-/* What is read of a value: false when it is no JSON. */
-typedef bool member_fn(struct skim *skim, const struct skim_string *key, void *ret);
-typedef bool element_fn(struct skim *skim, void *ret);
+struct status {
+        struct skim_string phase;
+        int64_t bound_unix_ms;
+};
 
-/* Each member of the object at the cursor; any other value has none. */
-static bool each_member(struct skim *skim, member_fn *fn, void *ret) {
+struct pod {
+        struct metadata metadata;
+        struct spec spec;
+        struct status status;
+};
+
+/* Reads the value at the cursor; false when it is no JSON. */
+typedef bool read_fn(struct skim *skim, void *ret);
+
+/* A member of an object, and where it goes in the object's struct. A repeated member replaces the
+ * one before it. A table of them ends with one without a name. */
+struct field {
+        const char *name;
+        size_t len, at, bytes;
+        read_fn *read;              /* a value, which sets all of it, or ... */
+        read_fn *read_element;      /* each element of a list, or ... */
+        const struct field *fields; /* the members of an object */
+};
+
+/* The only member that matters is the struct itself. */
+#define ONLY(key, type) .name = (key), .len = sizeof(key) - 1, .bytes = sizeof(type)
+#define FIELD_OF(key, type, member)                                                                \
+        .name = (key), .len = sizeof(key) - 1, .at = offsetof(type, member),                       \
+        .bytes = sizeof(((type *)NULL)->member)
+#define VALUE(key, type, member, fn)                                                               \
+        { FIELD_OF(key, type, member), .read = (fn) }
+#define LIST(key, type, member, fn)                                                                \
+        { FIELD_OF(key, type, member), .read_element = (fn) }
+#define OBJECT(key, type, member, table)                                                           \
+        { FIELD_OF(key, type, member), .fields = (table) }
+
+static bool read_field(struct skim *skim, const struct field *field, void *ret);
+
+/* Any value but an object has no members. */
+static bool read_members(struct skim *skim, const struct field *fields, void *ret) {
         struct skim_string key;
         enum skim_step step;
 
         if (skim_peek(skim) != '{')
                 return skim_value(skim);
-        for (skim_enter(skim); (step = skim_member(skim, &key)) == SKIM_MORE;)
-                if (!fn(skim, &key, ret))
+        for (skim_enter(skim); (step = skim_member(skim, &key)) == SKIM_MORE;) {
+                const struct field *field = fields;
+                while (field->name &&
+                       (field->len != key.len || memcmp(field->name, key.text, key.len) != 0))
+                        field++;
+                if (!(field->name ? read_field(skim, field, (char *)ret + field->at)
+                                  : skim_value(skim)))
                         return false;
+        }
         return step == SKIM_END;
 }
 
-static bool each_element(struct skim *skim, element_fn *fn, void *ret) {
+static bool read_elements(struct skim *skim, read_fn *fn, void *ret) {
         enum skim_step step;
 
         if (skim_peek(skim) != '[')
@@ -90,43 +141,66 @@ static bool each_element(struct skim *skim, element_fn *fn, void *ret) {
         return step == SKIM_END;
 }
 
+static bool read_field(struct skim *skim, const struct field *field, void *ret) {
+        if (field->read)
+                return field->read(skim, ret);
+        memset(ret, 0, field->bytes);
+        return field->fields ? read_members(skim, field->fields, ret)
+                             : read_elements(skim, field->read_element, ret);
+}
+
+static bool read_text(struct skim *skim, void *ret) {
+        return skim_plain_text(skim, ret);
+}
+
 /* 0: unknown */
-static bool read_pod_time(struct skim *skim, int64_t *ret_unix_ms) {
+static bool read_pod_time(struct skim *skim, void *ret) {
         struct skim_string text;
         int64_t at_unix_ms = 0;
 
         if (!skim_plain_text(skim, &text))
                 return false;
         bool is_time = timestamp_parse(text.text, text.len, &at_unix_ms);
-        *ret_unix_ms = is_time && at_unix_ms > 0 ? at_unix_ms : 0;
+        *(int64_t *)ret = is_time && at_unix_ms > 0 ? at_unix_ms : 0;
         return true;
 }
 
-static bool read_true(struct skim *skim, bool *ret) {
-        *ret = skim_peek(skim) == 't';
+static bool read_true(struct skim *skim, void *ret) {
+        *(bool *)ret = skim_peek(skim) == 't';
         return skim_value(skim);
+}
+
+/* Whatever it is, it is there. */
+static bool read_presence(struct skim *skim, void *ret) {
+        *(bool *)ret = true;
+        return skim_value(skim);
+}
+
+/* 0: it is no whole number */
+static bool read_integer(struct skim *skim, void *ret) {
+        const char *begin = skim->at;
+
+        if (!skim_value(skim))
+                return false;
+        if (!number_parse_i64(begin, (size_t)(skim->at - begin), ret))
+                *(int64_t *)ret = 0;
+        return true;
 }
 
 /* metadata */
 
-static bool read_owner_member(struct skim *skim, const struct skim_string *key, void *ret) {
-        struct owner *owner = ret;
-
-        if (skim_is(key, "kind"))
-                return skim_plain_text(skim, &owner->kind);
-        if (skim_is(key, "name"))
-                return skim_plain_text(skim, &owner->name);
-        if (skim_is(key, "controller"))
-                return read_true(skim, &owner->is_controller);
-        return skim_value(skim);
-}
-
 static bool read_owner(struct skim *skim, void *ret) {
+        static const struct field fields[] = {
+                VALUE("kind", struct owner, kind, read_text),
+                VALUE("name", struct owner, name, read_text),
+                VALUE("controller", struct owner, is_controller, read_true),
+                {0},
+        };
         struct owners *owners = ret;
         struct owner *best = &owners->first;
         struct owner owner = {0};
 
-        if (!each_member(skim, read_owner_member, &owner))
+        if (!read_members(skim, fields, &owner))
                 return false;
         owners->has_daemonset |= skim_is(&owner.kind, "DaemonSet");
         if (owner.kind.len > 0 && owner.name.len > 0 &&
@@ -135,233 +209,140 @@ static bool read_owner(struct skim *skim, void *ret) {
         return true;
 }
 
-static bool read_label(struct skim *skim, const struct skim_string *key, void *ret) {
-        return skim_is(key, "pod-template-hash") ? skim_plain_text(skim, ret) : skim_value(skim);
-}
+static bool read_labels(struct skim *skim, void *ret) {
+        static const struct field fields[] = {
+                VALUE("pod-template-hash", struct labels, pod_template_hash, read_text),
+                {0},
+        };
+        struct labels *labels = ret;
+        const char *begin = skim->at;
 
-static bool read_pod_annotation(struct skim *skim, const struct skim_string *key, void *ret) {
-        if (skim_is(key, "kubernetes.io/config.mirror"))
-                *(bool *)ret = true;
-        return skim_value(skim);
-}
-
-static bool read_pod_metadata(struct skim *skim, const struct skim_string *key, void *ret) {
-        struct metadata *metadata = ret;
-
-        if (skim_is(key, "namespace"))
-                return skim_plain_text(skim, &metadata->namespace);
-        if (skim_is(key, "name"))
-                return skim_plain_text(skim, &metadata->name);
-        if (skim_is(key, "uid"))
-                return skim_plain_text(skim, &metadata->uid);
-        if (skim_is(key, "creationTimestamp"))
-                return read_pod_time(skim, &metadata->created_unix_ms);
-        if (skim_is(key, "labels")) {
-                const char *begin = skim->at;
-                metadata->pod_template_hash = (struct skim_string){0};
-                if (!each_member(skim, read_label, &metadata->pod_template_hash))
-                        return false;
-                metadata->labels = (struct skim_string){.text = begin,
-                                                        .len = (size_t)(skim->at - begin)};
-                return true;
-        }
-        if (skim_is(key, "annotations")) {
-                metadata->is_mirror = false;
-                return each_member(skim, read_pod_annotation, &metadata->is_mirror);
-        }
-        if (skim_is(key, "ownerReferences")) {
-                metadata->owners = (struct owners){0};
-                return each_element(skim, read_owner, &metadata->owners);
-        }
-        return skim_value(skim);
-}
-
-/* spec */
-
-static void add_load(struct pod_load *sum, const struct pod_load *load) {
-        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
-                sum->of[r] += load->of[r];
-}
-
-static bool read_request(struct skim *skim, const struct skim_string *key, void *ret) {
-        struct requests *requests = ret;
-        int r = skim_is(key, "cpu") ? ESTIMATE_CPU : ESTIMATE_MEM;
-        struct skim_string text;
-        double amount;
-
-        if (r == ESTIMATE_MEM && !skim_is(key, "memory"))
-                return skim_value(skim);
-        if (!skim_plain_text(skim, &text))
+        *labels = (struct labels){0};
+        if (!read_members(skim, fields, labels))
                 return false;
-        requests->is_given[r] = quantity_parse(text.text, text.len, &amount) && amount >= 0;
-        requests->load.of[r] = requests->is_given[r] ? amount : 0;
+        labels->text = (struct skim_string){.text = begin, .len = (size_t)(skim->at - begin)};
         return true;
 }
 
-static bool read_requests(struct skim *skim, struct requests *ret) {
-        *ret = (struct requests){0};
-        return each_member(skim, read_request, ret);
+static const struct field annotation_fields[] = {
+        {ONLY("kubernetes.io/config.mirror", bool), .read = read_presence},
+        {0},
+};
+
+static const struct field metadata_fields[] = {
+        VALUE("namespace", struct metadata, namespace, read_text),
+        VALUE("name", struct metadata, name, read_text),
+        VALUE("uid", struct metadata, uid, read_text),
+        VALUE("creationTimestamp", struct metadata, created_unix_ms, read_pod_time),
+        VALUE("labels", struct metadata, labels, read_labels),
+        OBJECT("annotations", struct metadata, is_mirror, annotation_fields),
+        LIST("ownerReferences", struct metadata, owners, read_owner),
+        {0},
+};
+
+/* spec */
+
+static void add_requests(struct pod_load *sum, const struct requests *requests) {
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
+                sum->of[r] += requests->of[r].value;
 }
 
-static bool read_pod_resources(struct skim *skim, const struct skim_string *key, void *ret) {
-        return skim_is(key, "requests") ? read_requests(skim, ret) : skim_value(skim);
+static bool read_amount(struct skim *skim, void *ret) {
+        struct amount *amount = ret;
+        struct skim_string text;
+        double value;
+
+        if (!skim_plain_text(skim, &text))
+                return false;
+        amount->is_given = quantity_parse(text.text, text.len, &value) && value >= 0;
+        amount->value = amount->is_given ? value : 0;
+        return true;
 }
 
-static bool read_container_member(struct skim *skim, const struct skim_string *key, void *ret) {
-        struct container *container = ret;
-        struct requests requests = {0};
-        struct skim_string policy;
+static const struct field requests_fields[] = {
+        VALUE("cpu", struct requests, of[ESTIMATE_CPU], read_amount),
+        VALUE("memory", struct requests, of[ESTIMATE_MEM], read_amount),
+        {0},
+};
 
-        if (skim_is(key, "resources")) {
-                if (!each_member(skim, read_pod_resources, &requests))
-                        return false;
-                container->request = requests.load;
-                return true;
-        }
-        if (skim_is(key, "restartPolicy")) {
-                if (!skim_plain_text(skim, &policy))
-                        return false;
-                container->is_sidecar = skim_is(&policy, "Always");
-                return true;
-        }
-        return skim_value(skim);
-}
+static const struct field resources_fields[] = {
+        {ONLY("requests", struct requests), .fields = requests_fields},
+        {0},
+};
 
 static bool read_container(struct skim *skim, void *ret) {
+        static const struct field fields[] = {
+                OBJECT("resources", struct container, requests, resources_fields),
+                VALUE("restartPolicy", struct container, restart_policy, read_text),
+                {0},
+        };
         struct sums *sums = ret;
         struct container container = {0};
 
-        if (!each_member(skim, read_container_member, &container))
+        if (!read_members(skim, fields, &container))
                 return false;
-        add_load(&sums->all, &container.request);
+        add_requests(&sums->all, &container.requests);
         struct pod_load starting = sums->sidecars;
-        add_load(&starting, &container.request);
+        add_requests(&starting, &container.requests);
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
                 sums->starting.of[r] = fmax(sums->starting.of[r], starting.of[r]);
-        if (container.is_sidecar)
+        if (skim_is(&container.restart_policy, "Always"))
                 sums->sidecars = starting;
         return true;
 }
 
-static bool read_containers(struct skim *skim, struct sums *ret) {
-        *ret = (struct sums){0};
-        return each_element(skim, read_container, ret);
-}
+static const struct field terms_fields[] = {
+        {ONLY("preferredDuringSchedulingIgnoredDuringExecution", bool),
+         .read_element = read_presence},
+        {0},
+};
 
-static bool read_preference(struct skim *skim, void *ret) {
-        *(bool *)ret = true;
-        return skim_value(skim);
-}
-
-static bool read_terms(struct skim *skim, const struct skim_string *key, void *ret) {
-        bool *has_preferences = ret;
-
-        if (!skim_is(key, "preferredDuringSchedulingIgnoredDuringExecution"))
-                return skim_value(skim);
-        *has_preferences = false;
-        return each_element(skim, read_preference, has_preferences);
-}
-
-static bool read_affinity(struct skim *skim, const struct skim_string *key, void *ret) {
-        struct affinity *affinity = ret;
-        bool *of = skim_is(key, "nodeAffinity")      ? &affinity->node
-                   : skim_is(key, "podAffinity")     ? &affinity->pod
-                   : skim_is(key, "podAntiAffinity") ? &affinity->anti
-                                                     : NULL;
-
-        if (!of)
-                return skim_value(skim);
-        *of = false;
-        return each_member(skim, read_terms, of);
-}
-
-static bool read_constraint_member(struct skim *skim, const struct skim_string *key, void *ret) {
-        bool *is_soft = ret;
-        struct skim_string text;
-
-        if (!skim_is(key, "whenUnsatisfiable"))
-                return skim_value(skim);
-        if (!skim_plain_text(skim, &text))
-                return false;
-        *is_soft = skim_is(&text, "ScheduleAnyway");
-        return true;
-}
+static const struct field affinity_fields[] = {
+        OBJECT("nodeAffinity", struct affinity, node, terms_fields),
+        OBJECT("podAffinity", struct affinity, pod, terms_fields),
+        OBJECT("podAntiAffinity", struct affinity, anti, terms_fields),
+        {0},
+};
 
 static bool read_constraint(struct skim *skim, void *ret) {
-        bool *is_spread_softly = ret;
-        bool is_soft = false;
+        static const struct field fields[] = {
+                {ONLY("whenUnsatisfiable", struct skim_string), .read = read_text},
+                {0},
+        };
+        struct skim_string unsatisfiable = {0};
 
-        if (!each_member(skim, read_constraint_member, &is_soft))
+        if (!read_members(skim, fields, &unsatisfiable))
                 return false;
-        *is_spread_softly |= is_soft;
+        *(bool *)ret |= skim_is(&unsatisfiable, "ScheduleAnyway");
         return true;
 }
 
-/* 0: it is no whole number */
-static bool read_integer(struct skim *skim, int64_t *ret) {
-        const char *begin = skim->at;
-
-        if (!skim_value(skim))
-                return false;
-        if (!number_parse_i64(begin, (size_t)(skim->at - begin), ret))
-                *ret = 0;
-        return true;
-}
-
-static bool read_pod_spec(struct skim *skim, const struct skim_string *key, void *ret) {
-        struct spec *spec = ret;
-
-        if (skim_is(key, "nodeName"))
-                return skim_plain_text(skim, &spec->node);
-        if (skim_is(key, "priorityClassName"))
-                return skim_plain_text(skim, &spec->priority_class);
-        if (skim_is(key, "priority"))
-                return read_integer(skim, &spec->priority);
-        if (skim_is(key, "containers"))
-                return read_containers(skim, &spec->containers);
-        if (skim_is(key, "initContainers"))
-                return read_containers(skim, &spec->init);
-        if (skim_is(key, "overhead"))
-                return read_requests(skim, &spec->overhead);
-        if (skim_is(key, "affinity")) {
-                spec->affinity = (struct affinity){0};
-                return each_member(skim, read_affinity, &spec->affinity);
-        }
-        if (skim_is(key, "topologySpreadConstraints")) {
-                spec->is_spread_softly = false;
-                return each_element(skim, read_constraint, &spec->is_spread_softly);
-        }
-        if (skim_is(key, "resources")) {
-                spec->own = (struct requests){0};
-                return each_member(skim, read_pod_resources, &spec->own);
-        }
-        return skim_value(skim);
-}
+static const struct field spec_fields[] = {
+        VALUE("nodeName", struct spec, node, read_text),
+        VALUE("priorityClassName", struct spec, priority_class, read_text),
+        VALUE("priority", struct spec, priority, read_integer),
+        LIST("containers", struct spec, containers, read_container),
+        LIST("initContainers", struct spec, init, read_container),
+        OBJECT("overhead", struct spec, overhead, requests_fields),
+        OBJECT("affinity", struct spec, affinity, affinity_fields),
+        LIST("topologySpreadConstraints", struct spec, is_spread_softly, read_constraint),
+        OBJECT("resources", struct spec, own, resources_fields),
+        {0},
+};
 
 /* status */
 
-struct condition {
-        struct skim_string type, status;
-        int64_t since_unix_ms;
-};
-
-static bool read_condition_member(struct skim *skim, const struct skim_string *key, void *ret) {
-        struct condition *condition = ret;
-
-        if (skim_is(key, "type"))
-                return skim_plain_text(skim, &condition->type);
-        if (skim_is(key, "status"))
-                return skim_plain_text(skim, &condition->status);
-        if (skim_is(key, "lastTransitionTime"))
-                return read_pod_time(skim, &condition->since_unix_ms);
-        return skim_value(skim);
-}
-
 static bool read_condition(struct skim *skim, void *ret) {
+        static const struct field fields[] = {
+                VALUE("type", struct condition, type, read_text),
+                VALUE("status", struct condition, status, read_text),
+                VALUE("lastTransitionTime", struct condition, since_unix_ms, read_pod_time),
+                {0},
+        };
         int64_t *bound_unix_ms = ret;
         struct condition condition = {0};
 
-        if (!each_member(skim, read_condition_member, &condition))
+        if (!read_members(skim, fields, &condition))
                 return false;
         if (*bound_unix_ms == 0 && skim_is(&condition.type, "PodScheduled") &&
             skim_is(&condition.status, "True"))
@@ -369,48 +350,20 @@ static bool read_condition(struct skim *skim, void *ret) {
         return true;
 }
 
-static bool read_pod_status(struct skim *skim, const struct skim_string *key, void *ret) {
-        struct status *status = ret;
-        struct skim_string phase;
-
-        if (skim_is(key, "phase")) {
-                if (!skim_plain_text(skim, &phase))
-                        return false;
-                status->is_finished = skim_is(&phase, "Succeeded") || skim_is(&phase, "Failed");
-                return true;
-        }
-        if (skim_is(key, "conditions")) {
-                status->bound_unix_ms = 0;
-                return each_element(skim, read_condition, &status->bound_unix_ms);
-        }
-        return skim_value(skim);
-}
+static const struct field status_fields[] = {
+        VALUE("phase", struct status, phase, read_text),
+        LIST("conditions", struct status, bound_unix_ms, read_condition),
+        {0},
+};
 
 /* The pod */
 
-struct pod {
-        struct metadata metadata;
-        struct spec spec;
-        struct status status;
+static const struct field pod_fields[] = {
+        OBJECT("metadata", struct pod, metadata, metadata_fields),
+        OBJECT("spec", struct pod, spec, spec_fields),
+        OBJECT("status", struct pod, status, status_fields),
+        {0},
 };
-
-static bool read_pod(struct skim *skim, const struct skim_string *key, void *ret) {
-        struct pod *pod = ret;
-
-        if (skim_is(key, "metadata")) {
-                pod->metadata = (struct metadata){0};
-                return each_member(skim, read_pod_metadata, &pod->metadata);
-        }
-        if (skim_is(key, "spec")) {
-                pod->spec = (struct spec){0};
-                return each_member(skim, read_pod_spec, &pod->spec);
-        }
-        if (skim_is(key, "status")) {
-                pod->status = (struct status){0};
-                return each_member(skim, read_pod_status, &pod->status);
-        }
-        return skim_value(skim);
-}
 
 static struct pod_load total_of(const struct spec *spec) {
         static const struct pod_load most = {{POD_FACTS_CORES_MAX, POD_FACTS_BYTES_MAX}};
@@ -418,9 +371,9 @@ static struct pod_load total_of(const struct spec *spec) {
 
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
                 double app = spec->containers.all.of[r] + spec->init.sidecars.of[r];
-                double sum = spec->own.is_given[r] ? spec->own.load.of[r]
-                                                   : fmax(app, spec->init.starting.of[r]);
-                total.of[r] = fmin(sum + spec->overhead.load.of[r], most.of[r]);
+                double sum = spec->own.of[r].is_given ? spec->own.of[r].value
+                                                      : fmax(app, spec->init.starting.of[r]);
+                total.of[r] = fmin(sum + spec->overhead.of[r].value, most.of[r]);
         }
         return total;
 }
@@ -454,7 +407,7 @@ static void name_workload(struct pod_facts *facts, const struct metadata *metada
         struct skim_string name = owner->name;
 
         if (skim_is(&owner->kind, "ReplicaSet"))
-                name.len = without_hash(&name, &metadata->pod_template_hash);
+                name.len = without_hash(&name, &metadata->labels.pod_template_hash);
         else if (skim_is(&owner->kind, "Job"))
                 name.len = without_time(&name);
         facts->workload_len = 0;
@@ -479,14 +432,14 @@ bool pod_facts_take(struct pod_facts *facts, struct skim *skim) {
         struct pod pod = {0};
 
         skim->has_odd_text = false;
-        if (!each_member(skim, read_pod, &pod))
+        if (!read_members(skim, pod_fields, &pod))
                 return false;
         const struct affinity *affinity = &pod.spec.affinity;
         facts->id = hash_uid(&pod.metadata.uid);
         facts->namespace = pod.metadata.namespace;
         facts->name = pod.metadata.name;
         facts->uid = pod.metadata.uid;
-        facts->labels = pod.metadata.labels;
+        facts->labels = pod.metadata.labels.text;
         facts->priority_class = pod.spec.priority_class;
         facts->priority = pod.spec.priority;
         facts->node = pod.spec.node;
@@ -494,7 +447,8 @@ bool pod_facts_take(struct pod_facts *facts, struct skim *skim) {
         facts->request = total_of(&pod.spec);
         facts->bound_unix_ms = pod.status.bound_unix_ms ? pod.status.bound_unix_ms
                                                         : pod.metadata.created_unix_ms;
-        facts->is_finished = pod.status.is_finished;
+        facts->is_finished = skim_is(&pod.status.phase, "Succeeded") ||
+                             skim_is(&pod.status.phase, "Failed");
         facts->is_daemonset = pod.metadata.owners.has_daemonset;
         facts->is_mirror = pod.metadata.is_mirror;
         facts->has_preferences = affinity->node || affinity->pod || affinity->anti ||
