@@ -6,11 +6,6 @@
 #include "fuzz.h"
 #include "policy/annotation.h"
 
-static void require(bool holds) {
-        if (!holds)
-                abort();
-}
-
 static void check_round_trip(const struct annotation *first) {
         char text[ANNOTATION_TEXT_MAX], again[ANNOTATION_TEXT_MAX];
         struct annotation second;

@@ -63,14 +63,9 @@ static void parse(const struct proto_message *message, const char *data, size_t 
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-        char *copy = malloc(size ? size : 1); /* exactly, for the sanitizer's sake */
+        const char *copy = (const char *)data;
 
-        if (!copy)
-                mem_exhausted();
-        if (size > 0)
-                memcpy(copy, data, size);
         parse(&kube_proto_pod, copy, size);
         parse(&kube_proto_node, copy, size);
-        free(copy);
         return 0;
 }

@@ -6,11 +6,6 @@
 #include "fuzz.h"
 #include "policy/metric_name.h"
 
-static void require(bool holds) {
-        if (!holds)
-                abort();
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         _cleanup_(freep) char *name = xmemdup0((const char *)data, size);
         struct metric_query query = {.window_ms = -1};

@@ -12,11 +12,6 @@
 #include "controller/track/node_track.h"
 #include "fuzz.h"
 
-static void require(bool holds) {
-        if (!holds)
-                abort();
-}
-
 struct world {
         struct compiled_policy *compiled;
         size_t live;

@@ -8,11 +8,6 @@
 #include "policy/policy.h"
 #include "tests/policy_equal.h"
 
-static void require(bool holds) {
-        if (!holds)
-                abort();
-}
-
 /* What struct policy promises its readers. */
 static void check_promises(const struct policy *policy) {
         double weights = 0;

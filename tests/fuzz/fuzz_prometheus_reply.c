@@ -12,11 +12,6 @@
 #include "controller/source/prometheus/prometheus_reply.h"
 #include "fuzz.h"
 
-static void require(bool holds) {
-        if (!holds)
-                abort();
-}
-
 static const char *const names[PROMETHEUS_LABEL_COUNT] = {"__name__", "instance", "node",
                                                           "nodename", "kubernetes_node"};
 

@@ -12,11 +12,6 @@
 #include "codec/quantity.h"
 #include "fuzz.h"
 
-static void require(bool holds) {
-        if (!holds)
-                abort();
-}
-
 static bool is_close(double a, double b) {
         return fabs(a - b) <= 1e-12 * fabs(b);
 }

@@ -9,11 +9,6 @@
 #include "controller/series/query_api.h"
 #include "fuzz.h"
 
-static void require(bool holds) {
-        if (!holds)
-                abort();
-}
-
 static bool begins(const char *text, const char *with) {
         return strncmp(text, with, strlen(with)) == 0;
 }

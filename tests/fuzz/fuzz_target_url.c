@@ -9,11 +9,6 @@
 #include "controller/node/target_url.h"
 #include "fuzz.h"
 
-static void require(bool holds) {
-        if (!holds)
-                abort();
-}
-
 static size_t count(const char *text, char c) {
         size_t n = 0;
 

@@ -7,12 +7,10 @@
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-        _cleanup_(freep) char *text = xmalloc(size);
+        const char *text = (const char *)data;
         char written[TIMESTAMP_MAX];
         int64_t at_unix_ms = 42, again = 42;
 
-        if (size > 0)
-                memcpy(text, data, size);
         if (!timestamp_parse(text, size, &at_unix_ms)) {
                 if (at_unix_ms != 42)
                         abort();
