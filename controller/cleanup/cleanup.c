@@ -14,7 +14,6 @@
 #include "controller/writing/publisher.h"
 #include "kube/kube_path.h"
 #include "kube/reflector.h"
-#include "program/outage_log.h"
 
 enum {
         LIST_DEADLINE_MS = 30000,
@@ -38,21 +37,19 @@ struct cleanup {
         struct policy *policy;
         struct reflector *reflector;
         struct publisher *publisher;
-        struct publisher_events of_taints; /* of the job of a node that has only these left */
-        struct kube_call *call;            /* for the lease, then for the policy */
-        struct strmap by_name;             /* struct dirty_node */
+        struct kube_call *call; /* for the lease, then for the policy */
+        struct strmap by_name;  /* struct dirty_node */
         struct loop_timer deadline, progress;
-        struct outage_log failures;
         size_t nodes, done, failed;
         int exit_code;
 };
 
-static void finish(struct cleanup *cleanup, int exit_code) {
+static void end_cleanup(struct cleanup *cleanup, int exit_code) {
         cleanup->exit_code = exit_code;
         loop_stop(cleanup->loop);
 }
 
-static void sum_up(struct cleanup *cleanup) {
+static void report_cleanup(struct cleanup *cleanup) {
         size_t dirty = cleanup->by_name.len;
 
         if (cleanup->options.is_dry_run)
@@ -66,76 +63,74 @@ static void sum_up(struct cleanup *cleanup) {
                 log_info(MSG("all nodes are clean"), INT("nodes", cleanup->nodes),
                          INT("cleaned", cleanup->done),
                          INT("had_none", cleanup->nodes - cleanup->done));
-        finish(cleanup, cleanup->failed > 0);
+        end_cleanup(cleanup, cleanup->failed > 0);
 }
 
-static void on_progress(void *userdata) {
+static void on_cleanup_progress(void *userdata) {
         struct cleanup *cleanup = userdata;
 
         log_info(MSG("cleaning up"), INT("nodes", cleanup->by_name.len),
                  INT("cleaned", cleanup->done), INT("failed", cleanup->failed));
-        outage_log_tick(&cleanup->failures, loop_now_mono_ms(cleanup->loop));
+        publisher_tick(cleanup->publisher);
         loop_timer_arm(cleanup->loop, &cleanup->progress,
-                       loop_now_mono_ms(cleanup->loop) + PROGRESS_MS, on_progress, cleanup);
+                       loop_now_mono_ms(cleanup->loop) + PROGRESS_MS, on_cleanup_progress, cleanup);
 }
 
 /* Patches */
 
-static void account(struct cleanup *cleanup, bool is_clean) {
+static void count_cleaned(struct cleanup *cleanup, bool is_clean) {
         if (is_clean)
                 cleanup->done++;
         else
                 cleanup->failed++;
         if (cleanup->done + cleanup->failed == cleanup->by_name.len)
-                sum_up(cleanup);
+                report_cleanup(cleanup);
 }
 
-static bool on_turn(void *userdata, struct publisher_job *job, struct buf *patch) {
-        struct dirty_node *node = (struct dirty_node *)job;
-        _cleanup_(freep) char *nulls = json_dumps(node->nulls, JSON_COMPACT);
+/* Annotations come first, then taints, which have another kind of patch. */
+static bool is_at_taints(const struct dirty_node *node) {
+        return node->job.content_type != NULL;
+}
 
+static bool on_cleanup_turn(void *userdata, struct publisher_job *job, struct buf *patch) {
+        struct dirty_node *node = (struct dirty_node *)job;
+
+        if (is_at_taints(node))
+                return node_taints_patch(&node->taints, 0, patch);
+        _cleanup_(freep) char *nulls = json_dumps(node->nulls, JSON_COMPACT);
         if (!nulls)
                 mem_exhausted();
         if (buf_printf(patch, "{\"metadata\":{\"annotations\":%s}}", nulls))
                 return true;
         log_error(MSG("node has too many annotations for one patch"), STR("node", node->name));
-        account(userdata, false);
+        count_cleaned(userdata, false);
         return false;
 }
 
-static bool on_taints_turn(void *userdata, struct publisher_job *job, struct buf *patch) {
-        (void)userdata;
-        return node_taints_patch(&((struct dirty_node *)job)->taints, 0, patch);
-}
-
-static void on_done(void *userdata, struct publisher_job *job, const struct kube_answer *answer) {
-        struct cleanup *cleanup = userdata;
+static void on_cleanup_done(void *userdata, struct publisher_job *job,
+                            const struct kube_answer *answer) {
         struct dirty_node *node = (struct dirty_node *)job;
 
-        /* A node that is gone has nothing of ours. */
-        bool is_clean = answer->outcome == KUBE_OK || answer->outcome == KUBE_NOT_FOUND;
-        if (!is_clean)
-                outage_log_failed(&cleanup->failures, loop_now_mono_ms(cleanup->loop), node->name,
-                                  NULL, kube_outcome_name(answer->outcome), answer->err.msg);
-        bool has_taints = !job->events && node_taints_count(&node->taints) > 0;
-        if (answer->outcome == KUBE_OK && has_taints) {
-                job->events = &cleanup->of_taints;
-                publisher_push(cleanup->publisher, job, 0);
+        if (answer->outcome == KUBE_OK && !is_at_taints(node) &&
+            node_taints_count(&node->taints) > 0) {
+                job->content_type = NODE_TAINTS_PATCH_TYPE;
+                publisher_push(job, 0);
                 return;
         }
-        account(cleanup, is_clean);
+        /* A node that is gone has nothing of ours. */
+        count_cleaned(userdata, answer->outcome == KUBE_OK || answer->outcome == KUBE_NOT_FOUND);
 }
 
 /* Nodes */
 
 static void dirty_node_free(struct dirty_node *node) {
-        publisher_cancel(&node->job);
+        publisher_remove(&node->job);
         json_decref(node->nulls);
         free(node->name);
         free(node);
 }
 
-static void on_node(void *userdata, enum reflector_event event, const json_t *object) {
+static void on_listed_node(void *userdata, enum reflector_event event, const json_t *object) {
         struct cleanup *cleanup = userdata;
         const char *name = json_string_at(object, "metadata", "name", NULL);
 
@@ -151,11 +146,11 @@ static void on_node(void *userdata, enum reflector_event event, const json_t *ob
         }
         struct dirty_node *node = xcalloc(1, sizeof(*node));
         node->name = xstrdup(name);
-        node->job.node = node->name;
         node->nulls = nulls;
         node->taints = taints;
         if (json_object_size(nulls) == 0)
-                node->job.events = &cleanup->of_taints;
+                node->job.content_type = NODE_TAINTS_PATCH_TYPE;
+        publisher_add(cleanup->publisher, &node->job, node->name);
         (void)strmap_put(&cleanup->by_name, name, strlen(name), node);
 }
 
@@ -176,13 +171,13 @@ static void print_keys(const struct dirty_node *node) {
         (void)putchar('\n');
 }
 
-static int compare_names(const void *a, const void *b) {
+static int compare_dirty(const void *a, const void *b) {
         const struct dirty_node *const *left = a, *const *right = b;
 
         return strcmp((*left)->name, (*right)->name);
 }
 
-static void on_synced(void *userdata, size_t count) {
+static void on_all_listed(void *userdata, size_t count) {
         struct cleanup *cleanup = userdata;
         const struct strmap_entry *entry;
         size_t dirty = 0;
@@ -195,44 +190,44 @@ static void on_synced(void *userdata, size_t count) {
                                                                    sizeof(struct dirty_node *));
         STRMAP_FOREACH (entry, &cleanup->by_name)
                 nodes[dirty++] = entry->value;
-        qsort(nodes, dirty, sizeof(struct dirty_node *), compare_names);
+        qsort(nodes, dirty, sizeof(struct dirty_node *), compare_dirty);
         for (size_t i = 0; i < dirty; i++) {
                 if (cleanup->options.is_dry_run)
                         print_keys(nodes[i]);
                 else
-                        publisher_push(cleanup->publisher, &nodes[i]->job, 0);
+                        publisher_push(&nodes[i]->job, 0);
         }
         if (cleanup->options.is_dry_run || cleanup->by_name.len == 0)
-                sum_up(cleanup);
+                report_cleanup(cleanup);
         else
-                on_progress(cleanup);
+                on_cleanup_progress(cleanup);
 }
 
-static void on_deadline(void *userdata) {
+static void on_list_deadline(void *userdata) {
         struct cleanup *cleanup = userdata;
 
         log_error(MSG("cannot list nodes"),
                   STR("trouble", cleanup->reflector ? reflector_trouble(cleanup->reflector) : ""));
-        finish(cleanup, 1);
+        end_cleanup(cleanup, 1);
 }
 
-static void list_nodes(struct cleanup *cleanup) {
+static void list_dirty(struct cleanup *cleanup) {
         cleanup->reflector = reflector_new(cleanup->loop, cleanup->api, cleanup->metrics,
                                            &(struct reflector_spec){
                                                    .name = "nodes",
                                                    .path = KUBE_NODES,
                                                    .label_selector = cleanup->options.node_selector,
                                                    .page_limit = PAGE_LIMIT,
-                                                   .on_event = on_node,
-                                                   .on_synced = on_synced,
+                                                   .on_event = on_listed_node,
+                                                   .on_synced = on_all_listed,
                                                    .userdata = cleanup,
                                            });
 }
 
 /* First the lease (is a controller running?) and the policy (which metrics are there?) */
 
-static void ask(struct cleanup *cleanup, const char *path, const char *resource,
-                kube_done_fn *on_answer) {
+static void ask_api(struct cleanup *cleanup, const char *path, const char *resource,
+                    kube_done_fn *on_answer) {
         cleanup->call = kube_start(cleanup->api, &(struct kube_request){.method = "GET",
                                                                         .path = path,
                                                                         .resource = resource,
@@ -241,7 +236,7 @@ static void ask(struct cleanup *cleanup, const char *path, const char *resource,
                                                                         .userdata = cleanup});
 }
 
-static void on_policy(void *userdata, const struct kube_answer *answer) {
+static void on_policy_object(void *userdata, const struct kube_answer *answer) {
         struct cleanup *cleanup = userdata;
         struct policy *policy = NULL;
         struct error err = answer->err;
@@ -254,10 +249,10 @@ static void on_policy(void *userdata, const struct kube_answer *answer) {
         } else if (answer->outcome != KUBE_NOT_FOUND) {
                 log_warn(MSG("cannot use the policy object, using the built-in policy"), ERR(&err));
         }
-        list_nodes(cleanup);
+        list_dirty(cleanup);
 }
 
-static bool is_live(const json_t *lease, int64_t now_unix_ms) {
+static bool is_held(const json_t *lease, int64_t now_unix_ms) {
         const char *holder = json_string_at(lease, "spec", "holderIdentity", NULL);
         const char *renewed = json_string_at(lease, "spec", "renewTime", NULL);
         json_int_t duration_s = json_int_at(0, lease, "spec", "leaseDurationSeconds", NULL);
@@ -275,16 +270,17 @@ static void on_lease(void *userdata, const struct kube_answer *answer) {
         cleanup->call = NULL;
         if (answer->outcome == KUBE_OK &&
             json_parse(answer->body, answer->body_bytes, &lease, NULL) == 0 &&
-            is_live(lease, loop_now_unix_ms(cleanup->loop)))
+            is_held(lease, loop_now_unix_ms(cleanup->loop)))
                 log_warn(MSG("a running controller holds the lease and will write the annotations "
                              "again"),
                          STR("lease", cleanup->options.lease_name),
                          STR("namespace", cleanup->options.lease_namespace),
                          STR("holder", json_string_at(lease, "spec", "holderIdentity", NULL)));
         if (cleanup->options.policy_object)
-                ask(cleanup, cleanup->options.policy_object, "dynamicschedulerpolicies", on_policy);
+                ask_api(cleanup, cleanup->options.policy_object, "dynamicschedulerpolicies",
+                        on_policy_object);
         else
-                list_nodes(cleanup);
+                list_dirty(cleanup);
 }
 
 struct cleanup *cleanup_new(struct loop *loop, struct kube_api *api, struct metrics *metrics,
@@ -299,19 +295,19 @@ struct cleanup *cleanup_new(struct loop *loop, struct kube_api *api, struct metr
         cleanup->options = *options;
         cleanup->policy = policy;
         cleanup->exit_code = 1; /* in case a signal ends it */
-        cleanup->failures.what = "cleanup";
-        cleanup->publisher = publisher_new(loop, api, metrics, options->patches_per_s,
-                                           options->patches_in_flight, (struct kube_fence){0},
-                                           &(struct publisher_events){.on_turn = on_turn,
-                                                                      .on_done = on_done,
-                                                                      .userdata = cleanup});
-        cleanup->of_taints = (struct publisher_events){.content_type = NODE_TAINTS_PATCH_TYPE,
-                                                       .on_turn = on_taints_turn,
-                                                       .on_done = on_done,
-                                                       .userdata = cleanup};
+        cleanup->publisher = publisher_new(
+                &(struct publisher_options){.what = "cleanup",
+                                            .loop = loop,
+                                            .api = api,
+                                            .metrics = metrics,
+                                            .patches_per_s = options->patches_per_s,
+                                            .max_in_flight = options->patches_in_flight,
+                                            .on_turn = on_cleanup_turn,
+                                            .on_done = on_cleanup_done,
+                                            .userdata = cleanup});
         loop_timer_arm(loop, &cleanup->deadline, loop_now_mono_ms(loop) + LIST_DEADLINE_MS,
-                       on_deadline, cleanup);
-        ask(cleanup, path, "leases", on_lease);
+                       on_list_deadline, cleanup);
+        ask_api(cleanup, path, "leases", on_lease);
         return cleanup;
 }
 

@@ -73,23 +73,23 @@ static double score_change_ratio(const struct policy *policy, const struct stake
         return weights > 0 ? change / weights : stake->largest_ratio;
 }
 
-static unsigned level_in(unsigned band, double share) {
-        double place = share * BUDGET_BAND_LEVELS;
-        unsigned most = BUDGET_BAND_LEVELS - 1;
+static unsigned urgency_in(unsigned band, double share) {
+        double place = share * BUDGET_BAND_URGENCIES;
+        unsigned most = BUDGET_BAND_URGENCIES - 1;
 
-        return band * BUDGET_BAND_LEVELS + (place < most ? (unsigned)place : most);
+        return band * BUDGET_BAND_URGENCIES + (place < most ? (unsigned)place : most);
 }
 
-unsigned budget_level(const struct plan *plan, const struct plan_record *record,
-                      const struct plan_values *values, bool is_short, int64_t now_unix_ms) {
+unsigned budget_urgency(const struct plan *plan, const struct plan_record *record,
+                        const struct plan_values *values, bool is_short, int64_t now_unix_ms) {
         const struct stake stake = find_stake(plan, record, values, is_short, now_unix_ms);
 
         if (stake.left_ms <= BUDGET_HORIZON_MS)
-                return level_in(BAND_EXPIRING,
-                                1 - (double)stake.left_ms / (double)BUDGET_HORIZON_MS);
+                return urgency_in(BAND_EXPIRING,
+                                  1 - (double)stake.left_ms / (double)BUDGET_HORIZON_MS);
         unsigned band = stake.is_verdict   ? BAND_VERDICT
                         : stake.is_missing ? BAND_MISSING
                                            : BAND_MOVED;
         /* Most changes are small: the square root tells 0.01 from 0.04, and 0.3 from 0.4. */
-        return level_in(band, sqrt(score_change_ratio(plan->policy, &stake)));
+        return urgency_in(band, sqrt(score_change_ratio(plan->policy, &stake)));
 }

@@ -2,7 +2,7 @@
  * The patch budget: how many nodes --patch-qps carries, and which patch goes first when it does not
  * carry one per node and turn. Pure: the values and the wall clock are arguments.
  *
- * Patches that wait have a level; the highest goes first. From the highest band of levels down:
+ * Patches that wait have an urgency; the highest goes first. From the highest band down:
  *
  * - A value expires within BUDGET_HORIZON_MS: the sooner, the higher. Values expire at most as fast
  *   as they were written, so patches that go in this order are in time as long as the budget can
@@ -26,10 +26,10 @@
 
 enum {
         BUDGET_BANDS = 4,
-        BUDGET_BAND_LEVELS = 16,
-        BUDGET_LEVELS = BUDGET_BANDS * BUDGET_BAND_LEVELS,
-        /* Some readings of a node, after each of which its level is settled anew. Longer would be
-         * waste: values would be rewritten while others are missing. */
+        BUDGET_BAND_URGENCIES = 16,
+        BUDGET_URGENCIES = BUDGET_BANDS * BUDGET_BAND_URGENCIES,
+        /* Some readings of a node, after each of which its urgency is computed again. Longer would
+         * be waste: values would be rewritten while others are missing. */
         BUDGET_HORIZON_MS = 60000,
 };
 
@@ -40,8 +40,8 @@ size_t budget_nodes(const struct plan *plan, double patches_per_s);
 size_t budget_nodes_alive(const struct plan *plan, double patches_per_s);
 
 /**
- * budget_level() - of a patch with @values, below BUDGET_LEVELS
+ * budget_urgency() - of a patch with @values; below BUDGET_URGENCIES
  * @is_short: there are more nodes than budget_nodes_alive()
  */
-unsigned budget_level(const struct plan *plan, const struct plan_record *record,
-                      const struct plan_values *values, bool is_short, int64_t now_unix_ms);
+unsigned budget_urgency(const struct plan *plan, const struct plan_record *record,
+                        const struct plan_values *values, bool is_short, int64_t now_unix_ms);

@@ -1,6 +1,13 @@
 /*
- * Patches that wait for their turn, by level: the highest first; of one level, first come, first
+ * Patches that wait for their turn: the most urgent first; of one urgency, first come, first
  * served. Pure.
+ *
+ *   by_urgency  [63] -> place of node a -> place of node b     a, b, then c are sent
+ *               [62]    (empty)
+ *                ...
+ *               [ 5] -> place of node c
+ *                ...
+ *   filled      1 0 ... 1 ... 0     bit 63 to bit 0: the highest set bit is the list to take from
  */
 #pragma once
 
@@ -9,28 +16,28 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-enum { PATCH_QUEUE_LEVELS = 64 };
+enum { PATCH_QUEUE_URGENCIES = 64 };
 
 /* Embedded in its owner; all zero is not queued. */
 struct patch_place {
         TAILQ_ENTRY(patch_place) link;
         bool is_queued;
-        uint8_t level;
+        uint8_t urgency;
 };
 
 TAILQ_HEAD(patch_places, patch_place);
 
 struct patch_queue {
-        struct patch_places levels[PATCH_QUEUE_LEVELS];
-        uint64_t filled; /* levels with a place, a bit each */
+        struct patch_places by_urgency[PATCH_QUEUE_URGENCIES];
+        uint64_t filled; /* the urgencies that have a place, a bit each */
         size_t len;
 };
 
 void patch_queue_init(struct patch_queue *queue);
-/** patch_queue_put() - queue @place, or move it to another level
- * @level: below PATCH_QUEUE_LEVELS */
-void patch_queue_put(struct patch_queue *queue, struct patch_place *place, unsigned level);
+/** patch_queue_put() - queue @place, or move it to the end of another urgency's list
+ * @urgency: below PATCH_QUEUE_URGENCIES */
+void patch_queue_put(struct patch_queue *queue, struct patch_place *place, unsigned urgency);
 /** patch_queue_drop() - nothing happens when it is not queued */
 void patch_queue_drop(struct patch_queue *queue, struct patch_place *place);
-/** patch_queue_pop() - take out the first of the highest level; NULL: none is there */
+/** patch_queue_pop() - take out the first of the most urgent ones; NULL: none is there */
 struct patch_place *patch_queue_pop(struct patch_queue *queue);

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "kube/kube_path.h"
+#include "program/outage_log.h"
 
 enum {
         PATCH_TIMEOUT_MS = 10000,
@@ -18,39 +19,36 @@ enum {
 };
 
 struct publisher {
-        struct loop *loop;
-        struct kube_api *api;
-        struct metrics *metrics;
-        struct publisher_events events;
-        struct kube_fence fence;
+        struct publisher_options options;
+        struct publisher_jobs jobs;
+        size_t job_count;
         struct patch_queue queue;
-        size_t in_flight, max_in_flight;
-        double patches_per_s, max_tokens, tokens;
+        size_t in_flight;
+        double max_tokens, tokens;
         int64_t filled_mono_ms;
         size_t denied; /* in a row */
         size_t failed; /* in a row, whatever the reason */
         char trouble[ERROR_MSG_MAX];
+        struct outage_log outages;
         int64_t paused_until_mono_ms;
         struct loop_timer timer;
         struct buf patch;
 };
 
-struct publisher *publisher_new(struct loop *loop, struct kube_api *api, struct metrics *metrics,
-                                double patches_per_s, size_t max_in_flight, struct kube_fence fence,
-                                const struct publisher_events *events) {
+static int64_t publisher_now(const struct publisher *publisher) {
+        return loop_now_mono_ms(publisher->options.loop);
+}
+
+struct publisher *publisher_new(const struct publisher_options *options) {
         struct publisher *publisher = xcalloc(1, sizeof(*publisher));
 
-        publisher->loop = loop;
-        publisher->api = api;
-        publisher->metrics = metrics;
-        publisher->events = *events;
-        publisher->fence = fence;
+        publisher->options = *options;
+        publisher->outages.what = options->what;
+        TAILQ_INIT(&publisher->jobs);
         patch_queue_init(&publisher->queue);
-        publisher->max_in_flight = max_in_flight;
-        publisher->patches_per_s = patches_per_s;
-        publisher->max_tokens = patches_per_s > 10 ? patches_per_s / 10 : 1;
+        publisher->max_tokens = options->patches_per_s > 10 ? options->patches_per_s / 10 : 1;
         publisher->tokens = publisher->max_tokens;
-        publisher->filled_mono_ms = loop_now_mono_ms(loop);
+        publisher->filled_mono_ms = publisher_now(publisher);
         publisher->patch = BUF_INIT(PUBLISHER_MAX_PATCH_BYTES);
         return publisher;
 }
@@ -58,19 +56,14 @@ struct publisher *publisher_new(struct loop *loop, struct kube_api *api, struct 
 void publisher_free(struct publisher *publisher) {
         if (!publisher)
                 return;
-        loop_timer_disarm(publisher->loop, &publisher->timer);
+        loop_timer_disarm(publisher->options.loop, &publisher->timer);
         buf_done(&publisher->patch);
         free(publisher);
 }
 
-static const struct publisher_events *events_of(const struct publisher_job *job,
-                                                const struct publisher *publisher) {
-        return job->events ? job->events : &publisher->events;
-}
+static void publisher_run(void *userdata);
 
-static void pump(void *userdata);
-
-static void note_outcome(struct publisher *publisher, const struct kube_answer *answer) {
+static void note_trouble(struct publisher *publisher, const struct kube_answer *answer) {
         if (answer->outcome == KUBE_OK || answer->outcome == KUBE_NOT_FOUND)
                 publisher->failed = 0;
         else
@@ -87,65 +80,78 @@ const char *publisher_trouble(const struct publisher *publisher) {
         return publisher->trouble;
 }
 
-static void on_done(void *userdata, const struct kube_answer *answer) {
+/* Whether a node that is gone has failed or not, the watch will show it to be gone. */
+static void note_failing(struct publisher *publisher, struct publisher_job *job,
+                         const struct kube_answer *answer) {
+        bool is_failing = answer->outcome != KUBE_OK;
+
+        if (answer->outcome == KUBE_NOT_FOUND || is_failing == job->is_failing)
+                return;
+        job->is_failing = is_failing;
+        if (is_failing)
+                outage_log_failed(&publisher->outages, publisher_now(publisher), job->node, NULL,
+                                  kube_outcome_name(answer->outcome), answer->err.msg);
+        else
+                outage_log_recovered(&publisher->outages, publisher_now(publisher), job->node);
+}
+
+static void on_patch_done(void *userdata, const struct kube_answer *answer) {
         struct publisher_job *job = userdata;
         struct publisher *publisher = job->publisher;
 
         job->call = NULL;
         job->state = PUBLISHER_IDLE;
         publisher->in_flight--;
-        metrics_inc(metrics_counter(publisher->metrics, "plimsoll_patches_total",
+        metrics_inc(metrics_counter(publisher->options.metrics, "plimsoll_patches_total",
                                     "Patches of nodes by outcome, after retries.",
                                     LABELS("outcome", kube_outcome_name(answer->outcome))));
         if (answer->outcome != KUBE_FORBIDDEN && answer->outcome != KUBE_UNAUTHORIZED)
                 publisher->denied = 0;
         else if (++publisher->denied >= DENIED_IN_A_ROW)
-                publisher->paused_until_mono_ms = loop_now_mono_ms(publisher->loop) +
-                                                  DENIED_PAUSE_MS;
-        note_outcome(publisher, answer);
-        const struct publisher_events *events = events_of(job, publisher);
-        events->on_done(events->userdata, job, answer);
-        pump(publisher);
+                publisher->paused_until_mono_ms = publisher_now(publisher) + DENIED_PAUSE_MS;
+        note_trouble(publisher, answer);
+        note_failing(publisher, job, answer);
+        publisher->options.on_done(publisher->options.userdata, job, answer);
+        publisher_run(publisher);
 }
 
-static void send(struct publisher *publisher, struct publisher_job *job) {
-        const char *content_type = events_of(job, publisher)->content_type;
+static void send_patch(struct publisher *publisher, struct publisher_job *job) {
         _cleanup_(freep) char *path = kube_path(KUBE_CORE, NULL, "nodes", job->node,
                                                 "?fieldManager=" KUBE_FIELD_MANAGER);
 
         job->state = PUBLISHER_IN_FLIGHT;
         publisher->in_flight++;
-        job->call = kube_start(publisher->api,
+        job->call = kube_start(publisher->options.api,
                                &(struct kube_request){
                                        .method = "PATCH",
                                        .path = path,
                                        .resource = "nodes",
                                        .accept = KUBE_ACCEPT_METADATA,
-                                       .content_type = content_type
-                                                               ? content_type
+                                       .content_type = job->content_type
+                                                               ? job->content_type
                                                                : "application/merge-patch+json",
                                        .body = publisher->patch.data,
                                        .body_bytes = publisher->patch.len,
                                        .timeout_ms = PATCH_TIMEOUT_MS,
                                        .max_body_bytes = PATCH_ANSWER_MAX_BYTES,
                                        .max_retries = PATCH_RETRIES,
-                                       .fence = publisher->fence,
-                                       .on_done = on_done,
+                                       .fence = publisher->options.fence,
+                                       .on_done = on_patch_done,
                                        .userdata = job,
                                });
 }
 
-static void refill(struct publisher *publisher) {
-        int64_t now_mono_ms = loop_now_mono_ms(publisher->loop);
+static void refill_tokens(struct publisher *publisher) {
+        int64_t now_mono_ms = publisher_now(publisher);
 
         publisher->tokens += (double)(now_mono_ms - publisher->filled_mono_ms) *
-                             publisher->patches_per_s / MS_PER_S;
+                             publisher->options.patches_per_s / MS_PER_S;
         if (publisher->tokens > publisher->max_tokens)
                 publisher->tokens = publisher->max_tokens;
         publisher->filled_mono_ms = now_mono_ms;
 }
 
-static struct publisher_job *pop(struct publisher *publisher) {
+static struct publisher_job *pop_job(struct publisher *publisher) {
         struct publisher_job *job = (struct publisher_job *)patch_queue_pop(&publisher->queue);
 
         if (job)
@@ -154,59 +160,83 @@ static struct publisher_job *pop(struct publisher *publisher) {
 }
 
 static void send_queued(struct publisher *publisher) {
-        refill(publisher);
-        while (publisher->in_flight < publisher->max_in_flight && publisher->tokens >= 1) {
-                struct publisher_job *job = pop(publisher);
+        refill_tokens(publisher);
+        while (publisher->in_flight < publisher->options.max_in_flight && publisher->tokens >= 1) {
+                struct publisher_job *job = pop_job(publisher);
                 if (!job)
                         break;
                 buf_clear(&publisher->patch);
-                const struct publisher_events *events = events_of(job, publisher);
-                if (!events->on_turn(events->userdata, job, &publisher->patch))
+                if (!publisher->options.on_turn(publisher->options.userdata, job,
+                                                &publisher->patch))
                         continue;
                 publisher->tokens -= 1;
-                send(publisher, job);
+                send_patch(publisher, job);
         }
         if (publisher->queue.len > 0 && publisher->tokens < 1) {
-                double wait_ms = (1 - publisher->tokens) * MS_PER_S / publisher->patches_per_s;
-                loop_timer_arm(publisher->loop, &publisher->timer,
-                               loop_now_mono_ms(publisher->loop) + (int64_t)wait_ms + 1, pump,
+                double wait_ms = (1 - publisher->tokens) * MS_PER_S /
+                                 publisher->options.patches_per_s;
+                loop_timer_arm(publisher->options.loop, &publisher->timer,
+                               publisher_now(publisher) + (int64_t)wait_ms + 1, publisher_run,
                                publisher);
         }
 }
 
-static void pump(void *userdata) {
+static void publisher_run(void *userdata) {
         struct publisher *publisher = userdata;
 
-        if (loop_now_mono_ms(publisher->loop) < publisher->paused_until_mono_ms)
-                loop_timer_arm(publisher->loop, &publisher->timer, publisher->paused_until_mono_ms,
-                               pump, publisher);
+        if (publisher_now(publisher) < publisher->paused_until_mono_ms)
+                loop_timer_arm(publisher->options.loop, &publisher->timer,
+                               publisher->paused_until_mono_ms, publisher_run, publisher);
         else
                 send_queued(publisher);
-        if (publisher->events.on_idle && publisher_is_idle(publisher))
-                publisher->events.on_idle(publisher->events.userdata);
+        if (publisher->options.on_idle && publisher_is_idle(publisher))
+                publisher->options.on_idle(publisher->options.userdata);
 }
 
 /* On the next turn of the loop: the caller is not called back from within its call. */
-static void pump_later(struct publisher *publisher) {
+static void publisher_wake(struct publisher *publisher) {
         if (!loop_timer_is_armed(&publisher->timer))
-                loop_timer_arm(publisher->loop, &publisher->timer,
-                               loop_now_mono_ms(publisher->loop), pump, publisher);
+                loop_timer_arm(publisher->options.loop, &publisher->timer, publisher_now(publisher),
+                               publisher_run, publisher);
 }
 
-void publisher_push(struct publisher *publisher, struct publisher_job *job, unsigned level) {
+void publisher_add(struct publisher *publisher, struct publisher_job *job, const char *name) {
+        job->publisher = publisher;
+        job->node = name;
+        TAILQ_INSERT_TAIL(&publisher->jobs, job, link);
+        publisher->job_count++;
+}
+
+void publisher_remove(struct publisher_job *job) {
+        publisher_cancel(job);
+        TAILQ_REMOVE(&job->publisher->jobs, job, link);
+        job->publisher->job_count--;
+}
+
+const struct publisher_jobs *publisher_jobs(const struct publisher *publisher) {
+        return &publisher->jobs;
+}
+
+size_t publisher_job_count(const struct publisher *publisher) {
+        return publisher->job_count;
+}
+
+void publisher_push(struct publisher_job *job, unsigned urgency) {
         if (job->state == PUBLISHER_IN_FLIGHT)
                 return;
-        patch_queue_put(&publisher->queue, &job->place, level);
+        patch_queue_put(&job->publisher->queue, &job->place, urgency);
         if (job->state == PUBLISHER_QUEUED)
                 return;
-        job->publisher = publisher;
         job->state = PUBLISHER_QUEUED;
-        pump_later(publisher);
+        publisher_wake(job->publisher);
 }
 
 void publisher_cancel(struct publisher_job *job) {
         struct publisher *publisher = job->publisher;
 
+        if (job->is_failing)
+                outage_log_gone(&publisher->outages);
+        job->is_failing = false;
         if (job->state == PUBLISHER_IDLE)
                 return;
         if (job->state == PUBLISHER_QUEUED)
@@ -215,14 +245,22 @@ void publisher_cancel(struct publisher_job *job) {
                 publisher->in_flight--;
         kube_cancel(TAKE_PTR(job->call));
         job->state = PUBLISHER_IDLE;
-        pump_later(publisher);
+        publisher_wake(publisher);
 }
 
 void publisher_drop_queue(struct publisher *publisher) {
         if (publisher->queue.len > 0)
-                pump_later(publisher);
-        while (pop(publisher))
+                publisher_wake(publisher);
+        while (pop_job(publisher))
                 ;
+}
+
+void publisher_tick(struct publisher *publisher) {
+        outage_log_tick(&publisher->outages, publisher_now(publisher));
+}
+
+size_t publisher_failing(const struct publisher *publisher) {
+        return publisher->outages.failing;
 }
 
 size_t publisher_waiting(const struct publisher *publisher) {

@@ -1,14 +1,15 @@
 /*
- * Sends patches to nodes, those of the highest level first (patch_queue.h), limited in
- * patches per second and in flight. A patch is composed only when it is its turn to be sent, so
- * that its values do not age in the queue. After a run of denials (401, 403) it pauses between
- * attempts.
+ * Sends patches to nodes, the most urgent ones first (patch_queue.h), limited in patches per
+ * second and in flight. A patch is composed only when it is its turn to be sent, so that its values
+ * do not age in the queue. After a run of denials (401, 403) it pauses between attempts. It logs
+ * when the patches of a node begin to fail, and when one succeeds again.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include "base/attributes.h"
 #include "base/buf.h"
@@ -19,56 +20,70 @@
 
 enum { PUBLISHER_MAX_PATCH_BYTES = 64 << 10 };
 
-/* Embedded in its owner. Idle when all zero but for the node's name, which is borrowed. */
+/* The patches of one node; embedded in its owner, which may read the members. */
 struct publisher_job {
         struct patch_place place; /* in the queue; its first member */
+        TAILQ_ENTRY(publisher_job) link;
         const char *node;
-        const struct publisher_events *events; /* instead of the publisher's; NULL: those */
+        const char *content_type; /* set by the owner; NULL: application/merge-patch+json */
         struct publisher *publisher;
         struct kube_call *call;
         enum { PUBLISHER_IDLE, PUBLISHER_QUEUED, PUBLISHER_IN_FLIGHT } state;
+        bool is_failing; /* the last patch failed */
 };
 
-struct publisher_events {
-        const char *content_type; /* of patches; NULL: application/merge-patch+json */
+TAILQ_HEAD(publisher_jobs, publisher_job);
+
+struct publisher_options {
+        const char *what;     /* is patched, for the log; static text */
+        struct loop *loop;    /* borrowed, like the next two */
+        struct kube_api *api; /* NULL: nothing is ever pushed */
+        struct metrics *metrics;
+        double patches_per_s;    /* > 0; a tenth of this may be sent in one burst */
+        size_t max_in_flight;    /* > 0 */
+        struct kube_fence fence; /* of every patch */
         /* The job's turn: append the patch. false: nothing is sent. */
         bool (*on_turn)(void *userdata, struct publisher_job *job, struct buf *patch);
         /* The API server has answered; the job is idle and may be pushed again. */
         void (*on_done)(void *userdata, struct publisher_job *job,
                         const struct kube_answer *answer);
-        /* Nothing is queued or in flight any more; perhaps more than once. May be NULL. Not of the
-         * events of a job. */
+        /* Nothing is queued or in flight any more; perhaps more than once. May be NULL. */
         void (*on_idle)(void *userdata);
         void *userdata;
 };
 
 struct publisher;
 
-/**
- * publisher_new()
- * @patches_per_s:  > 0; a tenth of this may be sent in one burst
- * @max_in_flight:  > 0
- * @fence:          of every patch
- */
-struct publisher *publisher_new(struct loop *loop, struct kube_api *api, struct metrics *metrics,
-                                double patches_per_s, size_t max_in_flight, struct kube_fence fence,
-                                const struct publisher_events *events);
-/** publisher_free() - after every job has been cancelled, or was answered */
+struct publisher *publisher_new(const struct publisher_options *options);
+/** publisher_free() - with every job idle, or removed */
 void publisher_free(struct publisher *publisher);
 DEFINE_FREEP(struct publisher, publisher_free);
 
-/** publisher_push() - queue a job; moves it to @level when it is queued, does nothing when it is in
- * flight
- * @level: below PATCH_QUEUE_LEVELS */
-void publisher_push(struct publisher *publisher, struct publisher_job *job, unsigned level);
-/** publisher_cancel() - the job is idle when this returns, without an on_done event; nothing
- * happens when it is idle */
+/** publisher_add() - an idle @job, of the node @name, which is borrowed until publisher_remove() */
+void publisher_add(struct publisher *publisher, struct publisher_job *job, const char *name);
+/** publisher_remove() - cancels it, too */
+void publisher_remove(struct publisher_job *job);
+/** publisher_jobs() - all that were added */
+const struct publisher_jobs *publisher_jobs(const struct publisher *publisher);
+/** publisher_job_count() - their number */
+size_t publisher_job_count(const struct publisher *publisher);
+
+/** publisher_push() - queue a job; gives it another @urgency when it is queued, does nothing when
+ * it is in flight
+ * @urgency: below PATCH_QUEUE_URGENCIES */
+void publisher_push(struct publisher_job *job, unsigned urgency);
+/** publisher_cancel() - the job is idle when this returns, without on_done(), and does not count as
+ * failing */
 void publisher_cancel(struct publisher_job *job);
-/** publisher_drop_queue() - cancel all queued jobs; patches in flight continue */
+/** publisher_drop_queue() - no queued job is sent; patches in flight continue */
 void publisher_drop_queue(struct publisher *publisher);
 /** publisher_trouble() - why the last patches failed, for /readyz; "" when they did not */
 const char *publisher_trouble(const struct publisher *publisher);
 
+/** publisher_tick() - every few seconds: log what was held back */
+void publisher_tick(struct publisher *publisher);
+/** publisher_failing() - jobs whose last patch failed */
+size_t publisher_failing(const struct publisher *publisher);
 /** publisher_waiting() - jobs that are queued */
 size_t publisher_waiting(const struct publisher *publisher);
 /** publisher_is_idle() - nothing is queued or in flight */

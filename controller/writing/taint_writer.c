@@ -2,7 +2,6 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "program/outage_log.h"
 
 enum {
         MAX_IN_FLIGHT = 4,
@@ -19,33 +18,36 @@ enum {
 
 struct taint_writer {
         struct taint_writer_options options;
-        struct publisher *publisher; /* NULL: nothing is ever written */
+        struct publisher *publisher;
         const struct compiled_policy *compiled;
         int64_t look_mono_ms;
-        TAILQ_HEAD(, taint_node) nodes;
-        size_t node_count;
         /* As of the last tick. */
         struct load_levels least; /* of the nodes that pods may be given to */
         size_t awaited;           /* nodes that have come lately, whose levels have not settled */
-        struct outage_log outages;
         struct metrics_series *shown[POLICY_MAX_LEVELS];
 };
 
-static int64_t now_mono(const struct taint_writer *writer) {
+static int64_t taints_now(const struct taint_writer *writer) {
         return loop_now_mono_ms(writer->options.loop);
 }
 
-static bool is_on(const struct taint_writer *writer) {
+/* Jobs are first members of the nodes that they are embedded in. */
+static struct taint_node *tainted_of_job(struct publisher_job *job) {
+        return (struct taint_node *)job;
+}
+
+static bool has_taints(const struct taint_writer *writer) {
         return writer->compiled->policy->level_count > 0;
 }
 
 /* Between two readings by the source in use. */
-static int64_t interval_ms(const struct taint_node *node) {
+static int64_t reading_interval_ms(const struct taint_node *node) {
         return node->writer->compiled->options.sources[node->track->serving].interval_ms;
 }
 
 static void await_load(struct taint_node *node) {
-        node->awaited_mono_ms = now_mono(node->writer) + SETTLE_INTERVALS * interval_ms(node);
+        node->awaited_mono_ms = taints_now(node->writer) +
+                                SETTLE_INTERVALS * reading_interval_ms(node);
 }
 
 static void forget_load(struct taint_node *node) {
@@ -53,66 +55,57 @@ static void forget_load(struct taint_node *node) {
         node->sampled_mono_ms = INT64_MIN / 2;
 }
 
-static unsigned shown(const struct taint_writer *writer, const struct taint_node *node) {
-        return load_level_shown(&node->level, &writer->least, node_taints_count(&node->taints));
+static unsigned shown_level(const struct taint_node *node) {
+        return load_level_shown(&node->level, &node->writer->least,
+                                node_taints_count(&node->taints));
 }
 
-static bool on_turn(void *userdata, struct publisher_job *job, struct buf *patch) {
-        const struct taint_writer *writer = userdata;
-        const struct taint_node *node = (const struct taint_node *)job;
+static bool on_taints_turn(void *userdata, struct publisher_job *job, struct buf *patch) {
+        const struct taint_node *node = tainted_of_job(job);
 
-        return node_taints_patch(&node->taints, shown(writer, node), patch);
+        (void)userdata;
+        return node_taints_patch(&node->taints, shown_level(node), patch);
 }
 
 /* Also when somebody else was faster (422): then the watch shows it before the next attempt. */
-static void on_done(void *userdata, struct publisher_job *job, const struct kube_answer *answer) {
-        struct taint_writer *writer = userdata;
-        struct taint_node *node = (struct taint_node *)job;
-        bool is_ok = answer->outcome == KUBE_OK || answer->outcome == KUBE_NOT_FOUND;
+static void on_taints_done(void *userdata, struct publisher_job *job,
+                           const struct kube_answer *answer) {
+        struct taint_node *node = tainted_of_job(job);
+        int64_t now_mono_ms = taints_now(node->writer);
 
-        if (is_ok) {
-                load_level_changed(&node->level, now_mono(writer));
+        (void)userdata;
+        if (answer->outcome == KUBE_OK || answer->outcome == KUBE_NOT_FOUND) {
+                load_level_changed(&node->level, now_mono_ms);
                 node->backoff.failures = 0;
         } else {
-                node->level.rest_until_mono_ms = now_mono(writer) + FIRST_RETRY_MS +
-                                                 backoff_next_ms(&node->backoff, now_mono(writer));
+                node->level.rest_until_mono_ms = now_mono_ms + FIRST_RETRY_MS +
+                                                 backoff_next_ms(&node->backoff, now_mono_ms);
         }
-        if (is_ok && node->is_failing)
-                outage_log_recovered(&writer->outages, now_mono(writer), job->node);
-        else if (!is_ok && !node->is_failing)
-                outage_log_failed(&writer->outages, now_mono(writer), job->node, NULL,
-                                  kube_outcome_name(answer->outcome), answer->err.msg);
-        node->is_failing = !is_ok;
-}
-
-static void on_idle(void *userdata) {
-        const struct taint_writer *writer = userdata;
-
-        if (writer->options.on_idle)
-                writer->options.on_idle(writer->options.userdata);
 }
 
 struct taint_writer *taint_writer_new(const struct taint_writer_options *options,
                                       const struct compiled_policy *compiled) {
-        static const char *const levels[POLICY_MAX_LEVELS] = {"1", "2", "3", "4"};
         struct taint_writer *writer = xcalloc(1, sizeof(*writer));
 
         writer->options = *options;
-        writer->outages.what = "taints";
-        if (options->api)
-                writer->publisher = publisher_new(
-                        options->loop, options->api, options->metrics, options->patches_per_s,
-                        MAX_IN_FLIGHT, options->fence,
-                        &(struct publisher_events){.content_type = NODE_TAINTS_PATCH_TYPE,
-                                                   .on_turn = on_turn,
-                                                   .on_done = on_done,
-                                                   .on_idle = on_idle,
-                                                   .userdata = writer});
-        TAILQ_INIT(&writer->nodes);
-        for (size_t i = 0; i < POLICY_MAX_LEVELS; i++)
+        writer->publisher = publisher_new(
+                &(struct publisher_options){.what = "taints",
+                                            .loop = options->loop,
+                                            .api = options->api,
+                                            .metrics = options->metrics,
+                                            .patches_per_s = options->patches_per_s,
+                                            .max_in_flight = MAX_IN_FLIGHT,
+                                            .fence = options->fence,
+                                            .on_turn = on_taints_turn,
+                                            .on_done = on_taints_done,
+                                            .on_idle = options->on_idle,
+                                            .userdata = options->userdata});
+        for (size_t i = 0; i < POLICY_MAX_LEVELS; i++) {
+                const char level[] = {(char)('1' + i), '\0'};
                 writer->shown[i] = metrics_gauge(options->metrics, "plimsoll_taint_level_nodes",
                                                  "Nodes by the number of our taints on them.",
-                                                 LABELS("level", levels[i]));
+                                                 LABELS("level", level));
+        }
         taint_writer_set_policy(writer, compiled);
         return writer;
 }
@@ -125,40 +118,30 @@ void taint_writer_free(struct taint_writer *writer) {
 }
 
 void taint_writer_set_policy(struct taint_writer *writer, const struct compiled_policy *compiled) {
-        struct taint_node *node;
+        struct publisher_job *job;
 
         writer->compiled = compiled;
-        TAILQ_FOREACH (node, &writer->nodes, link) {
-                forget_load(node);
-                await_load(node);
+        TAILQ_FOREACH (job, publisher_jobs(writer->publisher), link) {
+                forget_load(tainted_of_job(job));
+                await_load(tainted_of_job(job));
         }
 }
 
 void taint_writer_add(struct taint_writer *writer, struct taint_node *node, const char *name,
                       const struct node_track *track) {
         *node = (struct taint_node){
-                .job.node = name,
+                .job.content_type = NODE_TAINTS_PATCH_TYPE,
                 .writer = writer,
                 .track = track,
                 .backoff = {.first_ms = FIRST_RETRY_MS, .max_ms = MAX_RETRY_MS},
         };
         forget_load(node);
         await_load(node);
-        TAILQ_INSERT_TAIL(&writer->nodes, node, link);
-        writer->node_count++;
-}
-
-static void drop_patch(struct taint_node *node) {
-        publisher_cancel(&node->job);
-        if (node->is_failing)
-                outage_log_gone(&node->writer->outages);
-        node->is_failing = false;
+        publisher_add(writer->publisher, &node->job, name);
 }
 
 void taint_writer_remove(struct taint_node *node) {
-        drop_patch(node);
-        TAILQ_REMOVE(&node->writer->nodes, node, link);
-        node->writer->node_count--;
+        publisher_remove(&node->job);
 }
 
 void taint_writer_seen(struct taint_node *node, const json_t *taints) {
@@ -168,18 +151,18 @@ void taint_writer_seen(struct taint_node *node, const json_t *taints) {
         if (!node->is_seen)
                 forget_load(node);
         else if (node_taints_count(&node->taints) != before) /* by whichever replica */
-                load_level_changed(&node->level, now_mono(node->writer));
+                load_level_changed(&node->level, taints_now(node->writer));
         node->is_seen = true;
 }
 
 void taint_writer_update(struct taint_node *node, const struct plan_values *values) {
         const struct taint_writer *writer = node->writer;
         const struct policy *policy = writer->compiled->policy;
-        int64_t now_mono_ms = now_mono(writer);
+        int64_t now_mono_ms = taints_now(writer);
         bool is_provisional;
         double load_ratio;
 
-        if (!is_on(writer))
+        if (!has_taints(writer))
                 return;
         if (!load_level_ratio(policy, values, &load_ratio, &is_provisional)) {
                 if (node->level.has_load)
@@ -193,7 +176,7 @@ void taint_writer_update(struct taint_node *node, const struct plan_values *valu
                 return;
         }
         /* Readings come at nearly equal times, and those of another source in between. */
-        if (now_mono_ms - node->sampled_mono_ms < interval_ms(node) * 3 / 4)
+        if (now_mono_ms - node->sampled_mono_ms < reading_interval_ms(node) * 3 / 4)
                 return;
         node->sampled_mono_ms = now_mono_ms;
         load_level_sample(&node->level, policy, load_ratio);
@@ -201,22 +184,23 @@ void taint_writer_update(struct taint_node *node, const struct plan_values *valu
 
 /* A reading or more is missing: meanwhile the load may have risen. */
 static bool is_late(const struct taint_node *node, int64_t now_mono_ms) {
-        return now_mono_ms - node->sampled_mono_ms > 2 * interval_ms(node);
+        return now_mono_ms - node->sampled_mono_ms > 2 * reading_interval_ms(node);
 }
 
 static bool is_awaited(const struct taint_node *node, int64_t now_mono_ms) {
         return !load_level_is_settled(&node->level) && now_mono_ms < node->awaited_mono_ms;
 }
 
-static void look_at_nodes(struct taint_writer *writer) {
+static void compare_nodes(struct taint_writer *writer) {
         unsigned carried[POLICY_MAX_LEVELS + 1] = {0};
-        int64_t now_mono_ms = now_mono(writer);
-        struct taint_node *node;
+        int64_t now_mono_ms = taints_now(writer);
+        struct publisher_job *job;
 
         writer->least = LOAD_LEVEL_NONE;
         writer->awaited = 0;
-        TAILQ_FOREACH (node, &writer->nodes, link) {
-                if (!is_on(writer) ||
+        TAILQ_FOREACH (job, publisher_jobs(writer->publisher), link) {
+                struct taint_node *node = tainted_of_job(job);
+                if (!has_taints(writer) ||
                     (node->level.has_load &&
                      !node_track_is_fresh(node->track, writer->compiled, now_mono_ms)))
                         forget_load(node);
@@ -231,46 +215,38 @@ static void look_at_nodes(struct taint_writer *writer) {
 }
 
 /* A load that is known, but not well enough, leaves the node as it is. */
-static bool is_due(const struct taint_node *node, int64_t now_mono_ms) {
+static bool is_taint_due(const struct taint_node *node, int64_t now_mono_ms) {
         bool is_known = load_level_is_settled(&node->level) ||
                         (!node->level.has_load && !is_awaited(node, now_mono_ms));
 
         return node->is_seen && is_known && load_level_may_change(&node->level, now_mono_ms) &&
-               !node_taints_say(&node->taints, shown(node->writer, node));
+               !node_taints_say(&node->taints, shown_level(node));
 }
 
 void taint_writer_tick(struct taint_writer *writer, bool may_write) {
-        int64_t now_mono_ms = now_mono(writer);
-        struct taint_node *node;
+        size_t node_count = publisher_job_count(writer->publisher);
+        int64_t now_mono_ms = taints_now(writer);
+        struct publisher_job *job;
 
-        outage_log_tick(&writer->outages, now_mono_ms);
+        publisher_tick(writer->publisher);
         if (now_mono_ms < writer->look_mono_ms)
                 return;
-        writer->look_mono_ms = now_mono_ms + (int64_t)(writer->node_count / NODES_PER_MS);
-        look_at_nodes(writer);
-        if (writer->awaited * NODES_PER_AWAITED > writer->node_count || !may_write)
+        writer->look_mono_ms = now_mono_ms + (int64_t)(node_count / NODES_PER_MS);
+        compare_nodes(writer);
+        if (writer->awaited * NODES_PER_AWAITED > node_count || !may_write)
                 return;
-        TAILQ_FOREACH (node, &writer->nodes, link)
-                if (is_due(node, now_mono_ms))
-                        publisher_push(writer->publisher, &node->job, 0);
+        TAILQ_FOREACH (job, publisher_jobs(writer->publisher), link)
+                if (is_taint_due(tainted_of_job(job), now_mono_ms))
+                        publisher_push(job, 0);
 }
 
 void taint_writer_stop(struct taint_writer *writer) {
-        struct taint_node *node;
+        struct publisher_job *job;
 
-        TAILQ_FOREACH (node, &writer->nodes, link)
-                drop_patch(node);
+        TAILQ_FOREACH (job, publisher_jobs(writer->publisher), link)
+                publisher_cancel(job);
 }
 
-void taint_writer_drop_queue(struct taint_writer *writer) {
-        if (writer->publisher)
-                publisher_drop_queue(writer->publisher);
-}
-
-bool taint_writer_is_idle(const struct taint_writer *writer) {
-        return !writer->publisher || publisher_is_idle(writer->publisher);
-}
-
-const char *taint_writer_trouble(const struct taint_writer *writer) {
-        return writer->publisher ? publisher_trouble(writer->publisher) : "";
+struct publisher *taint_writer_publisher(const struct taint_writer *writer) {
+        return writer->publisher;
 }

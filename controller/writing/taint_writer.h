@@ -17,7 +17,6 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/queue.h>
 
 #include "base/attributes.h"
 #include "controller/track/load_level.h"
@@ -35,19 +34,17 @@ struct taint_node {
         struct publisher_job job; /* its first member */
         struct taint_writer *writer;
         const struct node_track *track;
-        TAILQ_ENTRY(taint_node) link;
         struct load_level level;
         int64_t sampled_mono_ms; /* when the level took in its last sample */
         int64_t awaited_mono_ms; /* until then it is expected to settle */
         struct backoff backoff;
         struct node_taints taints; /* what the node carries */
         bool is_seen;              /* the watch has shown it */
-        bool is_failing;           /* the last patch failed */
 };
 
 struct taint_writer_options {
         struct loop *loop;    /* borrowed, like the next two */
-        struct kube_api *api; /* NULL: nothing is ever written */
+        struct kube_api *api; /* NULL: only if this replica never writes */
         struct metrics *metrics;
         double patches_per_s;            /* of taints */
         struct kube_fence fence;         /* of every patch */
@@ -79,9 +76,5 @@ void taint_writer_update(struct taint_node *node, const struct plan_values *valu
 void taint_writer_tick(struct taint_writer *writer, bool may_write);
 /** taint_writer_stop() - cancel what is queued or in flight: this replica no longer leads */
 void taint_writer_stop(struct taint_writer *writer);
-/** taint_writer_drop_queue() - cancel what is queued; patches in flight continue */
-void taint_writer_drop_queue(struct taint_writer *writer);
-/** taint_writer_is_idle() - no patch is queued or in flight */
-bool taint_writer_is_idle(const struct taint_writer *writer);
-/** taint_writer_trouble() - see publisher_trouble(); "" when nothing is ever written */
-const char *taint_writer_trouble(const struct taint_writer *writer);
+/** taint_writer_publisher() - of its patches; to drop those that are queued, and for its state */
+struct publisher *taint_writer_publisher(const struct taint_writer *writer);

@@ -5,9 +5,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "controller/track/budget.h"
-#include "program/outage_log.h"
 
-static_assert((int)BUDGET_LEVELS <= (int)PATCH_QUEUE_LEVELS, "every level has its queue");
+static_assert((int)BUDGET_URGENCIES <= (int)PATCH_QUEUE_URGENCIES, "every urgency has its list");
 
 enum {
         /* Scrapes after which a healthy node has usable windows. */
@@ -30,23 +29,25 @@ struct writer {
         const struct compiled_policy *compiled;
         uint64_t generation;
         struct leader *leader;
-        struct publisher *publisher; /* NULL: nothing is ever written */
+        struct publisher *publisher;
         struct taint_writer *taints;
-        TAILQ_HEAD(, writer_node) nodes;
-        size_t node_count;
-        struct outage_log outages;
         bool is_stopping;
         lease_released_fn *on_stopped;
         void *on_stopped_userdata;
         struct metrics_series *waiting, *patch_keys, *unchanged, *early, *sample_age, *budget;
 };
 
-static int64_t now_mono(const struct writer *writer) {
+static int64_t writer_now_mono(const struct writer *writer) {
         return loop_now_mono_ms(writer->options.loop);
 }
 
-static int64_t now_unix(const struct writer *writer) {
+static int64_t writer_now_unix(const struct writer *writer) {
         return loop_now_unix_ms(writer->options.loop);
+}
+
+/* Jobs are first members of the nodes that they are embedded in. */
+static struct writer_node *node_of_job(struct publisher_job *job) {
+        return (struct writer_node *)job;
 }
 
 /* Turns */
@@ -56,12 +57,12 @@ static void on_sync(void *userdata);
 static void arm_sync(struct writer_node *node, int64_t wait_ms) {
         struct writer *writer = node->writer;
 
-        loop_timer_arm(writer->options.loop, &node->sync, now_mono(writer) + wait_ms, on_sync,
-                       node);
+        loop_timer_arm(writer->options.loop, &node->sync, writer_now_mono(writer) + wait_ms,
+                       on_sync, node);
 }
 
 static void arm_first_sync(struct writer_node *node) {
-        int64_t now_unix_ms = now_unix(node->writer);
+        int64_t now_unix_ms = writer_now_unix(node->writer);
 
         if (node->writer->options.has_turns)
                 arm_sync(node, plan_first_sync_unix_ms(&node->writer->compiled->plan,
@@ -75,47 +76,47 @@ static void arm_next_sync(struct writer_node *node, int64_t now_unix_ms) {
                                now_unix_ms);
 }
 
-static unsigned level_of(const struct writer_node *node, const struct plan_values *values) {
+static unsigned urgency_of(const struct writer_node *node, const struct plan_values *values) {
         const struct writer *writer = node->writer;
         const struct plan *plan = &writer->compiled->plan;
-        bool is_short = writer->node_count >
+        bool is_short = publisher_job_count(writer->publisher) >
                         budget_nodes_alive(plan, writer->options.patches_per_s);
 
-        return budget_level(plan, node->track->record, values, is_short, now_unix(writer));
+        return budget_urgency(plan, node->track->record, values, is_short, writer_now_unix(writer));
 }
 
 /* A turn makes up for an early patch that waits, and not the other way round. */
-static void push(struct writer_node *node, bool is_early, const struct plan_values *values) {
+static void push_patch(struct writer_node *node, bool is_early, const struct plan_values *values) {
         if (node->job.state == PUBLISHER_IDLE || !is_early)
                 node->is_early = is_early;
-        publisher_push(node->writer->publisher, &node->job, level_of(node, values));
+        publisher_push(&node->job, urgency_of(node, values));
 }
 
 static void on_sync(void *userdata) {
         struct writer_node *node = userdata;
         struct writer *writer = node->writer;
 
-        if (!node->has_values &&
-            node_track_outcomes(node->track, writer->compiled,
-                                loop_now_mono_ms(writer->options.loop)) < FIRST_OUTCOMES) {
+        if (!node->has_values && node_track_outcomes(node->track, writer->compiled,
+                                                     writer_now_mono(writer)) < FIRST_OUTCOMES) {
                 /* Its first scrapes are still to come: try again after the next one. */
                 arm_sync(node, writer->options.interval_ms);
                 return;
         }
-        node->turn_unix_ms = now_unix(writer);
+        node->turn_unix_ms = writer_now_unix(writer);
         arm_next_sync(node, node->turn_unix_ms);
         if (!writer_is_active(writer))
                 return;
         struct plan_values values;
         writer->events.values(writer->events.userdata, node, &values);
-        push(node, false, &values);
+        push_patch(node, false, &values);
 }
 
 /* Patches */
 
 /* Empty when there is nothing to write, or no more reason to write it early. */
-static struct plan_choice choose(const struct writer *writer, const struct writer_node *node,
-                                 const struct writer_patch *patch) {
+static struct plan_choice choose_annotations(const struct writer *writer,
+                                             const struct writer_node *node,
+                                             const struct writer_patch *patch) {
         const struct plan *plan = &writer->compiled->plan;
         const struct plan_record *record = node->track->record;
 
@@ -126,18 +127,18 @@ static struct plan_choice choose(const struct writer *writer, const struct write
         return plan_choose(plan, record, &patch->values, patch->at_unix_ms);
 }
 
-static bool on_turn(void *userdata, struct publisher_job *job, struct buf *text) {
+static bool on_annotations_turn(void *userdata, struct publisher_job *job, struct buf *text) {
         struct writer *writer = userdata;
-        struct writer_node *node = (struct writer_node *)job;
+        struct writer_node *node = node_of_job(job);
         const struct plan *plan = &writer->compiled->plan;
-        struct writer_patch patch = {.at_unix_ms = now_unix(writer),
+        struct writer_patch patch = {.at_unix_ms = writer_now_unix(writer),
                                      .generation = writer->generation};
         int64_t age_ms;
 
         if (!writer_is_active(writer))
                 return false;
         writer->events.values(writer->events.userdata, node, &patch.values);
-        patch.choice = choose(writer, node, &patch);
+        patch.choice = choose_annotations(writer, node, &patch);
         if (plan_choice_is_empty(&patch.choice)) {
                 if (writer->options.has_turns && !node->is_early)
                         metrics_inc(writer->unchanged);
@@ -150,37 +151,28 @@ static bool on_turn(void *userdata, struct publisher_job *job, struct buf *text)
         plan_patch(plan, &patch.choice, &patch.values, &writer->compiled->options.style,
                    patch.at_unix_ms, text);
         metrics_add(writer->patch_keys, plan_choice_count(&patch.choice));
-        if (node_track_age_ms(node->track, now_mono(writer), &age_ms))
+        if (node_track_age_ms(node->track, writer_now_mono(writer), &age_ms))
                 metrics_observe(writer->sample_age, (double)age_ms / (double)MS_PER_S);
         node->pending = xmalloc(sizeof(*node->pending));
         *node->pending = patch;
         return true;
 }
 
-static void on_done(void *userdata, struct publisher_job *job, const struct kube_answer *answer) {
+static void on_annotations_done(void *userdata, struct publisher_job *job,
+                                const struct kube_answer *answer) {
         struct writer *writer = userdata;
-        struct writer_node *node = (struct writer_node *)job;
+        struct writer_node *node = node_of_job(job);
         _cleanup_(freep) struct writer_patch *patch = TAKE_PTR(node->pending);
 
-        if (answer->outcome == KUBE_OK) {
-                if (node->is_failing)
-                        outage_log_recovered(&writer->outages, now_mono(writer), job->node);
-                node->is_failing = false;
-                if (patch->generation == writer->generation)
-                        plan_confirm(node->track->record, &patch->choice, &patch->values,
-                                     patch->at_unix_ms);
-                return;
-        }
-        if (answer->outcome == KUBE_NOT_FOUND)
-                return; /* the node was deleted; the watch will report that */
-        if (!node->is_failing)
-                outage_log_failed(&writer->outages, now_mono(writer), job->node, NULL,
-                                  kube_outcome_name(answer->outcome), answer->err.msg);
-        node->is_failing = true;
-        if (!writer->options.has_turns)
+        if (answer->outcome == KUBE_OK && patch->generation == writer->generation)
+                plan_confirm(node->track->record, &patch->choice, &patch->values,
+                             patch->at_unix_ms);
+        /* The watch will report a node that was not found. */
+        if (answer->outcome == KUBE_OK || answer->outcome == KUBE_NOT_FOUND ||
+            !writer->options.has_turns)
                 return;
         int64_t wait_ms = plan_retry_ms(&writer->compiled->plan, job->node);
-        node->not_before_mono_ms = now_mono(writer) + wait_ms;
+        node->not_before_mono_ms = writer_now_mono(writer) + wait_ms;
         arm_sync(node, wait_ms);
 }
 
@@ -192,7 +184,7 @@ static void resign(struct writer *writer) {
                 leader_resign(writer->leader, on_stopped, writer->on_stopped_userdata);
 }
 
-static void on_idle(void *userdata) {
+static void on_publisher_idle(void *userdata) {
         struct writer *writer = userdata;
 
         if (!writer_is_idle(writer))
@@ -212,11 +204,12 @@ static void on_idle(void *userdata) {
 static void on_started_leading(void *userdata) {
         struct writer *writer = userdata;
         const struct lease_timing *timing = &writer->options.leader.timing;
-        int64_t since_unix_ms = now_unix(writer) - timing->duration_ms - timing->retry_ms;
-        struct writer_node *node;
+        int64_t since_unix_ms = writer_now_unix(writer) - timing->duration_ms - timing->retry_ms;
+        struct publisher_job *job;
 
         writer->events.on_active(writer->events.userdata);
-        TAILQ_FOREACH (node, &writer->nodes, link) {
+        TAILQ_FOREACH (job, publisher_jobs(writer->publisher), link) {
+                struct writer_node *node = node_of_job(job);
                 struct plan_values values;
                 if (node->turn_unix_ms < since_unix_ms)
                         continue;
@@ -224,26 +217,20 @@ static void on_started_leading(void *userdata) {
                 struct plan_choice missed = plan_choose(
                         &writer->compiled->plan, node->track->record, &values, node->turn_unix_ms);
                 if (!plan_choice_is_empty(&missed))
-                        push(node, false, &values);
+                        push_patch(node, false, &values);
         }
-}
-
-static void drop_patch(struct writer_node *node) {
-        publisher_cancel(&node->job);
-        free(TAKE_PTR(node->pending));
-        if (node->is_failing)
-                outage_log_gone(&node->writer->outages);
-        node->is_failing = false;
 }
 
 /* Nothing is sent from here on. A patch in flight may still have arrived: the watch will show. */
 static void on_stopped_leading(void *userdata) {
         struct writer *writer = userdata;
-        struct writer_node *node;
+        struct publisher_job *job;
 
         writer->events.on_active(writer->events.userdata);
-        TAILQ_FOREACH (node, &writer->nodes, link)
-                drop_patch(node);
+        TAILQ_FOREACH (job, publisher_jobs(writer->publisher), link) {
+                publisher_cancel(job);
+                free(TAKE_PTR(node_of_job(job)->pending));
+        }
         taint_writer_stop(writer->taints);
 }
 
@@ -251,49 +238,47 @@ static void on_stopped_leading(void *userdata) {
 
 void writer_add(struct writer *writer, struct writer_node *node, const char *name,
                 struct node_track *track) {
-        *node = (struct writer_node){.job.node = name, .writer = writer, .track = track};
-        TAILQ_INSERT_TAIL(&writer->nodes, node, link);
-        writer->node_count++;
+        *node = (struct writer_node){.writer = writer, .track = track};
+        publisher_add(writer->publisher, &node->job, name);
         taint_writer_add(writer->taints, &node->taints, name, track);
         arm_first_sync(node);
 }
 
 void writer_remove(struct writer_node *node) {
-        drop_patch(node);
+        publisher_remove(&node->job);
+        free(TAKE_PTR(node->pending));
         taint_writer_remove(&node->taints);
         loop_timer_disarm(node->writer->options.loop, &node->sync);
-        TAILQ_REMOVE(&node->writer->nodes, node, link);
-        node->writer->node_count--;
 }
 
 void writer_update(struct writer_node *node, const struct plan_values *values) {
         struct writer *writer = node->writer;
         const struct plan *plan = &writer->compiled->plan;
         const struct plan_record *record = node->track->record;
-        int64_t now_unix_ms = now_unix(writer);
+        int64_t now_unix_ms = writer_now_unix(writer);
 
         node->has_values = values->usable != 0;
         taint_writer_update(&node->taints, values);
         if (!writer->options.has_turns || !writer_is_active(writer) ||
-            now_mono(writer) < node->not_before_mono_ms)
+            writer_now_mono(writer) < node->not_before_mono_ms)
                 return;
         if (plan_is_overdue(plan, record, values, now_unix_ms))
-                push(node, false, values);
+                push_patch(node, false, values);
         else if (plan_is_early(plan, record, values, now_unix_ms) ||
-                 node->job.state == PUBLISHER_QUEUED) /* then its level is settled anew */
-                push(node, true, values);
+                 node->job.state == PUBLISHER_QUEUED) /* then its urgency has changed */
+                push_patch(node, true, values);
 }
 
 void writer_push_all(struct writer *writer) {
-        struct writer_node *node;
+        struct publisher_job *job;
 
-        TAILQ_FOREACH (node, &writer->nodes, link)
-                publisher_push(writer->publisher, &node->job, 0);
+        TAILQ_FOREACH (job, publisher_jobs(writer->publisher), link)
+                publisher_push(job, 0);
 }
 
 /* The whole */
 
-static void register_metrics(struct writer *writer, struct metrics *metrics) {
+static void register_writer_metrics(struct writer *writer, struct metrics *metrics) {
         static const double age_bounds_s[] = {1, 2.5, 5, 10, 15, 20, 30, 45, 60, 120, 300};
 
         writer->sample_age = metrics_histogram(metrics, "plimsoll_sample_age_seconds",
@@ -324,35 +309,36 @@ struct writer *writer_new(const struct writer_options *options,
                           const struct compiled_policy *compiled,
                           const struct writer_events *events) {
         struct writer *writer = xcalloc(1, sizeof(*writer));
-        bool may_ever_write = options->api && !options->is_dry_run;
 
         writer->options = *options;
         writer->events = *events;
         writer->compiled = compiled;
-        writer->outages.what = "patch";
-        TAILQ_INIT(&writer->nodes);
-        register_metrics(writer, options->metrics);
+        register_writer_metrics(writer, options->metrics);
         show_budget(writer);
         writer->leader = leader_new(options->loop, options->api, options->metrics, options->health,
-                                    &options->leader, may_ever_write,
+                                    &options->leader, !options->is_dry_run,
                                     &(struct lease_events){.on_started_leading = on_started_leading,
                                                            .on_stopped_leading = on_stopped_leading,
                                                            .userdata = writer});
-        if (may_ever_write)
-                writer->publisher = publisher_new(
-                        options->loop, options->api, options->metrics, options->patches_per_s,
-                        options->patches_in_flight, leader_fence(writer->leader),
-                        &(struct publisher_events){.on_turn = on_turn,
-                                                   .on_done = on_done,
-                                                   .on_idle = on_idle,
-                                                   .userdata = writer});
+        writer->publisher = publisher_new(
+                &(struct publisher_options){.what = "patch",
+                                            .loop = options->loop,
+                                            .api = options->api,
+                                            .metrics = options->metrics,
+                                            .patches_per_s = options->patches_per_s,
+                                            .max_in_flight = options->patches_in_flight,
+                                            .fence = leader_fence(writer->leader),
+                                            .on_turn = on_annotations_turn,
+                                            .on_done = on_annotations_done,
+                                            .on_idle = on_publisher_idle,
+                                            .userdata = writer});
         writer->taints = taint_writer_new(
                 &(struct taint_writer_options){.loop = options->loop,
-                                               .api = may_ever_write ? options->api : NULL,
+                                               .api = options->api,
                                                .metrics = options->metrics,
                                                .patches_per_s = options->patches_per_s / TAINT_PART,
                                                .fence = leader_fence(writer->leader),
-                                               .on_idle = on_idle,
+                                               .on_idle = on_publisher_idle,
                                                .userdata = writer},
                 compiled);
         return writer;
@@ -366,27 +352,26 @@ void writer_free(struct writer *writer) {
 }
 
 void writer_set_policy(struct writer *writer, const struct compiled_policy *compiled) {
-        struct writer_node *node;
+        struct publisher_job *job;
 
         writer->compiled = compiled;
         writer->generation++;
         show_budget(writer);
         taint_writer_set_policy(writer->taints, compiled);
-        TAILQ_FOREACH (node, &writer->nodes, link)
-                arm_first_sync(node);
+        TAILQ_FOREACH (job, publisher_jobs(writer->publisher), link)
+                arm_first_sync(node_of_job(job));
 }
 
 void writer_tick(struct writer *writer) {
         leader_show(writer->leader);
-        if (writer->publisher)
-                metrics_set(writer->waiting, (double)publisher_waiting(writer->publisher));
-        outage_log_tick(&writer->outages, now_mono(writer));
+        metrics_set(writer->waiting, (double)publisher_waiting(writer->publisher));
+        publisher_tick(writer->publisher);
         if (writer->options.has_turns)
                 taint_writer_tick(writer->taints, writer_is_active(writer));
 }
 
 bool writer_is_active(const struct writer *writer) {
-        return writer->publisher && !writer->is_stopping && leader_may_write(writer->leader);
+        return !writer->is_stopping && leader_may_write(writer->leader);
 }
 
 size_t writer_budget_nodes(const struct writer *writer) {
@@ -394,19 +379,19 @@ size_t writer_budget_nodes(const struct writer *writer) {
 }
 
 bool writer_is_idle(const struct writer *writer) {
-        return (!writer->publisher || publisher_is_idle(writer->publisher)) &&
-               taint_writer_is_idle(writer->taints);
+        return publisher_is_idle(writer->publisher) &&
+               publisher_is_idle(taint_writer_publisher(writer->taints));
 }
 
 size_t writer_failing(const struct writer *writer) {
-        return writer->outages.failing;
+        return publisher_failing(writer->publisher);
 }
 
 const char *writer_trouble(const struct writer *writer) {
-        if (!writer->publisher)
+        if (writer->options.is_dry_run)
                 return NULL;
         const char *trouble = publisher_trouble(writer->publisher);
-        return *trouble ? trouble : taint_writer_trouble(writer->taints);
+        return *trouble ? trouble : publisher_trouble(taint_writer_publisher(writer->taints));
 }
 
 struct kube_fence writer_fence(const struct writer *writer) {
@@ -417,9 +402,8 @@ void writer_stop(struct writer *writer, lease_released_fn *on_stopped, void *use
         writer->is_stopping = true;
         writer->on_stopped = on_stopped;
         writer->on_stopped_userdata = userdata;
-        if (writer->publisher)
-                publisher_drop_queue(writer->publisher);
-        taint_writer_drop_queue(writer->taints);
+        publisher_drop_queue(writer->publisher);
+        publisher_drop_queue(taint_writer_publisher(writer->taints));
         if (writer_is_idle(writer))
                 resign(writer);
 }

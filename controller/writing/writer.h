@@ -14,7 +14,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/queue.h>
 
 #include "base/attributes.h"
 #include "controller/track/node_track.h"
@@ -34,13 +33,11 @@ struct writer_node {
         struct publisher_job job; /* its first member */
         struct writer *writer;
         struct node_track *track;
-        TAILQ_ENTRY(writer_node) link; /* in writer->nodes */
         struct loop_timer sync;
         struct taint_node taints;     /* told by the owner what the node carries */
         struct writer_patch *pending; /* the patch in flight; NULL: none */
         bool has_values;              /* some metric was usable at the last reading */
         bool is_early;                /* it is, or was last, pushed between its turns */
-        bool is_failing;              /* the last patch failed */
         int64_t turn_unix_ms;         /* last sync, whether or not this replica led; 0: none */
         int64_t not_before_mono_ms;   /* back-off after a failed patch */
 };
@@ -64,7 +61,7 @@ struct writer_options {
         double patches_per_s;
         size_t patches_in_flight;
         int64_t interval_ms; /* between two readings of a node */
-        bool is_dry_run;     /* nothing is ever written; @api may be NULL */
+        bool is_dry_run;     /* nothing is ever written; only then may @api be NULL */
         bool has_turns;      /* false: nodes are patched by writer_push_all() alone */
 };
 

@@ -26,14 +26,14 @@ TEST(nodes) {
 
 /* Every value was written with 0.50, age_ms ago; then the CPU's mean has changed. Without an age
  * there are none. */
-TEST(level) {
+TEST(urgency) {
         static const struct {
                 const char *what;
                 double cpu;
                 int64_t age_ms; /* < 0: never written */
                 uint64_t usable;
                 bool is_short;
-                unsigned level; /* of four bands of 16 */
+                unsigned urgency; /* of four bands of 16 */
         } rows[] = {
                 {"nothing moved", 0.5, 60000, 63, false, 0},
                 {"moved by 0.01", 0.51, 60000, 63, false, 1},
@@ -74,10 +74,10 @@ TEST(level) {
                         plan_confirm(record, &all, &values, start_unix_ms - rows[i].age_ms);
                 values.ratio[CPU] = rows[i].cpu;
                 values.usable = rows[i].usable;
-                unsigned level = budget_level(&plan, record, &values, rows[i].is_short,
-                                              start_unix_ms);
-                if (level != rows[i].level)
-                        fail_msg("%s: level %u, not %u", rows[i].what, level, rows[i].level);
+                unsigned urgency = budget_urgency(&plan, record, &values, rows[i].is_short,
+                                                  start_unix_ms);
+                if (urgency != rows[i].urgency)
+                        fail_msg("%s: urgency %u, not %u", rows[i].what, urgency, rows[i].urgency);
         }
 }
 
@@ -98,9 +98,9 @@ TEST(weights) {
         plan_confirm(record, &all, &values, start_unix_ms - 60000);
 
         values.ratio[MEM] = 0.9;
-        assert_int_equal(budget_level(&plan, record, &values, false, start_unix_ms), 0);
+        assert_int_equal(budget_urgency(&plan, record, &values, false, start_unix_ms), 0);
         values.ratio[CPU_MAX_1H] = 0.66; /* 0.04 of the score */
-        assert_int_equal(budget_level(&plan, record, &values, false, start_unix_ms), 3);
+        assert_int_equal(budget_urgency(&plan, record, &values, false, start_unix_ms), 3);
         values.ratio[CPU] = 0.38; /* and 0.09 */
-        assert_int_equal(budget_level(&plan, record, &values, false, start_unix_ms), 5);
+        assert_int_equal(budget_urgency(&plan, record, &values, false, start_unix_ms), 5);
 }

@@ -70,10 +70,10 @@ static double draw(struct sim *sim) {
         return (double)(sim->random % 100000) / 100000;
 }
 
-static unsigned level_of(const struct sim *sim, const struct sim_node *node) {
+static unsigned urgency_of(const struct sim *sim, const struct sim_node *node) {
         bool is_short = sim->count > budget_nodes_alive(&sim->plan, sim->patches_per_s);
 
-        return budget_level(&sim->plan, node->record, &node->values, is_short, sim->now_unix_ms);
+        return budget_urgency(&sim->plan, node->record, &node->values, is_short, sim->now_unix_ms);
 }
 
 /* A fifth of the nodes moves far. */
@@ -85,7 +85,7 @@ static void read_node(struct sim *sim, struct sim_node *node) {
         bool is_due = plan_is_overdue(&sim->plan, node->record, &node->values, sim->now_unix_ms) ||
                       plan_is_early(&sim->plan, node->record, &node->values, sim->now_unix_ms);
         if (is_due || node->place.is_queued)
-                patch_queue_put(&sim->queue, &node->place, level_of(sim, node));
+                patch_queue_put(&sim->queue, &node->place, urgency_of(sim, node));
 }
 
 static void sim_init(struct sim *sim, size_t count, double patches_per_s) {
@@ -158,7 +158,7 @@ static void sim_run(struct sim *sim) {
                                 continue;
                         node->turn_unix_ms = plan_next_sync_unix_ms(&sim->plan, node->name,
                                                                     sim->now_unix_ms);
-                        patch_queue_put(&sim->queue, &node->place, level_of(sim, node));
+                        patch_queue_put(&sim->queue, &node->place, urgency_of(sim, node));
                 }
                 send_some(sim);
                 for (size_t i = 0; i < sim->count && step >= WARM_UP_STEPS; i++) {

@@ -26,13 +26,18 @@ static void on_done(void *userdata, struct publisher_job *job, const struct kube
 
 static void begin(struct fixture *f) {
         api_start(&f->api);
-        f->publisher = publisher_new(
-                f->api.rig.loop, f->api.rig.api, f->api.rig.metrics, 1000, 1,
-                (struct kube_fence){0},
-                &(struct publisher_events){.on_turn = on_turn, .on_done = on_done, .userdata = f});
+        f->publisher = publisher_new(&(struct publisher_options){.what = "test",
+                                                                 .loop = f->api.rig.loop,
+                                                                 .api = f->api.rig.api,
+                                                                 .metrics = f->api.rig.metrics,
+                                                                 .patches_per_s = 1000,
+                                                                 .max_in_flight = 1,
+                                                                 .on_turn = on_turn,
+                                                                 .on_done = on_done,
+                                                                 .userdata = f});
         for (size_t i = 0; i < JOBS; i++) {
-                f->jobs[i].node = "a";
-                publisher_push(f->publisher, &f->jobs[i], 0);
+                publisher_add(f->publisher, &f->jobs[i], "a");
+                publisher_push(&f->jobs[i], 0);
         }
 }
 

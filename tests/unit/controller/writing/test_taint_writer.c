@@ -104,7 +104,7 @@ static bool is_settled(void *userdata) {
         const struct fixture *f = userdata;
 
         return atomic_load(&f->api.rig.server.served) == f->patched &&
-               taint_writer_is_idle(f->writer);
+               publisher_is_idle(taint_writer_publisher(f->writer));
 }
 
 /* Nothing more than the script has is asked for, for as long as a patch would take. */
@@ -197,13 +197,13 @@ TEST(stopped) {
         wait_ms(&f, AWAITED_MS);
         read_all(&f, 0.9);
         taint_writer_tick(f.writer, true);
-        assert_false(taint_writer_is_idle(f.writer));
+        assert_false(publisher_is_idle(taint_writer_publisher(f.writer)));
         taint_writer_stop(f.writer);
-        assert_true(taint_writer_is_idle(f.writer));
+        assert_true(publisher_is_idle(taint_writer_publisher(f.writer)));
         wait_ms(&f, LOAD_LEVEL_REST_MS);
         read_all(&f, 0.9);
         taint_writer_tick(f.writer, false);
-        assert_true(taint_writer_is_idle(f.writer));
+        assert_true(publisher_is_idle(taint_writer_publisher(f.writer)));
         end(&f);
 }
 
@@ -239,7 +239,7 @@ TEST(many_nodes) {
         taint_writer_tick(f.writer, true);
         read_all(&f, 0.9);
         taint_writer_tick(f.writer, true);
-        assert_true(taint_writer_is_idle(f.writer));
+        assert_true(publisher_is_idle(taint_writer_publisher(f.writer)));
         wait_ms(&f, LOOK_EVERY_MS);
         read_all(&f, 0.9);
         expect_patch(&f);
