@@ -2,85 +2,73 @@
 
 #include <malloc.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "controller/health/failover.h"
-#include "controller/health/readiness.h"
-#include "controller/once.h"
-#include "controller/once_nodes.h"
-#include "controller/overview.h"
-#include "controller/print_nodes.h"
-#include "controller/series/node_metrics.h"
+#include "controller/controller_loop.h"
 #include "controller/source_set.h"
-#include "controller/tracked.h"
 #include "controller/writing/load_events.h"
 
 enum {
         TICK_MS = 1000,
-        FIRST_TICKS = 10,    /* make up the first second: it is ready soon after the first sample */
-        TALLY_NODES = 10000, /* a tick; to count all nodes touches the memory of each */
+        FIRST_TICKS = 10, /* make up the first second: it is ready soon after the first sample */
+        COUNTED_NODES = 10000, /* a tick; to count all nodes touches the memory of each */
         PRUNE_TICKS = 60,
         SHUTDOWN_MS = 5000,
-        ONCE_SYNC_MS = 30000,
-        ONCE_INTERVALS = 3,      /* two scrapes, the second of which may be slow */
-        ONCE_WRITING_MS = 30000, /* after so long it looks whether patches succeed */
         FIRST_PRINT_MS = 1000,
 };
 
-struct controller {
-        struct controller_parts parts;
-        struct controller_options options;
-        struct compiled_policy *compiled;
-        struct policy *next_policy; /* to be in force when the nodes' pools are known; or NULL */
-        struct node_set *nodes;
-        struct source_set *sources;
-        struct bindings *bindings;
-        struct writer *writer;
-        int64_t interval_ms; /* the shortest of the sources' */
+/* A replica that does not write asks a source that is asked on demand at every third turn: windows
+ * go on, since gaps are counted from a minute on. */
+enum { STANDBY_TURNS = 3 };
 
-        struct loop_timer tick, print, deadline;
-        unsigned ticks;
-        struct once once;
-        bool is_stopping;
-        int exit_code;
+/* Nodes */
 
-        struct readiness readiness;
-        struct failover failover;
-        struct node_metrics *node_metrics; /* NULL: none */
-};
-
-static int64_t now_mono(const struct controller *c) {
-        return loop_now_mono_ms(c->parts.loop);
+struct controller_node *controller_node_next(const struct controller *c, size_t *slot) {
+        while (*slot < node_set_slots(c->nodes)) {
+                struct node *node = node_set_at(c->nodes, (*slot)++);
+                if (node)
+                        return node->userdata;
+        }
+        return NULL;
 }
 
-static int64_t now_unix(const struct controller *c) {
-        return loop_now_unix_ms(c->parts.loop);
+void controller_node_values(const struct controller_node *n, struct plan_values *ret) {
+        const struct controller *c = n->controller;
+        const struct policy *policy = c->compiled->policy;
+
+        node_track_values(&n->track, c->compiled, controller_now_mono(c), ret);
+        ret->pool = n->node->pool;
+        if (policy->hot_value_count > 0 && bindings_is_counting(c->bindings)) {
+                ret->has_hot = true;
+                ret->hot = bindings_hot(c->bindings, policy, n->node->name, controller_now_unix(c));
+        }
 }
 
-static void end_with(struct controller *c, int exit_code) {
-        c->once.state = ONCE_DONE;
+void controller_node_switch(struct controller_node *n) {
+        struct controller *c = n->controller;
+        int64_t now_mono_ms = controller_now_mono(c);
+        size_t from;
+
+        if (node_track_switch(&n->track, c->compiled, now_mono_ms, &from))
+                failover_note(&c->failover, now_mono_ms, n->node->name, from, n->track.serving,
+                              node_track_trouble(&n->track, from));
+}
+
+void controller_end(struct controller *c, int exit_code) {
+        c->once = ONCE_DONE;
         c->exit_code = exit_code;
         loop_stop(c->parts.loop);
-}
-
-static void values_of(const struct tracked *t, struct plan_values *ret) {
-        const struct controller *c = t->controller;
-
-        tracked_values(t, c->compiled, c->bindings, now_mono(c), now_unix(c), ret);
 }
 
 /* Callbacks of the writer */
 
 static void on_values(void *userdata, const struct writer_node *node, struct plan_values *ret) {
         (void)userdata;
-        values_of((const struct tracked *)node, ret);
+        controller_node_values((const struct controller_node *)node, ret);
 }
 
-static void once_look(struct controller *c);
-
 static void on_writer_idle(void *userdata) {
-        once_look(userdata);
+        controller_once_go_on(userdata);
 }
 
 static void on_active(void *userdata) {
@@ -89,166 +77,75 @@ static void on_active(void *userdata) {
         c->parts.on_writer(c->parts.userdata);
 }
 
-/* Printing */
-
-static void print_all(struct controller *c) {
-        if (!print_nodes(&(struct print_nodes){.nodes = c->nodes,
-                                               .compiled = c->compiled,
-                                               .bindings = c->bindings,
-                                               .output = c->options.output,
-                                               .is_repeated = !once_is_on(&c->once),
-                                               .now_mono_ms = now_mono(c),
-                                               .now_unix_ms = now_unix(c)}))
-                end_with(c, 1);
-}
-
 static void on_print(void *userdata) {
         struct controller *c = userdata;
 
-        print_all(c);
-        loop_timer_arm(c->parts.loop, &c->print, now_mono(c) + c->interval_ms, on_print, c);
-}
-
-/* --once */
-
-static struct once_nodes once_nodes(const struct controller *c) {
-        return (struct once_nodes){.nodes = c->nodes,
-                                   .bindings = c->bindings,
-                                   .compiled = c->compiled,
-                                   .now_mono_ms = now_mono(c)};
-}
-
-/* However long all patches take together, unless they fail. */
-static void look_at_writing(void *userdata) {
-        struct controller *c = userdata;
-        const char *trouble = writer_trouble(c->writer);
-
-        if (trouble[0]) {
-                log_error(MSG("--once gave up writing"), STR("reason", trouble));
-                end_with(c, 1);
-                return;
-        }
-        loop_timer_arm(c->parts.loop, &c->deadline, now_mono(c) + ONCE_WRITING_MS, look_at_writing,
+        controller_view_print(c);
+        loop_timer_arm(c->parts.loop, &c->print, controller_now_mono(c) + c->interval_ms, on_print,
                        c);
-}
-
-static void once_write(struct controller *c) {
-        const struct once_nodes of = once_nodes(c);
-
-        if (once_nodes_log_unread(&of) > 0)
-                c->exit_code = 1;
-        if (c->options.is_dry_run) {
-                print_all(c);
-                return;
-        }
-        writer_push_all(c->writer);
-        look_at_writing(c);
-}
-
-static void once_look(struct controller *c) {
-        const struct once_nodes of = once_nodes(c);
-        enum once_next next;
-
-        if (!once_is_on(&c->once))
-                return;
-        do {
-                next = once_next(&c->once, &(struct once_facts){
-                                                   .nodes = node_set_count(c->nodes),
-                                                   .is_each_seen = once_nodes_unseen(&of) == 0,
-                                                   .is_synced = once_nodes_are_listed(&of),
-                                                   .is_writer_idle = writer_is_idle(c->writer),
-                                           });
-                if (next == ONCE_NO_NODES) {
-                        log_error(MSG("no nodes found"), STR("selector", c->options.node_selector));
-                        end_with(c, 1);
-                } else if (next == ONCE_NO_LISTS) {
-                        end_with(c, 1);
-                } else if (next == ONCE_WRITE) {
-                        once_write(c);
-                } else if (next == ONCE_END) {
-                        end_with(c, c->exit_code);
-                }
-        } while (next == ONCE_WRITE);
-}
-
-static void on_once_deadline(void *userdata) {
-        struct controller *c = userdata;
-        const struct once_nodes of = once_nodes(c);
-
-        once_nodes_log_late(&of);
-        c->exit_code = 1;
-        c->once.is_late = true;
-        once_look(c);
 }
 
 /* Callbacks of the sources */
 
-/* Switches to another source if need be. */
-static void look_at_source(struct tracked *t) {
-        struct controller *c = t->controller;
-        size_t from;
-
-        if (node_track_switch(&t->track, c->compiled, now_mono(c), &from))
-                failover_note(&c->failover, now_mono(c), t->node->name, from, t->track.serving,
-                              node_track_trouble(&t->track, from));
-}
-
 static void on_reading(void *userdata, size_t source, struct node *node,
                        const struct source_reading *reading) {
         struct controller *c = userdata;
-        struct tracked *t = node->userdata;
+        struct controller_node *n = node->userdata;
         struct plan_values values;
 
-        node_track_reading(&t->track, c->compiled, source, reading, now_mono(c));
-        look_at_source(t);
-        values_of(t, &values);
-        t->usable = (uint32_t)__builtin_popcountll(values.usable);
-        writer_update(&t->writing, &values);
-        load_events_look(c->parts.recorder, &t->load, c->compiled, &t->track, node->name, &values,
-                         now_mono(c));
-        if (c->node_metrics)
-                node_metrics_set(c->node_metrics, t->metrics_row, &values);
-        once_look(c);
+        node_track_reading(&n->track, c->compiled, source, reading, controller_now_mono(c));
+        controller_node_switch(n);
+        controller_node_values(n, &values);
+        n->usable = (uint32_t)__builtin_popcountll(values.usable);
+        writer_update(&n->writing, &values);
+        load_events_look(c->parts.recorder, &n->load, c->compiled, &n->track, node->name, &values,
+                         controller_now_mono(c));
+        if (c->series)
+                node_series_keep(c->series, &n->series, &values);
+        controller_once_go_on(c);
 }
 
 static void on_failure(void *userdata, size_t source, struct node *node, const char *reason) {
-        struct tracked *t = node->userdata;
+        struct controller_node *n = node->userdata;
 
-        node_track_failed(&t->track, source, reason);
-        look_at_source(t);
-        once_look(userdata);
+        node_track_failed(&n->track, source, reason);
+        controller_node_switch(n);
+        controller_once_go_on(userdata);
 }
 
 static void on_peak(void *userdata, size_t source, struct node *node,
                     const struct metric_query *query, double ratio, int64_t age_ms) {
         const struct controller *c = userdata;
-        struct tracked *t = node->userdata;
+        struct controller_node *n = node->userdata;
 
         (void)source;
-        node_track_peak(&t->track, c->compiled, query, ratio, age_ms, now_mono(c));
+        node_track_peak(&n->track, c->compiled, query, ratio, age_ms, controller_now_mono(c));
 }
 
-static bool is_wanted(void *userdata, size_t source, const struct node *node) {
+/* Of a source that is asked on demand. */
+static bool is_node_wanted(void *userdata, size_t source, const struct node *node) {
         const struct controller *c = userdata;
-        bool is_standby = !c->options.is_dry_run && !writer_is_active(c->writer);
+        const struct controller_node *n = node->userdata;
+        int64_t now_mono_ms = controller_now_mono(c);
+        int64_t turn = now_mono_ms / c->compiled->options.sources[source].interval_ms + node->slot;
+        bool is_turn = c->options.is_dry_run || writer_is_active(c->writer) ||
+                       turn % STANDBY_TURNS == 0 ||
+                       n->track.feeds[source].outcomes < CONTROLLER_ONCE_OUTCOMES;
 
-        return tracked_is_wanted(node->userdata, c->compiled, source, is_standby, now_mono(c));
+        return is_turn && node_track_wants(&n->track, c->compiled, source, now_mono_ms);
 }
 
 /* Callbacks of the node set */
 
 static void on_node_added(void *userdata, struct node *node) {
         struct controller *c = userdata;
-        struct tracked *t = xcalloc(1, sizeof(*t));
+        struct controller_node *n = xcalloc(1, sizeof(*n));
 
-        t->controller = c;
-        t->node = node;
-        t->metrics_row = NODE_METRICS_NONE;
-        if (c->node_metrics)
-                node_metrics_touch(c->node_metrics);
-        node_track_init(&t->track, c->compiled);
-        node->userdata = t;
-        writer_add(c->writer, &t->writing, node->name, &t->track);
+        n->controller = c;
+        n->node = node;
+        node_track_init(&n->track, c->compiled);
+        node->userdata = n;
+        writer_add(c->writer, &n->writing, node->name, &n->track);
         size_t count = node_set_count(c->nodes);
         http_client_expect(c->parts.scrape_client, source_set_hosts(&c->options.sources, count),
                            source_set_in_flight(&c->options.sources, count));
@@ -263,33 +160,30 @@ static void on_node_moved(void *userdata, struct node *node) {
 
 static void on_node_annotations(void *userdata, struct node *node, const json_t *annotations) {
         struct controller *c = userdata;
-        struct tracked *t = node->userdata;
+        struct controller_node *n = node->userdata;
 
-        node_track_annotations(&t->track, c->compiled, annotations, now_mono(c), now_unix(c));
+        node_track_annotations(&n->track, c->compiled, annotations, controller_now_mono(c),
+                               controller_now_unix(c));
 }
 
 static void on_node_taints(void *userdata, struct node *node, const json_t *taints) {
         (void)userdata;
-        taint_writer_seen(&((struct tracked *)node->userdata)->writing.taints, taints);
+        taint_writer_seen(&((struct controller_node *)node->userdata)->writing.taints, taints);
 }
 
-static void tracked_free(struct tracked *t) {
-        writer_remove(&t->writing);
-        node_track_done(&t->track, t->controller->compiled);
-        free(t);
+static void controller_node_free(struct controller_node *n) {
+        writer_remove(&n->writing);
+        node_track_done(&n->track, n->controller->compiled);
+        free(n->series);
+        free(n);
 }
 
 static void on_node_removed(void *userdata, struct node *node) {
         struct controller *c = userdata;
-        struct tracked *t = node->userdata;
 
         source_set_remove_node(c->sources, node);
         bindings_forget(c->bindings, node->name);
-        if (c->node_metrics) {
-                node_metrics_clear(c->node_metrics, t->metrics_row);
-                node_metrics_touch(c->node_metrics);
-        }
-        tracked_free(t);
+        controller_node_free(node->userdata);
         node->userdata = NULL;
 }
 
@@ -297,7 +191,7 @@ static void on_nodes_synced(void *userdata, size_t count) {
         struct controller *c = userdata;
 
         log_info(MSG("initial node list complete"), INT("nodes", count));
-        once_look(c);
+        controller_once_go_on(c);
 }
 
 /* The policy */
@@ -313,16 +207,18 @@ static void follow_policy(struct controller *c) {
 
 static void put_in_force(struct controller *c, struct policy *policy) {
         struct compiled_policy *old = c->compiled;
-        struct tracked *t;
+        struct controller_node *n;
 
         c->compiled = compiled_policy_new(policy, &c->options.compiled);
-        TRACKED_FOREACH(t, c->nodes) {
-                node_track_replan(&t->track, old, c->compiled, now_mono(c), now_unix(c));
+        CONTROLLER_NODE_FOREACH(n, c) {
+                node_track_replan(&n->track, old, c->compiled, controller_now_mono(c),
+                                  controller_now_unix(c));
+                free(TAKE_PTR(n->series));
         }
         writer_set_policy(c->writer, c->compiled);
         source_set_policy(c->sources, policy);
-        if (c->node_metrics)
-                node_metrics_set_policy(c->node_metrics, policy);
+        if (c->series)
+                node_series_set_policy(c->series, policy);
         compiled_policy_free(old);
         follow_policy(c);
 }
@@ -348,98 +244,23 @@ void controller_set_policy(struct controller *c, struct policy *policy) {
 
 /* Every second, and more often in the first one */
 
-static void count_nodes(struct controller *c) {
-        struct readiness_tally tally = {
-                .is_idle = c->compiled->first_asked == c->compiled->options.source_count,
-                .nodes = node_set_count(c->nodes),
-                .node_watch = node_set_reflector(c->nodes),
-                .is_listed = node_set_is_listed(c->nodes),
-                .binding_watch = bindings_reflector(c->bindings),
-                .bound_nodes = bindings_nodes(c->bindings),
-                .write_trouble = writer_trouble(c->writer),
-                .budget_nodes = writer_budget_nodes(c->writer),
-        };
-        struct failover_tally failover = {0};
-        struct tracked *t;
-        int64_t age_ms;
-
-        TRACKED_FOREACH(t, c->nodes) {
-                if (tally.is_idle)
-                        break;
-                look_at_source(t);
-                failover_count(&failover, &t->track, c->compiled, t->node->name, now_mono(c));
-                const char *failure = node_track_failure(&t->track);
-                if (failure) {
-                        tally.failed_node = t->node->name;
-                        tally.failed_reason = failure;
-                        tally.failed_hint = source_set_ops(c->sources, t->track.serving)->hint;
-                }
-                if (!node_track_is_fresh(&t->track, c->compiled, now_mono(c)) ||
-                    !node_track_age_ms(&t->track, now_mono(c), &age_ms)) {
-                        tally.stale++;
-                        load_events_look(c->parts.recorder, &t->load, c->compiled, &t->track,
-                                         t->node->name, NULL, now_mono(c));
-                        if (c->node_metrics)
-                                node_metrics_clear(c->node_metrics, t->metrics_row);
-                        continue;
-                }
-                tally.windows += t->usable;
-                tally.oldest_ms = age_ms > tally.oldest_ms ? age_ms : tally.oldest_ms;
-        }
-        readiness_publish(&c->readiness, &tally);
-        failover_publish(&c->failover, &failover, now_mono(c));
-}
-
-static void renew_node_metrics(const struct controller *c) {
-        struct tracked *t;
-
-        if (!c->node_metrics || !node_metrics_begin(c->node_metrics, node_set_count(c->nodes)))
-                return;
-        TRACKED_FOREACH(t, c->nodes) {
-                t->metrics_row = node_metrics_add(c->node_metrics, t->node->name, t->metrics_row);
-        }
-        node_metrics_publish(c->node_metrics);
-}
-
 static void on_tick(void *userdata) {
         struct controller *c = userdata;
 
-        if (c->ticks % (1 + node_set_count(c->nodes) / TALLY_NODES) == 0)
-                count_nodes(c);
-        renew_node_metrics(c);
+        if (c->ticks % (1 + node_set_count(c->nodes) / COUNTED_NODES) == 0) {
+                controller_view_count(c);
+                controller_view_publish(c);
+        }
         writer_tick(c->writer);
         if (++c->ticks % PRUNE_TICKS == 0) {
-                bindings_prune(c->bindings, now_unix(c));
+                bindings_prune(c->bindings, controller_now_unix(c));
                 /* Decoding watch events fragments the heap: at 5,000 nodes a seventh of it is free
                  * memory between objects in use. This returns its whole pages to the system. */
                 (void)malloc_trim(0);
         }
-        once_look(c);
+        controller_once_go_on(c);
         int64_t wait_ms = c->ticks <= FIRST_TICKS ? TICK_MS / FIRST_TICKS : TICK_MS;
-        loop_timer_arm(c->parts.loop, &c->tick, now_mono(c) + wait_ms, on_tick, c);
-}
-
-/* The status page */
-
-static const char *role_of(const struct controller *c) {
-        if (c->options.is_dry_run)
-                return "dry run";
-        return writer_is_active(c->writer) ? "writer" : "standby";
-}
-
-void controller_write_status(struct controller *c, struct buf *out) {
-        overview_write(&(struct overview){.loop = c->parts.loop,
-                                          .health = c->parts.health,
-                                          .compiled = c->compiled,
-                                          .nodes = c->nodes,
-                                          .sources = c->sources,
-                                          .bindings = c->bindings,
-                                          .role = role_of(c)},
-                       out);
-}
-
-struct node_metrics *controller_node_metrics(const struct controller *c) {
-        return c->options.has_query_api ? c->node_metrics : NULL;
+        loop_timer_arm(c->parts.loop, &c->tick, controller_now_mono(c) + wait_ms, on_tick, c);
 }
 
 /* Start and shutdown */
@@ -461,7 +282,7 @@ int controller_new(const struct controller_parts *parts, const struct controller
                 .on_reading = on_reading,
                 .on_failure = on_failure,
                 .on_peak = on_peak,
-                .is_wanted = is_wanted,
+                .is_wanted = is_node_wanted,
                 .userdata = c,
         };
 
@@ -476,12 +297,10 @@ int controller_new(const struct controller_parts *parts, const struct controller
                 longest_ms = interval_ms > longest_ms ? interval_ms : longest_ms;
         }
         c->compiled = compiled_policy_new(policy, compiled);
-        if (options->is_once)
-                once_begin(&c->once);
+        c->once = options->is_once ? ONCE_READING : ONCE_NOT;
         if (options->has_node_metrics || options->has_query_api) {
-                c->node_metrics = node_metrics_new(options->has_node_metrics ? parts->metrics
-                                                                             : NULL);
-                node_metrics_set_policy(c->node_metrics, policy);
+                c->series = node_series_new(options->has_node_metrics ? parts->metrics : NULL);
+                node_series_set_policy(c->series, policy);
         }
         readiness_init(&c->readiness, parts->metrics, parts->health);
         c->bindings = bindings_new();
@@ -525,14 +344,12 @@ int controller_new(const struct controller_parts *parts, const struct controller
                 node_set_watch(c->nodes, parts->loop, parts->api, parts->metrics,
                                options->node_selector, on_nodes_synced);
         if (options->is_once)
-                loop_timer_arm(parts->loop, &c->deadline,
-                               now_mono(c) + ONCE_SYNC_MS + ONCE_INTERVALS * longest_ms,
-                               on_once_deadline, c);
+                controller_once_begin(c, longest_ms);
         else if (options->is_dry_run)
                 loop_timer_arm(parts->loop, &c->print,
-                               now_mono(c) + (c->interval_ms / 2 < FIRST_PRINT_MS
-                                                      ? c->interval_ms / 2
-                                                      : FIRST_PRINT_MS),
+                               controller_now_mono(c) + (c->interval_ms / 2 < FIRST_PRINT_MS
+                                                                 ? c->interval_ms / 2
+                                                                 : FIRST_PRINT_MS),
                                on_print, c);
         on_tick(c);
         *ret = TAKE_PTR(c);
@@ -559,8 +376,8 @@ void controller_shut_down(struct controller *c) {
         c->is_stopping = true;
         source_set_stop(c->sources);
         loop_timer_disarm(c->parts.loop, &c->print);
-        loop_timer_arm(c->parts.loop, &c->deadline, now_mono(c) + SHUTDOWN_MS, on_shutdown_deadline,
-                       c);
+        loop_timer_arm(c->parts.loop, &c->deadline, controller_now_mono(c) + SHUTDOWN_MS,
+                       on_shutdown_deadline, c);
         writer_stop(c->writer, on_writer_stopped, c);
 }
 
@@ -573,19 +390,19 @@ struct kube_fence controller_fence(const struct controller *c) {
 }
 
 int controller_exit_code(const struct controller *c) {
-        return once_is_on(&c->once) && writer_failing(c->writer) > 0 ? 1 : c->exit_code;
+        return c->options.is_once && writer_failing(c->writer) > 0 ? 1 : c->exit_code;
 }
 
 void controller_free(struct controller *c) {
-        struct tracked *t;
+        struct controller_node *n;
 
         source_set_free(c->sources);
-        TRACKED_FOREACH(t, c->nodes) {
-                tracked_free(t);
+        CONTROLLER_NODE_FOREACH(n, c) {
+                controller_node_free(n);
         }
         node_set_free(c->nodes);
         writer_free(c->writer);
-        node_metrics_free(c->node_metrics);
+        node_series_free(c->series);
         bindings_free(c->bindings);
         compiled_policy_free(c->compiled);
         policy_free(c->next_policy);

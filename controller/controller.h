@@ -1,7 +1,7 @@
 /*
  * The controller: nodes from the API server (or --target), readings from sources, one plan per
  * node, patches through the writer. Everything runs on the loop's thread; pages are served from
- * another one, which reads only atomics, or asks this one.
+ * another one, which reads only what this one publishes.
  *
  * Nothing has to be saved on exit: the annotations are the store.
  */
@@ -14,7 +14,7 @@
 #include "base/attributes.h"
 #include "base/buf.h"
 #include "controller/node/node_set.h"
-#include "controller/print/report.h"
+#include "controller/print/printout.h"
 #include "controller/source_set.h"
 #include "controller/track/node_track.h"
 #include "controller/writing/leader.h"
@@ -36,9 +36,9 @@ struct controller_options {
         bool is_dry_run;              /* print instead of writing */
         bool has_events;              /* a recorder is to be among the parts */
         bool has_node_metrics;        /* series of each node on the /metrics page */
-        bool has_query_api;           /* controller_node_metrics() is not NULL */
+        bool has_query_api;           /* controller_node_series() is not NULL */
         bool is_once;                 /* scrape every node twice, write or print, exit */
-        enum report_format output;
+        enum printout_format output;
 };
 
 struct controller;
@@ -75,8 +75,8 @@ void controller_set_policy(struct controller *controller, struct policy *policy)
 bool controller_is_writer(const struct controller *controller);
 /** controller_fence() - for every request that is sent because this replica writes */
 struct kube_fence controller_fence(const struct controller *controller);
-/** controller_node_metrics() - for query_api.h; NULL when it is switched off */
-struct node_metrics *controller_node_metrics(const struct controller *controller);
+/** controller_node_series() - for query_api.h; NULL when it is switched off */
+struct node_series *controller_node_series(const struct controller *controller);
 /** controller_write_status() - the status page's JSON (web/status_view.h); on the loop's
  * thread */
 void controller_write_status(struct controller *controller, struct buf *out);

@@ -194,7 +194,7 @@ static int connect_and_run(const struct settings *settings, struct program *stat
         if (controller_new(&parts, &options, policy, &controller, err) < 0)
                 return program_exit_code(err);
         state->controller = controller;
-        state->query.nodes = controller_node_metrics(controller);
+        state->query.nodes = controller_node_series(controller);
         if (settings->shared.has_status_page)
                 page = state->page = status_page_new(daemon->loop, on_status, state);
         if (daemon->api)

@@ -236,7 +236,7 @@ int settings_parse(int argc, char **argv, enum options_outcome *ret_outcome, str
         controller->leader.timing = lease_timing();
         controller->is_dry_run = raw.dry_run;
         controller->is_once = raw.once;
-        controller->output = (enum report_format)raw.output;
+        controller->output = (enum printout_format)raw.output;
         settings.shared = raw.shared;
         settings.needs_cluster = raw.targets.count == 0;
         settings.is_cleanup = raw.cleanup;

@@ -1,43 +1,134 @@
 #include "controller/print/printout.h"
 
-enum { PRINTOUT_MAX_BYTES = 256 << 20 };
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/json_write.h"
+
+enum { PRINTOUT_MAX_BYTES = 256 << 20, CELL_MIN = 7 };
+
+/* "cpu_usage_max_avg_1h" -> "cpu max_avg_1h": "_usage_" is common to all. */
+static void printout_title(const char *name, char *text, size_t text_bytes) {
+        const char *usage = strstr(name, "_usage_");
+
+        if (usage)
+                (void)snprintf(text, text_bytes, "%.*s %s", (int)(usage - name), name,
+                               usage + strlen("_usage_"));
+        else
+                (void)snprintf(text, text_bytes, "%s", name);
+}
+
+static struct table *printout_table_new(const struct compiled_policy *compiled,
+                                        const struct style *style) {
+        const size_t count = compiled->policy->metric_count;
+        struct table_column columns[POLICY_MAX_METRICS + 4] = {{"NODE", .is_left = true}};
+        const struct table_column behind[] = {{"hot"}, {"  age"}, {"state", .is_left = true}};
+        char titles[POLICY_MAX_METRICS][METRIC_NAME_MAX + 1];
+
+        for (size_t i = 0; i < count; i++) {
+                printout_title(compiled->policy->metrics[i].name, titles[i], sizeof(titles[i]));
+                columns[1 + i] = (struct table_column){titles[i], .min_width = CELL_MIN};
+        }
+        memcpy(&columns[1 + count], behind, sizeof(behind));
+        return table_new(style, columns, 1 + count + ARRAY_LEN(behind));
+}
+
+static void print_usage(struct printout *printout, const struct plan_values *values, size_t i) {
+        double limit = policy_limit_ratio(printout->compiled->policy, values->pool, i);
+        bool is_over = limit > 0 && values->ratio[i] > limit;
+
+        table_cell(printout->table, is_over ? printout->style.red : "", "%.1f%%",
+                   values->ratio[i] * 100);
+}
+
+static void print_table_row(struct printout *printout, const struct printout_row *row,
+                            int64_t now_mono_ms) {
+        const struct compiled_policy *compiled = printout->compiled;
+        struct table *table = printout->table;
+        const char *state = row->failure;
+        int64_t age_ms;
+
+        table_row(table);
+        table_cell(table, "", "%s", row->node);
+        for (size_t i = 0; i < compiled->policy->metric_count; i++) {
+                if (plan_has(row->values, i)) {
+                        print_usage(printout, row->values, i);
+                        continue;
+                }
+                table_cell(table, "", "-");
+                if (!state)
+                        state = node_track_why(row->track, compiled, i, now_mono_ms);
+        }
+        table_cell(table, "", row->values->has_hot ? "%lld" : "-", (long long)row->values->hot);
+        if (node_track_age_ms(row->track, now_mono_ms, &age_ms))
+                table_cell(table, "", "%.1fs", (double)age_ms / (double)MS_PER_S);
+        else
+                table_cell(table, "", "-");
+        table_cell(table, row->failure ? printout->style.red : printout->style.dim, "%s",
+                   state ? state : "ok");
+}
+
+static void print_json_row(struct printout *printout, const struct printout_row *row,
+                           int64_t now_mono_ms, int64_t now_unix_ms) {
+        const struct compiled_policy *compiled = printout->compiled;
+        struct buf *out = &printout->lines;
+        struct plan_choice choice = plan_choose_all(&compiled->plan, row->values);
+        int64_t age_ms;
+
+        json_write_object(out, NULL);
+        json_write_time(out, "at", now_unix_ms);
+        json_write_text(out, "node", row->node);
+        json_write_key(out, "annotations");
+        plan_annotations(&compiled->plan, &choice, row->values, &compiled->options.style,
+                         now_unix_ms, out);
+        json_write_object(out, "unusable");
+        for (size_t i = 0; i < compiled->policy->metric_count; i++)
+                if (!plan_has(row->values, i))
+                        json_write_text(out, compiled->keys[i],
+                                        node_track_why(row->track, compiled, i, now_mono_ms));
+        json_write_object_end(out);
+        if (node_track_age_ms(row->track, now_mono_ms, &age_ms))
+                json_write_seconds(out, "ageSeconds", age_ms);
+        if (row->failure)
+                json_write_text(out, "failure", row->failure);
+        json_write_object_end(out);
+        buf_putc(out, '\n');
+}
 
 void printout_begin(struct printout *printout, const struct compiled_policy *compiled,
-                    enum report_format format, bool is_repeated) {
+                    enum printout_format format, bool is_repeated) {
         *printout = (struct printout){
                 .compiled = compiled,
                 .is_repeated = is_repeated,
                 .style = style_of(stdout),
                 .lines = BUF_INIT(PRINTOUT_MAX_BYTES),
         };
-        if (format == REPORT_TABLE)
-                printout->table = report_table_new(compiled, &printout->style);
+        if (format == PRINTOUT_TABLE)
+                printout->table = printout_table_new(compiled, &printout->style);
 }
 
-void printout_row(struct printout *printout, const struct report_row *row, int64_t now_mono_ms,
+void printout_add(struct printout *printout, const struct printout_row *row, int64_t now_mono_ms,
                   int64_t now_unix_ms) {
         if (printout->table)
-                report_table_row(printout->compiled, row, &printout->style, now_mono_ms,
-                                 printout->table);
+                print_table_row(printout, row, now_mono_ms);
         else
-                report_json_row(printout->compiled, row, now_mono_ms, now_unix_ms,
-                                &printout->lines);
+                print_json_row(printout, row, now_mono_ms, now_unix_ms);
 }
 
-static void printout_print_table(const struct printout *printout) {
+static void printout_print_table(const struct printout *printout, FILE *out) {
         bool is_screen = printout->is_repeated && printout->style.is_terminal;
 
-        (void)fputs(is_screen ? "\033[H\033[J" : "", stdout);
-        (void)table_print(printout->table, SIZE_MAX, stdout);
-        (void)fputs(printout->is_repeated && !is_screen ? "\n" : "", stdout);
+        (void)fputs(is_screen ? "\033[H\033[J" : "", out);
+        (void)table_print(printout->table, SIZE_MAX, out);
+        (void)fputs(printout->is_repeated && !is_screen ? "\n" : "", out);
 }
 
-bool printout_end(struct printout *printout) {
+bool printout_end(struct printout *printout, FILE *out) {
         if (printout->table)
-                printout_print_table(printout);
+                printout_print_table(printout, out);
         else if (printout->lines.len > 0)
-                (void)fwrite(printout->lines.data, 1, printout->lines.len, stdout);
+                (void)fwrite(printout->lines.data, 1, printout->lines.len, out);
         table_free(printout->table);
         buf_done(&printout->lines);
-        return fflush(stdout) == 0 && !ferror(stdout);
+        return fflush(stdout) == 0 && !ferror(out);
 }

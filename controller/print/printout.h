@@ -1,14 +1,22 @@
 /*
- * What a dry run prints on standard output: the rows of all nodes (report.h), once or repeatedly.
+ * What a dry run prints, once or repeatedly: a table with a row per node, or one line with a JSON
+ * object per node:
+ *
+ *   {"at":...,"node":...,"annotations":{...},"unusable":{metric: why},"ageSeconds":...}
+ *
  * Repeated tables overwrite each other on a terminal; elsewhere they follow one another.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/buf.h"
-#include "controller/print/report.h"
+#include "controller/track/node_track.h"
+#include "program/table.h"
+
+enum printout_format { PRINTOUT_TABLE, PRINTOUT_JSON };
 
 /* Must stay where it is from printout_begin() to printout_end(). */
 struct printout {
@@ -19,10 +27,20 @@ struct printout {
         struct buf lines;
 };
 
-/** printout_begin() - @compiled is borrowed until printout_end() */
+/* One node's state; borrowed. */
+struct printout_row {
+        const char *node;
+        const struct node_track *track;
+        const struct plan_values *values;
+        const char *failure; /* of the last scrape; NULL: it went well, or there was none yet */
+};
+
+/** printout_begin() - in the style of standard output; @compiled is borrowed until printout_end()
+ */
 void printout_begin(struct printout *printout, const struct compiled_policy *compiled,
-                    enum report_format format, bool is_repeated);
-void printout_row(struct printout *printout, const struct report_row *row, int64_t now_mono_ms,
+                    enum printout_format format, bool is_repeated);
+/** printout_add() - readings in percent, those above a limit of the policy in red */
+void printout_add(struct printout *printout, const struct printout_row *row, int64_t now_mono_ms,
                   int64_t now_unix_ms);
-/** printout_end() - write it; false: standard output is closed */
-bool printout_end(struct printout *printout);
+/** printout_end() - write it to @out; false: that is closed */
+bool printout_end(struct printout *printout, FILE *out);

@@ -122,7 +122,7 @@ static int write_vector(const struct query_api *api, const char *metric, int64_t
 
         (void)buf_puts(out, "{\"status\":\"success\",\"data\":{\"resultType\":\"vector\","
                             "\"result\":[");
-        int r = node_metrics_samples(api->nodes, metric, at_unix_ms, out, &count);
+        int r = node_series_samples(api->nodes, metric, at_unix_ms, out, &count);
         (void)buf_puts(out, "\n]}}\n");
         if (r == -ENOENT)
                 return write_bad_data(out,

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "controller/series/node_metrics.h"
+#include "controller/series/node_series.h"
 #include "net/http_server.h"
 
 enum {
@@ -27,8 +27,8 @@ enum {
 
 /* Outlives the exchanges that it answers. */
 struct query_api {
-        struct node_metrics *nodes; /* borrowed */
-        atomic_size_t held_bytes;   /* of answers that are being sent */
+        struct node_series *nodes; /* borrowed */
+        atomic_size_t held_bytes;  /* of answers that are being sent */
 };
 
 /**

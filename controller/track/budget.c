@@ -44,7 +44,7 @@ static struct stake find_stake(const struct plan *plan, const struct plan_record
 
         for (size_t i = 0; i < plan->policy->metric_count; i++) {
                 const struct policy_metric *metric = &plan->policy->metrics[i];
-                if (metric->period_ms <= 0 || (values->usable >> i & 1) == 0)
+                if (metric->period_ms <= 0 || !plan_has(values, i))
                         continue;
                 int64_t left = left_ms(&record->metrics[i], metric, now_unix_ms);
                 bool is_missing = left == 0 || (is_short && left <= BUDGET_HORIZON_MS);

@@ -11,7 +11,7 @@ bool load_level_ratio(const struct policy *policy, const struct plan_values *val
                         largest_weight = policy->priorities[i].weight;
         for (size_t i = of.begin; i < of.end; i++) {
                 const struct policy_priority *priority = &policy->priorities[i];
-                if (!(values->usable >> priority->metric & 1) || priority->weight == 0)
+                if (!plan_has(values, priority->metric) || priority->weight == 0)
                         continue;
                 double ratio = values->ratio[priority->metric] *
                                (priority->weight / largest_weight);

@@ -117,10 +117,6 @@ static int64_t lenient_ms(const struct plan *plan, const struct policy_metric *m
         return plan->dead_band_ratio > 0 ? metric->period_ms + extra : metric->period_ms;
 }
 
-static bool is_usable(const struct plan_values *values, size_t i) {
-        return (values->usable & (UINT64_C(1) << i)) != 0;
-}
-
 static bool is_provisional(const struct plan_values *values, size_t i) {
         return (values->provisional & (UINT64_C(1) << i)) != 0;
 }
@@ -182,7 +178,7 @@ static uint64_t far_metrics(const struct plan *plan, const struct plan_record *r
                 int64_t age = age_ms(written, now_unix_ms);
                 if (age < PLAN_EARLY_GAP_MS)
                         return 0;
-                if (age == INT64_MAX || metric->period_ms <= 0 || !is_usable(values, i) ||
+                if (age == INT64_MAX || metric->period_ms <= 0 || !plan_has(values, i) ||
                     is_provisional(values, i) || !is_newer(values, i, written, now_unix_ms) ||
                     fabs(values->ratio[i] - written->value) < plan->early_delta_ratio)
                         continue;
@@ -227,7 +223,7 @@ bool plan_is_overdue(const struct plan *plan, const struct plan_record *record,
                      const struct plan_values *values, int64_t now_unix_ms) {
         for (size_t i = 0; i < plan->policy->metric_count; i++) {
                 const struct policy_metric *metric = &plan->policy->metrics[i];
-                if (metric->period_ms <= 0 || !is_usable(values, i))
+                if (metric->period_ms <= 0 || !plan_has(values, i))
                         continue;
                 int64_t age = age_ms(&record->metrics[i], now_unix_ms);
                 /* A quarter of a sync late: the ordinary turn comes first where there is one. */
@@ -246,7 +242,7 @@ struct plan_choice plan_choose(const struct plan *plan, const struct plan_record
         for (size_t i = 0; i < plan->policy->metric_count; i++) {
                 const struct policy_metric *metric = &plan->policy->metrics[i];
                 const struct plan_written *written = &record->metrics[i];
-                if (metric->period_ms <= 0 || !is_usable(values, i))
+                if (metric->period_ms <= 0 || !plan_has(values, i))
                         continue;
                 if ((values->peaks & (UINT64_C(1) << i)) != 0 &&
                     is_new_peak(plan, i, written, values, now_unix_ms)) {
@@ -276,7 +272,7 @@ struct plan_choice plan_choose_all(const struct plan *plan, const struct plan_va
         struct plan_choice choice = {.has_hot = values->has_hot};
 
         for (size_t i = 0; i < plan->policy->metric_count; i++)
-                if (plan->policy->metrics[i].period_ms > 0 && is_usable(values, i))
+                if (plan->policy->metrics[i].period_ms > 0 && plan_has(values, i))
                         choice.metrics |= UINT64_C(1) << i;
         choice.peaks = choice.metrics & values->peaks;
         return choice;

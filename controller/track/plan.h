@@ -91,6 +91,11 @@ struct plan_values {
         int64_t hot;
 };
 
+/** plan_has() - is there a usable value of the policy's metric number @metric? */
+static inline bool plan_has(const struct plan_values *values, size_t metric) {
+        return (values->usable >> metric & 1) != 0;
+}
+
 /* What shall be written now; empty when `metrics` is 0 and `has_hot` is false. */
 struct plan_choice {
         uint64_t metrics;

@@ -8,8 +8,7 @@ void value_columns_init(struct value_columns *ret, const struct policy *policy,
 
         for (size_t i = 0; i < policy->metric_count; i++) {
                 ret->usage_ratio[i] = &values->ratio[i];
-                ret->expires_unix_ms[i] = (values->usable >> i & 1) != 0 ? &always_unix_ms
-                                                                         : &never_unix_ms;
+                ret->expires_unix_ms[i] = plan_has(values, i) ? &always_unix_ms : &never_unix_ms;
         }
         ret->hot = (double)values->hot;
         ret->columns = (struct reading_columns){
@@ -26,7 +25,7 @@ static bool is_whole(const struct policy *policy, const struct plan_values *valu
         struct policy_range of = policy_pool_priorities(policy, values->pool);
 
         for (size_t i = of.begin; i < of.end; i++)
-                if ((values->usable >> policy->priorities[i].metric & 1) == 0)
+                if (!plan_has(values, policy->priorities[i].metric))
                         return false;
         return of.end > of.begin;
 }

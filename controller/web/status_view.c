@@ -20,10 +20,6 @@ struct judgement {
         int score100;      /* value_columns_score() */
 };
 
-static bool is_usable(const struct plan_values *values, size_t metric) {
-        return values->usable >> metric & 1;
-}
-
 static struct judgement judge(const struct status_view *view, const struct plan_values *values) {
         const struct policy *policy = view->head.compiled->policy;
         struct value_columns of;
@@ -40,7 +36,7 @@ static struct judgement judge(const struct status_view *view, const struct plan_
         struct policy_range limits = policy_pool_predicates(policy, values->pool);
         for (size_t i = limits.begin; i < limits.end; i++) {
                 const struct policy_predicate *predicate = &policy->predicates[i];
-                if (predicate->limit_ratio == 0 || !is_usable(values, predicate->metric))
+                if (predicate->limit_ratio == 0 || !plan_has(values, predicate->metric))
                         continue;
                 double share = values->ratio[predicate->metric] / predicate->limit_ratio;
                 if (share > judgement.near_share)
@@ -131,8 +127,8 @@ static void write_usage(struct status_view *view, const struct status_node *node
 
         json_write_array(out, "usage");
         for (size_t i = 0; i < compiled->policy->metric_count; i++) {
-                is_missing |= !is_usable(node->values, i);
-                if (is_usable(node->values, i))
+                is_missing |= !plan_has(node->values, i);
+                if (plan_has(node->values, i))
                         write_ratio(out, NULL, node->values->ratio[i]);
                 else
                         json_write_null(out, NULL);
@@ -142,7 +138,7 @@ static void write_usage(struct status_view *view, const struct status_node *node
                 return;
         json_write_object(out, "missing");
         for (size_t i = 0; i < compiled->policy->metric_count; i++)
-                if (!is_usable(node->values, i))
+                if (!plan_has(node->values, i))
                         json_write_text(
                                 out, compiled->policy->metrics[i].name,
                                 node_track_why(node->track, compiled, i, view->head.now_mono_ms));

@@ -13,20 +13,21 @@ static bool begins(const char *text, const char *with) {
         return strncmp(text, with, strlen(with)) == 0;
 }
 
-static struct node_metrics *one_node(struct policy *policy) {
-        struct node_metrics *nodes = node_metrics_new(NULL);
+static struct node_series *one_node(struct policy *policy) {
+        struct node_series *nodes = node_series_new(NULL);
+        _cleanup_(freep) struct series_row *row = NULL;
 
-        node_metrics_set_policy(nodes, policy);
-        require(node_metrics_begin(nodes, 1));
-        uint32_t row = node_metrics_add(nodes, "n", NODE_METRICS_NONE);
-        node_metrics_publish(nodes);
-        node_metrics_set(nodes, row, &(struct plan_values){.usable = 1, .ratio = {0.5}});
+        node_series_set_policy(nodes, policy);
+        node_series_keep(nodes, &row, &(struct plan_values){.usable = 1, .ratio = {0.5}});
+        node_series_begin(nodes, 1);
+        node_series_add(nodes, "n", row);
+        node_series_publish(nodes);
         return nodes;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         struct policy policy = {.metric_count = 1, .metrics = {{.name = "cpu_usage_avg_5m"}}};
-        _cleanup_(node_metrics_freep) struct node_metrics *nodes = one_node(&policy);
+        _cleanup_(node_series_freep) struct node_series *nodes = one_node(&policy);
         struct query_api api = {.nodes = nodes};
         struct http_exchange exchange = {.method = "POST",
                                          .path = "/api/v1/query",

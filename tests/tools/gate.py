@@ -61,7 +61,7 @@ COVERAGE_BUILD = (
 THREADED = (
     *("metrics", "body_pool", "daemon", "http_client", "loop"),
     *("http_server", "http_server_stop", "server_tls", "server_tls_replace"),
-    *("kube_api", "reflector", "node_table", "node_metrics", "shared_page"),
+    *("kube_api", "reflector", "node_table", "node_series", "shared_page"),
 )
 
 INHERITED = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}

@@ -16,21 +16,14 @@ static const char spec[] = "  syncPolicy:\n"
 struct fixture {
         struct policy *policy;
         struct query_api api;
-        uint32_t rows[3];
 };
 
 static int set_up(void **state) {
-        static const char *const names[] = {"a", "b\"\\\n\x01", "c"};
         struct fixture *fixture = xcalloc(1, sizeof(*fixture));
 
         fixture->policy = policy_of(spec);
-        fixture->api.nodes = node_metrics_new(NULL);
-        node_metrics_set_policy(fixture->api.nodes, fixture->policy);
-        assert_true(node_metrics_begin(fixture->api.nodes, ARRAY_LEN(names)));
-        for (size_t i = 0; i < ARRAY_LEN(names); i++)
-                fixture->rows[i] = node_metrics_add(fixture->api.nodes, names[i],
-                                                    NODE_METRICS_NONE);
-        node_metrics_publish(fixture->api.nodes);
+        fixture->api.nodes = node_series_new(NULL);
+        node_series_set_policy(fixture->api.nodes, fixture->policy);
         *state = fixture;
         return 0;
 }
@@ -39,17 +32,28 @@ static int tear_down(void **state) {
         struct fixture *fixture = *state;
 
         assert_int_equal(atomic_load(&fixture->api.held_bytes), 0);
-        node_metrics_free(fixture->api.nodes);
+        node_series_free(fixture->api.nodes);
         policy_free(fixture->policy);
         free(fixture);
         return 0;
 }
 
+static void publish(struct fixture *fixture, bool has_a) {
+        _cleanup_(freep) struct series_row *a = NULL, *b = NULL;
+        struct node_series *nodes = fixture->api.nodes;
+
+        if (has_a)
+                node_series_keep(nodes, &a, &(struct plan_values){.usable = 3, .ratio = {0.25, 1}});
+        node_series_keep(nodes, &b, &(struct plan_values){.usable = 1, .ratio = {1.0 / 3}});
+        node_series_begin(nodes, 3);
+        node_series_add(nodes, "a", a);
+        node_series_add(nodes, "b\"\\\n\x01", b);
+        node_series_add(nodes, "c", NULL);
+        node_series_publish(nodes);
+}
+
 static void give_values(struct fixture *fixture) {
-        node_metrics_set(fixture->api.nodes, fixture->rows[0],
-                         &(struct plan_values){.usable = 3, .ratio = {0.25, 1}});
-        node_metrics_set(fixture->api.nodes, fixture->rows[1],
-                         &(struct plan_values){.usable = 1, .ratio = {1.0 / 3}});
+        publish(fixture, true);
 }
 
 /* The reply to a form; owned by the caller. */
@@ -95,15 +99,15 @@ TEST_BETWEEN(values, set_up, tear_down) {
         expect(fixture, "query=mem_usage_avg_5m", 200,
                VECTOR "\n{\"metric\":{\"__name__\":\"mem_usage_avg_5m\",\"instance\":\"a\"},"
                       "\"value\":[1700000000.250,\"1\"]}\n]}}\n");
-        node_metrics_clear(fixture->api.nodes, fixture->rows[0]);
+        publish(fixture, false);
         expect(fixture, "query=mem_usage_avg_5m", 503, "\"unavailable\"");
 }
 
-TEST_BETWEEN(before_the_first_table, set_up, tear_down) {
-        struct fixture bare = {.api.nodes = node_metrics_new(NULL)};
+TEST_BETWEEN(before_anything_is_published, set_up, tear_down) {
+        struct fixture bare = {.api.nodes = node_series_new(NULL)};
 
         expect(&bare, "query=cpu_usage_avg_5m", 503, "\"unavailable\"");
-        node_metrics_free(bare.api.nodes);
+        node_series_free(bare.api.nodes);
 }
 
 TEST_BETWEEN(parameters, set_up, tear_down) {

@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "controller/print/report.h"
 #include "controller/track/node_track.h"
 
 /* 2026-07-23T11:25:54Z */
@@ -257,48 +256,4 @@ TEST(own_resources) {
         node_track_values(&track, last, now_mono_ms + 30000, &values);
         assert_int_equal(values.usable, 1);
         node_track_done(&track, last);
-}
-
-TEST(report) {
-        _cleanup_(compiled_policy_freep) struct compiled_policy *compiled = new_rules(policy_text);
-        struct node_track track;
-        const struct style style = {"", "", "", "", "", "", false, SIZE_MAX};
-        struct plan_values values = {0};
-        struct buf out = BUF_INIT(4096);
-        char *text = NULL;
-        size_t len = 0;
-
-        node_track_init(&track, compiled);
-        scrape_cpu(&track, compiled, 0.4, now_mono_ms);
-        scrape_cpu(&track, compiled, 0.4, now_mono_ms + 15000);
-        node_track_values(&track, compiled, now_mono_ms + 15000, &values);
-        values.has_hot = true;
-        values.hot = 3;
-        struct report_row row = {.node = "web-1", .track = &track, .values = &values};
-        struct table *table = report_table_new(compiled, &style);
-        report_table_row(compiled, &row, &style, now_mono_ms + 15000, table);
-        FILE *file = open_memstream(&text, &len);
-        assert_non_null(file);
-        assert_int_equal(table_print(table, SIZE_MAX, file), 0);
-        assert_int_equal(fclose(file), 0);
-        table_free(table);
-        assert_string_equal(
-                text,
-                "NODE   cpu avg_5m  cpu max_avg_1h  gpu_busy  hot    age  state\n"
-                "web-1       40.0%           40.0%         -    3   0.0s  the exporter has no such "
-                "gauge\n");
-        free(text);
-        row.failure = "connect";
-        report_json_row(compiled, &row, now_mono_ms + 15000, now_unix_ms, &out);
-        assert_string_equal(
-                out.data,
-                "{\"at\":\"2026-07-23T11:25:54.000Z\",\"node\":\"web-1\",\"annotations\":{"
-                "\"cpu_usage_avg_5m\":\"0.40000,2026-07-23T11:25:54Z\","
-                "\"cpu_usage_max_avg_1h\":\"0.40000,2026-07-23T11:25:54Z\","
-                "\"cpu_usage_max_avg_1h_peak\":\"0.00000,2026-07-23T11:25:54Z\","
-                "\"node_hot_value\":\"3,2026-07-23T11:25:54Z\"},"
-                "\"unusable\":{\"gpu_busy\":\"the exporter has no such gauge\"},"
-                "\"ageSeconds\":0.000,\"failure\":\"connect\"}\n");
-        buf_done(&out);
-        node_track_done(&track, compiled);
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "controller/series/node_metrics.h"
+#include "controller/series/node_series.h"
 
 enum { PAGE_MAX = 1 << 20, MANY = 500 };
 
@@ -50,26 +50,29 @@ static void expect(const struct metrics *metrics, const char *text) {
         assert_string_equal(found, text);
 }
 
-static uint32_t begin_one(struct node_metrics *nm, const char *name, uint32_t row) {
-        assert_true(node_metrics_begin(nm, 1));
-        uint32_t got = node_metrics_add(nm, name, row);
-        node_metrics_publish(nm);
-        assert_false(node_metrics_begin(nm, 1)); /* nothing has changed since */
-        return got;
+/* NULL: the node has no recent values. */
+static void publish_one(struct node_series *nodes, const char *name,
+                        const struct plan_values *values) {
+        _cleanup_(freep) struct series_row *row = NULL;
+
+        if (values)
+                node_series_keep(nodes, &row, values);
+        node_series_begin(nodes, 1);
+        node_series_add(nodes, name, row);
+        node_series_publish(nodes);
 }
 
 TEST(what_is_shown) {
         _cleanup_(policy_freep) struct policy *policy = parse(limits);
         _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
-        _cleanup_(node_metrics_freep) struct node_metrics *nm = node_metrics_new(metrics);
+        _cleanup_(node_series_freep) struct node_series *nodes = node_series_new(metrics);
         struct plan_values values = {.usable = 3, .ratio = {0.25, 1.0 / 3, 0.9}};
 
         expect(metrics, "");
-        node_metrics_set_policy(nm, policy);
-        node_metrics_set(nm, NODE_METRICS_NONE, &values);
-        uint32_t row = begin_one(nm, "a\"b\\", NODE_METRICS_NONE);
+        node_series_set_policy(nodes, policy);
+        publish_one(nodes, "a\"b\\", NULL);
         expect(metrics, "limit_ratio{metric=\"cpu_usage_avg_5m\"} 0.65\n");
-        node_metrics_set(nm, row, &values);
+        publish_one(nodes, "a\"b\\", &values);
         /* (0.75 + 0.5 * 0.66667) / 1.5 of 100 */
         expect(metrics, "limit_ratio{metric=\"cpu_usage_avg_5m\"} 0.65\n"
                         "usage_ratio{node=\"a\\\"b\\\\\",metric=\"cpu_usage_avg_5m\"} 0.25\n"
@@ -78,12 +81,10 @@ TEST(what_is_shown) {
         values.usable = 1; /* no score without all that it is made of */
         values.has_hot = true;
         values.hot = 2;
-        node_metrics_set(nm, row, &values);
+        publish_one(nodes, "a\"b\\", &values);
         expect(metrics, "limit_ratio{metric=\"cpu_usage_avg_5m\"} 0.65\n"
                         "usage_ratio{node=\"a\\\"b\\\\\",metric=\"cpu_usage_avg_5m\"} 0.25\n"
                         "hot_value{node=\"a\\\"b\\\\\"} 2\n");
-        node_metrics_clear(nm, row);
-        expect(metrics, "limit_ratio{metric=\"cpu_usage_avg_5m\"} 0.65\n");
 }
 
 /* Limits of a pool, and the nodes in it, have its number. */
@@ -102,22 +103,17 @@ TEST(pools) {
                 "limit_ratio{metric=\"cpu_usage_avg_5m\",pool=\"1\"} 0.2\n"
                 "limit_ratio{metric=\"mem_usage_avg_5m\",pool=\"1\"} 0.5\n";
         _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
-        _cleanup_(node_metrics_freep) struct node_metrics *nm = node_metrics_new(metrics);
+        _cleanup_(node_series_freep) struct node_series *nodes = node_series_new(metrics);
         struct plan_values values = {.usable = 1, .ratio = {0.25}, .pool = 1};
         char text[512];
 
-        node_metrics_set_policy(nm, policy);
-        uint32_t row = begin_one(nm, "a", NODE_METRICS_NONE);
-        node_metrics_set(nm, row, &values);
-        for (int is_copy = 0; is_copy < 2; is_copy++) {
-                snprintf(text, sizeof(text), "%s%s", all_limits,
-                         "usage_ratio{node=\"a\",metric=\"cpu_usage_avg_5m\",pool=\"1\"} 0.25\n");
-                expect(metrics, text);
-                node_metrics_touch(nm);
-                row = begin_one(nm, "a", row);
-        }
+        node_series_set_policy(nodes, policy);
+        publish_one(nodes, "a", &values);
+        snprintf(text, sizeof(text), "%s%s", all_limits,
+                 "usage_ratio{node=\"a\",metric=\"cpu_usage_avg_5m\",pool=\"1\"} 0.25\n");
+        expect(metrics, text);
         values.pool = 0;
-        node_metrics_set(nm, row, &values);
+        publish_one(nodes, "a", &values);
         snprintf(text, sizeof(text), "%s%s", all_limits,
                  "usage_ratio{node=\"a\",metric=\"cpu_usage_avg_5m\"} 0.25\n");
         expect(metrics, text);
@@ -145,9 +141,9 @@ TEST(scores) {
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(policy_freep) struct policy *policy = parse(rows[i].spec);
                 _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
-                _cleanup_(node_metrics_freep) struct node_metrics *nm = node_metrics_new(metrics);
-                node_metrics_set_policy(nm, policy);
-                node_metrics_set(nm, begin_one(nm, "a", NODE_METRICS_NONE), &values);
+                _cleanup_(node_series_freep) struct node_series *nodes = node_series_new(metrics);
+                node_series_set_policy(nodes, policy);
+                publish_one(nodes, "a", &values);
                 _cleanup_(freep) char *found = series(metrics);
                 const char *score = strstr(found, "score");
                 assert_string_equal(score ? score : "", rows[i].shown);
@@ -157,25 +153,17 @@ TEST(scores) {
 TEST(nodes_and_policies_change) {
         _cleanup_(policy_freep) struct policy *policy = parse(""), *other = parse(limits);
         _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
-        _cleanup_(node_metrics_freep) struct node_metrics *nm = node_metrics_new(metrics);
+        _cleanup_(node_series_freep) struct node_series *nodes = node_series_new(metrics);
         const struct plan_values values = {.usable = 1, .ratio = {0.5}};
 
-        node_metrics_set_policy(nm, policy);
-        uint32_t a = begin_one(nm, "a", NODE_METRICS_NONE);
-        node_metrics_set(nm, a, &values);
-        node_metrics_touch(nm);
-        assert_true(node_metrics_begin(nm, 2));
-        uint32_t b = node_metrics_add(nm, "b", NODE_METRICS_NONE);
-        a = node_metrics_add(nm, "a", a);
-        node_metrics_publish(nm);
+        node_series_set_policy(nodes, policy);
+        publish_one(nodes, "a", &values);
         expect(metrics, "usage_ratio{node=\"a\",metric=\"cpu_usage_avg_5m\"} 0.5\n");
-        node_metrics_set(nm, b, &values);
-        node_metrics_clear(nm, a);
+        publish_one(nodes, "b", &values);
         expect(metrics, "usage_ratio{node=\"b\",metric=\"cpu_usage_avg_5m\"} 0.5\n");
-        node_metrics_set_policy(nm, other);
-        node_metrics_set(nm, b, &values); /* of metrics that the table does not have */
+        node_series_set_policy(nodes, other); /* what is published has the policy before */
         expect(metrics, "usage_ratio{node=\"b\",metric=\"cpu_usage_avg_5m\"} 0.5\n");
-        (void)begin_one(nm, "b", b);
+        publish_one(nodes, "b", NULL);
         expect(metrics, "limit_ratio{metric=\"cpu_usage_avg_5m\"} 0.65\n");
 }
 
@@ -183,23 +171,23 @@ TEST(nodes_and_policies_change) {
 TEST(a_page_that_is_full) {
         _cleanup_(policy_freep) struct policy *policy = parse("");
         _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
-        _cleanup_(node_metrics_freep) struct node_metrics *nm = node_metrics_new(metrics);
+        _cleanup_(node_series_freep) struct node_series *nodes = node_series_new(metrics);
         const struct plan_values values = {.usable = 7};
         struct buf whole = BUF_INIT(PAGE_MAX);
 
         metrics_render(metrics, &whole);
         struct buf out = BUF_INIT(whole.len + 1000);
         buf_done(&whole);
-        node_metrics_set_policy(nm, policy);
-        assert_true(node_metrics_begin(nm, MANY));
+        node_series_set_policy(nodes, policy);
+        _cleanup_(freep) struct series_row *row = NULL;
+        node_series_keep(nodes, &row, &values);
+        node_series_begin(nodes, MANY);
         for (size_t i = 0; i < MANY; i++) {
                 char name[16];
                 snprintf(name, sizeof(name), "node-%zu", i);
-                assert_int_equal(node_metrics_add(nm, name, NODE_METRICS_NONE), i);
+                node_series_add(nodes, name, row);
         }
-        node_metrics_publish(nm);
-        for (uint32_t i = 0; i < MANY; i++)
-                node_metrics_set(nm, i, &values);
+        node_series_publish(nodes);
         metrics_render(metrics, &out);
         assert_false(out.overflow);
         assert_int_equal(strlen(out.data), out.len);
@@ -215,7 +203,7 @@ TEST(a_page_that_is_full) {
 
 struct reader {
         const struct metrics *metrics;
-        struct node_metrics *nm;
+        struct node_series *nodes;
         atomic_bool is_done;
 };
 
@@ -228,30 +216,27 @@ static void *keep_reading(void *userdata) {
                 struct buf out = BUF_INIT(PAGE_MAX);
                 size_t count;
                 assert_int_equal(
-                        node_metrics_samples(reader->nm, "mem_usage_avg_5m", 0, &out, &count), 0);
+                        node_series_samples(reader->nodes, "mem_usage_avg_5m", 0, &out, &count), 0);
                 buf_done(&out);
         }
         return NULL;
 }
 
-/* Under ThreadSanitizer and AddressSanitizer: pages are rendered while tables come and go. */
-TEST(many_tables) {
+/* Under ThreadSanitizer and AddressSanitizer: pages are rendered while copies come and go. */
+TEST(many_copies) {
         _cleanup_(policy_freep) struct policy *policy = parse(limits);
         _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
-        _cleanup_(node_metrics_freep) struct node_metrics *nm = node_metrics_new(metrics);
-        struct reader reader = {.metrics = metrics, .nm = nm};
+        _cleanup_(node_series_freep) struct node_series *nodes = node_series_new(metrics);
+        struct reader reader = {.metrics = metrics, .nodes = nodes};
         struct plan_values values = {.usable = 7};
-        uint32_t row = NODE_METRICS_NONE;
         pthread_t thread;
 
-        node_metrics_set_policy(nm, policy);
-        row = begin_one(nm, "a", row);
+        node_series_set_policy(nodes, policy);
+        publish_one(nodes, "a", &values);
         assert_int_equal(pthread_create(&thread, NULL, keep_reading, &reader), 0);
         for (int i = 0; i < MANY; i++) {
-                node_metrics_touch(nm);
-                row = begin_one(nm, "a", row);
                 values.ratio[0] = i / (double)MANY;
-                node_metrics_set(nm, row, &values);
+                publish_one(nodes, "a", &values);
         }
         atomic_store(&reader.is_done, true);
         assert_int_equal(pthread_join(thread, NULL), 0);
