@@ -87,8 +87,8 @@ static void on_print(void *userdata) {
 
 /* Callbacks of the sources */
 
-static void on_reading(void *userdata, size_t source, struct node *node,
-                       const struct source_reading *reading) {
+static void on_node_reading(void *userdata, size_t source, struct node *node,
+                            const struct source_reading *reading) {
         struct controller *c = userdata;
         struct controller_node *n = node->userdata;
         struct plan_values values;
@@ -98,14 +98,14 @@ static void on_reading(void *userdata, size_t source, struct node *node,
         controller_node_values(n, &values);
         n->usable = (uint32_t)__builtin_popcountll(values.usable);
         writer_update(&n->writing, &values);
-        load_events_look(c->parts.recorder, &n->load, c->compiled, &n->track, node->name, &values,
-                         controller_now_mono(c));
+        load_events_report(c->parts.recorder, &n->load, c->compiled, &n->track, node->name, &values,
+                           controller_now_mono(c));
         if (c->series)
                 node_series_keep(c->series, &n->series, &values);
         controller_once_go_on(c);
 }
 
-static void on_failure(void *userdata, size_t source, struct node *node, const char *reason) {
+static void on_node_failure(void *userdata, size_t source, struct node *node, const char *reason) {
         struct controller_node *n = node->userdata;
 
         node_track_failed(&n->track, source, reason);
@@ -113,8 +113,8 @@ static void on_failure(void *userdata, size_t source, struct node *node, const c
         controller_once_go_on(userdata);
 }
 
-static void on_peak(void *userdata, size_t source, struct node *node,
-                    const struct metric_query *query, double ratio, int64_t age_ms) {
+static void on_node_peak(void *userdata, size_t source, struct node *node,
+                         const struct metric_query *query, double ratio, int64_t age_ms) {
         const struct controller *c = userdata;
         struct controller_node *n = node->userdata;
 
@@ -187,7 +187,7 @@ static void on_node_removed(void *userdata, struct node *node) {
         node->userdata = NULL;
 }
 
-static void on_nodes_synced(void *userdata, size_t count) {
+static void on_nodes_listed(void *userdata, size_t count) {
         struct controller *c = userdata;
 
         log_info(MSG("initial node list complete"), INT("nodes", count));
@@ -205,7 +205,7 @@ static void follow_policy(struct controller *c) {
                 bindings_watch(c->bindings, c->parts.loop, c->parts.api, c->parts.metrics);
 }
 
-static void put_in_force(struct controller *c, struct policy *policy) {
+static void put_policy_in_force(struct controller *c, struct policy *policy) {
         struct compiled_policy *old = c->compiled;
         struct controller_node *n;
 
@@ -226,14 +226,14 @@ static void put_in_force(struct controller *c, struct policy *policy) {
 static void on_pools(void *userdata) {
         struct controller *c = userdata;
 
-        put_in_force(c, TAKE_PTR(c->next_policy));
+        put_policy_in_force(c, TAKE_PTR(c->next_policy));
 }
 
 void controller_set_policy(struct controller *c, struct policy *policy) {
         struct policy *next = TAKE_PTR(c->next_policy);
 
         if (node_set_set_policy(c->nodes, policy)) {
-                put_in_force(c, policy);
+                put_policy_in_force(c, policy);
         } else {
                 log_info(MSG("listing nodes again: until then the policy before stays in force, "
                              "which has other pools"));
@@ -244,7 +244,7 @@ void controller_set_policy(struct controller *c, struct policy *policy) {
 
 /* Every second, and more often in the first one */
 
-static void on_tick(void *userdata) {
+static void on_controller_tick(void *userdata) {
         struct controller *c = userdata;
 
         if (c->ticks % (1 + node_set_count(c->nodes) / COUNTED_NODES) == 0) {
@@ -260,7 +260,8 @@ static void on_tick(void *userdata) {
         }
         controller_once_go_on(c);
         int64_t wait_ms = c->ticks <= FIRST_TICKS ? TICK_MS / FIRST_TICKS : TICK_MS;
-        loop_timer_arm(c->parts.loop, &c->tick, controller_now_mono(c) + wait_ms, on_tick, c);
+        loop_timer_arm(c->parts.loop, &c->tick, controller_now_mono(c) + wait_ms,
+                       on_controller_tick, c);
 }
 
 /* Start and shutdown */
@@ -279,9 +280,9 @@ int controller_new(const struct controller_parts *parts, const struct controller
                 .userdata = c,
         };
         const struct source_set_events source_events = {
-                .on_reading = on_reading,
-                .on_failure = on_failure,
-                .on_peak = on_peak,
+                .on_reading = on_node_reading,
+                .on_failure = on_node_failure,
+                .on_peak = on_node_peak,
                 .is_wanted = is_node_wanted,
                 .userdata = c,
         };
@@ -342,7 +343,7 @@ int controller_new(const struct controller_parts *parts, const struct controller
         }
         if (options->target_count == 0)
                 node_set_watch(c->nodes, parts->loop, parts->api, parts->metrics,
-                               options->node_selector, on_nodes_synced);
+                               options->node_selector, on_nodes_listed);
         if (options->is_once)
                 controller_once_begin(c, longest_ms);
         else if (options->is_dry_run)
@@ -351,7 +352,7 @@ int controller_new(const struct controller_parts *parts, const struct controller
                                                                  ? c->interval_ms / 2
                                                                  : FIRST_PRINT_MS),
                                on_print, c);
-        on_tick(c);
+        on_controller_tick(c);
         *ret = TAKE_PTR(c);
         return 0;
 }

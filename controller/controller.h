@@ -49,7 +49,7 @@ struct controller_parts {
         void (*on_writer)(void *userdata);
         void *userdata;
         struct loop *loop;
-        struct http_client *scrape_client; /* told how many nodes there are */
+        struct http_client *scrape_client; /* is given the number of nodes */
         struct kube_api *api;              /* NULL: no cluster, only with targets and a dry run */
         struct recorder *recorder;         /* NULL: no Events */
         struct metrics *metrics;

@@ -28,7 +28,7 @@ static bool lacks_value(const struct controller_node *n) {
 }
 
 /* Has not been asked often enough by every source that is read, or answers and has no value yet. */
-static bool is_unread(const struct controller_node *n) {
+static bool is_not_read_yet(const struct controller_node *n) {
         const struct controller *c = n->controller;
 
         return node_track_outcomes(&n->track, c->compiled, controller_now_mono(c)) <
@@ -42,7 +42,7 @@ static size_t count_unread(const struct controller *c) {
         size_t unread = 0;
 
         CONTROLLER_NODE_FOREACH(n, c) {
-                unread += is_unread(n);
+                unread += is_not_read_yet(n);
         }
         return unread;
 }

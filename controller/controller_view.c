@@ -62,16 +62,16 @@ static struct readiness_tally tally_of(const struct controller *c) {
         };
 }
 
-static void count_stale(struct controller_node *n, struct readiness_tally *tally) {
+static void count_stale_node(struct controller_node *n, struct readiness_tally *tally) {
         const struct controller *c = n->controller;
 
         tally->stale++;
-        load_events_look(c->parts.recorder, &n->load, c->compiled, &n->track, n->node->name, NULL,
-                         controller_now_mono(c));
+        load_events_report(c->parts.recorder, &n->load, c->compiled, &n->track, n->node->name, NULL,
+                           controller_now_mono(c));
         free(TAKE_PTR(n->series));
 }
 
-static void count_node(struct controller_node *n, struct readiness_tally *tally) {
+static void count_for_readiness(struct controller_node *n, struct readiness_tally *tally) {
         const struct controller *c = n->controller;
         const char *failure = node_track_failure(&n->track);
         int64_t age_ms;
@@ -83,7 +83,7 @@ static void count_node(struct controller_node *n, struct readiness_tally *tally)
         }
         if (!node_track_is_fresh(&n->track, c->compiled, controller_now_mono(c)) ||
             !node_track_age_ms(&n->track, controller_now_mono(c), &age_ms)) {
-                count_stale(n, tally);
+                count_stale_node(n, tally);
                 return;
         }
         tally->windows += n->usable;
@@ -101,7 +101,7 @@ void controller_view_count(struct controller *c) {
                 controller_node_switch(n);
                 failover_count(&failover, &n->track, c->compiled, n->node->name,
                                controller_now_mono(c));
-                count_node(n, &tally);
+                count_for_readiness(n, &tally);
         }
         readiness_publish(&c->readiness, &tally);
         failover_publish(&c->failover, &failover, controller_now_mono(c));

@@ -41,7 +41,7 @@ struct program {
         struct query_api query;    /* without nodes: --query-api=false */
 };
 
-static void on_signal(void *userdata, int signal_number) {
+static void on_controller_signal(void *userdata, int signal_number) {
         struct program *state = userdata;
 
         if (signal_number == SIGHUP) {
@@ -112,7 +112,7 @@ static int start_server(const struct settings *settings, struct program *state,
         return 0;
 }
 
-static void on_policy(void *userdata, struct policy *policy) {
+static void on_controller_policy(void *userdata, struct policy *policy) {
         struct program *state = userdata;
 
         controller_set_policy(state->controller, policy);
@@ -144,15 +144,15 @@ static void on_policy_status(void *userdata, const json_t *object, const char *p
         const struct program *state = userdata;
         const char *uid = json_string_at(object, "metadata", "uid", NULL);
 
-        recorder_tell(state->recorder,
-                      &(struct event){
-                              .reason = problem ? EVENT_POLICY_INVALID : EVENT_POLICY_IN_FORCE,
-                              .api_version = "scheduler.policy.crane.io/v1alpha1",
-                              .kind = "DynamicSchedulerPolicy",
-                              .name = POLICY_OBJECT_NAME,
-                              .uid = uid ? uid : "",
-                              .message = problem ? problem : "the policy is in force",
-                      });
+        recorder_write(state->recorder,
+                       &(struct event){
+                               .reason = problem ? EVENT_POLICY_INVALID : EVENT_POLICY_IN_FORCE,
+                               .api_version = "scheduler.policy.crane.io/v1alpha1",
+                               .kind = "DynamicSchedulerPolicy",
+                               .name = POLICY_OBJECT_NAME,
+                               .uid = uid ? uid : "",
+                               .message = problem ? problem : "the policy is in force",
+                       });
 }
 
 /* Runs until the loop ends; @policy is the controller's from here on. */
@@ -200,7 +200,8 @@ static int connect_and_run(const struct settings *settings, struct program *stat
         if (daemon->api)
                 policy_source_watch_object(state->policy_source, daemon->api);
         on_writer(state);
-        if (daemon_signals_new(daemon->loop, on_signal, state, &daemon->signals, err) < 0)
+        if (daemon_signals_new(daemon->loop, on_controller_signal, state, &daemon->signals, err) <
+            0)
                 return program_exit_code(err);
         if (settings->has_server && start_server(settings, state, &server, err) < 0) {
                 (void)error_wrap(err, err->code, "--bind-address, --health-port");
@@ -229,7 +230,7 @@ static int run_controller(const struct settings *settings, struct error *err) {
                 .health = daemon.health,
                 .path = settings->shared.policy_path,
                 .is_strict = settings->shared.is_strict,
-                .on_policy = on_policy,
+                .on_policy = on_controller_policy,
                 .userdata = &state,
         };
         if (policy_source_new(&source_options, &source, &policy, err) < 0)

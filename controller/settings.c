@@ -70,9 +70,9 @@ static const struct option_row rows[] = {
 
         {.help = "Leader election"},
         {.name = "leader-elect", .type = OPTION_BOOL, .value = &raw.leader_elect, .fallback = "true",
-         .help = "Of all replicas, only the one that holds the Lease writes; the others scrape and are ready to take over. Without leader election, two controllers would overwrite each other's annotations. --dry-run, --once and --cleanup acquire no lease."},
+         .help = "Of all replicas, only the one that holds the Lease writes; the other replicas scrape and are ready to take over. Without leader election, two controllers would overwrite each other's annotations. --dry-run, --once and --cleanup acquire no lease."},
         {.name = "leader-elect-lease-duration", .type = OPTION_DURATION_MS, .value = &raw.lease_duration_ms, .fallback = "15s", .metavar = "DURATION", .min = 1000, .max = 3600000,
-         .help = "How long the others wait after the leader's last renewal before they try to acquire the lease."},
+         .help = "How long the other replicas wait after the leader's last renewal before they try to acquire the lease."},
         {.name = "leader-elect-renew-deadline", .type = OPTION_DURATION_MS, .value = &raw.renew_deadline_ms, .fallback = "10s", .metavar = "DURATION", .min = 100, .max = 3600000,
          .help = "How long the leader keeps writing while its renewals fail."},
         {.name = "leader-elect-retry-period", .type = OPTION_DURATION_MS, .value = &raw.retry_period_ms, .fallback = "2s", .metavar = "DURATION", .min = 50, .max = 3600000,

@@ -6,7 +6,7 @@
  * - node_hot_value, the metrics of the policy, and keys that are named like a metric or its peak
  *   and have the value of a reading: written under an earlier policy, or by crane.
  *
- * With a prefix, only keys that begin with it: the others may belong to another controller, whose
+ * With a prefix, only keys that begin with it: other keys may belong to another controller, whose
  * field manager is the same. Without one, owned keys are removed whatever their prefix.
  */
 #pragma once
@@ -17,7 +17,7 @@
 
 /**
  * own_keys_find() - the merge patch's inner object {"cpu_usage_avg_5m":null, ...}
- * @node:   a Node or its metadata alone; may hold anything
+ * @node:   a Node, or only its metadata; may hold anything
  * @prefix: "" or "load.example.com/"
  * Return: owned by the caller, in the order of the annotations; empty when there are none
  */

@@ -33,18 +33,18 @@ void failover_init(struct failover *failover, struct metrics *metrics, struct he
         }
 }
 
-static void tell_untold(struct failover *failover, int64_t now_mono_ms) {
+static void log_held_back(struct failover *failover, int64_t now_mono_ms) {
         if (!log_limit_minute_ends(&failover->limit, now_mono_ms))
                 return;
         for (size_t from = 0; from < failover->count; from++)
                 for (size_t to = 0; to < failover->count; to++) {
-                        if (failover->untold[from][to] > 0)
+                        if (failover->unlogged[from][to] > 0)
                                 log_warn(MSG("more nodes switched to another source in the last "
                                              "minute"),
-                                         INT("nodes", failover->untold[from][to]),
+                                         INT("nodes", failover->unlogged[from][to]),
                                          STR("from", failover->names[from]),
                                          STR("to", failover->names[to]));
-                        failover->untold[from][to] = 0;
+                        failover->unlogged[from][to] = 0;
                 }
 }
 
@@ -56,9 +56,9 @@ void failover_note(struct failover *failover, int64_t now_mono_ms, const char *n
                          STR("source", failover->names[to]),
                          STR("measure", failover->measures[to]));
         failover->measures[to] = NULL;
-        tell_untold(failover, now_mono_ms);
+        log_held_back(failover, now_mono_ms);
         if (!log_limit_allows(&failover->limit, FAILOVER_LINES_PER_MIN))
-                failover->untold[from][to]++;
+                failover->unlogged[from][to]++;
         else if (to > from)
                 log_warn(MSG("node switched to another source"), STR("node", node),
                          STR("from", failover->names[from]), STR("to", failover->names[to]),
@@ -80,7 +80,7 @@ void failover_count(struct failover_tally *tally, const struct node_track *track
             (is_fresh && track->serving == compiled->first_asked))
                 return;
         if (tally->node) {
-                tally->others++;
+                tally->further++;
                 return;
         }
         tally->node = node;
@@ -91,7 +91,7 @@ void failover_publish(struct failover *failover, const struct failover_tally *ta
                       int64_t now_mono_ms) {
         struct buf line = BUF_INIT(LINE_MAX_BYTES);
 
-        tell_untold(failover, now_mono_ms);
+        log_held_back(failover, now_mono_ms);
         for (size_t i = 0; i < failover->count; i++) {
                 metrics_set(failover->nodes[i], (double)tally->nodes[i]);
                 buf_printf(&line, "%s%s %zu", i > 0 ? ", " : "", failover->names[i],
@@ -101,7 +101,7 @@ void failover_publish(struct failover *failover, const struct failover_tally *ta
                 buf_printf(&line, ", none %zu", tally->silent);
         if (tally->node)
                 buf_printf(&line, " (%s: %s%s)", tally->node, tally->reason,
-                           tally->others > 0 ? ", ..." : "");
+                           tally->further > 0 ? ", ..." : "");
         /* Always passes: any source will do, and the check `scrapes` fails when none does. */
         health_pass(failover->check, "%s", line.data);
         buf_done(&line);

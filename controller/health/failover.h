@@ -18,13 +18,13 @@ enum { FAILOVER_LINES_PER_MIN = 10 };
 struct failover {
         size_t count; /* sources, without the exporters */
         const char *names[SOURCE_MAX];
-        const char *measures[SOURCE_MAX]; /* see struct source_ops; NULL: none, or already told */
+        const char *measures[SOURCE_MAX]; /* see struct source_ops; NULL: none, or already logged */
         struct metrics_series *nodes[SOURCE_MAX];
         struct metrics *metrics;
         struct health_check *check;
 
         struct log_limit limit;
-        size_t untold[SOURCE_MAX][SOURCE_MAX]; /* [from][to] */
+        size_t unlogged[SOURCE_MAX][SOURCE_MAX]; /* [from][to] */
 };
 
 /* One count over all nodes; zero-initialised. */
@@ -32,7 +32,7 @@ struct failover_tally {
         size_t nodes[SOURCE_MAX];
         size_t silent;             /* without a recent reading from any source */
         const char *node, *reason; /* a node that is not served by the first source, and why */
-        size_t others;             /* further such nodes */
+        size_t further;            /* such nodes */
 };
 
 /** failover_init() - @sources, the ordered ones, @metrics and @health outlive @failover */

@@ -158,7 +158,7 @@ static void render_copy(const struct series_copy *copy, struct buf *out) {
         render_limits(copy, out);
         render_usage(copy, out);
         begin_family(out, "plimsoll_node_score",
-                     "Score of the node by its readings alone, 0 to 100: the headroom with "
+                     "Score of the node by its readings only, 0 to 100: the headroom with "
                      "scoring: estimate. None with scale: relative (--node-metrics).");
         render_numbers(copy, out, "plimsoll_node_score", true);
         begin_family(out, "plimsoll_node_hot_value",

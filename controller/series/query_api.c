@@ -34,7 +34,7 @@ static int hex_value(char c) {
 
 /* A name or value of application/x-www-form-urlencoded; false when it is malformed, has a NUL or
  * does not fit. */
-static bool decode(const char *text, size_t len, struct buf *out) {
+static bool decode_form_value(const char *text, size_t len, struct buf *out) {
         buf_clear(out);
         for (size_t i = 0; i < len; i++) {
                 char c = text[i] == '+' ? ' ' : text[i];
@@ -70,9 +70,10 @@ static bool find_parameter(const struct http_exchange *exchange, const char *nam
                 const char *stop = next ? next : end;
                 const char *equals = memchr(at, '=', (size_t)(stop - at));
                 const char *name_end = equals ? equals : stop;
-                if (decode(at, (size_t)(name_end - at), out) && strcmp(out->data, name) == 0)
-                        return decode(name_end + (equals != NULL),
-                                      (size_t)(stop - name_end) - (equals != NULL), out);
+                if (decode_form_value(at, (size_t)(name_end - at), out) &&
+                    strcmp(out->data, name) == 0)
+                        return decode_form_value(name_end + (equals != NULL),
+                                                 (size_t)(stop - name_end) - (equals != NULL), out);
                 at = stop + 1;
         }
         buf_clear(out);
@@ -81,7 +82,7 @@ static bool find_parameter(const struct http_exchange *exchange, const char *nam
 }
 
 /* False: no time, or one of which we have no values. */
-static bool read_time(const struct buf *text, int64_t now_unix_ms, int64_t *ret_unix_ms) {
+static bool read_time_parameter(const struct buf *text, int64_t now_unix_ms, int64_t *ret_unix_ms) {
         double s, now_ms = (double)now_unix_ms;
         int64_t at_unix_ms;
 
@@ -149,7 +150,8 @@ static int write_answer(const struct query_api *api, const struct http_exchange 
                                  (long long)(now_unix_ms / MS_PER_S));
                 return 200;
         }
-        if (!find_parameter(exchange, "time", &time) || !read_time(&time, now_unix_ms, &at_unix_ms))
+        if (!find_parameter(exchange, "time", &time) ||
+            !read_time_parameter(&time, now_unix_ms, &at_unix_ms))
                 return write_bad_data(out, "invalid parameter \"time\": only the present is known; "
                                            "give no time, or one within 5 minutes of now");
         if (atomic_load(&api->held_bytes) >= QUERY_API_MAX_BYTES)

@@ -35,8 +35,8 @@ struct query_api {
  * query_api_answer() - answer /api/v1/query; called by the server's handler, any thread
  *
  * GET, and POST of a form. Parameters: `query`; `time`, a Unix time in seconds or a timestamp in
- * RFC 3339, near @now_unix_ms; others are ignored. Errors have Prometheus' form: 400 for a bad
- * parameter, 503 while no node has a value. Methods other than GET, HEAD and POST get 405.
+ * RFC 3339, near @now_unix_ms; other parameters are ignored. Errors have Prometheus' form: 400 for
+ * a bad parameter, 503 while no node has a value. Methods other than GET, HEAD and POST get 405.
  * Return: false for any other path; @exchange is then unchanged
  */
 bool query_api_answer(struct query_api *api, struct http_exchange *exchange, int64_t now_unix_ms);

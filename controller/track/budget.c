@@ -90,6 +90,6 @@ unsigned budget_urgency(const struct plan *plan, const struct plan_record *recor
         unsigned band = stake.is_verdict   ? BAND_VERDICT
                         : stake.is_missing ? BAND_MISSING
                                            : BAND_MOVED;
-        /* Most changes are small: the square root tells 0.01 from 0.04, and 0.3 from 0.4. */
+        /* Most changes are small: the square root separates 0.01 from 0.04, and 0.3 from 0.4. */
         return urgency_in(band, sqrt(score_change_ratio(plan->policy, &stake)));
 }

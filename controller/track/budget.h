@@ -29,7 +29,7 @@ enum {
         BUDGET_BAND_URGENCIES = 16,
         BUDGET_URGENCIES = BUDGET_BANDS * BUDGET_BAND_URGENCIES,
         /* Some readings of a node, after each of which its urgency is computed again. Longer would
-         * be waste: values would be rewritten while others are missing. */
+         * be waste: values would be rewritten while some are missing. */
         BUDGET_HORIZON_MS = 60000,
 };
 

@@ -1,18 +1,38 @@
 #include "controller/track/load_history.h"
 
+#include "controller/track/value_columns.h"
+#include "policy/verdict.h"
+
+enum load_state load_state_of(const struct policy *policy, const struct plan_values *values,
+                              const struct policy_predicate **ret_over) {
+        struct value_columns of;
+
+        *ret_over = NULL;
+        if (!values || values->usable == 0)
+                return LOAD_STALE;
+        value_columns_init(&of, policy, values);
+        int verdict = verdict_filter(policy, &of.columns, 0, 0);
+        if (verdict_is_last(verdict))
+                verdict = verdict_last_by(verdict);
+        if (verdict < 0)
+                return LOAD_NORMAL;
+        *ret_over = &policy->predicates[verdict];
+        return LOAD_OVERLOADED;
+}
+
 bool load_history_see(struct load_history *history, enum load_state state, int64_t hold_ms,
                       int64_t now_mono_ms) {
         if (history->seen == LOAD_UNKNOWN)
-                history->told_mono_ms = now_mono_ms - hold_ms;
+                history->reported_mono_ms = now_mono_ms - hold_ms;
         if (history->seen != state)
                 history->seen_mono_ms = now_mono_ms;
         history->seen = state;
-        if (history->told == LOAD_UNKNOWN && state == LOAD_NORMAL)
-                history->told = LOAD_NORMAL;
-        if (state == history->told || now_mono_ms - history->told_mono_ms < hold_ms ||
+        if (history->reported == LOAD_UNKNOWN && state == LOAD_NORMAL)
+                history->reported = LOAD_NORMAL;
+        if (state == history->reported || now_mono_ms - history->reported_mono_ms < hold_ms ||
             (state != LOAD_OVERLOADED && now_mono_ms - history->seen_mono_ms < hold_ms))
                 return false;
-        history->told = state;
-        history->told_mono_ms = now_mono_ms;
+        history->reported = state;
+        history->reported_mono_ms = now_mono_ms;
         return true;
 }

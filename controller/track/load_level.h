@@ -11,8 +11,8 @@
  *
  * A node shows its own level less the least of all nodes, so that a cluster which is busy all over
  * has no taints. Only settled levels count for the least. Where all nodes get busy together, some
- * rise a moment before the others: so before a node shows more, those that have begun to rise count
- * as risen, and those whose readings are late do not count.
+ * nodes rise a moment before the rest: so before a node shows more, the nodes that have begun to
+ * rise count as risen, and those whose readings are late do not count.
  */
 #pragma once
 

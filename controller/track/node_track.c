@@ -78,8 +78,8 @@ void node_track_peak(struct node_track *track, const struct compiled_policy *com
                                                 now_mono_ms);
 }
 
-static bool is_fresh(const struct node_track *track, const struct compiled_policy *compiled,
-                     size_t source, int64_t now_mono_ms) {
+static bool is_feed_fresh(const struct node_track *track, const struct compiled_policy *compiled,
+                          size_t source, int64_t now_mono_ms) {
         return feed_is_fresh(&track->feeds[source], compiled->sources[source].fresh_ms,
                              now_mono_ms);
 }
@@ -108,7 +108,7 @@ bool node_track_switch(struct node_track *track, const struct compiled_policy *c
                 to++;
         if (to == count)
                 for (to = 0; to < count && !(compiled->sources[to].is_asked &&
-                                             is_fresh(track, compiled, to, now_mono_ms));)
+                                             is_feed_fresh(track, compiled, to, now_mono_ms));)
                         to++;
         if (to == count || to == track->serving)
                 return false;
@@ -117,8 +117,9 @@ bool node_track_switch(struct node_track *track, const struct compiled_policy *c
         return true;
 }
 
-static bool read_annotation(const struct node_track *track, const struct compiled_policy *compiled,
-                            const char *key, struct annotation *ret) {
+static bool read_own_annotation(const struct node_track *track,
+                                const struct compiled_policy *compiled, const char *key,
+                                struct annotation *ret) {
         const char *text = key ? kept_annotations_get(&track->annotations, key) : NULL;
 
         return text &&
@@ -159,7 +160,7 @@ static void learn_written(struct node_track *track, const struct compiled_policy
                 return;
         for (size_t i = 0; i < compiled->options.source_count; i++)
                 if (track->feeds[i].windows && ((track->unseen >> metric_index & 1) ||
-                                                !is_fresh(track, compiled, i, now_mono_ms)))
+                                                !is_feed_fresh(track, compiled, i, now_mono_ms)))
                         (void)window_store_seed(track->feeds[i].windows, &metric->query,
                                                 annotation->value,
                                                 now_unix_ms - annotation->at_unix_ms, now_mono_ms);
@@ -181,8 +182,8 @@ static bool is_peak_of(const struct annotation *peak, const struct policy_metric
 
 /* Takes in the node's annotations. Maxima come first: where their peaks are known, the 5-minute
  * mean of the same resource adds nothing, and may cover only a few seconds. */
-static void look(struct node_track *track, const struct compiled_policy *compiled,
-                 int64_t now_mono_ms, int64_t now_unix_ms) {
+static void learn_annotations(struct node_track *track, const struct compiled_policy *compiled,
+                              int64_t now_mono_ms, int64_t now_unix_ms) {
         const struct policy *policy = compiled->policy;
         uint32_t known = 0; /* resources with a peak */
 
@@ -192,9 +193,10 @@ static void look(struct node_track *track, const struct compiled_policy *compile
                         struct annotation written, peak;
                         if (compiled_policy_is_maximum(metric) != (pass == 0))
                                 continue;
-                        bool is_there = read_annotation(track, compiled, metric->name, &written);
-                        bool has_peak = read_annotation(track, compiled, compiled->peak_keys[i],
-                                                        &peak) &&
+                        bool is_there = read_own_annotation(track, compiled, metric->name,
+                                                            &written);
+                        bool has_peak = read_own_annotation(track, compiled, compiled->peak_keys[i],
+                                                            &peak) &&
                                         (!is_there || !can_be_learned(&written, now_unix_ms) ||
                                          is_peak_of(&peak, metric, &written));
                         note_written(&track->record->metrics[i], is_there, &written);
@@ -212,7 +214,7 @@ static void look(struct node_track *track, const struct compiled_policy *compile
                 }
         }
         struct annotation hot;
-        bool is_there = read_annotation(track, compiled, ANNOTATION_HOT_VALUE, &hot);
+        bool is_there = read_own_annotation(track, compiled, ANNOTATION_HOT_VALUE, &hot);
         note_written(&track->record->hot, is_there, &hot);
         track->unseen = 0;
 }
@@ -223,7 +225,7 @@ void node_track_reading(struct node_track *track, const struct compiled_policy *
 
         if (!feed->windows) {
                 feed_open(feed, compiled->sources[source].window_plan);
-                look(track, compiled, now_mono_ms, now_mono_ms + track->unix_ahead_ms);
+                learn_annotations(track, compiled, now_mono_ms, now_mono_ms + track->unix_ahead_ms);
         }
         feed_reading(feed, reading, compiled->policy->metric_count,
                      compiled->sources[source].fresh_ms, now_mono_ms);
@@ -234,7 +236,7 @@ void node_track_annotations(struct node_track *track, const struct compiled_poli
         (void)kept_annotations_set(&track->annotations, annotations,
                                    compiled->options.style.prefix);
         track->unix_ahead_ms = now_unix_ms - now_mono_ms;
-        look(track, compiled, now_mono_ms, now_unix_ms);
+        learn_annotations(track, compiled, now_mono_ms, now_unix_ms);
 }
 
 void node_track_replan(struct node_track *track, const struct compiled_policy *old,
@@ -253,7 +255,7 @@ void node_track_replan(struct node_track *track, const struct compiled_policy *o
         for (size_t i = 0; i < compiled->policy->metric_count; i++)
                 if (policy_metric_index(old->policy, compiled->policy->metrics[i].name) < 0)
                         track->unseen |= UINT64_C(1) << i;
-        look(track, compiled, now_mono_ms, now_unix_ms);
+        learn_annotations(track, compiled, now_mono_ms, now_unix_ms);
 }
 
 bool node_track_age_ms(const struct node_track *track, int64_t now_mono_ms, int64_t *ret_ms) {
@@ -267,7 +269,7 @@ bool node_track_age_ms(const struct node_track *track, int64_t now_mono_ms, int6
 
 bool node_track_is_fresh(const struct node_track *track, const struct compiled_policy *compiled,
                          int64_t now_mono_ms) {
-        return is_fresh(track, compiled, track->serving, now_mono_ms);
+        return is_feed_fresh(track, compiled, track->serving, now_mono_ms);
 }
 
 const char *node_track_failure(const struct node_track *track) {
@@ -291,7 +293,7 @@ uint32_t node_track_outcomes(const struct node_track *track, const struct compil
         return least;
 }
 
-/* The feed at place @turn: the one in use, then the others in order. */
+/* The feed at place @turn: the one in use, then the rest in order. */
 static size_t feed_at_turn(const struct node_track *track, size_t turn) {
         if (turn == 0)
                 return track->serving;
@@ -321,7 +323,7 @@ static bool metric_value_now(const struct node_track *track, const struct compil
 
         for (size_t turn = 0; turn < compiled->options.source_count && !is_full; turn++) {
                 size_t source = feed_at_turn(track, turn);
-                if (!is_fresh(track, compiled, source, now_mono_ms))
+                if (!is_feed_fresh(track, compiled, source, now_mono_ms))
                         continue;
                 struct window_reading reading = feed_value(&track->feeds[source], metric, index,
                                                            now_mono_ms);
@@ -387,7 +389,7 @@ static const char *why_not_read(const struct node_track *track,
 
         for (size_t turn = 0; turn < compiled->options.source_count && !why; turn++) {
                 size_t source = feed_at_turn(track, turn);
-                if (track->feeds[source].why && is_fresh(track, compiled, source, now_mono_ms))
+                if (track->feeds[source].why && is_feed_fresh(track, compiled, source, now_mono_ms))
                         why = track->feeds[source].why[resource];
         }
         return why;

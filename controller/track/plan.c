@@ -103,7 +103,7 @@ int64_t plan_retry_ms(const struct plan *plan, const char *node) {
 
 /* Milliseconds since it was written; INT64_MAX for never. A timestamp further in the future than
  * clocks may differ counts as never: it would not expire otherwise. */
-static int64_t age_ms(const struct plan_written *written, int64_t now_unix_ms) {
+static int64_t written_age_ms(const struct plan_written *written, int64_t now_unix_ms) {
         if (written->at_unix_ms == PLAN_NEVER ||
             written->at_unix_ms > now_unix_ms + ANNOTATION_SKEW_MS)
                 return INT64_MAX;
@@ -128,19 +128,19 @@ static bool is_due(const struct plan *plan, int64_t age, int64_t limit_ms) {
 }
 
 /* Turns of a node are at least half a sync apart, except for one that adds a missing value: that
- * one does not rewrite the others. */
-static bool is_recent(const struct plan *plan, const struct plan_written *written,
-                      int64_t now_unix_ms) {
-        return age_ms(written, now_unix_ms) < plan->sync_ms / 4;
+ * one does not rewrite the values that are there. */
+static bool is_just_written(const struct plan *plan, const struct plan_written *written,
+                            int64_t now_unix_ms) {
+        return written_age_ms(written, now_unix_ms) < plan->sync_ms / 4;
 }
 
 /* Would it get a later timestamp than what stands there? Of two values with the same one, or in the
- * wrong order, readers could not tell which is newer. */
+ * wrong order, readers could not know which is newer. */
 static bool is_newer(const struct plan_values *values, size_t metric,
                      const struct plan_written *written, int64_t now_unix_ms) {
         int64_t stamp_unix_ms = annotation_stamp_unix_ms(now_unix_ms, values->age_ms[metric]);
 
-        return age_ms(written, now_unix_ms) == INT64_MAX ||
+        return written_age_ms(written, now_unix_ms) == INT64_MAX ||
                stamp_unix_ms / MS_PER_S > written->stamp_unix_ms / MS_PER_S;
 }
 
@@ -175,7 +175,7 @@ static uint64_t far_metrics(const struct plan *plan, const struct plan_record *r
         for (size_t i = 0; i < plan->policy->metric_count; i++) {
                 const struct policy_metric *metric = &plan->policy->metrics[i];
                 const struct plan_written *written = &record->metrics[i];
-                int64_t age = age_ms(written, now_unix_ms);
+                int64_t age = written_age_ms(written, now_unix_ms);
                 if (age < PLAN_EARLY_GAP_MS)
                         return 0;
                 if (age == INT64_MAX || metric->period_ms <= 0 || !plan_has(values, i) ||
@@ -211,7 +211,7 @@ static bool hot_is_needed(const struct plan *plan, const struct plan_record *rec
         if (!values->has_hot)
                 return false;
 
-        int64_t age = age_ms(&record->hot, now_unix_ms);
+        int64_t age = written_age_ms(&record->hot, now_unix_ms);
         bool is_read = age < ANNOTATION_GRACE_MS;
         double seen = is_read ? record->hot.value : 0;
         if (seen != (double)values->hot)
@@ -225,7 +225,7 @@ bool plan_is_overdue(const struct plan *plan, const struct plan_record *record,
                 const struct policy_metric *metric = &plan->policy->metrics[i];
                 if (metric->period_ms <= 0 || !plan_has(values, i))
                         continue;
-                int64_t age = age_ms(&record->metrics[i], now_unix_ms);
+                int64_t age = written_age_ms(&record->metrics[i], now_unix_ms);
                 /* A quarter of a sync late: the ordinary turn comes first where there is one. */
                 if (age == INT64_MAX || age > lenient_ms(plan, metric) + plan->sync_ms / 4)
                         return true;
@@ -251,10 +251,10 @@ struct plan_choice plan_choose(const struct plan *plan, const struct plan_record
                         if (written->value > values->peak_ratio[i])
                                 choice.metrics |= UINT64_C(1) << i;
                 }
-                int64_t age = age_ms(written, now_unix_ms);
+                int64_t age = written_age_ms(written, now_unix_ms);
                 bool is_corrected = written->is_provisional && !is_provisional(values, i);
                 bool is_timely = (is_due(plan, age, metric->period_ms) || is_corrected) &&
-                                 !is_recent(plan, written, now_unix_ms) &&
+                                 !is_just_written(plan, written, now_unix_ms) &&
                                  is_newer(values, i, written, now_unix_ms);
                 if (!is_timely && (far >> i & 1) == 0)
                         continue;

@@ -2,7 +2,7 @@
  * The plan: what to write on a node, and when. Pure: the values and the wall clock are arguments.
  *
  * Every node has *syncs*, one per shortest period of the policy (3 minutes by default), at an
- * instant of its own that depends on its name alone. Everything due at a sync goes into one merge
+ * instant of its own that depends on its name only. Everything due at a sync goes into one merge
  * patch:
  *
  * - A metric is due when it would be older than its period at the next sync. So each metric is
@@ -171,7 +171,7 @@ struct plan_style {
 void plan_patch(const struct plan *plan, const struct plan_choice *choice,
                 const struct plan_values *values, const struct plan_style *style,
                 int64_t now_unix_ms, struct buf *out);
-/** plan_annotations() - append the inner object {"cpu_usage_avg_5m":"0.1,...", ...} alone */
+/** plan_annotations() - append only the inner object {"cpu_usage_avg_5m":"0.1,...", ...} */
 void plan_annotations(const struct plan *plan, const struct plan_choice *choice,
                       const struct plan_values *values, const struct plan_style *style,
                       int64_t now_unix_ms, struct buf *out);

@@ -18,13 +18,13 @@ struct value_columns {
         double hot;
 };
 
-/** value_columns_init() - usable values never expire, the others are missing
+/** value_columns_init() - usable values never expire, all other values are missing
  * @values: borrowed as long as @ret is in use */
 void value_columns_init(struct value_columns *ret, const struct policy *policy,
                         const struct plan_values *values);
 
 /**
- * value_columns_score() - of the node by its present values alone: the headroom with scoring
+ * value_columns_score() - of the node, by its present values only: the headroom with scoring
  * estimate, before a pod is added
  * @terms:  of each pool of @policy
  * @values: those of @of

@@ -50,7 +50,7 @@ const spoken = (name) =>
     .replace("max_avg_", "max_")
     .replace("_usage_", " ")
     .replace(/_(\d+[a-z]+)$/, " $1");
-/* "cpu_usage_max_avg_1h" -> "max 1h" under its resource, "cpu max 1h" alone. */
+/* "cpu_usage_max_avg_1h" -> "max 1h" under its resource, "cpu max 1h" elsewhere. */
 function title(metric, isUnder) {
   if (!metric.resource) return metric.name;
   const rest = spoken(metric.name.slice(metric.resource.length + "_usage_".length));

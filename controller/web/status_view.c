@@ -20,7 +20,8 @@ struct judgement {
         int score100;      /* value_columns_score() */
 };
 
-static struct judgement judge(const struct status_view *view, const struct plan_values *values) {
+static struct judgement judge_node(const struct status_view *view,
+                                   const struct plan_values *values) {
         const struct policy *policy = view->head.compiled->policy;
         struct value_columns of;
         struct judgement judgement = {.near_share = -1};
@@ -145,7 +146,7 @@ static void write_usage(struct status_view *view, const struct status_node *node
         json_write_object_end(out);
 }
 
-/* Of a node in a pool; those of the others are the policy's. */
+/* Of a node in a pool. For nodes in none, the limits of the policy hold. */
 static void write_limits(struct status_view *view, const struct plan_values *values) {
         const struct policy *policy = view->head.compiled->policy;
 
@@ -226,7 +227,7 @@ static void write_node(struct status_view *view, const struct status_node *node,
 }
 
 void status_view_node(struct status_view *view, const struct status_node *node) {
-        const struct judgement judgement = judge(view, node->values);
+        const struct judgement judgement = judge_node(view, node->values);
 
         if (!view->is_second)
                 count_node(view, node, &judgement);

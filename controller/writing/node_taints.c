@@ -34,7 +34,8 @@ bool node_taints_say(const struct node_taints *taints, unsigned level) {
         return true;
 }
 
-/* The level, from 1, of our last taint before position @before that is above @level; 0: none. */
+/* Of our taints above @level, and before position @before: the level, from 1, of the last one in
+ * the list; 0: there is none. */
 static size_t last_surplus(const struct node_taints *taints, unsigned level, size_t before) {
         size_t found = 0;
 
@@ -45,7 +46,7 @@ static size_t last_surplus(const struct node_taints *taints, unsigned level, siz
         return found;
 }
 
-/* From the end of the list, so that the positions of the others hold. */
+/* From the end of the list, so that the positions of those before still hold. */
 static void remove_above(const struct node_taints *taints, unsigned level, struct buf *out) {
         size_t found, at = SIZE_MAX;
 

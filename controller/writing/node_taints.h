@@ -4,10 +4,10 @@
  * kube-scheduler scores a node by how many such taints it has, in any configuration that has the
  * plugin TaintToleration.
  *
- * spec.taints is an atomic list: whoever writes it with a merge patch writes the taints of others,
- * too. A JSON patch (RFC 6902) adds and removes single entries. The API server applies it to the
- * list as it is then, and refuses all of it (422) if one of its tests fails: an entry to be removed
- * is tested to be ours, and the first entry of all is added only if there is no list.
+ * spec.taints is an atomic list: a merge patch would write the taints of other programs, too. A
+ * JSON patch (RFC 6902) adds and removes single entries. The API server applies it to the list as
+ * it is then, and refuses all of it (422) if one of its tests fails: an entry to be removed is
+ * tested to be ours, and a list is added only if there is none.
  */
 #pragma once
 
@@ -22,7 +22,7 @@
 #define NODE_TAINTS_PATCH_TYPE "application/json-patch+json"
 
 struct node_taints {
-        size_t count;                 /* of all, whosoever */
+        size_t count;                 /* of all taints */
         size_t at[POLICY_MAX_LEVELS]; /* where ours are in the list, from 1; 0: not there */
         bool is_closed;               /* some taint keeps pods out, or drives them out */
 };

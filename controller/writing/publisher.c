@@ -63,7 +63,7 @@ void publisher_free(struct publisher *publisher) {
 
 static void publisher_run(void *userdata);
 
-static void note_trouble(struct publisher *publisher, const struct kube_answer *answer) {
+static void note_failed_run(struct publisher *publisher, const struct kube_answer *answer) {
         if (answer->outcome == KUBE_OK || answer->outcome == KUBE_NOT_FOUND)
                 publisher->failed = 0;
         else
@@ -109,7 +109,7 @@ static void on_patch_done(void *userdata, const struct kube_answer *answer) {
                 publisher->denied = 0;
         else if (++publisher->denied >= DENIED_IN_A_ROW)
                 publisher->paused_until_mono_ms = publisher_now(publisher) + DENIED_PAUSE_MS;
-        note_trouble(publisher, answer);
+        note_failed_run(publisher, answer);
         note_failing(publisher, job, answer);
         publisher->options.on_done(publisher->options.userdata, job, answer);
         publisher_run(publisher);

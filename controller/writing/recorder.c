@@ -32,14 +32,14 @@ static const struct {
         [EVENT_POLICY_IN_FORCE] = {"PolicyInForce", "plimsoll-policy-in-force", "Normal"},
 };
 
-/* How often an Event was told. */
+/* How often an Event was written. */
 struct counted {
         uint64_t hash; /* of its name; two that collide have each other's count */
         int64_t first_unix_ms, last_unix_ms;
         int count; /* 0: free */
 };
 
-/* Told beyond the minute's limit: the last one, and how many there are. */
+/* Events beyond the minute's limit: the last one, and how many there are. */
 struct held {
         size_t count;
         const char *api_version, *kind;
@@ -93,7 +93,7 @@ static void remove_first(struct recorder *recorder) {
 
 static void send_first(struct recorder *recorder);
 
-static void on_done(void *userdata, const struct kube_answer *answer) {
+static void on_event_written(void *userdata, const struct kube_answer *answer) {
         struct recorder *recorder = userdata;
         bool is_failing = answer->outcome != KUBE_OK;
 
@@ -132,14 +132,14 @@ static void send_first(struct recorder *recorder) {
                                             .max_body_bytes = ANSWER_MAX_BYTES,
                                             .max_retries = RETRIES,
                                             .fence = recorder->fence,
-                                            .on_done = on_done,
+                                            .on_done = on_event_written,
                                             .userdata = recorder,
                                     });
 }
 
 /* Composing */
 
-/* Counts one more; what was last told before the API server forgot it begins anew. */
+/* Counts one more. An Event that the API server has forgotten since begins at one. */
 static const struct counted *count(struct recorder *recorder, const char *name,
                                    int64_t now_unix_ms) {
         uint64_t hash = hash_fnv1a(HASH_FNV1A_INIT, name, strlen(name));
@@ -257,7 +257,7 @@ static void hold(struct recorder *recorder, const struct event *event) {
                        recorder->limit.minute_mono_ms + MS_PER_MIN, on_minute, recorder);
 }
 
-void recorder_tell(struct recorder *recorder, const struct event *event) {
+void recorder_write(struct recorder *recorder, const struct event *event) {
         if (!recorder->is_writer)
                 return;
         on_minute(recorder);

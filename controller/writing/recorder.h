@@ -5,10 +5,10 @@
  *   and whose message may change; those of events.k8s.io/v1 are stored alike and may not. An Event
  *   about an object without a namespace is in the namespace "default".
  * - An object has one Event of each reason, with a name made of both. It is written by server-side
- *   apply, which creates and updates by one request that may be repeated. Told again within an
- *   hour, the lifetime of Events by default, its count grows.
+ *   apply, which creates and updates by one request that may be repeated. If it is written again
+ *   within an hour, the lifetime of Events by default, its count grows.
  * - Ten Events a minute are written. Of those beyond, the last one of each reason is written when
- *   the minute is over, with the number of the others in its message.
+ *   the minute is over, with the number of those before it in its message.
  * - One request is under way at a time. What does not fit into the queue behind it is dropped.
  */
 #pragma once
@@ -48,6 +48,6 @@ DEFINE_FREEP(struct recorder, recorder_free);
  * @fence: for the requests; copied. NULL: stop, and drop what is queued or under way */
 void recorder_set_writer(struct recorder *recorder, const struct kube_fence *fence);
 
-/** recorder_tell() - write an Event, soon; nothing happens in a replica that does not write
+/** recorder_write() - write an Event, soon; nothing happens in a replica that does not write
  * @event: copied */
-void recorder_tell(struct recorder *recorder, const struct event *event);
+void recorder_write(struct recorder *recorder, const struct event *event);

@@ -34,11 +34,11 @@ struct writer_node {
         struct writer *writer;
         struct node_track *track;
         struct loop_timer sync;
-        struct taint_node taints;     /* told by the owner what the node carries */
+        struct taint_node taints;     /* the owner reports to it what the node carries */
         struct writer_patch *pending; /* the patch in flight; NULL: none */
         bool has_values;              /* some metric was usable at the last reading */
         bool is_early;                /* it is, or was last, pushed between its turns */
-        int64_t turn_unix_ms;         /* last sync, whether or not this replica led; 0: none */
+        int64_t turn_unix_ms;         /* of the last sync, also as a standby; 0: none yet */
         int64_t not_before_mono_ms;   /* back-off after a failed patch */
 };
 
@@ -62,7 +62,7 @@ struct writer_options {
         size_t patches_in_flight;
         int64_t interval_ms; /* between two readings of a node */
         bool is_dry_run;     /* nothing is ever written; only then may @api be NULL */
-        bool has_turns;      /* false: nodes are patched by writer_push_all() alone */
+        bool has_turns;      /* false: nodes are patched by writer_push_all() only */
 };
 
 /** writer_new() - @compiled is borrowed until writer_set_policy() gives another */

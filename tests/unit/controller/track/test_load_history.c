@@ -1,4 +1,4 @@
-/* Which changes of a node's load are told, and when. */
+/* Which changes of a node's load are reported, and when. */
 #include "tests/unit/fixture/test.h"
 
 #include "base/attributes.h"
@@ -6,7 +6,8 @@
 
 enum { HOLD_MS = 180000, SIGHT_MS = 15000 };
 
-/* A letter per sight, 15 s apart: n(ormal), o(verloaded), s(tale); a capital is one that is told.
+/* A letter per sight, 15 s apart: n(ormal), o(verloaded), s(tale); a capital is one that is
+ * reported.
  */
 static const struct {
         const char *what, *sights;
@@ -16,9 +17,9 @@ static const struct {
         {"no reading from the start", "ssssssssssssSsssssssssssssss"},
         {"the first reading is late", "sssssssssssnnnnnnnnnnnnnnnnn"},
         {"overload, and its end", "nnnOonnnnnnnnnnnnNnnnnnnnnnn"},
-        {"overload is told again when the end was told", "Onnnnnnnnnnnn"
-                                                         "Nnnnnnnnnnnnn"
-                                                         "Ooo"},
+        {"overload is reported again when its end was", "Onnnnnnnnnnnn"
+                                                        "Nnnnnnnnnnnnn"
+                                                        "Ooo"},
         {"... and not before the hold time has passed since", "Onnnnnnnnnnnn"
                                                               "Nooooooooooo"
                                                               "Ooo"},
@@ -42,8 +43,8 @@ TEST(rows) {
                         enum load_state seen = letter == 'n'   ? LOAD_NORMAL
                                                : letter == 'o' ? LOAD_OVERLOADED
                                                                : LOAD_STALE;
-                        bool is_told = load_history_see(&history, seen, HOLD_MS, now_mono_ms);
-                        if (is_told != (letter != *sight))
+                        bool is_reported = load_history_see(&history, seen, HOLD_MS, now_mono_ms);
+                        if (is_reported != (letter != *sight))
                                 fail_msg("%s: \"%s\", sight %zu", rows[i].what, rows[i].sights,
                                          (size_t)(sight - rows[i].sights));
                         now_mono_ms += SIGHT_MS;
