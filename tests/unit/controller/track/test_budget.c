@@ -13,14 +13,12 @@ TEST(nodes) {
                 size_t nodes, alive;
         } rows[] = {
                 {50, 9000, 21000}, {150, 27000, 63000}, {0.1, 18, 42}, {10000, 1800000, 4200000}};
-        struct policy policy;
-        struct plan plan;
+        _cleanup_(planned_done) struct planned p;
 
-        fill_policy(&policy);
-        plan_init(&plan, &policy, 0.01, 0.1);
+        planned_init(&p, 0.01, 0.1);
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                assert_int_equal(budget_nodes(&plan, rows[i].patches_per_s), rows[i].nodes);
-                assert_int_equal(budget_nodes_alive(&plan, rows[i].patches_per_s), rows[i].alive);
+                assert_int_equal(budget_nodes(&p.plan, rows[i].patches_per_s), rows[i].nodes);
+                assert_int_equal(budget_nodes_alive(&p.plan, rows[i].patches_per_s), rows[i].alive);
         }
 }
 
@@ -83,24 +81,18 @@ TEST(urgency) {
 
 /* With weights, what the score does not contain counts for nothing, but for its limit. */
 TEST(weights) {
-        struct policy policy;
-        struct plan plan;
-        struct plan_values values;
+        _cleanup_(planned_done) struct planned p;
 
-        fill_policy(&policy);
-        policy.priority_count = 2;
-        policy.priorities[0] = (struct policy_priority){.metric = CPU, .weight = 3};
-        policy.priorities[1] = (struct policy_priority){.metric = CPU_MAX_1H, .weight = 1};
-        plan_init(&plan, &policy, 0.01, 0.1);
-        _cleanup_(plan_record_freep) struct plan_record *record = plan_record_new(&plan);
-        all_usable(&policy, &values, 0.5);
-        struct plan_choice all = plan_choose_all(&plan, &values);
-        plan_confirm(record, &all, &values, start_unix_ms - 60000);
+        planned_init(&p, 0.01, 0.1);
+        p.policy.priority_count = 2;
+        p.policy.priorities[0] = (struct policy_priority){.metric = CPU, .weight = 3};
+        p.policy.priorities[1] = (struct policy_priority){.metric = CPU_MAX_1H, .weight = 1};
+        planned_write(&p, start_unix_ms - 60000);
 
-        values.ratio[MEM] = 0.9;
-        assert_int_equal(budget_urgency(&plan, record, &values, false, start_unix_ms), 0);
-        values.ratio[CPU_MAX_1H] = 0.66; /* 0.04 of the score */
-        assert_int_equal(budget_urgency(&plan, record, &values, false, start_unix_ms), 3);
-        values.ratio[CPU] = 0.38; /* and 0.09 */
-        assert_int_equal(budget_urgency(&plan, record, &values, false, start_unix_ms), 5);
+        p.values.ratio[MEM] = 0.9;
+        assert_int_equal(budget_urgency(&p.plan, p.record, &p.values, false, start_unix_ms), 0);
+        p.values.ratio[CPU_MAX_1H] = 0.66; /* 0.04 of the score */
+        assert_int_equal(budget_urgency(&p.plan, p.record, &p.values, false, start_unix_ms), 3);
+        p.values.ratio[CPU] = 0.38; /* and 0.09 */
+        assert_int_equal(budget_urgency(&p.plan, p.record, &p.values, false, start_unix_ms), 5);
 }

@@ -129,42 +129,24 @@ TEST(spread) {
 }
 
 TEST(next_sync) {
-        struct policy policy;
-        struct plan plan;
+        _cleanup_(planned_done) struct planned p;
 
-        fill_policy(&policy);
-        plan_init(&plan, &policy, 0.01, 0);
-        assert_int_equal(plan.sync_ms, 3 * MS_PER_MIN);
-        for (int64_t offset = 0; offset < 2 * plan.sync_ms; offset += 997) {
+        planned_init(&p, 0.01, 0);
+        assert_int_equal(p.plan.sync_ms, 3 * MS_PER_MIN);
+        for (int64_t offset = 0; offset < 2 * p.plan.sync_ms; offset += 997) {
                 int64_t now = start_unix_ms + offset;
-                int64_t grid = plan_first_sync_unix_ms(&plan, "node-a", now);
-                assert_in_range(grid - now, 0, plan.sync_ms - 1);
-                int64_t next = plan_next_sync_unix_ms(&plan, "node-a", now);
-                assert_in_range(next - now, plan.sync_ms / 2, plan.sync_ms + plan.sync_ms / 16);
+                int64_t grid = plan_first_sync_unix_ms(&p.plan, "node-a", now);
+                assert_in_range(grid - now, 0, p.plan.sync_ms - 1);
+                int64_t next = plan_next_sync_unix_ms(&p.plan, "node-a", now);
+                assert_in_range(next - now, p.plan.sync_ms / 2,
+                                p.plan.sync_ms + p.plan.sync_ms / 16);
                 /* The second turn at the latest stands on the node's grid. */
-                int64_t second = plan_next_sync_unix_ms(&plan, "node-a", next);
-                assert_int_equal((second - grid) % plan.sync_ms, 0);
+                int64_t second = plan_next_sync_unix_ms(&p.plan, "node-a", next);
+                assert_int_equal((second - grid) % p.plan.sync_ms, 0);
         }
         /* Before the epoch as well, should a clock be that wrong. */
-        assert_in_range(plan_first_sync_unix_ms(&plan, "node-a", -12345) + 12345, 0,
-                        plan.sync_ms - 1);
-}
-
-TEST(retry) {
-        const struct {
-                int64_t sync_ms, min_ms, max_ms;
-        } rows[] = {
-                {1000, 1000, 1999}, /* never at once */
-                {180000, 22500, 44999},
-                {3600000, 30000, 59999},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                const struct plan plan = {.sync_ms = rows[i].sync_ms};
-                int64_t one = plan_retry_ms(&plan, "node-a");
-                assert_in_range(one, rows[i].min_ms, rows[i].max_ms);
-                assert_int_not_equal(one, plan_retry_ms(&plan, "node-b"));
-        }
+        assert_in_range(plan_first_sync_unix_ms(&p.plan, "node-a", -12345) + 12345, 0,
+                        p.plan.sync_ms - 1);
 }
 
 TEST(policy_without_periods) {
@@ -215,26 +197,20 @@ TEST(choose) {
                 {"bindings are not being counted", 0.5, 63, 180000, false, 7, 2, 0, false},
                 {"annotations an hour ahead of us", 0.5, 63, -3600000, false, 0, 0, 63, false},
         };
-        struct policy policy;
-        struct plan plan;
 
-        fill_policy(&policy);
-        plan_init(&plan, &policy, 0.01, 0);
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct plan_values values;
-                _cleanup_(plan_record_freep) struct plan_record *record = plan_record_new(&plan);
-                all_usable(&policy, &values, 0.5);
-                struct plan_choice everything = plan_choose_all(&plan, &values);
-                assert_int_equal(everything.metrics, 63);
-                plan_confirm(record, &everything, &values, start_unix_ms - rows[i].age_ms);
-                record->hot = (struct plan_written){.value = rows[i].hot_written,
-                                                    .at_unix_ms = start_unix_ms - rows[i].age_ms};
+                _cleanup_(planned_done) struct planned p;
+                planned_init(&p, 0.01, 0);
+                assert_int_equal(plan_choose_all(&p.plan, &p.values).metrics, 63);
+                planned_write(&p, start_unix_ms - rows[i].age_ms);
+                p.record->hot = (struct plan_written){.value = rows[i].hot_written,
+                                                      .at_unix_ms = start_unix_ms - rows[i].age_ms};
 
-                all_usable(&policy, &values, rows[i].ratio);
-                values.usable = rows[i].usable;
-                values.has_hot = rows[i].has_hot;
-                values.hot = rows[i].hot;
-                struct plan_choice choice = plan_choose(&plan, record, &values, start_unix_ms);
+                all_usable(&p.policy, &p.values, rows[i].ratio);
+                p.values.usable = rows[i].usable;
+                p.values.has_hot = rows[i].has_hot;
+                p.values.hot = rows[i].hot;
+                struct plan_choice choice = planned_choose(&p, start_unix_ms);
                 if (choice.metrics != rows[i].expected || choice.has_hot != rows[i].expected_hot)
                         fail_msg("%s: metrics %llx, hot %d", rows[i].what,
                                  (unsigned long long)choice.metrics, choice.has_hot);
@@ -242,167 +218,124 @@ TEST(choose) {
 }
 
 TEST(crossing_a_limit) {
-        struct policy policy;
-        struct plan plan;
-        struct plan_values values;
+        _cleanup_(planned_done) struct planned p;
 
-        fill_policy(&policy);
-        plan_init(&plan, &policy, 0.01, 0);
-        all_usable(&policy, &values, 0.649);
-        _cleanup_(plan_record_freep) struct plan_record *record = plan_record_new(&plan);
-        struct plan_choice choice = plan_choose_all(&plan, &values);
-        plan_confirm(record, &choice, &values, start_unix_ms);
-        all_usable(&policy, &values, 0.651); /* less than the dead band, but above 65 % */
-        choice = plan_choose(&plan, record, &values, start_unix_ms + 3 * MS_PER_MIN);
+        planned_init(&p, 0.01, 0);
+        all_usable(&p.policy, &p.values, 0.649);
+        planned_write(&p, start_unix_ms);
+        all_usable(&p.policy, &p.values, 0.651); /* less than the dead band, but above 65 % */
+        struct plan_choice choice = planned_choose(&p, start_unix_ms + 3 * MS_PER_MIN);
         assert_int_equal(choice.metrics, 9);
         /* Any limit of the metric counts, not the first alone. */
-        policy.predicates[1] = (struct policy_predicate){.metric = 0, .limit_ratio = 0.9};
-        policy.predicate_total = 2;
-        assert_true(plan_crosses_limit(&plan, 0, 0.899, 0.901));
-        assert_false(plan_crosses_limit(&plan, 1, 0.899, 0.901));
-}
-
-TEST(without_dead_band) {
-        struct policy policy;
-        struct plan plan;
-        struct plan_values values;
-
-        fill_policy(&policy);
-        plan_init(&plan, &policy, 0, 0);
-        all_usable(&policy, &values, 0.5);
-        _cleanup_(plan_record_freep) struct plan_record *record = plan_record_new(&plan);
-        struct plan_choice choice = plan_choose_all(&plan, &values);
-        plan_confirm(record, &choice, &values, start_unix_ms);
-        choice = plan_choose(&plan, record, &values, start_unix_ms + 3 * MS_PER_MIN);
-        assert_int_equal(choice.metrics, 9);
+        p.policy.predicates[1] = (struct policy_predicate){.metric = 0, .limit_ratio = 0.9};
+        p.policy.predicate_total = 2;
+        assert_true(plan_crosses_limit(&p.plan, 0, 0.899, 0.901));
+        assert_false(plan_crosses_limit(&p.plan, 1, 0.899, 0.901));
 }
 
 TEST(overdue) {
-        struct policy policy;
-        struct plan plan;
-        struct plan_values values;
+        _cleanup_(planned_done) struct planned p;
 
-        fill_policy(&policy);
-        plan_init(&plan, &policy, 0.01, 0);
-        all_usable(&policy, &values, 0.5);
-        _cleanup_(plan_record_freep) struct plan_record *record = plan_record_new(&plan);
-        assert_true(plan_is_overdue(&plan, record, &values, start_unix_ms));
-        struct plan_choice choice = plan_choose_all(&plan, &values);
-        plan_confirm(record, &choice, &values, start_unix_ms);
-        assert_false(plan_is_overdue(&plan, record, &values, start_unix_ms));
-        assert_false(plan_is_overdue(&plan, record, &values, start_unix_ms + 6 * MS_PER_MIN));
-        assert_true(plan_is_overdue(&plan, record, &values, start_unix_ms + 7 * MS_PER_MIN));
+        planned_init(&p, 0.01, 0);
+        assert_true(planned_is_overdue(&p, start_unix_ms));
+        planned_write(&p, start_unix_ms);
+        assert_false(planned_is_overdue(&p, start_unix_ms));
+        assert_false(planned_is_overdue(&p, start_unix_ms + 6 * MS_PER_MIN));
+        assert_true(planned_is_overdue(&p, start_unix_ms + 7 * MS_PER_MIN));
         /* Somebody has taken one away. */
-        record->metrics[5].at_unix_ms = PLAN_NEVER;
-        assert_true(plan_is_overdue(&plan, record, &values, start_unix_ms));
-        values.usable &= ~(UINT64_C(1) << 5);
-        assert_false(plan_is_overdue(&plan, record, &values, start_unix_ms));
+        p.record->metrics[5].at_unix_ms = PLAN_NEVER;
+        assert_true(planned_is_overdue(&p, start_unix_ms));
+        p.values.usable &= ~(UINT64_C(1) << 5);
+        assert_false(planned_is_overdue(&p, start_unix_ms));
 }
 
 /* A value that was missing comes moments after the others: it alone is written. */
 TEST(a_late_value) {
-        struct policy policy;
-        struct plan plan;
-        struct plan_values values;
+        _cleanup_(planned_done) struct planned p;
 
-        fill_policy(&policy);
-        plan_init(&plan, &policy, 0.01, 0);
-        _cleanup_(plan_record_freep) struct plan_record *record = plan_record_new(&plan);
-        all_usable(&policy, &values, 0.5);
-        values.usable &= ~UINT64_C(1);
-        struct plan_choice choice = plan_choose(&plan, record, &values, start_unix_ms);
-        assert_int_equal(choice.metrics, values.usable);
-        plan_confirm(record, &choice, &values, start_unix_ms);
+        planned_init(&p, 0.01, 0);
+        p.values.usable &= ~UINT64_C(1);
+        struct plan_choice choice = planned_choose(&p, start_unix_ms);
+        assert_int_equal(choice.metrics, p.values.usable);
+        planned_confirm(&p, &choice, start_unix_ms);
 
-        all_usable(&policy, &values, 0.7);
+        all_usable(&p.policy, &p.values, 0.7);
         int64_t now = start_unix_ms + 15 * MS_PER_S;
-        assert_true(plan_is_overdue(&plan, record, &values, now));
-        choice = plan_choose(&plan, record, &values, now);
+        assert_true(planned_is_overdue(&p, now));
+        choice = planned_choose(&p, now);
         assert_int_equal(choice.metrics, 1);
-        plan_confirm(record, &choice, &values, now);
-        assert_false(plan_is_overdue(&plan, record, &values, now));
+        planned_confirm(&p, &choice, now);
+        assert_false(planned_is_overdue(&p, now));
 
         /* The turn after that carries all of them. */
-        now = plan_next_sync_unix_ms(&plan, "node-1", now);
-        choice = plan_choose(&plan, record, &values, now);
+        now = plan_next_sync_unix_ms(&p.plan, "node-1", now);
+        choice = planned_choose(&p, now);
         assert_int_equal(choice.metrics & 9, 9);
 }
 
 /* Timestamps are whole seconds: no two values of a metric get the same one. */
 TEST(within_a_second) {
         int64_t second_unix_ms = start_unix_ms - start_unix_ms % MS_PER_S;
-        struct policy policy;
-        struct plan plan;
-        struct plan_values values;
+        _cleanup_(planned_done) struct planned p;
 
-        fill_policy(&policy);
-        policy.metrics[0].period_ms = MS_PER_S;
-        plan_init(&plan, &policy, 0, 0);
-        all_usable(&policy, &values, 0.5);
-        _cleanup_(plan_record_freep) struct plan_record *record = plan_record_new(&plan);
-        struct plan_choice choice = plan_choose_all(&plan, &values);
-        plan_confirm(record, &choice, &values, second_unix_ms + 20);
+        planned_init(&p, 0, 0);
+        p.policy.metrics[0].period_ms = MS_PER_S;
+        plan_init(&p.plan, &p.policy, 0, 0);
+        planned_write(&p, second_unix_ms + 20);
 
-        values.ratio[0] = 0.9;
-        choice = plan_choose(&plan, record, &values, second_unix_ms + 980);
+        p.values.ratio[0] = 0.9;
+        struct plan_choice choice = planned_choose(&p, second_unix_ms + 980);
         assert_int_equal(choice.metrics & 1, 0);
-        choice = plan_choose(&plan, record, &values, second_unix_ms + MS_PER_S);
+        choice = planned_choose(&p, second_unix_ms + MS_PER_S);
         assert_int_equal(choice.metrics & 1, 1);
         /* Nor does one get it whose newest sample is not newer: that of another source. */
-        values.age_ms[0] = 990;
-        choice = plan_choose(&plan, record, &values, second_unix_ms + MS_PER_S);
+        p.values.age_ms[0] = 990;
+        choice = planned_choose(&p, second_unix_ms + MS_PER_S);
         assert_int_equal(choice.metrics & 1, 0);
 }
 
 /* A maximum of the first seconds does not stand for its whole period. */
 TEST(provisional) {
-        struct policy policy;
-        struct plan plan;
-        struct plan_values values;
+        _cleanup_(planned_done) struct planned p;
         int64_t now = start_unix_ms;
 
-        fill_policy(&policy);
-        plan_init(&plan, &policy, 0.01, 0);
-        _cleanup_(plan_record_freep) struct plan_record *record = plan_record_new(&plan);
-        all_usable(&policy, &values, 0.9);
-        values.provisional = 1u << 2 | 1u << 5; /* the maxima of a day */
-        struct plan_choice choice = plan_choose(&plan, record, &values, now);
-        plan_confirm(record, &choice, &values, now);
+        planned_init(&p, 0.01, 0);
+        all_usable(&p.policy, &p.values, 0.9);
+        p.values.provisional = 1u << 2 | 1u << 5; /* the maxima of a day */
+        struct plan_choice choice = planned_choose(&p, now);
+        planned_confirm(&p, &choice, now);
 
         /* As long as it is, there is nothing better to say. */
-        now = plan_next_sync_unix_ms(&plan, "node-1", now);
-        choice = plan_choose(&plan, record, &values, now);
+        now = plan_next_sync_unix_ms(&p.plan, "node-1", now);
+        choice = planned_choose(&p, now);
         assert_int_equal(choice.metrics & (1u << 2 | 1u << 5), 0);
-        plan_confirm(record, &choice, &values, now);
+        planned_confirm(&p, &choice, now);
 
         /* Then it is corrected at the next turn, once, even if nothing else has a reason. */
-        values.provisional = 0;
-        values.ratio[2] = 0.2;
-        now = plan_next_sync_unix_ms(&plan, "node-1", now);
-        choice = plan_choose(&plan, record, &values, now);
+        p.values.provisional = 0;
+        p.values.ratio[2] = 0.2;
+        now = plan_next_sync_unix_ms(&p.plan, "node-1", now);
+        choice = planned_choose(&p, now);
         assert_int_equal(choice.metrics & (1u << 2 | 1u << 5), 1u << 2 | 1u << 5);
-        plan_confirm(record, &choice, &values, now);
-        values.ratio[2] = 0.7;
-        now = plan_next_sync_unix_ms(&plan, "node-1", now);
-        choice = plan_choose(&plan, record, &values, now);
+        planned_confirm(&p, &choice, now);
+        p.values.ratio[2] = 0.7;
+        now = plan_next_sync_unix_ms(&p.plan, "node-1", now);
+        choice = planned_choose(&p, now);
         assert_int_equal(choice.metrics & (1u << 2 | 1u << 5), 0);
 }
 
 TEST(patch_text) {
-        struct policy policy;
-        struct plan plan;
-        struct plan_values values;
+        _cleanup_(planned_done) struct planned p;
         struct buf out = BUF_INIT(4096);
         const struct plan_style style = {.prefix = "load.example.com/"};
 
-        fill_policy(&policy);
-        plan_init(&plan, &policy, 0.01, 0);
-        all_usable(&policy, &values, 0.3421);
-        values.has_hot = true;
-        values.hot = 2;
-        values.age_ms[0] = 14999;
-        values.age_ms[3] = 5 * MS_PER_MIN; /* sampled that seldom: the timestamp says a minute */
-        plan_patch(&plan, &(struct plan_choice){.metrics = 9, .has_hot = true}, &values, &style,
+        planned_init(&p, 0.01, 0);
+        all_usable(&p.policy, &p.values, 0.3421);
+        p.values.has_hot = true;
+        p.values.hot = 2;
+        p.values.age_ms[0] = 14999;
+        p.values.age_ms[3] = 5 * MS_PER_MIN; /* sampled that seldom: the timestamp says a minute */
+        plan_patch(&p.plan, &(struct plan_choice){.metrics = 9, .has_hot = true}, &p.values, &style,
                    start_unix_ms, &out);
         assert_string_equal(
                 out.data, "{\"metadata\":{\"annotations\":{"

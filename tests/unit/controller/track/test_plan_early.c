@@ -10,6 +10,9 @@
 
 enum { CPU, CPU_MAX_1H, CPU_MAX_1D, MEM, MEM_MAX_1H, MEM_MAX_1D, METRICS };
 
+/* Since the last write: too short a time, and long enough. */
+enum { SOON_MS = PLAN_EARLY_GAP_MS - 1, LATER_MS = PLAN_EARLY_GAP_MS + 10000 };
+
 #define BIT(metric) (UINT64_C(1) << (metric))
 
 /* Everything was written with 0.50 at age_ms ago, and is still that but for one or two metrics. */
@@ -23,47 +26,43 @@ TEST(when_and_what) {
                 uint64_t expected; /* at that moment, early or not */
         } rows[] = {
                 {"nothing moved", .1, .5, .5, .5, 60000, 63, 0, false, 0},
-                {"less than the delta", .1, .5999, .5, .5, 40000, 63, 0, false, 0},
-                {"up", .1, .61, .5, .5, 40000, 63, 0, true, BIT(CPU)},
-                {"down", .1, .39, .5, .5, 40000, 63, 0, true, BIT(CPU)},
-                {"memory", .1, .5, .5, .61, 40000, 63, 0, true, BIT(MEM)},
-                {"too soon", .1, .9, .5, .5, 29999, 63, 0, false, 0},
-                {"just in time", .1, .9, .5, .5, 30000, 63, 0, true, BIT(CPU)},
+                {"less than the delta", .1, .5999, .5, .5, LATER_MS, 63, 0, false, 0},
+                {"up", .1, .61, .5, .5, LATER_MS, 63, 0, true, BIT(CPU)},
+                {"down", .1, .39, .5, .5, LATER_MS, 63, 0, true, BIT(CPU)},
+                {"memory", .1, .5, .5, .61, LATER_MS, 63, 0, true, BIT(MEM)},
+                {"too soon", .1, .9, .5, .5, SOON_MS, 63, 0, false, 0},
+                {"just in time", .1, .9, .5, .5, PLAN_EARLY_GAP_MS, 63, 0, true, BIT(CPU)},
                 {"what is due goes along", .1, .61, .5, .5, 60000, 63, 0, true,
                  BIT(CPU) | BIT(MEM)},
-                {"a maximum that moved as far goes along", .1, .61, .61, .5, 40000, 63, 0, true,
+                {"a maximum that moved as far goes along", .1, .61, .61, .5, LATER_MS, 63, 0, true,
                  BIT(CPU) | BIT(CPU_MAX_1H)},
-                {"a maximum alone is no reason", .1, .5, .9, .5, 40000, 63, 0, false, 0},
+                {"a maximum alone is no reason", .1, .5, .9, .5, LATER_MS, 63, 0, false, 0},
                 {"a maximum alone, at a turn", .1, .52, .9, .5, 180000, 63, 0, false,
                  BIT(CPU) | BIT(MEM)},
-                {"half a window is needed", .1, .9, .5, .5, 40000, 63, BIT(CPU), false, 0},
-                {"not usable", .1, .9, .5, .5, 40000, 62, 0, false, 0},
-                {"another delta", .3, .79, .5, .5, 40000, 63, 0, false, 0},
-                {"another delta, reached", .3, .81, .5, .5, 40000, 63, 0, true, BIT(CPU)},
-                {"switched off", 0, 1, .5, .5, 40000, 63, 0, false, 0},
-                {"below the dead band of 0.01", .005, .506, .5, .5, 40000, 63, 0, true, BIT(CPU)},
-                {"a clock that is a little ahead", .1, .9, .5, .5, -30000, 63, 0, false, 0},
-                {"annotations an hour ahead of us", .1, .9, .5, .5, -3600000, 63, 0, false, 63},
+                {"half a window is needed", .1, .9, .5, .5, LATER_MS, 63, BIT(CPU), false, 0},
+                {"not usable", .1, .9, .5, .5, LATER_MS, 62, 0, false, 0},
+                {"another delta", .3, .79, .5, .5, LATER_MS, 63, 0, false, 0},
+                {"another delta, reached", .3, .81, .5, .5, LATER_MS, 63, 0, true, BIT(CPU)},
+                {"switched off", 0, 1, .5, .5, LATER_MS, 63, 0, false, 0},
+                {"below the dead band of 0.01", .005, .506, .5, .5, LATER_MS, 63, 0, true,
+                 BIT(CPU)},
+                {"a clock that is a little ahead", .1, .9, .5, .5, -PLAN_EARLY_GAP_MS, 63, 0, false,
+                 0},
+                {"annotations an hour ahead of us", .1, .9, .5, .5, -MS_PER_HOUR, 63, 0, false, 63},
         };
-        struct policy policy;
-        struct plan plan;
 
-        fill_policy(&policy);
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct plan_values values;
-                plan_init(&plan, &policy, 0.01, rows[i].delta);
-                _cleanup_(plan_record_freep) struct plan_record *record = plan_record_new(&plan);
-                all_usable(&policy, &values, 0.5);
-                struct plan_choice all = plan_choose_all(&plan, &values);
-                plan_confirm(record, &all, &values, start_unix_ms - rows[i].age_ms);
+                _cleanup_(planned_done) struct planned p;
+                planned_init(&p, 0.01, rows[i].delta);
+                planned_write(&p, start_unix_ms - rows[i].age_ms);
 
-                values.ratio[CPU] = rows[i].cpu;
-                values.ratio[CPU_MAX_1H] = rows[i].cpu_max;
-                values.ratio[MEM] = rows[i].mem;
-                values.usable = rows[i].usable;
-                values.provisional = rows[i].provisional;
-                bool is_early = plan_is_early(&plan, record, &values, start_unix_ms);
-                struct plan_choice choice = plan_choose(&plan, record, &values, start_unix_ms);
+                p.values.ratio[CPU] = rows[i].cpu;
+                p.values.ratio[CPU_MAX_1H] = rows[i].cpu_max;
+                p.values.ratio[MEM] = rows[i].mem;
+                p.values.usable = rows[i].usable;
+                p.values.provisional = rows[i].provisional;
+                bool is_early = planned_is_early(&p, start_unix_ms);
+                struct plan_choice choice = planned_choose(&p, start_unix_ms);
                 if (is_early != rows[i].is_early || choice.metrics != rows[i].expected)
                         fail_msg("%s: early %d, metrics %llx", rows[i].what, is_early,
                                  (unsigned long long)choice.metrics);
@@ -72,58 +71,42 @@ TEST(when_and_what) {
 
 /* What was never written is overdue, not early; what the policy does not write is neither. */
 TEST(never_written) {
-        struct policy policy;
-        struct plan plan;
-        struct plan_values values;
+        _cleanup_(planned_done) struct planned p;
 
-        fill_policy(&policy);
-        plan_init(&plan, &policy, 0.01, 0.1);
-        _cleanup_(plan_record_freep) struct plan_record *record = plan_record_new(&plan);
-        all_usable(&policy, &values, 0.9);
-        assert_false(plan_is_early(&plan, record, &values, start_unix_ms));
-        record->metrics[CPU] = (struct plan_written){.value = 0.1,
-                                                     .at_unix_ms = start_unix_ms - 60000};
-        assert_true(plan_is_early(&plan, record, &values, start_unix_ms));
-        policy.metrics[CPU].period_ms = 0;
-        assert_false(plan_is_early(&plan, record, &values, start_unix_ms));
+        planned_init(&p, 0.01, 0.1);
+        all_usable(&p.policy, &p.values, 0.9);
+        assert_false(planned_is_early(&p, start_unix_ms));
+        p.record->metrics[CPU] = (struct plan_written){.value = 0.1,
+                                                       .at_unix_ms = start_unix_ms - LATER_MS};
+        assert_true(planned_is_early(&p, start_unix_ms));
+        p.policy.metrics[CPU].period_ms = 0;
+        assert_false(planned_is_early(&p, start_unix_ms));
 }
 
 /* Another source has the value, and its newest sample is older than what was written. */
 TEST(older_sample) {
-        struct policy policy;
-        struct plan plan;
-        struct plan_values values;
-        int64_t now_unix_ms = start_unix_ms + 40 * MS_PER_S;
+        _cleanup_(planned_done) struct planned p;
+        int64_t now_unix_ms = start_unix_ms + LATER_MS;
 
-        fill_policy(&policy);
-        plan_init(&plan, &policy, 0.01, 0.1);
-        _cleanup_(plan_record_freep) struct plan_record *record = plan_record_new(&plan);
-        all_usable(&policy, &values, 0.5);
-        struct plan_choice all = plan_choose_all(&plan, &values);
-        plan_confirm(record, &all, &values, start_unix_ms);
-        values.ratio[CPU] = 0.9;
-        values.age_ms[CPU] = 45 * MS_PER_S;
-        assert_false(plan_is_early(&plan, record, &values, now_unix_ms));
-        values.age_ms[CPU] = 30 * MS_PER_S;
-        assert_true(plan_is_early(&plan, record, &values, now_unix_ms));
+        planned_init(&p, 0.01, 0.1);
+        planned_write(&p, start_unix_ms);
+        p.values.ratio[CPU] = 0.9;
+        p.values.age_ms[CPU] = LATER_MS + 5 * MS_PER_S;
+        assert_false(planned_is_early(&p, now_unix_ms));
+        p.values.age_ms[CPU] = PLAN_EARLY_GAP_MS;
+        assert_true(planned_is_early(&p, now_unix_ms));
 }
 
 /* One metric was written a moment ago, because it was missing: the node waits all the same. */
 TEST(gap_is_the_nodes) {
-        struct policy policy;
-        struct plan plan;
-        struct plan_values values;
+        _cleanup_(planned_done) struct planned p;
 
-        fill_policy(&policy);
-        plan_init(&plan, &policy, 0.01, 0.1);
-        _cleanup_(plan_record_freep) struct plan_record *record = plan_record_new(&plan);
-        all_usable(&policy, &values, 0.5);
-        struct plan_choice all = plan_choose_all(&plan, &values);
-        plan_confirm(record, &all, &values, start_unix_ms);
-        record->metrics[MEM_MAX_1D].at_unix_ms = start_unix_ms + 30 * MS_PER_S;
-        values.ratio[CPU] = 0.9;
-        assert_false(plan_is_early(&plan, record, &values, start_unix_ms + 40 * MS_PER_S));
-        assert_true(plan_is_early(&plan, record, &values, start_unix_ms + 60 * MS_PER_S));
+        planned_init(&p, 0.01, 0.1);
+        planned_write(&p, start_unix_ms);
+        p.record->metrics[MEM_MAX_1D].at_unix_ms = start_unix_ms + PLAN_EARLY_GAP_MS;
+        p.values.ratio[CPU] = 0.9;
+        assert_false(planned_is_early(&p, start_unix_ms + LATER_MS));
+        assert_true(planned_is_early(&p, start_unix_ms + 2 * PLAN_EARLY_GAP_MS));
 }
 
 /* An hour of a cluster: loads, 5-minute means of them every 15 s, turns and early patches. */

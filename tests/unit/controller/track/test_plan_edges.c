@@ -8,25 +8,18 @@
 #include "tests/unit/fixture/plan_fixture.h"
 
 /* One metric that was written at start_unix_ms with 0.5. */
-struct life {
-        struct policy policy;
-        struct plan plan;
-        struct plan_values values;
-        struct plan_record *record;
-};
-
-static void begin(struct life *life, const char *name, int64_t period_ms, double dead_band_ratio) {
-        *life = (struct life){0};
+static void begin(struct planned *life, const char *name, int64_t period_ms,
+                  double dead_band_ratio) {
+        *life = (struct planned){0};
         add_metric(&life->policy, name, period_ms);
         plan_init(&life->plan, &life->policy, dead_band_ratio, 0);
         all_usable(&life->policy, &life->values, 0.5);
         life->record = plan_record_new(&life->plan);
-        struct plan_choice choice = plan_choose_all(&life->plan, &life->values);
-        plan_confirm(life->record, &choice, &life->values, start_unix_ms);
+        planned_write(life, start_unix_ms);
 }
 
-static struct plan_choice choose(const struct life *life, int64_t age_ms) {
-        return plan_choose(&life->plan, life->record, &life->values, start_unix_ms + age_ms);
+static struct plan_choice choose(const struct planned *life, int64_t age_ms) {
+        return planned_choose(life, start_unix_ms + age_ms);
 }
 
 TEST(when_a_value_is_due) {
@@ -40,6 +33,7 @@ TEST(when_a_value_is_due) {
                 {3 * MS_PER_MIN, 0.9, 0.01, 45000},
                 {3 * MS_PER_MIN, 0.51, 0.01, 45000},
                 {3 * MS_PER_MIN, 0.9, 0, 45000},
+                {3 * MS_PER_MIN, 0.5, 0, 45000}, /* without a dead band */
                 /* It did not: a second period more, or three minutes. */
                 {3 * MS_PER_MIN, 0.509, 0.01, 191251},
                 {3 * MS_PER_MIN, 0.5, 0.01, 191251},
@@ -48,35 +42,28 @@ TEST(when_a_value_is_due) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct life life;
+                _cleanup_(planned_done) struct planned life;
                 begin(&life, "cpu_usage_avg_5m", rows[i].period_ms, rows[i].dead_band_ratio);
                 life.values.ratio[0] = rows[i].ratio;
                 assert_int_equal(choose(&life, rows[i].expected_ms - 1).metrics, 0);
                 assert_int_equal(choose(&life, rows[i].expected_ms).metrics, 1);
-                plan_record_free(life.record);
         }
 }
 
 /* Beside a metric of shorter period, whose turns it shares. */
 TEST(when_a_slow_value_is_due) {
-        struct policy policy;
-        struct plan plan;
-        struct plan_values values;
+        _cleanup_(planned_done) struct planned p;
 
-        fill_policy(&policy);
-        plan_init(&plan, &policy, 0.01, 0);
-        all_usable(&policy, &values, 0.5);
-        _cleanup_(plan_record_freep) struct plan_record *record = plan_record_new(&plan);
-        struct plan_choice choice = plan_choose_all(&plan, &values);
-        plan_confirm(record, &choice, &values, start_unix_ms);
-        all_usable(&policy, &values, 0.9);
-        choice = plan_choose(&plan, record, &values, start_unix_ms + 731250);
+        planned_init(&p, 0.01, 0);
+        planned_write(&p, start_unix_ms);
+        all_usable(&p.policy, &p.values, 0.9);
+        struct plan_choice choice = planned_choose(&p, start_unix_ms + 731250);
         assert_int_equal(choice.metrics, 9);
-        choice = plan_choose(&plan, record, &values, start_unix_ms + 731251);
+        choice = planned_choose(&p, start_unix_ms + 731251);
         assert_int_equal(choice.metrics, 27);
-        choice = plan_choose(&plan, record, &values, start_unix_ms + 10631250);
+        choice = planned_choose(&p, start_unix_ms + 10631250);
         assert_int_equal(choice.metrics, 27);
-        choice = plan_choose(&plan, record, &values, start_unix_ms + 10631251);
+        choice = planned_choose(&p, start_unix_ms + 10631251);
         assert_int_equal(choice.metrics, 63);
 }
 
@@ -92,21 +79,20 @@ TEST(when_a_value_is_overdue) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct life life;
+                _cleanup_(planned_done) struct planned life;
                 begin(&life, "cpu_usage_avg_5m", rows[i].period_ms, rows[i].dead_band_ratio);
                 int64_t at = start_unix_ms + rows[i].expected_ms;
-                assert_false(plan_is_overdue(&life.plan, life.record, &life.values, at - 1));
-                assert_true(plan_is_overdue(&life.plan, life.record, &life.values, at));
+                assert_false(planned_is_overdue(&life, at - 1));
+                assert_true(planned_is_overdue(&life, at));
                 /* An annotation from so far ahead counts as none. */
                 at = start_unix_ms - ANNOTATION_SKEW_MS;
-                assert_false(plan_is_overdue(&life.plan, life.record, &life.values, at));
-                assert_true(plan_is_overdue(&life.plan, life.record, &life.values, at - 1));
-                plan_record_free(life.record);
+                assert_false(planned_is_overdue(&life, at));
+                assert_true(planned_is_overdue(&life, at - 1));
         }
 }
 
 TEST(when_a_hot_value_is_due) {
-        struct life life;
+        _cleanup_(planned_done) struct planned life;
 
         begin(&life, "cpu_usage_max_avg_1d", 3 * MS_PER_MIN, 0.01);
         life.values.usable = 0;
@@ -123,7 +109,6 @@ TEST(when_a_hot_value_is_due) {
         assert_true(choose(&life, ANNOTATION_GRACE_MS).has_hot);
         life.values.has_hot = false;
         assert_false(choose(&life, ANNOTATION_GRACE_MS).has_hot);
-        plan_record_free(life.record);
 }
 
 /* Another peak, or another time of it by more than a bucket, goes with the next patch. */
@@ -144,7 +129,7 @@ TEST(when_a_peak_is_new) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct life life;
+                _cleanup_(planned_done) struct planned life;
                 begin(&life, "cpu_usage_max_avg_1d", 3 * MS_PER_HOUR, 0.01);
                 struct plan_written *written = &life.record->metrics[0];
                 written->peak_unix_ms = start_unix_ms;
@@ -158,13 +143,12 @@ TEST(when_a_peak_is_new) {
                 if (choice.peaks != rows[i].is_new || choice.metrics != rows[i].is_maximum_new)
                         fail_msg("%s: peaks %d, metrics %d", rows[i].what, (int)choice.peaks,
                                  (int)choice.metrics);
-                plan_record_free(life.record);
         }
 }
 
 /* A peak that somebody dated into the future would stay for ever. */
 TEST(a_peak_of_the_future) {
-        struct life life;
+        _cleanup_(planned_done) struct planned life;
 
         begin(&life, "cpu_usage_max_avg_1d", 3 * MS_PER_HOUR, 0.01);
         life.values.peaks = 1;
@@ -177,12 +161,11 @@ TEST(a_peak_of_the_future) {
         assert_int_equal(choose(&life, 60000).peaks, 1);
         life.record->metrics[0].peak_unix_ms = PLAN_NEVER;
         assert_int_equal(choose(&life, 60000).peaks, 1);
-        plan_record_free(life.record);
 }
 
 /* A turn may be a sixteenth early, but not too late for the next instant. */
 TEST(next_turn) {
-        struct life life;
+        _cleanup_(planned_done) struct planned life;
 
         begin(&life, "cpu_usage_avg_5m", 3 * MS_PER_MIN, 0.01);
         const struct plan *plan = &life.plan;
@@ -203,7 +186,6 @@ TEST(next_turn) {
                                  rows[i].expected);
         assert_int_equal(plan_first_sync_unix_ms(plan, "node-a", grid), grid);
         assert_int_equal(plan_first_sync_unix_ms(plan, "node-a", grid + 1), grid + plan->sync_ms);
-        plan_record_free(life.record);
 }
 
 /* All of an eighth of a sync is used, and not more. */
@@ -229,7 +211,7 @@ TEST(retries_are_spread) {
 }
 
 TEST(counting_and_confirming) {
-        struct life life;
+        _cleanup_(planned_done) struct planned life;
 
         begin(&life, "cpu_usage_max_avg_1d", 3 * MS_PER_HOUR, 0.01);
         assert_int_equal(plan_choice_count(&(struct plan_choice){.metrics = 5, .peaks = 7}), 5);
@@ -240,12 +222,11 @@ TEST(counting_and_confirming) {
         assert_true(life.record->metrics[0].peak_unix_ms == PLAN_NEVER);
         plan_confirm(life.record, &(struct plan_choice){.peaks = 1}, &life.values, start_unix_ms);
         assert_true(life.record->metrics[0].peak_unix_ms == start_unix_ms - 1000);
-        plan_record_free(life.record);
 }
 
 /* What lies behind the policy's last metric is not looked at. */
 TEST(the_last_metric) {
-        struct life life;
+        _cleanup_(planned_done) struct planned life;
 
         begin(&life, "cpu_usage_avg_5m", 3 * MS_PER_MIN, 0.01);
         life.policy.metrics[1] = life.policy.metrics[0];
@@ -256,6 +237,5 @@ TEST(the_last_metric) {
         assert_int_equal(choice.metrics, 1);
         assert_int_equal(choice.peaks, 1);
         assert_int_equal(plan_choose_all(&life.plan, &life.values).metrics, 1);
-        assert_false(plan_is_overdue(&life.plan, life.record, &life.values, start_unix_ms));
-        plan_record_free(life.record);
+        assert_false(planned_is_overdue(&life, start_unix_ms));
 }
