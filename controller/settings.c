@@ -13,35 +13,18 @@
 #include "policy/live/policy_options.h"
 
 /* Where the rows put their values; read once by settings_parse(). */
+static struct settings parsed;
+
+/* Values that are converted. */
 static struct {
-        struct program_options shared;
-        double annotation_dead_band, annotation_early_delta;
-
-        const char *node_selector;
-        double patch_qps;
-        int64_t concurrent_syncs;
-
-        bool events;
-
-        bool leader_elect;
-        int64_t lease_duration_ms, renew_deadline_ms, retry_period_ms;
-        const char *lease_name, *lease_namespace;
-        int lease_lock;
-
-        const char *metrics_source;
-        const char *node_address_types;
+        int64_t concurrent_syncs, health_port;
+        int lease_lock, output;
+        const char *metrics_source, *node_address_types;
         struct scrape_settings pages;
         struct kubelet_settings kubelet;
         struct prometheus_settings prometheus;
         struct metrics_server_settings metrics_server;
-
         struct option_list targets;
-        bool dry_run, once, cleanup;
-        int output;
-
-        const char *bind_address;
-        int64_t health_port;
-        bool node_metrics, query_api;
 } raw;
 
 static const char *const locks[] = {"leases", NULL};
@@ -50,38 +33,38 @@ static const char *const outputs[] = {"table", "json", NULL};
 /* clang-format off */
 static const struct option_row rows[] = {
         {.help = "Policy and annotations"},
-        PROGRAM_POLICY_ROWS(raw.shared),
-        PROGRAM_ANNOTATION_ROWS(raw.shared),
-        {.name = "annotation-dead-band", .type = OPTION_NUMBER, .value = &raw.annotation_dead_band, .fallback = "0.01", .metavar = "RATIO", .min = 0, .max = 1,
+        PROGRAM_POLICY_ROWS(parsed.shared),
+        PROGRAM_ANNOTATION_ROWS(parsed.shared),
+        {.name = "annotation-dead-band", .type = OPTION_NUMBER, .value = &parsed.controller.compiled.dead_band_ratio, .fallback = "0.01", .metavar = "RATIO", .min = 0, .max = 1,
          .help = "A value that has changed by less than this since it was written, and has crossed no limit, is rewritten only after a second period. 0 rewrites every value once per period."},
-        {.name = "annotation-early-delta", .type = OPTION_NUMBER, .value = &raw.annotation_early_delta, .fallback = "0.1", .metavar = "RATIO", .min = 0, .max = 1,
+        {.name = "annotation-early-delta", .type = OPTION_NUMBER, .value = &parsed.controller.compiled.early_delta_ratio, .fallback = "0.1", .metavar = "RATIO", .min = 0, .max = 1,
          .help = "A node is written before its next turn when a mean has changed by this since it was written, and the node was last written at least 30 seconds ago. 0 writes at turns only."},
 
         {.help = "Cluster"},
-        PROGRAM_KUBE_ROWS(raw.shared),
-        {.name = "node-selector", .type = OPTION_STRING, .value = &raw.node_selector, .metavar = "SELECTOR",
+        PROGRAM_KUBE_ROWS(parsed.shared),
+        {.name = "node-selector", .type = OPTION_STRING, .value = &parsed.controller.node_selector, .metavar = "SELECTOR",
          .help = "Follow only nodes with these labels. Default: all nodes."},
-        {.name = "patch-qps", .type = OPTION_NUMBER, .value = &raw.patch_qps, .fallback = "50", .metavar = "N", .min = 0.1, .max = 10000,
+        {.name = "patch-qps", .type = OPTION_NUMBER, .value = &parsed.controller.patches_per_s, .fallback = "50", .metavar = "N", .min = 0.1, .max = 10000,
          .help = "Maximum number of patches per second."},
         {.name = "concurrent-syncs", .type = OPTION_INT, .value = &raw.concurrent_syncs, .fallback = "16", .metavar = "N", .min = 1, .max = 128,
          .help = "Maximum number of patches in flight."},
-        {.name = "events", .type = OPTION_BOOL, .value = &raw.events, .fallback = "true",
+        {.name = "events", .type = OPTION_BOOL, .value = &parsed.controller.has_events, .fallback = "true",
          .help = "Write a Kubernetes Event about a Node that goes above a limit of the policy, is back within its limits, or has no usable reading, and about the policy object when it is put in force or refused. Not with --dry-run or --once."},
 
         {.help = "Leader election"},
-        {.name = "leader-elect", .type = OPTION_BOOL, .value = &raw.leader_elect, .fallback = "true",
+        {.name = "leader-elect", .type = OPTION_BOOL, .value = &parsed.controller.leader.is_elected, .fallback = "true",
          .help = "Of all replicas, only the one that holds the Lease writes; the other replicas scrape and are ready to take over. Without leader election, two controllers would overwrite each other's annotations. --dry-run, --once and --cleanup acquire no lease."},
-        {.name = "leader-elect-lease-duration", .type = OPTION_DURATION_MS, .value = &raw.lease_duration_ms, .fallback = "15s", .metavar = "DURATION", .min = 1000, .max = 3600000,
+        {.name = "leader-elect-lease-duration", .type = OPTION_DURATION_MS, .value = &parsed.controller.leader.timing.duration_ms, .fallback = "15s", .metavar = "DURATION", .min = 1000, .max = 3600000,
          .help = "How long the other replicas wait after the leader's last renewal before they try to acquire the lease."},
-        {.name = "leader-elect-renew-deadline", .type = OPTION_DURATION_MS, .value = &raw.renew_deadline_ms, .fallback = "10s", .metavar = "DURATION", .min = 100, .max = 3600000,
+        {.name = "leader-elect-renew-deadline", .type = OPTION_DURATION_MS, .value = &parsed.controller.leader.timing.renew_deadline_ms, .fallback = "10s", .metavar = "DURATION", .min = 100, .max = 3600000,
          .help = "How long the leader keeps writing while its renewals fail."},
-        {.name = "leader-elect-retry-period", .type = OPTION_DURATION_MS, .value = &raw.retry_period_ms, .fallback = "2s", .metavar = "DURATION", .min = 50, .max = 3600000,
+        {.name = "leader-elect-retry-period", .type = OPTION_DURATION_MS, .value = &parsed.controller.leader.timing.retry_ms, .fallback = "2s", .metavar = "DURATION", .min = 50, .max = 3600000,
          .help = "Time between renewals, and between attempts to acquire the lease."},
         {.name = "leader-elect-resource-lock", .type = OPTION_ENUM, .value = &raw.lease_lock, .fallback = "leases", .choices = locks,
          .help = "Lock type; Kubernetes supports only leases."},
-        {.name = "leader-elect-resource-name", .type = OPTION_STRING, .value = &raw.lease_name, .fallback = "plimsoll-controller", .metavar = "NAME",
+        {.name = "leader-elect-resource-name", .type = OPTION_STRING, .value = &parsed.controller.leader.name, .fallback = "plimsoll-controller", .metavar = "NAME",
          .help = "Name of the Lease. Controllers that write other annotations (--annotation-prefix) or other nodes need a different one."},
-        {.name = "leader-elect-resource-namespace", .type = OPTION_STRING, .value = &raw.lease_namespace, .metavar = "NAMESPACE",
+        {.name = "leader-elect-resource-namespace", .type = OPTION_STRING, .value = &parsed.controller.leader.namespace, .metavar = "NAMESPACE",
          .help = "Namespace of the Lease. Default: the pod's own; outside of a pod kube-system, where the manifests install."},
 
         {.help = "Sources"},
@@ -101,44 +84,38 @@ static const struct option_row rows[] = {
         METRICS_SERVER_ROWS(raw.metrics_server),
 
         {.help = "Dry run"},
-        {.name = "dry-run", .type = OPTION_BOOL, .value = &raw.dry_run,
+        {.name = "dry-run", .type = OPTION_BOOL, .value = &parsed.controller.is_dry_run,
          .help = "Write nothing; print every node's windows once per scrape interval."},
         {.name = "target", .type = OPTION_LIST, .value = &raw.targets, .metavar = "NAME=URL", .hides_query = true,
          .help = "With --dry-run: scrape this page instead of the cluster's nodes; no cluster is needed."},
-        {.name = "once", .type = OPTION_BOOL, .value = &raw.once,
+        {.name = "once", .type = OPTION_BOOL, .value = &parsed.controller.is_once,
          .help = "Scrape every node twice, one interval apart, write (or print) once, and exit. A page that is repeated is no second one. Acquires no lease, so do not use it beside a running controller. The exit status is 1 when a node could not be read or written."},
         {.name = "output", .type = OPTION_ENUM, .value = &raw.output, .fallback = "table", .choices = outputs,
          .help = "Output format of --dry-run: table, or json (one object per node and line)."},
-        PROGRAM_CHECK_ROW(raw.shared),
+        PROGRAM_CHECK_ROW(parsed.shared),
 
         {.help = "Uninstalling"},
-        {.name = "cleanup", .type = OPTION_BOOL, .value = &raw.cleanup,
+        {.name = "cleanup", .type = OPTION_BOOL, .value = &parsed.is_cleanup,
          .help = "Remove our annotations and taints from every node and exit: all annotations that were written under any policy, and all that are named like a metric of the policy, crane's included. With --annotation-prefix: only those with this prefix. Stop the controllers first, or they will write them again. With --dry-run: print them. The exit status is 1 when a node could not be cleaned; the command can be repeated."},
 
         {.help = "Pages and log"},
-        {.name = "bind-address", .type = OPTION_STRING, .value = &raw.bind_address, .metavar = "ADDRESS",
+        {.name = "bind-address", .type = OPTION_STRING, .value = &parsed.bind_address, .metavar = "ADDRESS",
          .help = "Address that serves / /status.json /api/v1/query /healthz /livez /readyz /metrics. Default: all addresses."},
         {.name = "health-port", .type = OPTION_INT, .value = &raw.health_port, .fallback = KUBE_PORT_TEXT(KUBE_PORT_CONTROLLER), .metavar = "PORT", .min = 0, .max = 65535,
          .help = "Port of all pages. 0 picks a free port and logs it. Not served with --once, --cleanup or --target."},
-        PROGRAM_STATUS_PAGE_ROW(raw.shared,
+        PROGRAM_STATUS_PAGE_ROW(parsed.shared,
          "Serve the status page on / and what it shows on /status.json: every node's name, labels, readings and verdict, and the policy. Whoever reaches the port can read them. Without it, the labels of nodes are not kept either."),
-        {.name = "node-metrics", .type = OPTION_BOOL, .value = &raw.node_metrics, .fallback = "true",
+        {.name = "node-metrics", .type = OPTION_BOOL, .value = &parsed.controller.has_node_metrics, .fallback = "true",
          .help = "Show usage, score and hot value of each node on the metrics page (plimsoll_node_*). Prometheus then keeps as many series as there are nodes times metrics of the policy, of each replica."},
-        {.name = "query-api", .type = OPTION_BOOL, .value = &raw.query_api, .fallback = "true",
+        {.name = "query-api", .type = OPTION_BOOL, .value = &parsed.controller.has_query_api, .fallback = "true",
          .help = "Answer /api/v1/query as Prometheus does: the usage of every node that has a recent value, for a query that is the name of a metric of the policy. For the descheduler, and for Grafana."},
-        PROGRAM_LOG_ROWS(raw.shared),
+        PROGRAM_LOG_ROWS(parsed.shared),
 };
 /* clang-format on */
 
-static struct lease_timing lease_timing(void) {
-        return (struct lease_timing){.duration_ms = raw.lease_duration_ms,
-                                     .renew_deadline_ms = raw.renew_deadline_ms,
-                                     .retry_ms = raw.retry_period_ms};
-}
-
 /* Checks across several options. */
 static int check_together(struct error *err) {
-        if (raw.targets.count > 0 && !raw.dry_run)
+        if (raw.targets.count > 0 && !parsed.controller.is_dry_run)
                 return error_set(err, EINVAL,
                                  "--target needs --dry-run: nodes that are written come from the "
                                  "API server");
@@ -149,22 +126,17 @@ static int check_together(struct error *err) {
                 if (r < 0)
                         return error_wrap(err, r, "--target");
         }
-        const struct lease_timing timing = lease_timing();
-        int r = lease_timing_check(&timing, err);
+        int r = lease_timing_check(&parsed.controller.leader.timing, err);
         if (r < 0)
                 return error_wrap(err, r,
                                   "--leader-elect-lease-duration, --leader-elect-renew-deadline, "
                                   "--leader-elect-retry-period");
-        if (!raw.lease_name[0] || strchr(raw.lease_name, '/'))
+        if (!parsed.controller.leader.name[0] || strchr(parsed.controller.leader.name, '/'))
                 return error_set(err, EINVAL, "--leader-elect-resource-name: not a name");
-        if (raw.cleanup && (raw.once || raw.targets.count > 0))
+        if (parsed.is_cleanup && (parsed.controller.is_once || raw.targets.count > 0))
                 return error_set(err, EINVAL,
                                  "--cleanup cannot be combined with --once or --target");
         return 0;
-}
-
-static bool has_server(void) {
-        return !raw.once && !raw.cleanup && raw.targets.count == 0;
 }
 
 static int read_sources(struct source_set_options *ret, struct error *err) {
@@ -176,11 +148,12 @@ static int read_sources(struct source_set_options *ret, struct error *err) {
                                  "--target needs sources that scrape pages; not every source in "
                                  "--metrics-source does");
         ret->metrics_server = metrics_server_settings_read(&raw.metrics_server);
-        raw.pages.opens_files = raw.prometheus.opens_files = raw.shared.is_check_config;
-        r = scrape_settings_read(&raw.pages, raw.once || raw.targets.count > 0, ret, err);
+        raw.pages.opens_files = raw.prometheus.opens_files = parsed.shared.is_check_config;
+        r = scrape_settings_read(&raw.pages, parsed.controller.is_once || raw.targets.count > 0,
+                                 ret, err);
         if (r < 0)
                 return r;
-        r = kubelet_settings_read(&raw.kubelet, raw.shared.is_check_config, ret, err);
+        r = kubelet_settings_read(&raw.kubelet, parsed.shared.is_check_config, ret, err);
         if (r < 0)
                 return r;
         r = prometheus_settings_read(&raw.prometheus, source_set_has(ret, SOURCE_PROMETHEUS),
@@ -188,20 +161,38 @@ static int read_sources(struct source_set_options *ret, struct error *err) {
         if (r < 0)
                 return r;
         ret->prometheus.network = ret->node_exporter.network;
-        ret->prometheus.is_once = raw.once;
+        ret->prometheus.is_once = parsed.controller.is_once;
         return 0;
+}
+
+/* Some flags switch off what others switch on. */
+static void settle_options(struct controller_options *controller) {
+        bool has_targets = raw.targets.count > 0;
+
+        parsed.needs_cluster = !has_targets;
+        parsed.has_server = !controller->is_once && !parsed.is_cleanup && !has_targets;
+        parsed.health_port = (uint16_t)raw.health_port;
+        controller->nodes.keeps_labels = parsed.shared.has_status_page && parsed.has_server;
+        controller->targets = raw.targets.items;
+        controller->target_count = raw.targets.count;
+        controller->patches_in_flight = (size_t)raw.concurrent_syncs;
+        controller->output = (enum printout_format)raw.output;
+        controller->has_events &= !controller->is_dry_run && !controller->is_once;
+        controller->leader.is_elected &= !controller->is_once;
+        controller->has_node_metrics &= parsed.has_server;
+        controller->has_query_api &= parsed.has_server;
 }
 
 int settings_parse(int argc, char **argv, enum options_outcome *ret_outcome, struct settings *ret,
                    struct error *err) {
-        struct settings settings = {0};
+        struct controller_options *controller = &parsed.controller;
         int args = 0;
 
         int r = options_parse(rows, ARRAY_LEN(rows), argc, argv, ret_outcome, &args, err);
         if (r < 0)
                 return r;
         if (*ret_outcome != OPTIONS_RUN) {
-                *ret = settings;
+                *ret = (struct settings){0};
                 return 0;
         }
         if (args < argc)
@@ -209,45 +200,19 @@ int settings_parse(int argc, char **argv, enum options_outcome *ret_outcome, str
         r = check_together(err);
         if (r < 0)
                 return r;
-
-        struct controller_options *controller = &settings.controller;
         r = read_sources(&controller->sources, err);
         if (r < 0)
                 return r;
         r = node_set_address_types(raw.node_address_types, &controller->nodes, err);
         if (r < 0)
                 return error_wrap(err, r, "--node-address-types");
-        controller->nodes.keeps_labels = raw.shared.has_status_page && has_server();
-        r = program_annotations_init(&settings.annotations, &raw.shared, err);
+        r = program_annotations_init(&parsed.annotations, &parsed.shared, err);
         if (r < 0)
                 return r;
-
-        controller->compiled.dead_band_ratio = raw.annotation_dead_band;
-        controller->compiled.early_delta_ratio = raw.annotation_early_delta;
-        controller->node_selector = raw.node_selector;
-        controller->targets = raw.targets.items;
-        controller->target_count = raw.targets.count;
-        controller->patches_per_s = raw.patch_qps;
-        controller->patches_in_flight = (size_t)raw.concurrent_syncs;
-        controller->has_events = raw.events && !raw.dry_run && !raw.once;
-        controller->leader.is_elected = raw.leader_elect && !raw.once;
-        controller->leader.name = raw.lease_name;
-        controller->leader.namespace = raw.lease_namespace;
-        controller->leader.timing = lease_timing();
-        controller->is_dry_run = raw.dry_run;
-        controller->is_once = raw.once;
-        controller->output = (enum printout_format)raw.output;
-        settings.shared = raw.shared;
-        settings.needs_cluster = raw.targets.count == 0;
-        settings.is_cleanup = raw.cleanup;
-        settings.has_server = has_server();
-        controller->has_node_metrics = raw.node_metrics && settings.has_server;
-        controller->has_query_api = raw.query_api && settings.has_server;
-        settings.bind_address = raw.bind_address;
-        settings.health_port = (uint16_t)raw.health_port;
-        controller->compiled.style.zone = settings.annotations.zone;
-        controller->compiled.style.prefix = settings.annotations.prefix;
-        *ret = settings;
+        controller->compiled.style = (struct plan_style){.prefix = parsed.annotations.prefix,
+                                                         .zone = parsed.annotations.zone};
+        settle_options(controller);
+        *ret = parsed;
         return 0;
 }
 
@@ -264,7 +229,8 @@ void settings_help(FILE *out) {
 }
 
 int settings_check(struct error *err) {
-        return policy_options_check("plimsoll-controller", &raw.shared, rows, ARRAY_LEN(rows), err);
+        return policy_options_check("plimsoll-controller", &parsed.shared, rows, ARRAY_LEN(rows),
+                                    err);
 }
 
 void settings_done(struct settings *settings) {
