@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "extender/answer/judge_shortlist.h"
+#include "extender/answer/answer.h"
 #include "extender/answer/reply.h"
 #include "extender/answer/request.h"
 #include "extender/decisions/decision_take.h"
@@ -34,7 +34,7 @@ struct job {
         size_t sending_bytes;           /* its part of the handlers' */
         struct node_snapshot *snapshot; /* NULL: the reply is being sent */
         struct request request;
-        struct judge judge;
+        struct answer answer;
         struct reply reply;
 };
 
@@ -74,7 +74,7 @@ struct handlers {
 
 static void count_rejections(const struct job *job) {
         const struct table_policy *in_force = job->snapshot->table_policy;
-        const struct judge *judge = &job->judge;
+        const struct judge *judge = &job->answer.judge;
 
         if (judge->rejected_count == 0) /* none was over a limit, or all were and pass */
                 return;
@@ -83,12 +83,8 @@ static void count_rejections(const struct job *job) {
                         metrics_add(in_force->rejected[i], judge->over_count[i]);
 }
 
-static enum judge_list leave_out(struct handlers *handlers, struct job *job, int64_t now_unix_ms) {
-        enum judge_list list = judge_shortlist(&job->judge, job->snapshot, &job->request,
-                                               &handlers->shortlist_pods, now_unix_ms,
-                                               clock_mono_ms());
-
-        switch (list) {
+static void count_list(struct handlers *handlers, const struct answer *answer) {
+        switch (answer->list) {
         case JUDGE_LIST_WHOLE:
                 break;
         case JUDGE_LIST_PREFERENCES:
@@ -99,54 +95,52 @@ static enum judge_list leave_out(struct handlers *handlers, struct job *job, int
                 break;
         case JUDGE_LIST_SHORT:
                 metrics_inc(handlers->short_lists);
-                metrics_add(handlers->left_out, job->judge.left_out_count);
+                metrics_add(handlers->left_out, answer->judge.left_out_count);
                 break;
         }
-        return list;
 }
 
-static void keep_filter(struct decisions *decisions, const struct job *job, enum judge_list list,
-                        int64_t now_unix_ms) {
+static void keep_filter(struct decisions *decisions, const struct job *job) {
         struct decision_filter filter;
         struct decision_pod pod;
 
         if (!decisions || !decision_take_pod(&job->request.pod, &pod))
                 return;
-        decision_take_filter(&job->judge, job->snapshot, &job->request, list, now_unix_ms, &filter);
+        decision_take_filter(&job->answer, &filter);
         decisions_put_filter(decisions, &pod, &filter);
 }
 
-static void keep_ranking(struct decisions *decisions, const struct job *job, int64_t now_unix_ms) {
+static void keep_ranking(struct decisions *decisions, const struct job *job) {
         struct decision_ranking ranking;
         struct decision_pod pod;
 
         if (!decisions || !decision_take_pod(&job->request.pod, &pod))
                 return;
-        decision_take_ranking(&job->judge, job->snapshot, &job->request, job->reply.score_base,
-                              now_unix_ms, &ranking);
+        decision_take_ranking(&job->answer, job->reply.score_base, &ranking);
         decisions_put_ranking(decisions, &pod, &ranking);
 }
 
 static bool filter(struct handlers *handlers, struct job *job, int64_t now_unix_ms) {
-        const struct judge *judge = &job->judge;
+        const struct judge *judge = &job->answer.judge;
 
-        judge_filter(&job->judge, job->snapshot, &job->request, now_unix_ms);
+        answer_filter(&job->answer, job->snapshot, &job->request, &handlers->shortlist_pods,
+                      now_unix_ms, clock_mono_ms());
         metrics_add(handlers->passed,
-                    job->request.count - judge->rejected_count - judge->duplicate_count);
+                    judge->count - judge->rejected_count - judge->duplicate_count);
         count_rejections(job);
         if (job->request.pod.is_daemonset)
                 metrics_inc(handlers->daemonset);
         if (judge->is_all_over)
                 metrics_inc(handlers->all_over);
-        enum judge_list list = leave_out(handlers, job, now_unix_ms);
-        if (!reply_filter(&job->reply, judge, job->snapshot, &job->request))
+        count_list(handlers, &job->answer);
+        if (!reply_filter(&job->reply, &job->answer))
                 return false;
-        keep_filter(handlers->options.decisions, job, list, now_unix_ms);
+        keep_filter(handlers->options.decisions, job);
         return true;
 }
 
 static void count_scored(struct handlers *handlers, const struct job *job) {
-        const struct judge *judge = &job->judge;
+        const struct judge *judge = &job->answer.judge;
         size_t scored = job->request.count - judge->unknown_count - judge->duplicate_count;
 
         metrics_add(handlers->scored_expired, judge->old_count);
@@ -154,13 +148,12 @@ static void count_scored(struct handlers *handlers, const struct job *job) {
 }
 
 static bool prioritize(struct handlers *handlers, struct job *job, int64_t now_unix_ms) {
-        judge_score(&job->judge, job->snapshot, &job->request, now_unix_ms, clock_mono_ms());
-        if (job->snapshot->table_policy->policy->scoring == POLICY_SCORING_ESTIMATE)
+        answer_score(&job->answer, job->snapshot, &job->request, now_unix_ms, clock_mono_ms());
+        if (job->snapshot->nodes.policy->scoring == POLICY_SCORING_ESTIMATE)
                 count_scored(handlers, job);
-        if (!reply_prioritize(&job->reply, &job->judge, job->snapshot, &job->request,
-                              handlers->options.is_compact))
+        if (!reply_prioritize(&job->reply, &job->answer, handlers->options.is_compact))
                 return false;
-        keep_ranking(handlers->options.decisions, job, now_unix_ms);
+        keep_ranking(handlers->options.decisions, job);
         return true;
 }
 
@@ -170,8 +163,8 @@ static bool prioritize(struct handlers *handlers, struct job *job, int64_t now_u
  */
 static bool preempt(struct handlers *handlers, struct job *job, int64_t now_unix_ms) {
         (void)handlers;
-        judge_filter(&job->judge, job->snapshot, &job->request, now_unix_ms);
-        return reply_preempt(&job->reply, &job->judge, &job->request);
+        answer_filter(&job->answer, job->snapshot, &job->request, NULL, now_unix_ms, 0);
+        return reply_preempt(&job->reply, &job->answer);
 }
 
 static const struct verb verbs[] = {
@@ -276,7 +269,7 @@ struct handlers *handlers_new(const struct handlers_options *options) {
 
 static void job_free(struct job *job) {
         request_done(&job->request);
-        judge_done(&job->judge);
+        answer_done(&job->answer);
         reply_done(&job->reply);
         free(job);
 }
@@ -362,9 +355,10 @@ static void log_request(const struct job *job, const struct verb *verb) {
 
         log_debug(MSG("request"), STR("verb", verb->name), STR("namespace", namespace),
                   STR("pod", name), INT("candidates", request->count),
-                  INT("rejected", job->judge.rejected_count),
-                  INT("left_out", job->judge.left_out_count),
-                  INT("unknown", job->judge.unknown_count), INT("reply_bytes", job->reply.bytes));
+                  INT("rejected", job->answer.judge.rejected_count),
+                  INT("left_out", job->answer.judge.left_out_count),
+                  INT("unknown", job->answer.judge.unknown_count),
+                  INT("reply_bytes", job->reply.bytes));
 }
 
 static void refuse(struct handlers *handlers, const struct verb *verb,
@@ -427,10 +421,10 @@ static void answer_verb(struct handlers *handlers, const struct verb *verb,
                 metrics_inc(metrics->failed); /* reply too large: 500 without a body */
                 return;
         }
-        if (job->judge.unknown_count > 0)
-                metrics_add(handlers->unknown, job->judge.unknown_count);
-        if (job->judge.duplicate_count > 0)
-                metrics_add(handlers->duplicates, job->judge.duplicate_count);
+        if (job->answer.judge.unknown_count > 0)
+                metrics_add(handlers->unknown, job->answer.judge.unknown_count);
+        if (job->answer.judge.duplicate_count > 0)
+                metrics_add(handlers->duplicates, job->answer.judge.duplicate_count);
         if (verb->is_skimmed && !job->request.is_contiguous)
                 metrics_inc(handlers->strict);
         job->sending_bytes = job->request.cap * CANDIDATE_BYTES + job->reply.text.cap;

@@ -13,9 +13,8 @@
 #include "cli/nodes/node_list.h"
 #include "cli/verb/output.h"
 #include "codec/json.h"
-#include "extender/explain/explain_estimate.h"
 #include "extender/explain/explain_input.h"
-#include "extender/explain/explain_judge.h"
+#include "extender/explain/explanation.h"
 #include "extender/table/annotation_unit.h"
 #include "kube/kube_path.h"
 #include "program/program_options.h"
@@ -66,7 +65,7 @@ static int read_subject(int count, char **words, struct subject *ret, struct err
 
 static bool has_node(const struct explanation *explanation) {
         for (size_t row = 0; row < node_table_count(explanation->table); row++)
-                if (explain_shows(explanation, row))
+                if (explanation_shows(explanation, row))
                         return true;
         return false;
 }
@@ -96,23 +95,23 @@ static void tell_taint_level(struct cluster *cluster, const struct policy *polic
 
 static int show(struct cluster *cluster, struct node_table *table, const char *node,
                 int64_t now_unix_ms, struct error *err) {
-        _cleanup_(explain_judged_done) struct explain_judged judged;
+        _cleanup_(explanation_done) struct explanation explanation;
         struct style style = style_of(stdout);
         const struct explained_pod nobody = {0};
         const struct policy *policy = node_table_policy(table);
         bool has_taints = node && policy->level_count > 0;
 
-        explain_judge(table, &nobody, now_unix_ms, &judged);
-        judged.explanation.only = node;
-        if (node && !has_node(&judged.explanation))
+        explanation_init(&explanation, table, &nobody, now_unix_ms);
+        explanation.only = node;
+        if (node && !has_node(&explanation))
                 return error_set(err, ENOENT, "there is no node '%.64s'", node);
         if (!output_is_document(settings.output)) {
-                explain_print_table(&judged.explanation, style.off[0] != '\0', stdout);
+                explanation_print(&explanation, style.off[0] != '\0', stdout);
                 if (has_taints)
                         tell_taint_level(cluster, policy, node, NULL);
                 return 0;
         }
-        json_auto_t *root = explain_json(&judged.explanation);
+        json_auto_t *root = explanation_json(&explanation);
         if (has_taints)
                 tell_taint_level(cluster, policy, node, json_array_get(root, 0));
         output_document(root, settings.output, stdout);
@@ -164,20 +163,20 @@ static void find_place(struct cluster *cluster, const char *full_name, struct ex
  * NULL, or gets them as "nodes". */
 static void explain_by_annotations(struct node_table *table, const struct explain_place *place,
                                    int64_t now_unix_ms, json_t *document) {
-        _cleanup_(explain_judged_done) struct explain_judged judged;
+        _cleanup_(explanation_done) struct explanation explanation;
         struct style style = style_of(stdout);
         const char *node = explain_place_node(place);
-        struct explained_pod looking = {0};
+        _cleanup_(explained_pod_done) struct explained_pod pod = {0};
 
-        (void)explain_add_pod(table, place->pod, place->full_name, &looking);
-        explain_judge(table, &looking, now_unix_ms, &judged);
+        explained_pod_add(table, place->pod, place->full_name, &pod);
+        explanation_init(&explanation, table, &pod, now_unix_ms);
         for (size_t row = 0; node && row < node_table_count(table); row++)
                 if (strcmp(node_table_name(table, row), node) == 0)
-                        judged.explanation.first_row = row;
+                        explanation.first_row = row;
         if (document)
-                json_object_set_new(document, "nodes", explain_json(&judged.explanation));
+                json_object_set_new(document, "nodes", explanation_json(&explanation));
         else
-                explain_print_table(&judged.explanation, style.off[0] != '\0', stdout);
+                explanation_print(&explanation, style.off[0] != '\0', stdout);
 }
 
 static void show_pod(const struct explain_place *place, const struct explain_told *told,

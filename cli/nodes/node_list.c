@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "cli/nodes/pod_feed.h"
 #include "codec/json.h"
-#include "extender/explain/explain_estimate.h"
+#include "extender/explain/explained_pod.h"
 #include "kube/kube_path.h"
 #include "kube/kube_proto.h"
 
@@ -63,7 +63,7 @@ static void on_pod(void *userdata, const struct pod_facts *facts, bool is_appear
         const struct node_list *list = userdata;
 
         (void)is_appeared;
-        explain_bind_pod(list->table, facts, list->wanted_pod);
+        explained_pod_bind(list->table, facts, list->wanted_pod);
 }
 
 static void on_pod_gone(void *userdata, uint64_t id) {

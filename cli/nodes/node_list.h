@@ -20,7 +20,7 @@ enum kube_outcome node_list_each(struct cluster *cluster, bool is_whole,
 struct node_list;
 
 /**
- * node_list_new() - a table without nodes, to be judged by explain_judge() after each update
+ * node_list_new() - a table without nodes, to be judged by explanation_init() after each update
  * @policy:      owned by the table from now on
  * @wanted_pod:  "namespace/name" of the pod that looks for a node, which is not counted where it
  *               is; NULL: none. Borrowed

@@ -39,10 +39,9 @@ static void rank(struct difference_side *side, size_t count) {
                 ranked[row] = (struct ranked){
                         .row = row,
                         .name = node_table_name(of->table, row),
-                        .is_rejected = of->verdicts[row].rejected_by >= 0,
-                        .score10 = of->scores10[row],
-                        .fine = of->estimate ? of->estimate->headrooms[row]
-                                             : of->verdicts[row].score100,
+                        .is_rejected = of->rejected_by[row] >= 0,
+                        .score10 = explanation_score(of, row),
+                        .fine = of->rejected_by[row] < 0 ? explanation_fine(of, row) : 0,
                 };
         qsort(ranked, count, sizeof(*ranked), compare);
         side->ranks = xcalloc(count + 1, sizeof(*side->ranks));
@@ -103,7 +102,8 @@ void difference_init(struct difference *difference, const struct explanation *be
                 enum difference_flip flip = difference_flip(difference, row);
                 difference->newly_rejected += flip == DIFFERENCE_REJECTED;
                 difference->newly_passing += flip == DIFFERENCE_PASSES;
-                difference->scores_changed += before->scores10[row] != after->scores10[row];
+                int scored = explanation_score(before, row), scores = explanation_score(after, row);
+                difference->scores_changed += scored >= 0 && scores >= 0 && scored != scores;
                 difference->ranks_changed += difference->before.ranks[row] !=
                                              difference->after.ranks[row];
         }
@@ -132,7 +132,7 @@ enum difference_flip difference_flip(const struct difference *difference, size_t
 const struct policy_predicate *difference_predicate(const struct difference_side *side, size_t row,
                                                     double *ret_value_ratio) {
         const struct explanation *of = side->explanation;
-        int by = of->verdicts[row].rejected_by;
+        int by = of->rejected_by[row];
         struct reading reading;
 
         *ret_value_ratio = 0;

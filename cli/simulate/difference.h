@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-#include "extender/explain/explain.h"
+#include "extender/explain/explanation.h"
 
 struct difference_side {
         const struct explanation *explanation; /* borrowed */

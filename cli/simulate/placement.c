@@ -7,7 +7,6 @@
 #include "base/strmap.h"
 #include "cli/simulate/difference.h"
 #include "codec/json.h"
-#include "extender/explain/explain_judge.h"
 #include "policy/estimate/estimate_terms.h"
 
 struct judging {
@@ -154,16 +153,16 @@ static void rank(struct placement *placement, const struct difference *differenc
 
 static void judge(const struct judging *judging, const json_t *candidates,
                   struct placement *placement) {
-        _cleanup_(explain_judged_done) struct explain_judged before, after;
+        _cleanup_(explanation_done) struct explanation before, after;
         _cleanup_(difference_done) struct difference difference;
         int64_t now_unix_ms = judging->recording->at_unix_ms;
         const struct explained_pod pod = {0};
 
         fill(judging, judging->before, candidates);
         fill(judging, judging->after, candidates);
-        explain_judge(judging->before, &pod, now_unix_ms, &before);
-        explain_judge(judging->after, &pod, now_unix_ms, &after);
-        difference_init(&difference, &before.explanation, &after.explanation);
+        explanation_init(&before, judging->before, &pod, now_unix_ms);
+        explanation_init(&after, judging->after, &pod, now_unix_ms);
+        difference_init(&difference, &before, &after);
         rank(placement, &difference);
 }
 

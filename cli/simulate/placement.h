@@ -14,7 +14,7 @@
 #include <stddef.h>
 
 #include "cli/simulate/recording.h"
-#include "extender/explain/explain.h"
+#include "extender/explain/explanation.h"
 
 struct placement {
         const char *pod_space, *pod_name; /* borrowed from the recording */

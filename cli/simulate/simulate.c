@@ -12,7 +12,6 @@
 #include "cli/simulate/recording_take.h"
 #include "cli/simulate/simulation.h"
 #include "cli/verb/output.h"
-#include "extender/explain/explain_judge.h"
 #include "extender/table/annotation_unit.h"
 
 /* Would some node be rejected that passes now? */
@@ -168,11 +167,11 @@ static int compare(const struct recording *recording, const struct node_table_op
                 return r;
         placement_judge(recording, options, TAKE_PTR(placed_before), TAKE_PTR(placed_after),
                         &placements);
-        _cleanup_(explain_judged_done) struct explain_judged judged_before, judged_after;
+        _cleanup_(explanation_done) struct explanation explained_before, explained_after;
         _cleanup_(difference_done) struct difference difference;
-        explain_judge(before_table, &pod, recording->at_unix_ms, &judged_before);
-        explain_judge(after_table, &pod, recording->at_unix_ms, &judged_after);
-        difference_init(&difference, &judged_before.explanation, &judged_after.explanation);
+        explanation_init(&explained_before, before_table, &pod, recording->at_unix_ms);
+        explanation_init(&explained_after, after_table, &pod, recording->at_unix_ms);
+        difference_init(&difference, &explained_before, &explained_after);
         show(&(struct simulation){recording, file_input_name(settings.filename),
                                   node_table_policy(after_table), &difference, &placements});
         return difference.newly_rejected > 0 ? EXIT_REJECTS : 0;

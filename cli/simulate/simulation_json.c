@@ -11,10 +11,10 @@ static json_t *side_json(const struct difference_side *side, size_t row) {
         double value_ratio;
 
         const struct policy_predicate *by = difference_predicate(side, row, &value_ratio);
-        json_t *json = json_pack("{s:s, s:i, s:o}", "rejectedBy",
+        json_t *json = json_pack("{s:s, s:o, s:o}", "rejectedBy",
                                  by ? of->policy->metrics[by->metric].name : "", "score",
-                                 of->scores10[row], "rank",
-                                 integer_or_null(side->ranks[row], side->ranks[row] > 0));
+                                 by ? json_null() : json_integer(explanation_score(of, row)),
+                                 "rank", integer_or_null(side->ranks[row], side->ranks[row] > 0));
         if (by)
                 json_object_update_new(json, json_pack("{s:f, s:f}", "value", value_ratio, "limit",
                                                        by->limit_ratio));

@@ -93,7 +93,8 @@ static void simulation_put_side(struct table *table, const struct printing *to,
         const char *color = is_rejected ? to->style->red : "";
         table_cell(table, color, is_rejected ? "-" : "%zu", side->ranks[row]);
         table_cell(table, color, "%s", node_name(to, row));
-        table_cell(table, color, is_rejected ? "-" : "%d", side->explanation->scores10[row]);
+        table_cell(table, color, is_rejected ? "-" : "%d",
+                   explanation_score(side->explanation, row));
 }
 
 static void simulation_put_places(struct table *table, const struct printing *to, size_t before,

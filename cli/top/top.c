@@ -11,7 +11,6 @@
 #include "cli/top/top_requests.h"
 #include "cli/top/top_view.h"
 #include "cli/verb/output.h"
-#include "extender/explain/explain_judge.h"
 #include "extender/table/annotation_unit.h"
 #include "program/program_options.h"
 
@@ -125,9 +124,9 @@ static int show_load(struct looking *looking, int64_t now_unix_ms, struct error 
         if (warning)
                 (void)fprintf(stderr, "kubectl plimsoll top: %s\n", warning);
 
-        _cleanup_(explain_judged_done) struct explain_judged judged;
-        explain_judge(node_list_table(looking->load), &nobody, now_unix_ms, &judged);
-        return show(&judged.explanation, looking->policy_from, err);
+        _cleanup_(explanation_done) struct explanation explanation;
+        explanation_init(&explanation, node_list_table(looking->load), &nobody, now_unix_ms);
+        return show(&explanation, looking->policy_from, err);
 }
 
 /* @policy: in force from now on; consumed */

@@ -80,7 +80,7 @@ static void top_put_node(struct table *to, const struct top_view *view, const st
 
         table_row(to);
         table_cell(to, "", "%s", node->name);
-        table_cell(to, "", "%d", node->score10);
+        table_cell(to, "", node->score10 < 0 ? "-" : "%d", node->score10);
         for (size_t i = 0; i < view->column_count; i++)
                 top_put_usage(to, view, node, &view->columns[i], style);
         table_cell(to, "", "%.3g", node->hot < 1e99 ? node->hot : 9e99);
@@ -162,7 +162,7 @@ void top_view_print(const struct top_view *view, const struct style *style, bool
 }
 
 json_t *top_view_json(const struct top_view *view) {
-        json_auto_t *by_row = explain_json(view->explanation);
+        json_auto_t *by_row = explanation_json(view->explanation);
         json_t *nodes = json_array(), *metrics = json_array();
         const struct policy *policy = view->explanation->policy;
 

@@ -96,8 +96,8 @@ void top_view_init(struct top_view *view, const struct explanation *explanation,
                 *node = (struct top_node){
                         .row = row,
                         .name = node_table_name(explanation->table, row),
-                        .score10 = explanation->scores10[row],
-                        .rejected_by = explanation->verdicts[row].rejected_by,
+                        .score10 = explanation_score(explanation, row),
+                        .rejected_by = explanation->rejected_by[row],
                         .age_ms = -1,
                 };
                 look(view, node);

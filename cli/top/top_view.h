@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "extender/explain/explain.h"
+#include "extender/explain/explanation.h"
 #include "program/style.h"
 
 enum { TOP_TITLE_MAX = 96 };
@@ -25,7 +25,8 @@ struct top_column {
 struct top_node {
         size_t row;       /* of the table */
         const char *name; /* borrowed from the table */
-        int score10, rejected_by;
+        int score10;      /* -1: rejected, so it has none */
+        int rejected_by;  /* of explanation.h */
         double hot;
         int64_t age_ms; /* of the oldest usable value that verdict or score use; -1: there is none
                          */

@@ -72,17 +72,14 @@ static bool finish(struct reply *reply) {
         return !reply->text.overflow;
 }
 
-static bool is_passing(const struct judge *judge, size_t i) {
-        return judge->verdicts[i] == JUDGE_PASSES && judge->rows[i] != JUDGE_DUPLICATE;
-}
-
-/* Passing candidates, comma-separated; neighbours of one text go out in one run. */
-static void put_passing(struct reply *reply, const struct judge *judge,
-                        const struct request *request) {
+/* Candidates that are named, comma-separated; neighbours of one text go out in one run. */
+static void put_told(struct reply *reply, const struct answer *answer) {
+        const struct request *request = answer->request;
+        const bool *is_told = answer->judge.is_told;
         bool is_first = true;
 
         for (size_t i = 0; i < request->count;) {
-                if (!is_passing(judge, i)) {
+                if (!is_told[i]) {
                         i++;
                         continue;
                 }
@@ -91,7 +88,7 @@ static void put_passing(struct reply *reply, const struct judge *judge,
                 do {
                         to = request->nodes[i].json + request->nodes[i].json_bytes;
                         i++;
-                } while (request->is_contiguous && i < request->count && is_passing(judge, i));
+                } while (request->is_contiguous && i < request->count && is_told[i]);
                 if (!is_first)
                         put(reply, ",");
                 is_first = false;
@@ -99,42 +96,46 @@ static void put_passing(struct reply *reply, const struct judge *judge,
         }
 }
 
-static void put_rejected(struct reply *reply, const struct judge *judge,
-                         const struct node_snapshot *snapshot, const struct request *request) {
+/* Whoever is rejected is in the table. */
+static const struct node_name *name_of(const struct answer *answer, size_t i) {
+        return node_names_at(answer->snapshot->names, answer->judge.rows[i]);
+}
+
+static void put_rejected(struct reply *reply, const struct answer *answer) {
+        const struct judge *judge = &answer->judge;
         size_t left = judge->rejected_count;
 
-        for (size_t i = 0; left > 0 && i < request->count; i++) {
+        for (size_t i = 0; left > 0 && i < judge->count; i++) {
                 size_t len;
-                if (judge->verdicts[i] < 0)
+                if (judge->rejected_by[i] < 0)
                         continue;
-                /* Whoever is rejected is in the table. */
-                const char *quoted = node_name_quoted(
-                        node_names_at(snapshot->names, judge->rows[i]), &len);
+                const char *quoted = node_name_quoted(name_of(answer, i), &len);
                 (void)buf_append(&reply->text, quoted, len);
                 put(reply, ":");
-                put(reply, snapshot->table_policy->reason_json[judge->verdicts[i]]);
+                put(reply, answer->snapshot->table_policy->reason_json[judge->rejected_by[i]]);
                 if (--left > 0)
                         put(reply, ",");
         }
 }
 
-bool reply_filter(struct reply *reply, const struct judge *judge,
-                  const struct node_snapshot *snapshot, const struct request *request) {
+bool reply_filter(struct reply *reply, const struct answer *answer) {
+        bool has_names = answer->request->has_names;
+
         begin(reply);
-        put(reply, request->has_names ? "{\"Nodes\":null,\"NodeNames\":["
-                                      : "{\"Nodes\":{\"metadata\":{},\"items\":[");
-        put_passing(reply, judge, request);
-        put(reply, request->has_names ? "]" : "]},\"NodeNames\":null");
+        put(reply, has_names ? "{\"Nodes\":null,\"NodeNames\":["
+                             : "{\"Nodes\":{\"metadata\":{},\"items\":[");
+        put_told(reply, answer);
+        put(reply, has_names ? "]" : "]},\"NodeNames\":null");
         put(reply, ",\"FailedNodes\":{},\"FailedAndUnresolvableNodes\":{");
-        put_rejected(reply, judge, snapshot, request);
+        put_rejected(reply, answer);
         put(reply, "},\"Error\":\"\"}");
         return finish(reply);
 }
 
-bool reply_preempt(struct reply *reply, const struct judge *judge, const struct request *request) {
+bool reply_preempt(struct reply *reply, const struct answer *answer) {
         begin(reply);
         put(reply, "{\"NodeNameToMetaVictims\":{");
-        put_passing(reply, judge, request);
+        put_told(reply, answer);
         put(reply, "}}");
         return finish(reply);
 }
@@ -151,57 +152,64 @@ static char *append_score(char *at, int score) {
 }
 
 /* Nodes that the table does not know have no entry rendered; a compact reply rarely has any. */
-static void put_unknown(struct reply *reply, const struct judge *judge,
-                        const struct request *request, int least, int base) {
-        for (size_t i = 0; i < request->count; i++) {
-                const struct request_node *node = &request->nodes[i];
-                if (judge->rows[i] != JUDGE_UNKNOWN || judge->verdicts[i] <= least ||
+static void put_unknown(struct reply *reply, const struct answer *answer, int least, int base) {
+        const struct judge *judge = &answer->judge;
+
+        for (size_t i = 0; i < judge->count; i++) {
+                const struct request_node *node = &answer->request->nodes[i];
+                if (judge->rows[i] != JUDGE_UNKNOWN || judge->points[i] <= least ||
                     node->name_bytes == 0)
                         continue;
                 put(reply, "{\"Host\":");
                 (void)buf_json_string(&reply->text, node->name, node->name_bytes);
-                (void)buf_printf(&reply->text, ",\"Score\":%d},", judge->verdicts[i] - base);
+                (void)buf_printf(&reply->text, ",\"Score\":%d},", judge->points[i] - base);
         }
 }
 
 /* The smallest score of the candidates. */
-static int least_score(const struct judge *judge, const struct request *request) {
+static int least_score(const struct judge *judge) {
         int least = 10;
 
-        for (size_t i = 0; i < request->count; i++)
-                if (judge->rows[i] != JUDGE_DUPLICATE && judge->verdicts[i] < least)
-                        least = judge->verdicts[i];
+        for (size_t i = 0; i < judge->count; i++)
+                if (judge->rows[i] != JUDGE_DUPLICATE && judge->points[i] < least)
+                        least = judge->points[i];
         return least;
 }
 
-bool reply_prioritize(struct reply *reply, const struct judge *judge,
-                      const struct node_snapshot *snapshot, const struct request *request,
-                      bool is_compact) {
+/* The candidates of the table with more points than @least. One reservation, then plain copies:
+ * this runs once per node. */
+static bool put_known(struct reply *reply, const struct answer *answer, int least, int base) {
         enum { SCORE_BYTES = 4 }; /* at most `10},` */
-        int base = is_compact ? least_score(judge, request) : 0;
-        int least = is_compact ? base : -1; /* this and below are left out */
+        const struct judge *judge = &answer->judge;
         size_t bytes = 0;
+
+        for (size_t i = 0; i < judge->count; i++)
+                if (judge_knows(judge, i) && judge->points[i] > least)
+                        bytes += SCORE_BYTES + name_of(answer, i)->entry_bytes;
+        if (!buf_reserve(&reply->text, bytes))
+                return false;
+        char *at = reply->text.data + reply->text.len;
+        for (size_t i = 0; i < judge->count; i++) {
+                if (!judge_knows(judge, i) || judge->points[i] <= least)
+                        continue;
+                const struct node_name *name = name_of(answer, i);
+                memcpy(at, name->entry, name->entry_bytes);
+                at = append_score(at + name->entry_bytes, judge->points[i] - base);
+        }
+        reply->text.len = (size_t)(at - reply->text.data);
+        return true;
+}
+
+bool reply_prioritize(struct reply *reply, const struct answer *answer, bool is_compact) {
+        int base = is_compact ? least_score(&answer->judge) : 0;
+        int least = is_compact ? base : -1; /* this and below are left out */
 
         begin(reply);
         reply->score_base = base;
         put(reply, "[");
-        /* One reservation, then plain copies: this runs once per node. */
-        for (size_t i = 0; i < request->count; i++)
-                if (judge->rows[i] < snapshot->count && judge->verdicts[i] > least)
-                        bytes += SCORE_BYTES +
-                                 node_names_at(snapshot->names, judge->rows[i])->entry_bytes;
-        if (!buf_reserve(&reply->text, bytes))
+        if (!put_known(reply, answer, least, base))
                 return false;
-        char *at = reply->text.data + reply->text.len;
-        for (size_t i = 0; i < request->count; i++) {
-                if (judge->rows[i] >= snapshot->count || judge->verdicts[i] <= least)
-                        continue;
-                const struct node_name *name = node_names_at(snapshot->names, judge->rows[i]);
-                memcpy(at, name->entry, name->entry_bytes);
-                at = append_score(at + name->entry_bytes, judge->verdicts[i] - base);
-        }
-        reply->text.len = (size_t)(at - reply->text.data);
-        put_unknown(reply, judge, request, least, base);
+        put_unknown(reply, answer, least, base);
         if (reply->text.data[reply->text.len - 1] == ',')
                 reply->text.len--;
         put(reply, "]");

@@ -13,7 +13,7 @@
 
 #include "base/attributes.h"
 #include "base/buf.h"
-#include "extender/answer/judge.h"
+#include "extender/answer/answer.h"
 
 struct reply_piece;
 
@@ -37,29 +37,25 @@ void reply_done(struct reply *reply);
  *
  * Rejected nodes go to FailedAndUnresolvableNodes with the predicate's constant reason; candidates
  * that are left out of a shortlist go nowhere.
- * @judge: after judge_filter(), and judge_shortlist() where there may be one
- * @snapshot, @request: as for them; the reply borrows the request
+ * @answer: after answer_filter(); the reply borrows the request
  * Return: false when it would be larger than any reply may be
  */
-_must_check_ bool reply_filter(struct reply *reply, const struct judge *judge,
-                               const struct node_snapshot *snapshot, const struct request *request);
+_must_check_ bool reply_filter(struct reply *reply, const struct answer *answer);
 
 /**
  * reply_preempt() - an ExtenderPreemptionResult: the candidates that pass, with their victims
  *
  * Whoever is left out is vetoed.
- * @judge: after judge_filter() with the same @request, of request_parse_preemption()
+ * @answer: after answer_filter() of a request of request_parse_preemption()
  */
-_must_check_ bool reply_preempt(struct reply *reply, const struct judge *judge,
-                                const struct request *request);
+_must_check_ bool reply_preempt(struct reply *reply, const struct answer *answer);
 
 /**
  * reply_prioritize() - a HostPriorityList, a bare array
  *
- * @judge:      after judge_score()
+ * @answer:     after answer_score()
  * @is_compact: take the smallest score off all and leave out the zeros. Since a node that is not
  *              named gets +0, the ranking is the same, and the scheduler has less to decode.
  */
-_must_check_ bool reply_prioritize(struct reply *reply, const struct judge *judge,
-                                   const struct node_snapshot *snapshot,
-                                   const struct request *request, bool is_compact);
+_must_check_ bool reply_prioritize(struct reply *reply, const struct answer *answer,
+                                   bool is_compact);

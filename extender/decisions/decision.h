@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "extender/answer/judge_shortlist.h"
 #include "extender/estimator/estimator.h"
+#include "policy/judge/judge_shortlist.h"
 #include "policy/pods/pod_facts.h"
 
 enum {
@@ -68,7 +68,7 @@ struct decision_filter {
         char text[DECISION_FILTER_TEXT_BYTES];
 };
 
-/* scoring: estimate: ratios of the capacity; see extender/table/estimate_usage.h. */
+/* scoring: estimate: ratios of the capacity; see policy/judge/estimate_usage.h. */
 struct decision_usage {
         float reading_ratio, in_flight_ratio, pod_ratio, reserved_ratio;
         int32_t age_ms; /* of the reading, at most and at least what fits; or DECISION_NEVER_READ */

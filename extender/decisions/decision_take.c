@@ -4,10 +4,10 @@
 #include <float.h>
 #include <string.h>
 
-#include "extender/answer/judge_estimate.h"
-#include "extender/table/estimate_usage.h"
 #include "policy/annotation.h"
 #include "policy/estimate/score.h"
+#include "policy/judge/estimate_usage.h"
+#include "policy/judge/judge_estimate.h"
 
 bool decision_take_pod(const struct pod_facts *facts, struct decision_pod *ret) {
         const struct skim_string *namespace = &facts->namespace, *name = &facts->name;
@@ -78,50 +78,49 @@ static void take_predicates(const struct judge *judge, const struct policy *poli
         }
 }
 
-static void take_rejections(const struct judge *judge, const struct node_snapshot *snapshot,
-                            const struct request *request, const uint8_t place[POLICY_MAX_TERMS],
+static void take_rejections(const struct answer *answer, const uint8_t place[POLICY_MAX_TERMS],
                             struct decision_filter *filter) {
-        const struct policy *policy = snapshot->table_policy->policy;
+        const struct judge *judge = &answer->judge;
+        const struct policy *policy = judge->nodes->policy;
         size_t left = judge->rejected_count;
 
         for (size_t i = 0; left > 0 && filter->rejection_count < DECISION_NODES_MAX; i++) {
                 struct decision_rejection *to = &filter->rejections[filter->rejection_count];
-                int by = judge->verdicts[i];
+                int by = judge->rejected_by[i];
                 if (by < 0)
                         continue;
                 left--;
                 if (place[by] == DECISION_TERMS_MAX ||
-                    !put_filter_text(filter, request->nodes[i].name, name_len(&request->nodes[i]),
-                                     &to->node))
+                    !put_filter_text(filter, answer->request->nodes[i].name,
+                                     name_len(&answer->request->nodes[i]), &to->node))
                         continue;
                 to->predicate = place[by];
                 to->value_ratio =
-                        (float)snapshot->columns
+                        (float)judge->nodes->readings
                                 .usage_ratio[policy->predicates[by].metric][judge->rows[i]];
                 filter->rejection_count++;
         }
 }
 
-void decision_take_filter(const struct judge *judge, const struct node_snapshot *snapshot,
-                          const struct request *request, enum judge_list list, int64_t now_unix_ms,
-                          struct decision_filter *ret) {
+void decision_take_filter(const struct answer *answer, struct decision_filter *ret) {
+        const struct judge *judge = &answer->judge;
         uint8_t place[POLICY_MAX_TERMS];
 
         memset(ret, 0, offsetof(struct decision_filter, text));
-        ret->at_unix_ms = now_unix_ms;
-        ret->policy_generation = snapshot->table_policy->generation;
-        ret->candidates = (uint32_t)request->count;
+        ret->at_unix_ms = judge->now_unix_ms;
+        ret->policy_generation = answer->snapshot->table_policy->generation;
+        ret->candidates = (uint32_t)judge->count;
         ret->duplicates = (uint32_t)judge->duplicate_count;
         ret->unknown = (uint32_t)judge->unknown_count;
         ret->rejected = (uint32_t)judge->rejected_count;
         ret->left_out = (uint32_t)judge->left_out_count;
-        ret->list = list;
-        ret->is_daemonset = request->pod.is_daemonset;
+        ret->list = answer->list;
+        ret->is_daemonset = judge->pod->is_daemonset;
         ret->is_all_over = judge->is_all_over;
         if (judge->rule)
-                ret->rule = (uint8_t)(judge->rule - snapshot->table_policy->policy->rules + 1);
-        take_predicates(judge, snapshot->table_policy->policy, ret, place);
-        take_rejections(judge, snapshot, request, place, ret);
+                ret->rule = (uint8_t)(judge->rule - judge->nodes->policy->rules + 1);
+        take_predicates(judge, judge->nodes->policy, ret, place);
+        take_rejections(answer, place, ret);
 }
 
 /* ---- Prioritize. */
@@ -153,18 +152,17 @@ static size_t put_ranked(struct ranked best[DECISION_NODES_MAX], size_t count, s
 /* By points, then by headroom, then in the request's order; what the table does not know is behind
  * all that it knows. This runs over all candidates, most of which are worse than 16 others.
  * Return: how many there are in @best */
-static size_t find_best(const struct judge *judge, const struct node_snapshot *snapshot,
-                        const struct request *request, struct ranked best[DECISION_NODES_MAX]) {
-        const double *headrooms = snapshot->rows.has_estimate ? judge->headrooms : NULL;
-        size_t count = 0, candidates = request->count, row_count = snapshot->count;
+static size_t find_best(const struct judge *judge, struct ranked best[DECISION_NODES_MAX]) {
+        const double *headrooms = judge->nodes->columns.has_estimate ? judge->headrooms : NULL;
+        size_t count = 0, candidates = judge->count, row_count = judge->nodes->count;
         struct ranked worst = {.headroom = -DBL_MAX, .points = -1};
-        const int *verdicts = judge->verdicts;
+        const int *points = judge->points;
         const uint32_t *rows = judge->rows;
 
         for (size_t i = 0; i < candidates; i++) {
-                if (verdicts[i] <= worst.points && !(headrooms && headrooms[i] > worst.headroom))
+                if (points[i] <= worst.points && !(headrooms && headrooms[i] > worst.headroom))
                         continue;
-                struct ranked of = {-DBL_MAX, verdicts[i], (uint32_t)i};
+                struct ranked of = {-DBL_MAX, points[i], (uint32_t)i};
                 if (rows[i] < row_count)
                         of.headroom = headrooms ? headrooms[i] : 0;
                 if (rows[i] == JUDGE_DUPLICATE || !is_better(&of, &worst))
@@ -176,28 +174,27 @@ static size_t find_best(const struct judge *judge, const struct node_snapshot *s
         return count;
 }
 
-static void take_estimate(const struct judge *judge, const struct node_snapshot *snapshot,
-                          uint32_t row, double headroom, int64_t now_unix_ms,
+static void take_estimate(const struct judge *judge, uint32_t row, double headroom,
                           struct decision_estimate *ret) {
-        const struct pod_load *reserved = judge_reserved(judge, snapshot, row);
+        const struct pod_load *reserved = judge_reserved(judge, row);
         struct estimate_usage usage;
 
-        ret->other = (float)snapshot->rows.other[row];
+        ret->other = (float)judge->nodes->columns.other[row];
         ret->headroom = (float)headroom;
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
-                if (!estimate_usage_get(snapshot, row, r, &judge->expectation.load, now_unix_ms,
+                if (!estimate_usage_get(judge->nodes, row, r, &judge->load, judge->now_unix_ms,
                                         &usage))
                         continue;
                 ret->usage[r] = (struct decision_usage){
                         .reading_ratio = (float)usage.reading_ratio,
                         .in_flight_ratio = (float)usage.in_flight_ratio,
                         .pod_ratio = (float)usage.pod_ratio,
-                        .age_ms = usage.is_read ? age_ms(usage.read_unix_ms, now_unix_ms)
+                        .age_ms = usage.is_read ? age_ms(usage.read_unix_ms, judge->now_unix_ms)
                                                 : DECISION_NEVER_READ,
                 };
                 if (reserved)
                         ret->usage[r].reserved_ratio =
-                                (float)(score_reserved(snapshot->rows.own[r][row]) *
+                                (float)(score_reserved(judge->nodes->columns.own[r][row]) *
                                         reserved->of[r] / usage.weight);
         }
 }
@@ -216,12 +213,12 @@ static void take_priorities(const struct judge *judge, const struct policy *poli
         }
 }
 
-static void take_terms(const struct judge *judge, const struct node_snapshot *snapshot,
-                       uint32_t row, size_t priority_count, int64_t now_unix_ms,
+static void take_terms(const struct judge *judge, uint32_t row, size_t priority_count,
                        struct decision_terms *ret) {
-        const struct policy *policy = snapshot->table_policy->policy;
-        const struct reading_columns *columns = &snapshot->columns;
-        struct policy_range of = policy_pool_priorities(policy, snapshot->rows.pool[row]);
+        int64_t now_unix_ms = judge->now_unix_ms;
+        const struct policy *policy = judge->nodes->policy;
+        const struct reading_columns *columns = &judge->nodes->readings;
+        struct policy_range of = policy_pool_priorities(policy, judge->nodes->columns.pool[row]);
         double weights = 0;
 
         for (size_t i = of.begin; i < of.end; i++)
@@ -243,12 +240,10 @@ static void take_terms(const struct judge *judge, const struct node_snapshot *sn
                         now_unix_ms);
         }
         ret->hot = now_unix_ms < columns->hot_expires_unix_ms[row] ? (float)columns->hot[row] : 0;
-        ret->score100 = (uint8_t)judge_score100(judge, snapshot, row, policy_is_relative(policy),
-                                                node_snapshot_is_settled(snapshot, now_unix_ms),
-                                                now_unix_ms);
+        ret->score100 = (uint8_t)judge_score100(judge, row);
 }
 
-static void take_weights(const struct table_policy *of, struct decision_ranking *ranking) {
+static void take_weights(const struct judge_nodes *of, struct decision_ranking *ranking) {
         for (size_t pool = 0; pool <= of->policy->pool_count; pool++)
                 for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
                         ranking->weights[pool][r] = of->terms[pool].metric[r] >= 0
@@ -256,52 +251,49 @@ static void take_weights(const struct table_policy *of, struct decision_ranking 
                                                             : 0;
 }
 
-static void take_nodes(const struct judge *judge, const struct node_snapshot *snapshot,
-                       const struct request *request, int64_t now_unix_ms,
-                       struct decision_ranking *ranking) {
+static void take_nodes(const struct answer *answer, struct decision_ranking *ranking) {
+        const struct judge *judge = &answer->judge;
+        const struct judge_nodes *nodes = judge->nodes;
         struct ranked best[DECISION_NODES_MAX];
-        size_t count = find_best(judge, snapshot, request, best);
+        size_t count = find_best(judge, best);
 
         for (size_t i = 0; i < count; i++) {
-                const struct request_node *node = &request->nodes[best[i].index];
+                const struct request_node *node = &answer->request->nodes[best[i].index];
                 struct decision_node *to = &ranking->nodes[ranking->node_count];
                 uint32_t row = judge->rows[best[i].index];
                 if (!put_ranking_text(ranking, node->name, name_len(node), &to->name))
                         return;
                 to->points = (int8_t)best[i].points;
-                to->is_in_table = row < snapshot->count;
-                to->pool = to->is_in_table ? snapshot->rows.pool[row] : 0;
+                to->is_in_table = row < nodes->count;
+                to->pool = to->is_in_table ? nodes->columns.pool[row] : 0;
                 to->is_last = judge_is_last(judge, best[i].index);
                 ranking->node_count++;
                 if (to->is_in_table && ranking->scoring == POLICY_SCORING_ESTIMATE)
-                        take_estimate(judge, snapshot, row, best[i].headroom, now_unix_ms,
-                                      &to->estimate);
+                        take_estimate(judge, row, best[i].headroom, &to->estimate);
                 else if (to->is_in_table)
-                        take_terms(judge, snapshot, row, ranking->priority_count, now_unix_ms,
-                                   &to->terms);
+                        take_terms(judge, row, ranking->priority_count, &to->terms);
         }
 }
 
-void decision_take_ranking(const struct judge *judge, const struct node_snapshot *snapshot,
-                           const struct request *request, int base, int64_t now_unix_ms,
-                           struct decision_ranking *ret) {
-        const struct policy *policy = snapshot->table_policy->policy;
+void decision_take_ranking(const struct answer *answer, int base, struct decision_ranking *ret) {
+        const struct judge *judge = &answer->judge;
+        const struct policy *policy = judge->nodes->policy;
 
         memset(ret, 0, offsetof(struct decision_ranking, text));
-        ret->at_unix_ms = now_unix_ms;
-        ret->policy_generation = snapshot->table_policy->generation;
-        ret->candidates = (uint32_t)request->count;
+        ret->at_unix_ms = judge->now_unix_ms;
+        ret->policy_generation = answer->snapshot->table_policy->generation;
+        ret->candidates = (uint32_t)judge->count;
         ret->duplicates = (uint32_t)judge->duplicate_count;
         ret->unknown = (uint32_t)judge->unknown_count;
         ret->scoring = policy->scoring;
         ret->base = (int8_t)base;
         if (policy->scoring == POLICY_SCORING_ESTIMATE) {
-                ret->expectation = judge->expectation;
-                take_weights(snapshot->table_policy, ret);
-                (void)put_ranking_text(ret, request->pod.workload, request->pod.workload_len,
+                ret->expectation = answer->expectation;
+                take_weights(judge->nodes, ret);
+                (void)put_ranking_text(ret, judge->pod->workload, judge->pod->workload_len,
                                        &ret->workload);
         } else {
                 take_priorities(judge, policy, ret);
         }
-        take_nodes(judge, snapshot, request, now_unix_ms, ret);
+        take_nodes(answer, ret);
 }

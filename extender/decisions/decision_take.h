@@ -8,23 +8,16 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
-#include "extender/answer/judge.h"
+#include "extender/answer/answer.h"
 #include "extender/decisions/decision.h"
 
 /** decision_take_pod() - false for a pod that cannot be found again: without a name or uid, or with
  * one longer than Kubernetes allows */
 _must_check_ bool decision_take_pod(const struct pod_facts *facts, struct decision_pod *ret);
+/** decision_take_filter() - after answer_filter() */
+void decision_take_filter(const struct answer *answer, struct decision_filter *ret);
 /**
- * decision_take_filter() - after judge_filter() and judge_shortlist()
- * @list: what judge_shortlist() returned
- */
-void decision_take_filter(const struct judge *judge, const struct node_snapshot *snapshot,
-                          const struct request *request, enum judge_list list, int64_t now_unix_ms,
-                          struct decision_filter *ret);
-/**
- * decision_take_ranking() - after judge_score()
+ * decision_take_ranking() - after answer_score()
  * @base: what the reply takes off all scores
  */
-void decision_take_ranking(const struct judge *judge, const struct node_snapshot *snapshot,
-                           const struct request *request, int base, int64_t now_unix_ms,
-                           struct decision_ranking *ret);
+void decision_take_ranking(const struct answer *answer, int base, struct decision_ranking *ret);

@@ -11,6 +11,7 @@
 
 #include "base/attributes.h"
 #include "extender/decisions/decision.h"
+#include "extender/table/node_names.h"
 
 enum { DECISIONS_MAX = 1024, DECISIONS_MAX_BYTES = 4 << 20 };
 

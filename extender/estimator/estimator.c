@@ -47,7 +47,7 @@ struct estimator {
         pthread_mutex_t lock; /* guards what follows: the loop's thread writes it, workers read */
         struct workload_set *workloads;
         struct load_factor factor;
-        struct estimator_reservation reservations[ESTIMATOR_MAX_RESERVATIONS];
+        struct reservation reservations[RESERVATIONS_MAX];
         size_t reservation_count; /* the oldest first */
 };
 
@@ -194,8 +194,7 @@ void estimator_usage(const struct estimator *estimator, const struct estimator_n
 
         ret->until_unix_ms = INT64_MAX;
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
-                int64_t forgotten_unix_ms = inflight->readings[r].ends_unix_ms +
-                                            ESTIMATOR_MEMORY_MS;
+                int64_t forgotten_unix_ms = inflight->readings[r].ends_unix_ms + INFLIGHT_MEMORY_MS;
                 bool is_forgotten = (!estimator->has_only_recent || node->is_listed) &&
                                     now_unix_ms >= forgotten_unix_ms;
                 bool has_reading = window_ms[r] > 0 && inflight->readings[r].window_ms > 0 &&
@@ -232,7 +231,7 @@ static void end_reservation(struct estimator *estimator, uint64_t id) {
         size_t kept = 0;
 
         for (size_t i = 0; i < estimator->reservation_count; i++)
-                if (estimator->reservations[i].id != id)
+                if (estimator->reservations[i].pod_id != id)
                         estimator->reservations[kept++] = estimator->reservations[i];
         estimator->reservation_count = kept;
 }
@@ -373,7 +372,7 @@ static bool is_read(const struct estimator_node *node, int resource, int64_t now
         const struct inflight_reading *reading = &node->inflight.readings[resource];
 
         return reading->window_ms > 0 &&
-               now_unix_ms - reading->ends_unix_ms < ESTIMATOR_MEMORY_MS / 2;
+               now_unix_ms - reading->ends_unix_ms < INFLIGHT_MEMORY_MS / 2;
 }
 
 /* The resources of which some node has a reading: the policy may not need all of them. */
@@ -529,10 +528,10 @@ void estimator_reserve(struct estimator *estimator, uint64_t id, uint32_t node_n
                        const struct pod_load *load, int64_t now_mono_ms) {
         estimator_lock(estimator);
         end_reservation(estimator, id);
-        if (estimator->reservation_count == ESTIMATOR_MAX_RESERVATIONS)
-                end_reservation(estimator, estimator->reservations[0].id);
-        estimator->reservations[estimator->reservation_count++] = (struct estimator_reservation){
-                .id = id,
+        if (estimator->reservation_count == RESERVATIONS_MAX)
+                end_reservation(estimator, estimator->reservations[0].pod_id);
+        estimator->reservations[estimator->reservation_count++] = (struct reservation){
+                .pod_id = id,
                 .node_number = node_number,
                 .until_mono_ms = now_mono_ms + ESTIMATOR_RESERVATION_MS,
                 .load = *load,
@@ -541,13 +540,13 @@ void estimator_reserve(struct estimator *estimator, uint64_t id, uint32_t node_n
 }
 
 size_t estimator_reservations(struct estimator *estimator, uint64_t id, int64_t now_mono_ms,
-                              struct estimator_reservation ret[static ESTIMATOR_MAX_RESERVATIONS]) {
+                              struct reservation ret[static RESERVATIONS_MAX]) {
         size_t count = 0;
 
         estimator_lock(estimator);
         forget_old_reservations(estimator, now_mono_ms);
         for (size_t i = 0; i < estimator->reservation_count; i++)
-                if (estimator->reservations[i].id != id)
+                if (estimator->reservations[i].pod_id != id)
                         ret[count++] = estimator->reservations[i];
         estimator_unlock(estimator);
         return count;

@@ -15,14 +15,13 @@
 
 #include "base/attributes.h"
 #include "policy/estimate/inflight.h"
+#include "policy/estimate/reservation.h"
 #include "policy/estimate/workload.h"
 
 enum {
         ESTIMATOR_MAX_NODES = 110000, /* rows of the node table, and nodes that only pods name */
-        ESTIMATOR_MAX_RESERVATIONS = 128, /* one more takes the place of the oldest */
         ESTIMATOR_RESERVATION_MS = 5000,
-        ESTIMATOR_MEMORY_MS = 3600000, /* an older reading counts as none */
-        ESTIMATOR_SAMPLE_MS = 15000,   /* between two lists of a node's pods */
+        ESTIMATOR_SAMPLE_MS = 15000, /* between two lists of a node's pods */
         ESTIMATOR_SAMPLE_SOON_MS = 1000,
 };
 
@@ -162,17 +161,9 @@ struct estimator_expectation {
 struct estimator_expectation estimator_expect(struct estimator *estimator, const char *workload,
                                               size_t workload_len, const struct pod_load *request);
 
-/* The load of a pod that an answer has placed on a node, until its binding is seen. */
-struct estimator_reservation {
-        uint64_t id;          /* of the pod */
-        uint32_t node_number; /* of estimator_node_number() */
-        int64_t until_mono_ms;
-        struct pod_load load;
-};
-
 /** estimator_reserve() - for the pod @id, in place of an earlier reservation of the same pod */
 void estimator_reserve(struct estimator *estimator, uint64_t id, uint32_t node_number,
                        const struct pod_load *load, int64_t now_mono_ms);
 /** estimator_reservations() - those in force, without that of pod @id. Return: their number */
 size_t estimator_reservations(struct estimator *estimator, uint64_t id, int64_t now_mono_ms,
-                              struct estimator_reservation ret[static ESTIMATOR_MAX_RESERVATIONS]);
+                              struct reservation ret[static RESERVATIONS_MAX]);

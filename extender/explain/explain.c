@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/timestamp.h"
 #include "extender/explain/explain_input.h"
-#include "extender/explain/explain_judge.h"
+#include "extender/explain/explanation.h"
 #include "extender/table/annotation_unit.h"
 #include "policy/live/policy_options.h"
 #include "program/program_options.h"
@@ -37,24 +37,23 @@ static const struct option_row rows[] = {
 };
 /* clang-format on */
 
-static void print(struct node_table *table, const struct explained_pod *pod, int64_t now_unix_ms) {
-        _cleanup_(explain_judged_done) struct explain_judged judged;
+static void print(const struct explanation *explanation) {
+        const char *no_colour = getenv("NO_COLOR");
+        bool wants_none = no_colour && no_colour[0] != '\0';
 
-        explain_judge(table, pod, now_unix_ms, &judged);
-        if (settings.output == OUTPUT_JSON) {
-                explain_print_json(&judged.explanation, stdout);
-        } else {
-                const char *no_colour = getenv("NO_COLOR");
-                bool wants_none = no_colour && no_colour[0] != '\0';
-                explain_print_table(&judged.explanation, isatty(STDOUT_FILENO) && !wants_none,
-                                    stdout);
+        if (settings.output == OUTPUT_TABLE) {
+                explanation_print(explanation, isatty(STDOUT_FILENO) && !wants_none, stdout);
+                return;
         }
+        json_auto_t *array = explanation_json(explanation);
+        (void)json_dumpf(array, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+        (void)putchar('\n');
 }
 
 static int explain(const char *path, struct error *err) {
         _cleanup_(program_annotations_done) struct program_annotations annotations = {0};
         _cleanup_(node_table_freep) struct node_table *table = NULL;
-        struct explained_pod pod = {0};
+        _cleanup_(explained_pod_done) struct explained_pod pod = {0};
         struct policy *policy = NULL;
         int64_t now_unix_ms = clock_wall_unix_ms();
 
@@ -81,7 +80,10 @@ static int explain(const char *path, struct error *err) {
                 return r;
         if (settings.pod && !pod.name)
                 return error_set(err, EINVAL, "--pod: no pod '%.64s' in the input", settings.pod);
-        print(table, &pod, now_unix_ms);
+
+        _cleanup_(explanation_done) struct explanation explanation;
+        explanation_init(&explanation, table, &pod, now_unix_ms);
+        print(&explanation);
         return 0;
 }
 

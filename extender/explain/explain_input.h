@@ -5,7 +5,7 @@
 
 #include "base/attributes.h"
 #include "base/error.h"
-#include "extender/explain/explain.h"
+#include "extender/explain/explained_pod.h"
 
 /**
  * explain_read() - put what a file holds into @table: a NodeList, kubectl's List, or one Node

@@ -3,8 +3,8 @@
 #include "base/number.h"
 #include "base/timestamp.h"
 #include "codec/json.h"
-#include "extender/explain/explain.h"
-#include "extender/table/estimate_usage.h"
+#include "extender/explain/explanation.h"
+#include "policy/judge/estimate_usage.h"
 
 /* JSON has no infinity, which the product with a weight of 1e308 may be. */
 static json_t *number_json(double value) {
@@ -51,13 +51,13 @@ static json_t *priority_json(const struct explanation *of, size_t row, size_t i)
         struct reading reading;
 
         node_table_reading(of->table, row, priority->metric, of->now_unix_ms, &reading);
-        double worth = verdict_worth(of->policy, i, reading.value, of->largest);
+        double worth = verdict_worth(of->policy, i, reading.value, &of->judge.largest);
         double points = reading.state == READING_USABLE ? worth * priority->weight * 100 : 0;
         json_t *object = json_pack(
                 "{s:s, s:f, s:s, s:o*, s:o*, s:o}", "metric",
                 of->policy->metrics[priority->metric].name, "weight", priority->weight, "scale",
                 is_relative ? "relative" : "absolute", "largest",
-                is_relative ? json_real(of->largest->usage_ratio[i]) : NULL, "target",
+                is_relative ? json_real(of->judge.largest.usage_ratio[i]) : NULL, "target",
                 priority->target_ratio > 0 ? json_real(priority->target_ratio) : NULL, "free",
                 number_json(points));
         set_reading(object, &reading, of->now_unix_ms);
@@ -67,7 +67,7 @@ static json_t *priority_json(const struct explanation *of, size_t row, size_t i)
 static json_t *usage_json(const struct explanation *of, size_t row, int resource) {
         struct estimate_usage usage;
 
-        if (!estimate_usage_get(of->estimate->snapshot, row, resource, &of->estimate->pod.load,
+        if (!estimate_usage_get(&of->snapshot->nodes, row, resource, &of->judge.load,
                                 of->now_unix_ms, &usage))
                 return NULL;
         return json_pack("{s:o, s:o, s:o, s:o, s:f, s:f, s:o, s:f, s:f}", "reading",
@@ -76,66 +76,63 @@ static json_t *usage_json(const struct explanation *of, size_t row, int resource
                          "expected", number_json(usage.expected_ratio), "weight", usage.weight,
                          "capacity", usage.capacity, "inFlightLoad",
                          number_json(usage.in_flight_ratio * usage.capacity), "podLoad",
-                         of->estimate->pod.load.of[resource], "usageToRequest",
-                         of->estimate->pod.factor.ratio[resource]);
+                         of->judge.load.of[resource], "usageToRequest",
+                         of->expectation.factor.ratio[resource]);
 }
 
 /* NULL unless the scoring is estimate. */
 static json_t *estimate_json(const struct explanation *of, size_t row) {
-        const struct explained_estimate *estimate = of->estimate;
+        bool is_scored = explanation_score(of, row) >= 0;
 
-        if (!estimate)
+        if (!explanation_has_estimate(of))
                 return NULL;
         return json_pack("{s:o*, s:o*, s:o, s:o}", "cpu", usage_json(of, row, ESTIMATE_CPU), "mem",
                          usage_json(of, row, ESTIMATE_MEM), "other",
-                         number_json(estimate->snapshot->rows.other[row]), "headroom",
-                         number_json(estimate->headrooms[row]));
+                         number_json(of->snapshot->nodes.columns.other[row]), "headroom",
+                         is_scored ? number_json(explanation_fine(of, row)) : json_null());
+}
+
+static const char *metric_of(const struct policy *policy, int predicate) {
+        return predicate < 0 ? "" : policy->metrics[policy->predicates[predicate].metric].name;
 }
 
 static json_t *node_json(const struct explanation *of, size_t row) {
         const struct policy *policy = of->policy;
-        const struct node_verdict *verdict = &of->verdicts[row];
-        const struct policy_predicate *by = verdict->rejected_by >= 0
-                                                    ? &policy->predicates[verdict->rejected_by]
-                                                    : NULL;
-        bool is_last = verdict_is_last(verdict->rejected_by);
-        int last_by = is_last ? verdict_last_by(verdict->rejected_by) : 0;
         json_t *predicates = json_array(), *priorities = json_array(), *hot = json_object();
-        struct reading reading;
-
         size_t pool = node_table_pool(of->table, row);
         struct policy_range limits = policy_pool_predicates(policy, pool);
         struct policy_range terms = policy_pool_priorities(policy, pool);
+        int by = of->rejected_by[row];
+        struct reading reading;
+
+        /* A rejected node has no score: the scheduler does not ask about it. */
+        json_t *score = by < 0 ? json_integer(explanation_score(of, row)) : json_null();
+        json_t *object = json_pack("{s:s, s:s, s:s, s:s, s:i, s:o}", "node",
+                                   node_table_name(of->table, row), "rejectedBy",
+                                   metric_of(policy, by), "reason",
+                                   by >= 0 ? policy->predicates[by].reason : "", "lastBy",
+                                   metric_of(policy, explanation_last_by(of, row)), "score100",
+                                   judge_score100(&of->judge, (uint32_t)row), "score", score);
         for (size_t i = limits.begin; i < limits.end; i++)
                 json_array_append_new(predicates, predicate_json(of, row, i));
         for (size_t i = terms.begin; i < terms.end; i++)
                 json_array_append_new(priorities, priority_json(of, row, i));
         node_table_hot_reading(of->table, row, of->now_unix_ms, &reading);
         set_reading(hot, &reading, of->now_unix_ms);
-        return json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:o, s:o, s:o, s:o*}", "node",
-                         node_table_name(of->table, row), "rejectedBy",
-                         by ? policy->metrics[by->metric].name : "", "reason", by ? by->reason : "",
-                         "lastBy",
-                         is_last ? policy->metrics[policy->predicates[last_by].metric].name : "",
-                         "score100", verdict->score100, "score", of->scores10[row], "pool",
-                         (int)pool, "predicates", predicates, "priorities", priorities, "hotValue",
-                         hot, "estimate", estimate_json(of, row));
+        json_object_update_new(object,
+                               json_pack("{s:i, s:o, s:o, s:o, s:o*}", "pool", (int)pool,
+                                         "predicates", predicates, "priorities", priorities,
+                                         "hotValue", hot, "estimate", estimate_json(of, row)));
+        return object;
 }
 
-json_t *explain_json(const struct explanation *explanation) {
+json_t *explanation_json(const struct explanation *explanation) {
         json_t *array = json_array();
 
         for (size_t place = 0; place < node_table_count(explanation->table); place++) {
-                size_t row = explain_row(explanation, place);
-                if (explain_shows(explanation, row))
+                size_t row = explanation_row(explanation, place);
+                if (explanation_shows(explanation, row))
                         json_array_append_new(array, node_json(explanation, row));
         }
         return array;
-}
-
-void explain_print_json(const struct explanation *explanation, FILE *out) {
-        json_auto_t *array = explain_json(explanation);
-
-        (void)json_dumpf(array, out, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
-        (void)fputc('\n', out);
 }

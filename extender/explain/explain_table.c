@@ -4,8 +4,8 @@
 
 #include "base/clock.h"
 #include "base/duration.h"
-#include "extender/explain/explain.h"
-#include "extender/table/estimate_usage.h"
+#include "extender/explain/explanation.h"
+#include "policy/judge/estimate_usage.h"
 
 enum { NAME_WIDTH = 26, BAR_CELLS = 20, TEXT_MAX_BYTES = 64, NUMBER_MAX = 16 };
 
@@ -128,8 +128,8 @@ static void put_priority(const struct explanation *of, size_t row, size_t i, dou
                 (void)fputc('\n', out);
                 return;
         }
-        double usage = verdict_usage_share(of->policy, i, reading.value, of->largest);
-        double worth = verdict_worth(of->policy, i, reading.value, of->largest);
+        double usage = verdict_usage_share(of->policy, i, reading.value, &of->judge.largest);
+        double worth = verdict_worth(of->policy, i, reading.value, &of->judge.largest);
         (void)fprintf(out, "%6s of %5.1f points  ", format_number(worth * share * 100, number),
                       share * 100);
         put_bar(worth, 0, style, out);
@@ -139,7 +139,7 @@ static void put_priority(const struct explanation *of, size_t row, size_t i, dou
         else
                 (void)fprintf(out, "%s %% free", format_number(worth * 100, number));
         if (priority->scale == POLICY_SCALE_RELATIVE) {
-                double full = verdict_full_ratio(of->policy, i, reading.value, of->largest);
+                double full = verdict_full_ratio(of->policy, i, reading.value, &of->judge.largest);
                 (void)fprintf(out, " next to %s %%", format_number(full * 100, number));
         }
         (void)fprintf(out, ", weight %g, ", priority->weight);
@@ -165,7 +165,7 @@ static void put_usage(const struct explanation *of, size_t row, int resource,
         char total[NUMBER_MAX], read[NUMBER_MAX], in_flight[NUMBER_MAX], pod[NUMBER_MAX];
         struct estimate_usage usage;
 
-        if (!estimate_usage_get(of->estimate->snapshot, row, resource, &of->estimate->pod.load,
+        if (!estimate_usage_get(&of->snapshot->nodes, row, resource, &of->judge.load,
                                 of->now_unix_ms, &usage))
                 return;
         (void)fprintf(out, "  use    %-*s %6s %%  ", NAME_WIDTH, names[resource],
@@ -178,29 +178,32 @@ static void put_usage(const struct explanation *of, size_t row, int resource,
                       format_number(usage.pod_ratio * 100, pod), usage.weight);
 }
 
-static void put_estimate(const struct explanation *of, const struct explained_estimate *estimate,
-                         size_t row, const struct style *style, FILE *out) {
+static void put_estimate(const struct explanation *of, size_t row, const struct style *style,
+                         FILE *out) {
+        double other = of->snapshot->nodes.columns.other[row];
         char number[NUMBER_MAX];
 
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
                 put_usage(of, row, r, style, out);
-        if (estimate->snapshot->rows.other[row] > 0)
+        if (other > 0)
                 (void)fprintf(out, "  use    %-*s %6s %%  weighted, the largest of the others\n",
-                              NAME_WIDTH, "other priorities",
-                              format_number(estimate->snapshot->rows.other[row] * 100, number));
-        (void)fprintf(out, "  room   %-*s %6s of 100\n", NAME_WIDTH, "headroom",
-                      format_number(estimate->headrooms[row], number));
+                              NAME_WIDTH, "other priorities", format_number(other * 100, number));
+        if (explanation_score(of, row) >= 0)
+                (void)fprintf(out, "  room   %-*s %6s of 100\n", NAME_WIDTH, "headroom",
+                              format_number(explanation_fine(of, row), number));
 }
 
-static void put_pod(const struct explained_pod *pod, FILE *out) {
-        (void)fputs(pod->name ? "pod " : "a pod without requests", out);
-        put_text(pod->name ? pod->name : "", TEXT_MAX_BYTES, out);
+static void put_pod(const struct explanation *of, FILE *out) {
+        const struct estimator_expectation *expected = &of->expectation;
+
+        (void)fputs(of->pod ? "pod " : "a pod without requests", out);
+        put_text(of->pod ? of->pod : "", TEXT_MAX_BYTES, out);
         (void)fprintf(
                 out,
                 ": expected to use %.3g CPUs and %.4g MiB; over the cluster pods use %.2f and "
                 "%.2f of what they request\n\n",
-                pod->load.of[ESTIMATE_CPU], pod->load.of[ESTIMATE_MEM] / (1 << 20),
-                pod->factor.ratio[ESTIMATE_CPU], pod->factor.ratio[ESTIMATE_MEM]);
+                expected->load.of[ESTIMATE_CPU], expected->load.of[ESTIMATE_MEM] / (1 << 20),
+                expected->factor.ratio[ESTIMATE_CPU], expected->factor.ratio[ESTIMATE_MEM]);
 }
 
 static void put_hot(const struct explanation *of, size_t row, const struct style *style,
@@ -225,29 +228,35 @@ static void put_hot(const struct explanation *of, size_t row, const struct style
         (void)fputc('\n', out);
 }
 
+static void put_verdict(const struct explanation *of, size_t row, const struct style *style,
+                        FILE *out) {
+        const struct policy_predicate *predicates = of->policy->predicates;
+        int by = of->rejected_by[row], last_by = explanation_last_by(of, row);
+
+        if (by >= 0)
+                (void)fprintf(out, "%srejected: %s%s", style->red, predicates[by].reason,
+                              style->off);
+        else if (last_by >= 0)
+                (void)fprintf(out, "%spasses last: %s%s", style->red, predicates[last_by].reason,
+                              style->off);
+        else
+                (void)fprintf(out, "%spasses%s", style->green, style->off);
+        if (by < 0)
+                (void)fprintf(out, "; score %d of 10", explanation_score(of, row));
+        if (by < 0 && !explanation_has_estimate(of))
+                (void)fprintf(out, " (%d of 100)", (int)explanation_fine(of, row));
+        (void)fputc('\n', out);
+}
+
 static void put_node(const struct explanation *of, size_t row, const struct style *style,
                      FILE *out) {
         const struct policy *policy = of->policy;
-        const struct node_verdict *verdict = &of->verdicts[row];
         double weights = 0;
 
         (void)fputs(style->bold, out);
         put_text(node_table_name(of->table, row), NODE_NAME_MAX, out);
         (void)fprintf(out, "%s: ", style->off);
-        if (verdict->rejected_by >= 0)
-                (void)fprintf(out, "%srejected: %s%s", style->red,
-                              policy->predicates[verdict->rejected_by].reason, style->off);
-        else if (verdict_is_last(verdict->rejected_by))
-                (void)fprintf(out, "%spasses last: %s%s", style->red,
-                              policy->predicates[verdict_last_by(verdict->rejected_by)].reason,
-                              style->off);
-        else
-                (void)fprintf(out, "%spasses%s", style->green, style->off);
-        (void)fprintf(out, "; score %d of 10", of->scores10[row]);
-        /* With an estimate it would be the headroom without the pod. */
-        if (!of->estimate)
-                (void)fprintf(out, " (%d of 100)", verdict->score100);
-        (void)fputc('\n', out);
+        put_verdict(of, row, style, out);
         size_t pool = node_table_pool(of->table, row);
         struct policy_range limits = policy_pool_predicates(policy, pool);
         struct policy_range terms = policy_pool_priorities(policy, pool);
@@ -257,8 +266,8 @@ static void put_node(const struct explanation *of, size_t row, const struct styl
                 weights += policy->priorities[i].weight;
         for (size_t i = limits.begin; i < limits.end; i++)
                 put_predicate(of, row, i, style, out);
-        if (of->estimate) {
-                put_estimate(of, of->estimate, row, style, out);
+        if (explanation_has_estimate(of)) {
+                put_estimate(of, row, style, out);
                 return;
         }
         for (size_t i = terms.begin; i < terms.end; i++)
@@ -266,26 +275,15 @@ static void put_node(const struct explanation *of, size_t row, const struct styl
         put_hot(of, row, style, out);
 }
 
-size_t explain_row(const struct explanation *explanation, size_t place) {
-        if (place == 0)
-                return explanation->first_row;
-        return place <= explanation->first_row ? place - 1 : place;
-}
-
-bool explain_shows(const struct explanation *explanation, size_t row) {
-        return !explanation->only ||
-               strcmp(explanation->only, node_table_name(explanation->table, row)) == 0;
-}
-
-void explain_print_table(const struct explanation *explanation, bool has_colours, FILE *out) {
+void explanation_print(const struct explanation *explanation, bool has_colours, FILE *out) {
         const struct style *style = has_colours ? &coloured : &plain;
         size_t count = node_table_count(explanation->table), shown = 0;
 
-        if (explanation->estimate)
-                put_pod(&explanation->estimate->pod, out);
+        if (explanation_has_estimate(explanation))
+                put_pod(explanation, out);
         for (size_t place = 0; place < count; place++) {
-                size_t row = explain_row(explanation, place);
-                if (!explain_shows(explanation, row))
+                size_t row = explanation_row(explanation, place);
+                if (!explanation_shows(explanation, row))
                         continue;
                 if (shown++ > 0)
                         (void)fputc('\n', out);

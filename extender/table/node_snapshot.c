@@ -2,21 +2,25 @@
 
 #include "base/mem.h"
 
-static struct node_snapshot *copy(const struct node_snapshot_source *source) {
+static struct node_snapshot *snapshot_copy(const struct node_snapshot_source *source) {
         struct node_snapshot *snapshot = xmalloc(sizeof(*snapshot));
 
         *snapshot = (struct node_snapshot){
                 .table_policy = table_policy_ref(source->table_policy),
                 .estimator = source->estimator,
                 .names = node_names_ref(source->names),
-                .count = source->count,
                 .refs = 1,
-                .rows = node_columns_new(source->columns, source->count, source->count),
+                .nodes =
+                        {
+                                .policy = source->table_policy->policy,
+                                .terms = source->table_policy->terms,
+                                .has_target = source->table_policy->has_target,
+                                .count = source->count,
+                                .columns = node_columns_new(source->columns, source->count,
+                                                            source->count),
+                        },
         };
-        snapshot->columns = node_columns_view(&snapshot->rows);
-        snapshot->rejected_by = snapshot->rows.rejected_by;
-        snapshot->score100 = snapshot->rows.score100;
-        snapshot->settled_until_unix_ms = snapshot->rows.settled_until_unix_ms;
+        snapshot->nodes.readings = node_columns_view(&snapshot->nodes.columns);
         return snapshot;
 }
 
@@ -33,19 +37,20 @@ struct node_snapshot *node_snapshot_next(struct node_snapshot *old,
 
         /* A binding changes one row of thousands. */
         if (can_renew(old, source)) {
-                node_columns_update(&snapshot->rows, source->columns, source->count,
+                node_columns_update(&snapshot->nodes.columns, source->columns, source->count,
                                     source->changed_in, snapshot->publication);
         } else {
                 if (old)
                         node_snapshot_unref(old);
-                snapshot = copy(source);
+                snapshot = snapshot_copy(source);
         }
-        snapshot->all_settled_until_unix_ms = node_columns_settled_until_unix_ms(&snapshot->rows,
-                                                                                 snapshot->count);
-        snapshot->has_missing = snapshot->rows.has_estimate &&
-                                node_columns_lack_any(&snapshot->rows, snapshot->count);
+        struct judge_nodes *nodes = &snapshot->nodes;
+        nodes->all_settled_until_unix_ms = node_columns_settled_until_unix_ms(&nodes->columns,
+                                                                              nodes->count);
+        nodes->has_missing = nodes->columns.has_estimate &&
+                             node_columns_lack_any(&nodes->columns, nodes->count);
+        nodes->built_unix_ms = now_unix_ms;
         snapshot->publication = source->publication;
-        snapshot->built_unix_ms = now_unix_ms;
         return snapshot;
 }
 
@@ -59,23 +64,6 @@ void node_snapshot_unref(struct node_snapshot *snapshot) {
                 return;
         table_policy_unref(snapshot->table_policy);
         node_names_unref(snapshot->names);
-        node_columns_done(&snapshot->rows);
+        node_columns_done(&snapshot->nodes.columns);
         free(snapshot);
-}
-
-struct node_verdict node_snapshot_verdict_slow(const struct node_snapshot *snapshot, size_t row,
-                                               int64_t now_unix_ms) {
-        const struct policy *policy = snapshot->table_policy->policy;
-
-        return (struct node_verdict){
-                .rejected_by = verdict_filter(policy, &snapshot->columns, row, now_unix_ms),
-                .score100 =
-                        snapshot->rows.has_estimate
-                                ? node_columns_score100(
-                                          &snapshot->rows,
-                                          &snapshot->table_policy->terms[snapshot->rows.pool[row]],
-                                          row)
-                                : verdict_score100(policy, &snapshot->columns, row, NULL,
-                                                   now_unix_ms),
-        };
 }

@@ -1,6 +1,6 @@
 /*
  * The zones of the cluster's nodes as small numbers, for shortlists, which share their places among
- * them (extender/answer/shortlist.h). A zone is a value of the label topology.kubernetes.io/zone;
+ * them (policy/judge/shortlist.h). A zone is a value of the label topology.kubernetes.io/zone;
  * its nodes with a taint of effect PreferNoSchedule count as a zone of their own, since the
  * scheduler would rather leave them alone, however idle they are. Those of spec.taints do not
  * count: such a node is not idle.
@@ -13,8 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "policy/judge/shortlist.h"
+
 enum {
-        NODE_ZONES_MAX = 256,
+        NODE_ZONES_MAX = SHORTLIST_ZONES_MAX,
         NODE_ZONE_NONE = 0, /* nodes without a zone, and those of zones past the ceiling */
         NODE_ZONE_NAME_MAX = 63,
 };

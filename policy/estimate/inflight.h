@@ -33,8 +33,9 @@
 #include "policy/estimate/workload.h"
 
 enum {
-        INFLIGHT_MAX_RECENT = 4096, /* pods of a node that came or went within a window */
-        INFLIGHT_MAX_CHANGES = 64,  /* workloads that one reading teaches */
+        INFLIGHT_MAX_RECENT = 4096,   /* pods of a node that came or went within a window */
+        INFLIGHT_MAX_CHANGES = 64,    /* workloads that one reading teaches */
+        INFLIGHT_MEMORY_MS = 3600000, /* an older reading counts as none */
 };
 
 #define INFLIGHT_LIVE INT64_MAX

@@ -17,11 +17,11 @@
 #include "base/mem.h"
 #include "base/timestamp.h"
 #include "codec/json.h"
-#include "extender/answer/judge_shortlist.h"
 #include "extender/answer/reply.h"
 #include "extender/answer/request.h"
 #include "extender/decisions/decision_take.h"
 #include "extender/decisions/decisions.h"
+#include "extender/table/node_table.h"
 #include "tests/bench/request_body.h"
 #include "tests/crane_policy.h"
 
@@ -70,7 +70,7 @@ static struct node_table *make_table(int64_t now_unix_ms) {
 /* ---- What is measured; each returns something of its work. */
 
 static struct request request;
-static struct judge judge;
+static struct answer answer;
 static struct reply reply;
 static struct node_snapshot *snapshot, *relative_snapshot, *estimate_snapshot;
 static struct decisions *decisions;
@@ -99,8 +99,8 @@ static size_t filter(const char *body, size_t len) {
         request_reset(&request);
         if (request_parse(&request, body, len, NULL) < 0)
                 return 0;
-        judge_filter(&judge, snapshot, &request, now_unix_ms);
-        return reply_filter(&reply, &judge, snapshot, &request) ? reply.bytes : 0;
+        answer_filter(&answer, snapshot, &request, NULL, now_unix_ms, 0);
+        return reply_filter(&reply, &answer) ? reply.bytes : 0;
 }
 
 /* Each time for a pod that comes first. */
@@ -112,9 +112,8 @@ static size_t shortlist_from(const struct node_snapshot *from, const char *body,
         if (request_parse(&request, body, len, NULL) < 0)
                 return 0;
         request.pod.id = ++pod_id;
-        judge_filter(&judge, from, &request, now_unix_ms);
-        (void)judge_shortlist(&judge, from, &request, &pods, now_unix_ms, 0);
-        return reply_filter(&reply, &judge, from, &request) ? reply.bytes : 0;
+        answer_filter(&answer, from, &request, &pods, now_unix_ms, 0);
+        return reply_filter(&reply, &answer) ? reply.bytes : 0;
 }
 
 static size_t filter_shortlist(const char *body, size_t len) {
@@ -130,8 +129,8 @@ static size_t prioritize_from(const struct node_snapshot *from, const char *body
         request_reset(&request);
         if (request_parse(&request, body, len, NULL) < 0)
                 return 0;
-        judge_score(&judge, from, &request, now_unix_ms, 0);
-        return reply_prioritize(&reply, &judge, from, &request, is_compact) ? reply.bytes : 0;
+        answer_score(&answer, from, &request, now_unix_ms, 0);
+        return reply_prioritize(&reply, &answer, is_compact) ? reply.bytes : 0;
 }
 
 static size_t prioritize_full(const char *body, size_t len) {
@@ -162,7 +161,7 @@ static size_t filter_kept(const char *body, size_t len) {
         size_t bytes = filter(body, len);
         struct decision_filter kept;
 
-        decision_take_filter(&judge, snapshot, &request, JUDGE_LIST_WHOLE, now_unix_ms, &kept);
+        decision_take_filter(&answer, &kept);
         decisions_put_filter(decisions, next_pod(), &kept);
         return bytes;
 }
@@ -171,8 +170,7 @@ static size_t prioritize_kept(const char *body, size_t len) {
         size_t bytes = prioritize_estimate(body, len);
         struct decision_ranking kept;
 
-        decision_take_ranking(&judge, estimate_snapshot, &request, reply.score_base, now_unix_ms,
-                              &kept);
+        decision_take_ranking(&answer, reply.score_base, &kept);
         decisions_put_ranking(decisions, next_pod(), &kept);
         return bytes;
 }
@@ -331,7 +329,7 @@ int main(int argc, char **argv) {
         node_snapshot_unref(estimate_snapshot);
         node_table_free(table);
         request_done(&request);
-        judge_done(&judge);
+        answer_done(&answer);
         reply_done(&reply);
         decisions_free(decisions);
         return 0;

@@ -13,10 +13,10 @@
 #include "base/mem.h"
 #include "controller/exposition/node_reading.h"
 #include "controller/window/window.h"
-#include "extender/answer/judge.h"
 #include "extender/answer/request.h"
 #include "extender/decisions/decision_take.h"
 #include "extender/decisions/decisions.h"
+#include "extender/table/node_table.h"
 #include "policy/annotation.h"
 #include "tests/bench/request_body.h"
 #include "tests/crane_policy.h"
@@ -28,7 +28,7 @@ enum { CANDIDATES = 500, TIMES = 100, PAGE_MAX_BYTES = 1 << 20 };
 
 static struct buf body = {.max_bytes = 1 << 20}, page = {.max_bytes = PAGE_MAX_BYTES};
 static struct request request;
-static struct judge judge, filtered;
+static struct answer scored, filtered;
 static struct decisions *decisions;
 static struct node_snapshot *snapshot;
 static struct node_wants wants;
@@ -91,8 +91,8 @@ static void prepare_judge(void) {
 static void prepare_decision(void) {
         prepare_judge();
         decisions = decisions_new();
-        judge_filter(&filtered, snapshot, &request, NOW_UNIX_MS);
-        judge_score(&judge, snapshot, &request, NOW_UNIX_MS, 0);
+        answer_filter(&filtered, snapshot, &request, NULL, NOW_UNIX_MS, 0);
+        answer_score(&scored, snapshot, &request, NOW_UNIX_MS, 0);
 }
 
 static void prepare_exposition(void) {
@@ -137,9 +137,9 @@ static size_t skim(int64_t turn) {
 static size_t judge_pod(int64_t turn) {
         int64_t now_unix_ms = NOW_UNIX_MS + turn * 10;
 
-        judge_filter(&judge, snapshot, &request, now_unix_ms);
-        judge_score(&judge, snapshot, &request, now_unix_ms, turn * 10);
-        return judge.rejected_count + 1;
+        answer_filter(&filtered, snapshot, &request, NULL, now_unix_ms, turn * 10);
+        answer_score(&scored, snapshot, &request, now_unix_ms, turn * 10);
+        return filtered.judge.rejected_count + 1;
 }
 
 /* What is kept of them, for another pod each time. */
@@ -151,9 +151,9 @@ static size_t keep_pod(int64_t turn) {
         request.pod.id = (uint64_t)turn + 1;
         if (!decision_take_pod(&request.pod, &pod))
                 return 0;
-        decision_take_filter(&filtered, snapshot, &request, JUDGE_LIST_WHOLE, NOW_UNIX_MS, &filter);
+        decision_take_filter(&filtered, &filter);
         decisions_put_filter(decisions, &pod, &filter);
-        decision_take_ranking(&judge, snapshot, &request, 0, NOW_UNIX_MS, &ranking);
+        decision_take_ranking(&scored, 0, &ranking);
         decisions_put_ranking(decisions, &pod, &ranking);
         return filter.rejection_count + ranking.node_count;
 }

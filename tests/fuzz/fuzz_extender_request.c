@@ -5,9 +5,10 @@
  */
 #include "extender/decisions/decision_json.h"
 #include "extender/decisions/decision_take.h"
+#include "extender/table/node_table.h"
 #include "fuzz.h"
-#include "tests/unit/extender/answer/answer_property.h"
 #include "tests/unit/extender/answer/request_property.h"
+#include "tests/unit/policy/judge/answer_property.h"
 
 enum { PLACES = 2 };
 
@@ -47,8 +48,8 @@ static struct node_snapshot *snapshot_new(int64_t now_unix_ms) {
         return node_table_acquire(table); /* with its table, for as long as the process lives */
 }
 
-/* @judge: after judge_filter(); pods and nodes may be called as somebody likes. */
-static void check_decision(struct judge *judge, struct reply *reply,
+/* @answer: after answer_filter(); pods and nodes may be called as somebody likes. */
+static void check_decision(struct answer *answer, struct reply *reply,
                            const struct node_snapshot *snapshot, const struct request *request,
                            int64_t now_unix_ms) {
         struct decision decision = {.filter_count = 1, .ranking_count = 1};
@@ -56,12 +57,10 @@ static void check_decision(struct judge *judge, struct reply *reply,
 
         if (!decision_take_pod(&request->pod, &decision.pod))
                 return;
-        decision_take_filter(judge, snapshot, request, JUDGE_LIST_SHORT, now_unix_ms,
-                             &decision.filter);
-        judge_score(judge, snapshot, request, now_unix_ms, 0);
-        PROPERTY(reply_prioritize(reply, judge, snapshot, request, true));
-        decision_take_ranking(judge, snapshot, request, reply->score_base, now_unix_ms,
-                              &decision.ranking);
+        decision_take_filter(answer, &decision.filter);
+        answer_score(answer, snapshot, request, now_unix_ms, 0);
+        PROPERTY(reply_prioritize(reply, answer, true));
+        decision_take_ranking(answer, reply->score_base, &decision.ranking);
         decision_json(&decision, &text);
         PROPERTY(!text.overflow);
         json_t *json = json_loadb(text.data, text.len, JSON_ALLOW_NUL, NULL);
@@ -75,7 +74,7 @@ static void check_answer(const char *text, size_t len) {
         static struct node_snapshot *snapshot;
         static struct shortlist_pods pods;
         struct request request = REQUEST_NULL;
-        struct judge judge = JUDGE_NULL;
+        struct answer answer = ANSWER_NULL;
         struct reply reply;
 
         if (!snapshot)
@@ -85,12 +84,12 @@ static void check_answer(const char *text, size_t len) {
                 /* Every pod comes for the first time. */
                 request.pod.id = request.pod.id == 0 ? 1 : request.pod.id;
                 atomic_store(&pods.ids[request.pod.id % SHORTLIST_PODS], 0);
-                (void)answer_property_check(&judge, &reply, snapshot, &request, &pods, PLACES,
+                (void)answer_property_check(&answer, &reply, snapshot, &request, &pods, PLACES,
                                             now_unix_ms);
-                check_decision(&judge, &reply, snapshot, &request, now_unix_ms);
+                check_decision(&answer, &reply, snapshot, &request, now_unix_ms);
         }
         request_done(&request);
-        judge_done(&judge);
+        answer_done(&answer);
         reply_done(&reply);
 }
 

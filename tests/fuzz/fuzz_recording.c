@@ -9,7 +9,6 @@
 #include "cli/simulate/difference.h"
 #include "cli/simulate/placement.h"
 #include "codec/json.h"
-#include "extender/explain/explain_judge.h"
 #include "tests/unit/fixture/property.h"
 
 static struct policy *in_force(const struct recording *recording) {
@@ -44,17 +43,17 @@ static void check_difference(const struct recording *recording,
                              const struct node_table_options *options) {
         const struct explained_pod pod = {0};
         struct node_table *table = NULL;
-        struct explain_judged judged;
+        struct explanation explanation;
         struct difference difference;
 
         if (recording_table(recording, options, in_force(recording), &table, NULL) < 0)
                 return;
-        explain_judge(table, &pod, recording->at_unix_ms, &judged);
-        difference_init(&difference, &judged.explanation, &judged.explanation);
+        explanation_init(&explanation, table, &pod, recording->at_unix_ms);
+        difference_init(&difference, &explanation, &explanation);
         PROPERTY(difference.count == json_array_size(recording->nodes));
         PROPERTY(difference.newly_rejected == 0 && difference.ranks_changed == 0);
         difference_done(&difference);
-        explain_judged_done(&judged);
+        explanation_done(&explanation);
         node_table_free(table);
 }
 

@@ -273,7 +273,7 @@ class Case:
         return {"apiVersion": "v1", "kind": "List", "items": items}
 
     def expected(self):
-        """What explain should say. A rejected node has no score to spread: None."""
+        """What explain should say. The scheduler asks for no score of a rejected node: None."""
         policy, now_ms = Policy(self.document["spec"]), timestamp_ms(self.now)
         policies = {name: policy.of(self.labels.get(name, {})) for name in self.nodes}
         rejected = {n: policies[n].rejected_by(a, now_ms) for n, a in self.nodes.items()}
@@ -295,7 +295,7 @@ class Case:
         if last and others:
             passing = others
         if policy.scoring == "absolute":
-            for row in rows:
+            for row in passing:
                 row["score"] = score10(row["score100"])
         elif passing:
             for row, score in zip(passing, spread10([row["score100"] for row in passing])):

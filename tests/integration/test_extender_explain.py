@@ -82,7 +82,7 @@ NODES = [
 def test_why(explain):
     rows = {r["node"]: r for r in json.loads(explain(POLICY, NODES, "--now", NOW, "-o", "json"))}
     assert list(rows) == ["idle", "full", "old", "odd", "bare", "\x1b[2J"]
-    assert [r["score"] for r in rows.values()] == [7, 3, 0, 0, 0, 0]
+    assert [r["score"] for r in rows.values()] == [7, None, 0, 0, 0, 0]
     assert rows["full"]["rejectedBy"] == "cpu_usage_avg_5m"
     assert rows["full"]["reason"] == "cpu_usage_avg_5m above 0.65"
     assert [p["rejects"] for p in rows["full"]["predicates"]] == [True, True]
@@ -102,7 +102,7 @@ def test_why(explain):
     table = explain(POLICY, NODES, "--now", NOW)
     assert table.isascii()
     assert "\x1b" not in table
-    assert "full: rejected: cpu_usage_avg_5m above 0.65; score 3 of 10 (30 of 100)" in table
+    assert "full: rejected: cpu_usage_avg_5m above 0.65\n" in table
     assert "expired 2m ago" in table
     assert "malformed: '70%,?[31m" in table
     assert "20 points off" in table
@@ -120,7 +120,7 @@ def test_spread(explain):
     nodes = [node(f"n{u}", cpu_usage_avg_5m=f"0.{u},{NOW}") for u in (10, 30, 60, 80)]
     rows = json.loads(explain(policy, nodes, "--now", NOW, "--output=json"))
     # the last is rejected, so the scheduler does not ask for its score
-    assert [r["score"] for r in rows] == [10, 6, 0, 0]
+    assert [r["score"] for r in rows] == [10, 6, 0, None]
 
 
 def test_all_over(explain):
@@ -378,7 +378,7 @@ def test_a_folder_is_no_file(binary, tmp_path):
     argv = [binary("plimsoll-extender"), "explain", tmp_path]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"plimsoll-extender explain: {tmp_path}: Is a directory\n"
+    assert done.stderr == f"plimsoll-extender explain: {tmp_path}: cannot read: Is a directory\n"
 
 
 def test_of_many_warnings_the_first(binary, tmp_path):

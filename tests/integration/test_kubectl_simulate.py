@@ -138,14 +138,14 @@ def test_simulate(plimsoll, tmp_path):
         "passAfter": 3,
         "newlyRejected": 1,
         "newlyPassing": 0,
-        "scoresChanged": 5,
+        "scoresChanged": 3,
         "ranksChanged": 3,
     }
     nodes = by_node(shown)
     assert nodes["node-3"]["before"] == {"rejectedBy": "", "score": 3, "rank": 4}
     assert nodes["node-3"]["after"] == {
         "rejectedBy": CPU,
-        "score": 9,
+        "score": None,
         "rank": None,
         "value": 0.7,
         "limit": 0.6,

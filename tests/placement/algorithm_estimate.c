@@ -259,11 +259,11 @@ static struct pod_facts ask_about(const struct estimate *estimate, const struct 
 /* Its reservation is of that @load, whatever was asked. */
 static void reserve_whole(const struct estimate *estimate, struct estimator *estimator, uint64_t id,
                           const struct pod_load *load) {
-        struct estimator_reservation reservations[ESTIMATOR_MAX_RESERVATIONS];
+        struct reservation reservations[RESERVATIONS_MAX];
         size_t count = estimator_reservations(estimator, 0, now_unix_ms(estimate), reservations);
 
         for (size_t i = 0; i < count; i++)
-                if (reservations[i].id == id)
+                if (reservations[i].pod_id == id)
                         estimator_reserve(estimator, id, reservations[i].node_number, load,
                                           now_unix_ms(estimate));
 }

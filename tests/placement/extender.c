@@ -7,7 +7,8 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "extender/answer/judge_shortlist.h"
+#include "extender/answer/answer.h"
+#include "extender/table/node_table.h"
 #include "policy/estimate/score.h"
 
 struct extender {
@@ -17,7 +18,7 @@ struct extender {
         bool *has_node;                 /* [node] */
         struct node_snapshot *snapshot; /* of the last filter call; NULL before the first */
         struct request request;
-        struct judge judge;
+        struct answer answer;
         struct shortlist_pods shortlist_pods;
 };
 
@@ -54,7 +55,7 @@ struct extender *extender_new(const struct situation *situation, bool keeps_read
 void extender_free(struct extender *extender) {
         if (extender->snapshot)
                 node_snapshot_unref(extender->snapshot);
-        judge_done(&extender->judge);
+        answer_done(&extender->answer);
         request_done(&extender->request);
         node_table_free(extender->table);
         free(extender->has_node);
@@ -136,24 +137,23 @@ void extender_filter(struct extender *extender, const struct pod_facts *pod,
         begin_request(&extender->request, pod);
         for (size_t i = 0; i < count; i++)
                 add_candidate(extender, candidates[i]);
-        judge_filter(&extender->judge, extender->snapshot, &extender->request, now_ms);
-        (void)judge_shortlist(&extender->judge, extender->snapshot, &extender->request,
-                              &extender->shortlist_pods, now_ms, now_ms);
+        answer_filter(&extender->answer, extender->snapshot, &extender->request,
+                      &extender->shortlist_pods, now_ms, now_ms);
         for (size_t i = 0; i < count; i++)
-                ret_scores[i] = extender->judge.verdicts[i] == JUDGE_PASSES ? 0 : SCORE_REJECTED;
+                ret_scores[i] = extender->answer.judge.is_told[i] ? 0 : SCORE_REJECTED;
 }
 
 int extender_score100(const struct extender *extender, size_t index) {
-        int64_t now_ms = now_unix_ms(extender);
+        const struct judge *judge = &extender->answer.judge;
 
-        return node_snapshot_verdict(extender->snapshot, extender->judge.rows[index],
-                                     node_snapshot_is_settled(extender->snapshot, now_ms), now_ms)
+        return judge_nodes_verdict(judge->nodes, judge->rows[index], judge->is_settled,
+                                   judge->now_unix_ms)
                 .score100;
 }
 
 size_t extender_prioritize(struct extender *extender, const struct pod_facts *pod,
                            const uint32_t *candidates, size_t count, int *scores) {
-        const struct judge *judge = &extender->judge;
+        const struct judge *judge = &extender->answer.judge;
         size_t asked = 0, best = count;
         double most = 0;
 
@@ -163,8 +163,8 @@ size_t extender_prioritize(struct extender *extender, const struct pod_facts *po
                         add_candidate(extender, candidates[i]);
         if (extender->request.count < 2)
                 return count;
-        judge_score(&extender->judge, extender->snapshot, &extender->request, now_unix_ms(extender),
-                    now_unix_ms(extender));
+        answer_score(&extender->answer, extender->snapshot, &extender->request,
+                     now_unix_ms(extender), now_unix_ms(extender));
         for (size_t i = 0; i < count; i++) {
                 if (scores[i] == SCORE_REJECTED)
                         continue;
@@ -172,7 +172,7 @@ size_t extender_prioritize(struct extender *extender, const struct pod_facts *po
                         best = i;
                         most = judge->headrooms[asked];
                 }
-                scores[i] = judge->verdicts[asked++] * SCORE_BEST / SCORE_BEST_POINTS;
+                scores[i] = judge->points[asked++] * SCORE_BEST / SCORE_BEST_POINTS;
         }
         return best;
 }

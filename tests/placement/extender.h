@@ -16,7 +16,7 @@ struct extender;
 
 /**
  * extender_new() - with the situation's policy, and the nodes as they are
- * @keeps_readings: a reading stays in use for ever instead of ESTIMATOR_MEMORY_MS
+ * @keeps_readings: a reading stays in use for ever instead of INFLIGHT_MEMORY_MS
  */
 struct extender *extender_new(const struct situation *situation, bool keeps_readings);
 void extender_free(struct extender *extender);

@@ -26,8 +26,9 @@ PACKAGES = (
     "libcurl4-openssl-dev,libmicrohttpd-dev"
 )
 SUITES = {
-    *("common/base", "common/codec", "common/metrics", "policy", "policy/estimate", "policy/pods"),
-    *("controller/window", "controller/exposition", "controller/track"),
+    *("common/base", "common/codec", "common/metrics", "policy", "policy/estimate"),
+    *("policy/judge", "policy/pods", "controller/window", "controller/exposition"),
+    "controller/track",
     *("extender/estimator", "extender/table", "extender/answer", "extender/decisions"),
 }
 # qemu writes into stderr, or has no /proc of its own.

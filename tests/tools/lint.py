@@ -27,6 +27,7 @@ MAY_USE = {
     "policy": ["base", "codec"],
     "policy/estimate": ["base", "policy"],
     "policy/pods": [*("base", "codec", "metrics", "net", "kube"), "policy/estimate"],
+    "policy/judge": ["base", "codec", "policy", "policy/estimate", "policy/pods"],
     "policy/live": [*COMMON, "policy"],
     "controller/window": ["base", "policy"],
     "controller/exposition": ["base", "policy", "controller/window"],
@@ -75,11 +76,18 @@ MAY_USE = {
     ],
     "extender/estimator": ["base", "policy/estimate"],
     "extender/table": [
-        *(*COMMON, "policy", "policy/estimate", "extender/estimator", "policy/pods"),
+        *(
+            *COMMON,
+            "policy",
+            "policy/estimate",
+            "policy/judge",
+            "extender/estimator",
+            "policy/pods",
+        ),
     ],
     "extender/answer": [
-        *("base", "codec", "policy", "policy/estimate", "extender/estimator", "policy/pods"),
-        "extender/table",
+        *("base", "codec", "policy", "policy/estimate", "policy/judge", "extender/estimator"),
+        *("policy/pods", "extender/table"),
     ],
     "extender/decisions": [
         *(
@@ -88,15 +96,15 @@ MAY_USE = {
             "daemon",
             "policy",
             "policy/estimate",
+            "policy/judge",
             "extender/estimator",
-            "policy/pods",
         ),
-        *("extender/table", "extender/answer"),
+        *("policy/pods", "extender/table", "extender/answer"),
     ],
     "extender/bind": [*COMMON, "extender/table"],
     "extender/explain": [
-        *(*COMMON, "policy/live", "policy/estimate", "extender/estimator", "policy/pods"),
-        "extender/table",
+        *(*COMMON, "policy/live", "policy/estimate", "policy/judge", "extender/estimator"),
+        *("policy/pods", "extender/table"),
     ],
     "extender": [
         *(*COMMON, "policy", "policy/live", "extender/table", "extender/answer", "extender/bind"),

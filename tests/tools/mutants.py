@@ -35,6 +35,7 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 BUILD = TOP / "build-gate" / "mutants"
 FILES = (
     "policy/*.c",
+    "policy/judge/*.c",
     "controller/window/*.c",
     "controller/track/plan.c",
     "common/kube/lease_candidate.c",

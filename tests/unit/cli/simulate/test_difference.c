@@ -5,7 +5,6 @@
 
 #include "cli/simulate/difference.h"
 #include "codec/json.h"
-#include "extender/explain/explain_judge.h"
 
 #define NOW_TEXT "2026-07-23T12:00:00Z"
 #define NOW_UNIX_MS INT64_C(1784808000000)
@@ -42,7 +41,7 @@ static const struct {
 
 struct side {
         struct node_table *table;
-        struct explain_judged judged;
+        struct explanation explanation;
 };
 
 static void judge(struct side *side, const char *text) {
@@ -59,11 +58,11 @@ static void judge(struct side *side, const char *text) {
                 assert_non_null(annotations);
                 node_table_put(side->table, nodes[i].name, annotations, NOW_UNIX_MS);
         }
-        explain_judge(side->table, &nobody, NOW_UNIX_MS, &side->judged);
+        explanation_init(&side->explanation, side->table, &nobody, NOW_UNIX_MS);
 }
 
 static void done(struct side *side) {
-        explain_judged_done(&side->judged);
+        explanation_done(&side->explanation);
         node_table_free(side->table);
 }
 
@@ -130,7 +129,7 @@ TEST(cases) {
                 struct difference difference;
                 judge(&before, cases[i].before);
                 judge(&after, cases[i].after);
-                difference_init(&difference, &before.judged.explanation, &after.judged.explanation);
+                difference_init(&difference, &before.explanation, &after.explanation);
                 assert_int_equal(difference.count, NODES);
                 for (size_t row = 0; row < NODES; row++) {
                         assert_int_equal(difference.before.ranks[row], cases[i].ranks_before[row]);
@@ -154,7 +153,7 @@ TEST(predicate_and_metrics) {
 
         judge(&before, POLICY("", CPU, ""));
         judge(&after, POLICY(CPU_LIMIT("0.5"), "{name: disk_usage_avg_1h, weight: 1}", ""));
-        difference_init(&difference, &before.judged.explanation, &after.judged.explanation);
+        difference_init(&difference, &before.explanation, &after.explanation);
         assert_int_equal(difference_flip(&difference, HOT), DIFFERENCE_REJECTED);
         assert_int_equal(difference_flip(&difference, CALM), DIFFERENCE_NONE);
         const struct policy_predicate *by = difference_predicate(&difference.after, HOT,
@@ -192,7 +191,7 @@ TEST(new_metrics) {
                                      "{name: disk_usage_avg_1h, weight: 1}, {name: "
                                      "cpu_usage_avg_5m, weight: 0}",
                                      ""));
-                difference_init(&difference, &before.judged.explanation, &after.judged.explanation);
+                difference_init(&difference, &before.explanation, &after.explanation);
                 assert_int_equal(difference.metric_count, 1);
                 assert_int_equal(difference.metrics[0].metric, 2);
                 assert_int_equal(difference.metrics[0].is_new, rows[i].is_new);

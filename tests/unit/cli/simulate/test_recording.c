@@ -170,7 +170,7 @@ TEST(pods_that_were_not_listed) {
                         recording_table(&recording, &options, policy_default(), &table, &err), 0);
                 node_table_publish(table, recording.at_unix_ms);
                 struct node_snapshot *snapshot = node_table_acquire(table);
-                assert_int_equal(snapshot->has_missing, i == 1);
+                assert_int_equal(snapshot->nodes.has_missing, i == 1);
                 node_snapshot_unref(snapshot);
                 node_table_free(table);
                 recording_done(&recording);

@@ -7,7 +7,6 @@
 #include "base/mem.h"
 #include "cli/simulate/simulation.h"
 #include "codec/json.h"
-#include "extender/explain/explain_judge.h"
 
 #define AT "2026-07-23T12:00:00Z"
 #define POLICY(predicates, priorities)                                                             \
@@ -29,7 +28,7 @@ enum { MANY = 12 };
 struct simulated {
         struct recording recording;
         struct node_table *before, *after;
-        struct explain_judged judged_before, judged_after;
+        struct explanation explained_before, explained_after;
         struct difference difference;
         struct placements placements;
         struct simulation simulation;
@@ -80,10 +79,9 @@ static void simulate(struct simulated *ret, json_t *root, const char *before, co
                 fail_msg("%s", err.msg);
         json_decref(root);
         placement_judge(recording, &options, policy_of(before), policy_of(after), &ret->placements);
-        explain_judge(ret->before, &nobody, recording->at_unix_ms, &ret->judged_before);
-        explain_judge(ret->after, &nobody, recording->at_unix_ms, &ret->judged_after);
-        difference_init(&ret->difference, &ret->judged_before.explanation,
-                        &ret->judged_after.explanation);
+        explanation_init(&ret->explained_before, ret->before, &nobody, recording->at_unix_ms);
+        explanation_init(&ret->explained_after, ret->after, &nobody, recording->at_unix_ms);
+        difference_init(&ret->difference, &ret->explained_before, &ret->explained_after);
         ret->simulation = (struct simulation){recording, "a file", node_table_policy(ret->after),
                                               &ret->difference, &ret->placements};
 }
@@ -91,8 +89,8 @@ static void simulate(struct simulated *ret, json_t *root, const char *before, co
 static void simulated_done(struct simulated *simulated) {
         difference_done(&simulated->difference);
         placement_done(&simulated->placements);
-        explain_judged_done(&simulated->judged_before);
-        explain_judged_done(&simulated->judged_after);
+        explanation_done(&simulated->explained_before);
+        explanation_done(&simulated->explained_after);
         node_table_free(simulated->before);
         node_table_free(simulated->after);
         recording_done(&simulated->recording);

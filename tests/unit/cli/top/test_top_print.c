@@ -8,7 +8,6 @@
 #include "base/mem.h"
 #include "cli/top/top_view.h"
 #include "codec/json.h"
-#include "extender/explain/explain_judge.h"
 
 #define NOW_TEXT "2026-07-23T12:00:00Z"
 #define NOW_UNIX_MS INT64_C(1784808000000)
@@ -30,7 +29,7 @@ static char *print(const char *policy_text, const char *annotations) {
         const struct node_table_options options = {.annotation_prefix = ""};
         const struct style style = {"", "", "", "", "", "", false, SIZE_MAX};
         const struct explained_pod nobody = {0};
-        _cleanup_(explain_judged_done) struct explain_judged judged;
+        _cleanup_(explanation_done) struct explanation explanation;
         _cleanup_(top_view_done) struct top_view view;
         json_auto_t *known = json_loads(annotations, 0, NULL);
         struct policy *policy = NULL;
@@ -44,8 +43,8 @@ static char *print(const char *policy_text, const char *annotations) {
                                                                               NOW_UNIX_MS);
         assert_non_null(known);
         node_table_put(table, "node", known, NOW_UNIX_MS);
-        explain_judge(table, &nobody, NOW_UNIX_MS, &judged);
-        top_view_init(&view, &judged.explanation, "a file", false, true);
+        explanation_init(&explanation, table, &nobody, NOW_UNIX_MS);
+        top_view_init(&view, &explanation, "a file", false, true);
         FILE *out = open_memstream(&text, &len);
         assert_non_null(out);
         top_view_print(&view, &style, true, out);

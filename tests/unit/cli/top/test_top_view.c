@@ -8,7 +8,6 @@
 #include "base/mem.h"
 #include "cli/top/top_view.h"
 #include "codec/json.h"
-#include "extender/explain/explain_judge.h"
 
 #define NOW_TEXT "2026-07-23T12:00:00Z"
 #define NOW_UNIX_MS INT64_C(1784808000000)
@@ -40,7 +39,7 @@ static const struct {
 
 static struct {
         struct node_table *table;
-        struct explain_judged judged;
+        struct explanation explanation;
         struct top_view view;
 } here;
 
@@ -60,14 +59,14 @@ static int set_up(void **state) {
                                  0);
                 node_table_put(here.table, nodes[i].name, annotations, NOW_UNIX_MS);
         }
-        explain_judge(here.table, &nobody, NOW_UNIX_MS, &here.judged);
-        top_view_init(&here.view, &here.judged.explanation, "a file", false, true);
+        explanation_init(&here.explanation, here.table, &nobody, NOW_UNIX_MS);
+        top_view_init(&here.view, &here.explanation, "a file", false, true);
         return 0;
 }
 
 static int tear_down(void **state) {
         top_view_done(&here.view);
-        explain_judged_done(&here.judged);
+        explanation_done(&here.explanation);
         node_table_free(here.table);
         return 0;
 }
@@ -80,7 +79,7 @@ TEST_BETWEEN(columns, set_up, tear_down) {
         for (size_t i = 0; i < ARRAY_LEN(titles); i++) {
                 assert_string_equal(here.view.columns[i].title, titles[i]);
         }
-        top_view_init(&all, &here.judged.explanation, "a file", true, false);
+        top_view_init(&all, &here.explanation, "a file", true, false);
         assert_int_equal(all.column_count, 4);
         assert_string_equal(all.columns[0].title, "CPU 5m ≤65%");
         assert_string_equal(all.columns[1].title, "CPU 1h max");

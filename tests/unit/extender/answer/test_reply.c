@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "codec/json.h"
 #include "extender/answer/reply.h"
+#include "extender/table/node_table.h"
 
 #define NOW INT64_C(1784800000000) /* 2026-07-23T09:46:40Z */
 
@@ -26,7 +27,7 @@ struct fixture {
         struct node_table *table;
         struct node_snapshot *snapshot;
         struct request request;
-        struct judge judge;
+        struct answer answer;
         struct reply reply;
         char text[4096]; /* of the last reply */
 };
@@ -65,7 +66,7 @@ static struct fixture *fixture_new(const char *extra_policy) {
 
 static void fixture_free(struct fixture *fixture) {
         request_done(&fixture->request);
-        judge_done(&fixture->judge);
+        answer_done(&fixture->answer);
         reply_done(&fixture->reply);
         node_snapshot_unref(fixture->snapshot);
         node_table_free(fixture->table);
@@ -88,9 +89,8 @@ static const char *joined(struct fixture *fixture) {
 
 static const char *filter(struct fixture *fixture, const char *request) {
         assert_int_equal(request_parse(&fixture->request, request, strlen(request), NULL), 0);
-        judge_filter(&fixture->judge, fixture->snapshot, &fixture->request, NOW);
-        assert_true(reply_filter(&fixture->reply, &fixture->judge, fixture->snapshot,
-                                 &fixture->request));
+        answer_filter(&fixture->answer, fixture->snapshot, &fixture->request, NULL, NOW, 0);
+        assert_true(reply_filter(&fixture->reply, &fixture->answer));
         return joined(fixture);
 }
 
@@ -99,16 +99,15 @@ static const char *preempt(struct fixture *fixture, const char *request) {
 
         if (request_parse_preemption(&fixture->request, request, strlen(request), &err) < 0)
                 fail_msg("%s: %s", request, err.msg);
-        judge_filter(&fixture->judge, fixture->snapshot, &fixture->request, NOW);
-        assert_true(reply_preempt(&fixture->reply, &fixture->judge, &fixture->request));
+        answer_filter(&fixture->answer, fixture->snapshot, &fixture->request, NULL, NOW, 0);
+        assert_true(reply_preempt(&fixture->reply, &fixture->answer));
         return joined(fixture);
 }
 
 static const char *prioritize(struct fixture *fixture, const char *request, bool is_compact) {
         assert_int_equal(request_parse(&fixture->request, request, strlen(request), NULL), 0);
-        judge_score(&fixture->judge, fixture->snapshot, &fixture->request, NOW, 0);
-        assert_true(reply_prioritize(&fixture->reply, &fixture->judge, fixture->snapshot,
-                                     &fixture->request, is_compact));
+        answer_score(&fixture->answer, fixture->snapshot, &fixture->request, NOW, 0);
+        assert_true(reply_prioritize(&fixture->reply, &fixture->answer, is_compact));
         return joined(fixture);
 }
 
@@ -280,7 +279,7 @@ TEST(empty_table) {
                             BY_NAME("\"a\",\"b\"", ""));
         assert_string_equal(prioritize(&fixture, "{\"NodeNames\":[\"a\",\"b\"]}", true), "[]");
         request_done(&fixture.request);
-        judge_done(&fixture.judge);
+        answer_done(&fixture.answer);
         reply_done(&fixture.reply);
         node_snapshot_unref(fixture.snapshot);
         node_table_free(table);
@@ -298,9 +297,8 @@ TEST(pieces) {
                                  i ? "," : "", names[i], 0);
         (void)buf_puts(&text, "]}}");
         assert_int_equal(request_parse(&fixture->request, text.data, text.len, NULL), 0);
-        judge_filter(&fixture->judge, fixture->snapshot, &fixture->request, NOW);
-        assert_true(reply_filter(&fixture->reply, &fixture->judge, fixture->snapshot,
-                                 &fixture->request));
+        answer_filter(&fixture->answer, fixture->snapshot, &fixture->request, NULL, NOW, 0);
+        assert_true(reply_filter(&fixture->reply, &fixture->answer));
         /* head, idle and half, comma, stale and x, tail */
         assert_int_equal(fixture->reply.count, 5);
         assert_ptr_equal(fixture->reply.pieces[1].iov_base, fixture->request.nodes[0].json);

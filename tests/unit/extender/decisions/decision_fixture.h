@@ -9,10 +9,10 @@
 
 #include "base/mem.h"
 #include "codec/json.h"
-#include "extender/answer/judge_shortlist.h"
 #include "extender/answer/reply.h"
 #include "extender/decisions/decision_json.h"
 #include "extender/decisions/decision_take.h"
+#include "extender/table/node_table.h"
 
 #define NOW INT64_C(1784800000000) /* 2026-07-23T09:46:40Z */
 #define READ "2026-07-23T09:46:10Z"
@@ -38,7 +38,7 @@ struct fixture {
         struct node_table *table;
         struct node_snapshot *snapshot;
         struct request request;
-        struct judge judge;
+        struct answer answer;
         struct reply reply;
         struct shortlist_pods pods;
         struct decision decision;
@@ -62,7 +62,7 @@ static inline struct fixture *fixture_new(const char *text) {
 static inline void fixture_free(struct fixture *fixture) {
         json_decref(fixture->json);
         request_done(&fixture->request);
-        judge_done(&fixture->judge);
+        answer_done(&fixture->answer);
         reply_done(&fixture->reply);
         if (fixture->snapshot)
                 node_snapshot_unref(fixture->snapshot);
@@ -97,27 +97,22 @@ static inline void parse(struct fixture *fixture, const char *pod, const char *n
 
 /* As the handlers do. */
 static inline void ask_filter(struct fixture *fixture, const char *pod, const char *names) {
-        struct judge *judge = &fixture->judge;
-
         parse(fixture, pod, names);
-        judge_filter(judge, fixture->snapshot, &fixture->request, NOW);
-        enum judge_list list = judge_shortlist(judge, fixture->snapshot, &fixture->request,
-                                               &fixture->pods, NOW, 0);
+        answer_filter(&fixture->answer, fixture->snapshot, &fixture->request, &fixture->pods, NOW,
+                      0);
         assert_true(decision_take_pod(&fixture->request.pod, &fixture->decision.pod));
-        decision_take_filter(judge, fixture->snapshot, &fixture->request, list, NOW,
-                             &fixture->decision.filter);
+        decision_take_filter(&fixture->answer, &fixture->decision.filter);
         fixture->decision.filter_count++;
 }
 
 static inline void ask_prioritize(struct fixture *fixture, const char *pod, const char *names,
                                   bool is_compact) {
         parse(fixture, pod, names);
-        judge_score(&fixture->judge, fixture->snapshot, &fixture->request, NOW, 0);
-        assert_true(reply_prioritize(&fixture->reply, &fixture->judge, fixture->snapshot,
-                                     &fixture->request, is_compact));
+        answer_score(&fixture->answer, fixture->snapshot, &fixture->request, NOW, 0);
+        assert_true(reply_prioritize(&fixture->reply, &fixture->answer, is_compact));
         assert_true(decision_take_pod(&fixture->request.pod, &fixture->decision.pod));
-        decision_take_ranking(&fixture->judge, fixture->snapshot, &fixture->request,
-                              fixture->reply.score_base, NOW, &fixture->decision.ranking);
+        decision_take_ranking(&fixture->answer, fixture->reply.score_base,
+                              &fixture->decision.ranking);
         fixture->decision.ranking_count++;
 }
 

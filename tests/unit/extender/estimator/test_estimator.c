@@ -127,9 +127,9 @@ TEST(usage) {
         assert_int_equal(changes, 4);
 
         estimator_usage(estimator, node, both_read, NOW, &usage);
-        assert_int_equal(usage.until_unix_ms, NOW + ESTIMATOR_MEMORY_MS);
+        assert_int_equal(usage.until_unix_ms, NOW + INFLIGHT_MEMORY_MS);
         assert_near(usage.per_capacity[ESTIMATE_CPU], 0.1);
-        estimator_usage(estimator, node, both_read, NOW + ESTIMATOR_MEMORY_MS,
+        estimator_usage(estimator, node, both_read, NOW + INFLIGHT_MEMORY_MS,
                         &usage); /* none is left */
         assert_near(usage.ratio[ESTIMATE_CPU], 0);
         assert_int_equal(usage.until_unix_ms, INT64_MAX);
@@ -273,7 +273,7 @@ TEST(without_requests) {
 
 TEST(reservations) {
         const struct pod_load load = {{1, GIB}};
-        struct estimator_reservation got[ESTIMATOR_MAX_RESERVATIONS];
+        struct reservation got[RESERVATIONS_MAX];
         _cleanup_(estimator_freep) struct estimator *estimator = estimator_new(count_change, NULL);
 
         estimator_reserve(estimator, 1, 5, &load, 1000);
@@ -289,9 +289,8 @@ TEST(reservations) {
         assert_int_equal(estimator_reservations(estimator, 9, 3000, got), 0);
         for (uint64_t id = 100; id < 1000; id++)
                 estimator_reserve(estimator, id, 1, &load, 4000);
-        assert_int_equal(estimator_reservations(estimator, 0, 4000, got),
-                         ESTIMATOR_MAX_RESERVATIONS);
-        assert_int_equal(got[ESTIMATOR_MAX_RESERVATIONS - 1].id, 999);
+        assert_int_equal(estimator_reservations(estimator, 0, 4000, got), RESERVATIONS_MAX);
+        assert_int_equal(got[RESERVATIONS_MAX - 1].pod_id, 999);
 }
 
 static void bind_recent(struct estimator *estimator, uint64_t id, const char *node, double cores) {
@@ -403,10 +402,10 @@ TEST(unread_nodes) {
         while (sample_next(estimator, 2, NOW + WINDOW_MS, &wait_ms)[0] == 'b')
                 ;
         /* Hours later it is not read again: the reading counts until there is another list. */
-        read_cpu(estimator, a, 0.2, NOW + ESTIMATOR_MEMORY_MS);
-        assert_near(cpu(estimator, b, NOW + 2 * ESTIMATOR_MEMORY_MS), 0.7);
+        read_cpu(estimator, a, 0.2, NOW + INFLIGHT_MEMORY_MS);
+        assert_near(cpu(estimator, b, NOW + 2 * INFLIGHT_MEMORY_MS), 0.7);
         const struct estimator_node *next = estimator_sample_next(
-                estimator, NOW + ESTIMATOR_MEMORY_MS, &wait_ms);
+                estimator, NOW + INFLIGHT_MEMORY_MS, &wait_ms);
         assert_string_equal(estimator_node_name(next), "b");
         estimator_node_release(estimator, a);
         estimator_node_release(estimator, b);

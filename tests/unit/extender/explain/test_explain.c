@@ -6,8 +6,7 @@
 
 #include "base/clock.h"
 #include "codec/json.h"
-#include "extender/explain/explain_estimate.h"
-#include "extender/explain/explain_judge.h"
+#include "extender/explain/explanation.h"
 
 #define NOW INT64_C(1784800000000) /* 2026-07-23T09:46:40Z */
 
@@ -74,17 +73,21 @@ TEST(pods) {
                 for (int again = 0; again < 2; again++) {
                         struct pod_facts facts;
                         if (again && pod_facts_skim(&facts, rows[i].pod, strlen(rows[i].pod)))
-                                explain_bind_pod(table, &facts, rows[i].wanted);
-                        else if (!again && explain_add_pod(table, pod, rows[i].wanted,
-                                                           &explained) != rows[i].is_wanted)
+                                explained_pod_bind(table, &facts, rows[i].wanted);
+                        else if (!again)
+                                explained_pod_add(table, pod, rows[i].wanted, &explained);
+                        if (!again && (explained.name != NULL) != rows[i].is_wanted)
                                 fail_msg("row %zu", i);
                         estimator_stats(node_table_estimator(table), 0, &stats);
                         if (stats.pods != rows[i].counts)
                                 fail_msg("row %zu: %zu pods", i, stats.pods);
                 }
-                assert_true(explained.load.of[ESTIMATE_CPU] == (rows[i].is_wanted ? 0.5 : 0));
-                assert_true(explain_add_pod(plain, pod, rows[i].wanted, &explained) ==
-                            rows[i].is_wanted);
+                assert_true(explained.facts.request.of[ESTIMATE_CPU] ==
+                            (rows[i].is_wanted ? 0.5 : 0));
+                explained_pod_done(&explained);
+                explained_pod_add(plain, pod, rows[i].wanted, &explained);
+                assert_int_equal(explained.name != NULL, rows[i].is_wanted);
+                explained_pod_done(&explained);
         }
 }
 
@@ -118,20 +121,20 @@ TEST(drawing) {
                 _cleanup_(node_table_freep) struct node_table *table = table_new(
                         POLICY("absolute"));
                 struct explained_pod pod = {0};
-                struct explain_judged judged;
+                struct explanation explanation;
                 char *drawn = NULL;
                 size_t len = 0;
                 FILE *out = open_memstream(&drawn, &len);
                 assert_non_null(out);
                 put(table, "n\x7f", rows[i].cpu);
-                explain_judge(table, &pod, NOW, &judged);
-                explain_print_table(&judged.explanation, true, out);
+                explanation_init(&explanation, table, &pod, NOW);
+                explanation_print(&explanation, true, out);
                 assert_int_equal(fclose(out), 0);
                 assert_non_null(strstr(drawn, "\033[1mn?\033[0m: "));
                 for (size_t p = 0; p < ARRAY_LEN(rows[i].parts) && rows[i].parts[p]; p++)
                         if (!strstr(drawn, rows[i].parts[p]))
                                 fail_msg("row %zu, part %zu: %s", i, p, drawn);
-                explain_judged_done(&judged);
+                explanation_done(&explanation);
                 free(drawn);
         }
 }

@@ -42,9 +42,9 @@ static struct node_verdict verdict(struct node_table *table, const char *name, i
         struct node_snapshot *snapshot = node_table_acquire(table);
         uint32_t row = node_names_find(snapshot->names, name, strlen(name));
 
-        assert_true(row < snapshot->count);
-        struct node_verdict ret = node_snapshot_verdict(
-                snapshot, row, node_snapshot_is_settled(snapshot, now), now);
+        assert_true(row < snapshot->nodes.count);
+        struct node_verdict ret = judge_nodes_verdict(
+                &snapshot->nodes, row, judge_nodes_are_settled(&snapshot->nodes, now), now);
         node_snapshot_unref(snapshot);
         return ret;
 }
@@ -134,9 +134,9 @@ TEST(policy_change) {
         /* a request under way goes on with what it has */
         assert_int_equal(old->table_policy->generation, 1);
         assert_string_equal(old->table_policy->reason_json[0], "\"my_gauge above 0.5\"");
-        assert_int_equal(node_snapshot_verdict_slow(old, 0, NOW).score100, 75);
+        assert_int_equal(judge_nodes_verdict_slow(&old->nodes, 0, NOW).score100, 75);
         node_table_free(table);
-        assert_int_equal(node_snapshot_verdict_slow(old, 0, NOW).score100, 75);
+        assert_int_equal(judge_nodes_verdict_slow(&old->nodes, 0, NOW).score100, 75);
         node_snapshot_unref(old);
 }
 
@@ -381,13 +381,14 @@ TEST(model) {
                         if (!model[n].exists)
                                 continue;
                         count++;
-                        struct node_verdict v = node_snapshot_verdict(
-                                snapshot, row, node_snapshot_is_settled(snapshot, then), then);
+                        struct node_verdict v = judge_nodes_verdict(
+                                &snapshot->nodes, row,
+                                judge_nodes_are_settled(&snapshot->nodes, then), then);
                         if (v.score100 != model_score(&model[n], now, then))
                                 fail_msg("round %d, %s: %d, not %d", round, name, v.score100,
                                          model_score(&model[n], now, then));
                 }
-                assert_int_equal(snapshot->count, count);
+                assert_int_equal(snapshot->nodes.count, count);
                 node_snapshot_unref(snapshot);
         }
         node_table_free(table);
@@ -423,7 +424,7 @@ TEST(used_again) {
                 assert_int_equal(score(table, "b", NOW), i % 2 ? 25 : 50);
         }
         uint32_t row = node_names_find(held->names, "b", 1);
-        assert_int_equal(node_snapshot_verdict(held, row, true, NOW).score100, 30);
+        assert_int_equal(judge_nodes_verdict(&held->nodes, row, true, NOW).score100, 30);
         node_snapshot_unref(held);
 
         /* One that lacks a policy, or a node, is not brought up to date. */
@@ -455,14 +456,15 @@ static void *read_on(void *userdata) {
 
         while (!atomic_load(thread->is_over)) {
                 struct node_snapshot *snapshot = node_table_acquire(thread->table);
-                bool is_settled = node_snapshot_is_settled(snapshot, NOW);
+                bool is_settled = judge_nodes_are_settled(&snapshot->nodes, NOW);
                 int first = -1;
-                for (size_t row = 0; row < snapshot->count; row++) {
+                for (size_t row = 0; row < snapshot->nodes.count; row++) {
                         const struct node_name *name = node_names_at(snapshot->names,
                                                                      (uint32_t)row);
                         if (node_names_find(snapshot->names, name->name, name->name_bytes) != row)
                                 abort();
-                        int got = node_snapshot_verdict(snapshot, row, is_settled, NOW).score100;
+                        int got = judge_nodes_verdict(&snapshot->nodes, row, is_settled, NOW)
+                                          .score100;
                         if (first >= 0 && got != first)
                                 abort();
                         first = got;

@@ -3,8 +3,8 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "extender/table/estimate_usage.h"
 #include "extender/table/node_table.h"
+#include "policy/judge/estimate_usage.h"
 
 #define NOW INT64_C(1784800000000) /* 2026-07-23T09:46:40Z */
 
@@ -57,7 +57,8 @@ TEST(rows) {
 static double hot_value_of(struct node_table *table, const char *name, int64_t now_unix_ms) {
         node_table_put(table, name, NULL, now_unix_ms);
         struct node_snapshot *snapshot = publish(table, now_unix_ms);
-        double value = snapshot->columns.hot[node_names_find(snapshot->names, name, strlen(name))];
+        double value =
+                snapshot->nodes.readings.hot[node_names_find(snapshot->names, name, strlen(name))];
 
         node_snapshot_unref(snapshot);
         node_table_remove(table, name);
@@ -111,8 +112,8 @@ TEST(no_estimate) {
         node_table_set_capacity(table, "b", NULL, NOW);
         struct node_snapshot *snapshot = publish(table, NOW);
         uint32_t row = node_names_find(snapshot->names, "b", 1);
-        assert_int_equal(snapshot->rows.estimate_number[row], ESTIMATOR_MAX_NODES);
-        assert_int_equal(node_snapshot_verdict_slow(snapshot, row, NOW).rejected_by, -1);
+        assert_int_equal(snapshot->nodes.columns.estimate_number[row], ESTIMATOR_MAX_NODES);
+        assert_int_equal(judge_nodes_verdict_slow(&snapshot->nodes, row, NOW).rejected_by, -1);
         node_snapshot_unref(snapshot);
         node_table_remove(table, "b");
         for (int i = 0; i < ESTIMATOR_MAX_NODES - 1; i++)
@@ -135,9 +136,11 @@ TEST(capacity) {
                 json_auto_t *capacity = json_pack("{s:s,s:i}", "cpu", rows[i].cpu, "memory", 7);
                 node_table_set_capacity(table, "a", capacity, NOW);
                 struct node_snapshot *snapshot = publish(table, NOW);
-                assert_true(estimate_usage_get(snapshot, 0, ESTIMATE_CPU, &pod, NOW, &usage));
+                assert_true(
+                        estimate_usage_get(&snapshot->nodes, 0, ESTIMATE_CPU, &pod, NOW, &usage));
                 assert_true(usage.capacity == rows[i].cores);
-                assert_false(estimate_usage_get(snapshot, 0, ESTIMATE_MEM, &pod, NOW, &usage));
+                assert_false(
+                        estimate_usage_get(&snapshot->nodes, 0, ESTIMATE_MEM, &pod, NOW, &usage));
                 node_snapshot_unref(snapshot);
         }
 }

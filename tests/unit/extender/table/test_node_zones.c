@@ -98,8 +98,8 @@ static int zone_of(struct node_table *table, const char *name) {
         node_table_publish(table, NOW);
         struct node_snapshot *snapshot = node_table_acquire(table);
         uint32_t row = node_names_find(snapshot->names, name, strlen(name));
-        assert_true(row < snapshot->count);
-        int zone = snapshot->rows.zone[row];
+        assert_true(row < snapshot->nodes.count);
+        int zone = snapshot->nodes.columns.zone[row];
         node_snapshot_unref(snapshot);
         return zone;
 }

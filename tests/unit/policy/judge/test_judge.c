@@ -8,9 +8,9 @@
 #include "base/mem.h"
 #include "base/strmap.h"
 #include "codec/json.h"
-#include "extender/answer/judge.h"
-#include "extender/answer/judge_estimate.h"
-#include "extender/answer/judge_shortlist.h"
+#include "extender/answer/answer.h"
+#include "extender/table/node_table.h"
+#include "policy/judge/judge_estimate.h"
 
 #define NOW INT64_C(1784800000000) /* 2026-07-23T09:46:40Z */
 #define RECENT "2026-07-23T09:46:40Z"
@@ -32,7 +32,8 @@ struct fixture {
         struct node_table *table;
         struct node_snapshot *snapshot;
         struct request request;
-        struct judge judge;
+        struct answer answer;
+        char *body; /* that the request of rejected() points into */
 };
 
 static void put(struct node_table *table, const char *name, double cpu, double mem, double disk) {
@@ -71,7 +72,8 @@ static void publish(struct fixture *fixture) {
 
 static void fixture_free(struct fixture *fixture) {
         request_done(&fixture->request);
-        judge_done(&fixture->judge);
+        free(fixture->body);
+        answer_done(&fixture->answer);
         if (fixture->snapshot)
                 node_snapshot_unref(fixture->snapshot);
         node_table_free(fixture->table);
@@ -88,10 +90,10 @@ static const char *score(struct fixture *fixture, const char *pod, const char *n
         publish(fixture);
         request_reset(&fixture->request);
         assert_int_equal(request_parse(&fixture->request, body, strlen(body), NULL), 0);
-        judge_score(&fixture->judge, fixture->snapshot, &fixture->request, NOW, mono_ms);
+        answer_score(&fixture->answer, fixture->snapshot, &fixture->request, NOW, mono_ms);
         for (size_t i = 0; i < fixture->request.count; i++)
                 len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%d", i ? " " : "",
-                                        fixture->judge.verdicts[i]);
+                                        fixture->answer.judge.points[i]);
         return text;
 }
 
@@ -173,7 +175,7 @@ TEST(named) {
         }
         (void)score(fixture, POD("u1", "1"), names.data, 0);
         for (int i = 0; i < NODES; i++) {
-                int points = fixture->judge.verdicts[i];
+                int points = fixture->answer.judge.points[i];
                 assert_int_equal(points, i >= NODES - BETTER            ? 10
                                          : i < JUDGE_NAMED_MAX - BETTER ? 5
                                                                         : 0);
@@ -187,7 +189,7 @@ TEST(named) {
 TEST(reserved_is_named) {
         enum { NODES = 40 };
         struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
-        struct estimator_reservation reservations[ESTIMATOR_MAX_RESERVATIONS];
+        struct reservation reservations[RESERVATIONS_MAX];
         _cleanup_(buf_done) struct buf names = BUF_INIT(4096);
         char name[16];
         int named = 0;
@@ -199,29 +201,31 @@ TEST(reserved_is_named) {
         }
         (void)score(fixture, POD("u1", "1"), names.data, 0);
         for (int i = 0; i < NODES; i++)
-                named += fixture->judge.verdicts[i] == 10;
+                named += fixture->answer.judge.points[i] == 10;
         assert_int_equal(named, JUDGE_NAMED_MAX);
-        assert_int_equal(fixture->judge.verdicts[NODES - 1], 10);
+        assert_int_equal(fixture->answer.judge.points[NODES - 1], 10);
         assert_int_equal(
                 estimator_reservations(node_table_estimator(fixture->table), 1, 0, reservations),
                 1);
         assert_int_equal(reservations[0].node_number,
-                         fixture->snapshot->rows.estimate_number[fixture->judge.rows[NODES - 1]]);
+                         fixture->snapshot->nodes.columns
+                                 .estimate_number[fixture->answer.judge.rows[NODES - 1]]);
         fixture_free(fixture);
 }
 
 /* Return: rejected candidates of all three nodes, of which only "c" is below the limit */
 static size_t rejected(struct fixture *fixture, const char *names) {
-        _cleanup_(freep) char *body = xasprintf("{\"Pod\":{},\"NodeNames\":[%s]}", names);
-
+        free(fixture->body);
+        fixture->body = xasprintf("{\"Pod\":{},\"NodeNames\":[%s]}", names);
         put(fixture->table, "a", 0.70, 0.10, 0);
         put(fixture->table, "b", 0.80, 0.10, 0);
         put(fixture->table, "c", 0.60, 0.10, 0);
         publish(fixture);
         request_reset(&fixture->request);
-        assert_int_equal(request_parse(&fixture->request, body, strlen(body), NULL), 0);
-        judge_filter(&fixture->judge, fixture->snapshot, &fixture->request, NOW);
-        return fixture->judge.rejected_count;
+        assert_int_equal(
+                request_parse(&fixture->request, fixture->body, strlen(fixture->body), NULL), 0);
+        answer_filter(&fixture->answer, fixture->snapshot, &fixture->request, NULL, NOW, 0);
+        return fixture->answer.judge.rejected_count;
 }
 
 TEST(all_over) {
@@ -243,8 +247,8 @@ TEST(all_over) {
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct fixture *fixture = fixture_new(rows[i].policy);
                 assert_int_equal(rejected(fixture, rows[i].names), rows[i].rejected);
-                assert_int_equal(fixture->judge.over_count[0], rows[i].over);
-                assert_int_equal(fixture->judge.is_all_over, rows[i].is_all_over);
+                assert_int_equal(fixture->answer.judge.over_count[0], rows[i].over);
+                assert_int_equal(fixture->answer.judge.is_all_over, rows[i].is_all_over);
                 fixture_free(fixture);
         }
 }
@@ -328,11 +332,11 @@ TEST(last_on_a_shortlist) {
                         publish(fixture);
                         assert_int_equal(rejected(fixture, rows[i].names), 0);
                         fixture->request.pod.id = i + 1;
-                        assert_int_equal(judge_shortlist(&fixture->judge, fixture->snapshot,
-                                                         &fixture->request, pods, NOW, 0),
-                                         JUDGE_LIST_SHORT);
+                        answer_filter(&fixture->answer, fixture->snapshot, &fixture->request, pods,
+                                      NOW, 0);
+                        assert_int_equal(fixture->answer.list, JUDGE_LIST_SHORT);
                         for (size_t n = 0; n < 3; n++)
-                                assert_int_equal(fixture->judge.verdicts[n] == JUDGE_LEFT_OUT,
+                                assert_int_equal(!fixture->answer.judge.is_told[n],
                                                  rows[i].is_left_out[n]);
                 }
                 free(pods);
@@ -409,10 +413,11 @@ TEST(rules) {
                         request_reset(&fixture->request);
                         assert_int_equal(request_parse(&fixture->request, body, strlen(body), NULL),
                                          0);
-                        judge_filter(&fixture->judge, fixture->snapshot, &fixture->request, NOW);
-                        if (fixture->judge.rejected_count != expected)
+                        answer_filter(&fixture->answer, fixture->snapshot, &fixture->request, NULL,
+                                      NOW, 0);
+                        if (fixture->answer.judge.rejected_count != expected)
                                 fail_msg("row %zu rejected %zu for a %s", i,
-                                         fixture->judge.rejected_count, owner);
+                                         fixture->answer.judge.rejected_count, owner);
                         request_reset(&fixture->request);
                 }
         }
@@ -434,8 +439,8 @@ TEST(expired) {
                 int64_t now = NOW + rows[i].after_ms;
                 node_table_publish(fixture->table, now);
                 struct node_snapshot *snapshot = node_table_acquire(fixture->table);
-                assert_int_equal(snapshot->rows.is_estimate_old[0], rows[i].old);
-                assert_int_equal(node_snapshot_verdict(snapshot, 0, false, now).score100,
+                assert_int_equal(snapshot->nodes.columns.is_estimate_old[0], rows[i].old);
+                assert_int_equal(judge_nodes_verdict(&snapshot->nodes, 0, false, now).score100,
                                  rows[i].score100);
                 node_snapshot_unref(snapshot);
         }

@@ -1,4 +1,4 @@
-#include "extender/answer/pod_rule.h"
+#include "policy/judge/pod_rule.h"
 
 #include <string.h>
 
@@ -9,6 +9,8 @@ static bool has_label(const struct skim_string *labels, const struct policy_labe
         struct skim skim;
         bool has = false;
 
+        if (labels->len == 0)
+                return false;
         skim_init(&skim, labels->text, labels->len);
         if (skim_peek(&skim) != '{')
                 return false;

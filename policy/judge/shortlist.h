@@ -30,7 +30,7 @@
  * - Preferences. A pod that prefers some nodes to others (pod_facts.h) gets the whole list, unless
  *   the policy says otherwise.
  * - Nodes with a taint of effect PreferNoSchedule are idle because they are avoided. They are a
- *   zone of their own (node_zones.h), and fill no places but their share.
+ *   zone of their own, and fill no places but their share.
  *
  * Nodes that the table does not know take the places that are left when all that it knows are in.
  * If it knows none that passes, as after a start without the API server, all are told.
@@ -45,15 +45,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "extender/table/node_zones.h"
-
 enum {
         SHORTLIST_LEVELS = 256, /* 0: the best */
         /* shortlist: auto */
         SHORTLIST_AUTO_PLACES = 100,
         SHORTLIST_AUTO_MIN_CANDIDATES = 201,
         SHORTLIST_PODS = 1 << 14,
-        SHORTLIST_STRANGERS = NODE_ZONES_MAX, /* the group of those that the table does not know */
+        SHORTLIST_ZONES_MAX = 256,
+        SHORTLIST_STRANGERS = SHORTLIST_ZONES_MAX, /* the group of candidates without a row */
         SHORTLIST_GROUPS,
         SHORTLIST_NO_GROUP = UINT16_MAX, /* does not take part */
 };
@@ -88,7 +87,7 @@ void shortlist_done(struct shortlist *list);
 void shortlist_begin(struct shortlist *list, size_t count);
 /**
  * shortlist_enter() - candidate @index takes part
- * @zone:  of node_zones.h, or SHORTLIST_STRANGERS
+ * @zone:  below SHORTLIST_ZONES_MAX, or SHORTLIST_STRANGERS
  * @level: below SHORTLIST_LEVELS; the lower the better. 0 for strangers
  */
 static inline void shortlist_enter(struct shortlist *list, size_t index, unsigned zone,

@@ -9,18 +9,17 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "extender/answer/judge_shortlist.h"
 #include "extender/answer/reply.h"
 #include "tests/unit/fixture/property.h"
 
 /* Names and rejections in the reply. */
-static inline void answer_check_reply(struct reply *reply, const struct judge *judge,
-                                      const struct node_snapshot *snapshot,
-                                      const struct request *request) {
+static inline void answer_check_reply(struct reply *reply, const struct answer *answer) {
+        const struct request *request = answer->request;
+        const struct judge *judge = &answer->judge;
         struct buf text = BUF_INIT(1 << 26);
         size_t passing = 0;
 
-        PROPERTY(reply_filter(reply, judge, snapshot, request));
+        PROPERTY(reply_filter(reply, answer));
         for (size_t i = 0; i < reply->count; i++)
                 (void)buf_append(&text, reply->pieces[i].iov_base, reply->pieces[i].iov_len);
         json_error_t error;
@@ -35,14 +34,14 @@ static inline void answer_check_reply(struct reply *reply, const struct judge *j
                                      ? json_object_get(json, "NodeNames")
                                      : json_object_get(json_object_get(json, "Nodes"), "items");
         for (size_t i = 0; i < request->count; i++)
-                passing += judge->verdicts[i] == JUDGE_PASSES && judge->rows[i] != JUDGE_DUPLICATE;
+                passing += judge->is_told[i];
         PROPERTY(json_array_size(told) == passing);
         PROPERTY(json_object_size(json_object_get(json, "FailedAndUnresolvableNodes")) ==
                  judge->rejected_count);
         PROPERTY(json_object_size(json_object_get(json, "FailedNodes")) == 0);
         for (size_t i = 0, at = 0; request->has_names && i < request->count; i++) {
                 const struct request_node *node = &request->nodes[i];
-                if (judge->verdicts[i] != JUDGE_PASSES || judge->rows[i] == JUDGE_DUPLICATE)
+                if (!judge->is_told[i])
                         continue;
                 const json_t *name = json_array_get(told, at++); /* in the request's order */
                 PROPERTY(json_string_length(name) == node->name_bytes);
@@ -52,21 +51,17 @@ static inline void answer_check_reply(struct reply *reply, const struct judge *j
         buf_done(&text);
 }
 
-static inline unsigned answer_zone(const struct judge *judge, const struct node_snapshot *snapshot,
-                                   size_t i) {
-        return judge->rows[i] < snapshot->count ? snapshot->rows.zone[judge->rows[i]]
-                                                : SHORTLIST_STRANGERS;
+static inline unsigned answer_zone(const struct judge *judge, size_t i) {
+        return judge_knows(judge, i) ? judge->nodes->columns.zone[judge->rows[i]]
+                                     : SHORTLIST_STRANGERS;
 }
 
 /* The larger the better, as coarse as the shortlist's levels are. */
-static inline int answer_worth(const struct judge *judge, const struct node_snapshot *snapshot,
-                               size_t i) {
-        return -(int)judge->shortlist.candidates[i].level - (judge->rows[i] >= snapshot->count);
+static inline int answer_worth(const struct judge *judge, size_t i) {
+        return -(int)judge->shortlist.candidates[i].level - !judge_knows(judge, i);
 }
 
-static inline void answer_check_shortlist(const struct judge *judge,
-                                          const struct node_snapshot *snapshot,
-                                          const struct request *request, size_t places) {
+static inline void answer_check_shortlist(const struct judge *judge, size_t places) {
         int worst_in[SHORTLIST_GROUPS], best_out[SHORTLIST_GROUPS];
         size_t in = 0, in_zone[SHORTLIST_GROUPS] = {0}, zones = 0, strangers_out = 0;
 
@@ -74,12 +69,12 @@ static inline void answer_check_shortlist(const struct judge *judge,
                 worst_in[z] = 1000;
                 best_out[z] = -1000;
         }
-        for (size_t i = 0; i < request->count; i++) {
-                if (judge->rows[i] == JUDGE_DUPLICATE || judge->verdicts[i] >= 0)
+        for (size_t i = 0; i < judge->count; i++) {
+                if (judge->rows[i] == JUDGE_DUPLICATE || judge->rejected_by[i] >= 0)
                         continue;
-                unsigned zone = answer_zone(judge, snapshot, i);
-                int worth = answer_worth(judge, snapshot, i);
-                if (judge->verdicts[i] == JUDGE_PASSES) {
+                unsigned zone = answer_zone(judge, i);
+                int worth = answer_worth(judge, i);
+                if (judge->is_told[i]) {
                         zones += in_zone[zone]++ == 0 && zone != SHORTLIST_STRANGERS;
                         in++;
                         worst_in[zone] = worth < worst_in[zone] ? worth : worst_in[zone];
@@ -98,27 +93,29 @@ static inline void answer_check_shortlist(const struct judge *judge,
                 PROPERTY(judge->left_out_count == strangers_out);
 }
 
-/* judge_filter(), judge_shortlist() and reply_filter(). Return: what judge_shortlist() said */
-static inline enum judge_list answer_property_check(struct judge *judge, struct reply *reply,
+/* answer_filter() and reply_filter(). Return: which list it was */
+static inline enum judge_list answer_property_check(struct answer *answer, struct reply *reply,
                                                     const struct node_snapshot *snapshot,
                                                     const struct request *request,
                                                     struct shortlist_pods *pods, size_t places,
                                                     int64_t now_unix_ms) {
-        size_t by_verdict[3] = {0}; /* rejected, passing, left out */
+        const struct judge *judge = &answer->judge;
+        size_t rejected = 0, told = 0, left_out = 0;
 
-        judge_filter(judge, snapshot, request, now_unix_ms);
-        PROPERTY(judge->left_out_count == 0);
-        enum judge_list list = judge_shortlist(judge, snapshot, request, pods, now_unix_ms, 0);
-        for (size_t i = 0; i < request->count; i++)
-                if (judge->rows[i] != JUDGE_DUPLICATE)
-                        by_verdict[judge->verdicts[i] >= 0 ? 0 : -judge->verdicts[i]]++;
-        PROPERTY(by_verdict[0] == judge->rejected_count);
-        PROPERTY(by_verdict[2] == judge->left_out_count);
-        PROPERTY(by_verdict[0] + by_verdict[1] + by_verdict[2] ==
-                 request->count - judge->duplicate_count);
-        PROPERTY((list == JUDGE_LIST_SHORT) || judge->left_out_count == 0);
-        if (list == JUDGE_LIST_SHORT)
-                answer_check_shortlist(judge, snapshot, request, places);
-        answer_check_reply(reply, judge, snapshot, request);
-        return list;
+        answer_filter(answer, snapshot, request, pods, now_unix_ms, 0);
+        for (size_t i = 0; i < request->count; i++) {
+                if (judge->rows[i] == JUDGE_DUPLICATE)
+                        continue;
+                rejected += judge->rejected_by[i] >= 0;
+                told += judge->is_told[i];
+                left_out += judge->rejected_by[i] < 0 && !judge->is_told[i];
+        }
+        PROPERTY(rejected == judge->rejected_count);
+        PROPERTY(left_out == judge->left_out_count);
+        PROPERTY(rejected + told + left_out == request->count - judge->duplicate_count);
+        PROPERTY((answer->list == JUDGE_LIST_SHORT) || judge->left_out_count == 0);
+        if (answer->list == JUDGE_LIST_SHORT)
+                answer_check_shortlist(judge, places);
+        answer_check_reply(reply, answer);
+        return answer->list;
 }

@@ -9,7 +9,8 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "codec/json.h"
-#include "extender/answer/judge.h"
+#include "extender/answer/answer.h"
+#include "extender/table/node_table.h"
 
 #define JUDGED_NOW INT64_C(1784800000000) /* 2026-07-23T09:46:40Z */
 
@@ -27,7 +28,7 @@ struct judged {
         struct node_snapshot *snapshot;
         struct buf body;
         struct request request; /* of it */
-        struct judge judge;
+        struct answer answer;
         int64_t mono_ms;
 };
 
@@ -41,7 +42,7 @@ static inline void judged_init(struct judged *judged, struct policy *policy) {
 
 static inline void judged_done(struct judged *judged) {
         request_done(&judged->request);
-        judge_done(&judged->judge);
+        answer_done(&judged->answer);
         if (judged->snapshot)
                 node_snapshot_unref(judged->snapshot);
         node_table_free(judged->table);
@@ -101,10 +102,10 @@ static inline void judged_ask(struct judged *judged, const struct judged_node *n
         assert_int_equal(request_parse(&judged->request, body->data, body->len, NULL), 0);
 }
 
-/* Points are the judge's verdicts after that. */
+/* Points are the judge's after that. */
 static inline void judged_score(struct judged *judged, const struct judged_node *nodes,
                                 double cores, int pod) {
         judged_ask(judged, nodes, cores, pod);
-        judge_score(&judged->judge, judged->snapshot, &judged->request, JUDGED_NOW,
-                    judged->mono_ms);
+        answer_score(&judged->answer, judged->snapshot, &judged->request, JUDGED_NOW,
+                     judged->mono_ms);
 }

@@ -142,7 +142,7 @@ TEST(median) {
                 judged_score(&judged, rows[i].nodes, 1, 1);
                 for (size_t n = 0; n < judged.request.count; n++)
                         len += (size_t)snprintf(scores + len, sizeof(scores) - len, "%s%d",
-                                                n > 0 ? " " : "", judged.judge.verdicts[n]);
+                                                n > 0 ? " " : "", judged.answer.judge.points[n]);
                 if (strcmp(scores, rows[i].scores) != 0)
                         fail_msg("%s: %s", rows[i].name, scores);
                 judged_done(&judged);
@@ -159,7 +159,7 @@ TEST(joined) {
                                                    {0}};
         enum { PODS = 40, EVERY_MS = 2000 };
         struct judged judged;
-        struct estimator_reservation reserved[ESTIMATOR_MAX_RESERVATIONS];
+        struct reservation reserved[RESERVATIONS_MAX];
         size_t got = 0;
 
         judged_init(&judged, policy_of(plain));
@@ -170,7 +170,8 @@ TEST(joined) {
                 judged.mono_ms += EVERY_MS;
                 judged_score(&judged, nodes, 0.5, pod);
                 size_t count = estimator_reservations(estimator, 0, judged.mono_ms, reserved);
-                got += reserved[count - 1].node_number == judged.snapshot->rows.estimate_number[0];
+                got += reserved[count - 1].node_number ==
+                       judged.snapshot->nodes.columns.estimate_number[0];
         }
         assert_in_range(got, PODS / 8, PODS / 2);
         judged_done(&judged);
@@ -179,8 +180,8 @@ TEST(joined) {
 static void assert_points(struct judged *judged, const struct judged_node *nodes, int first,
                           int second) {
         judged_score(judged, nodes, 1, 1);
-        assert_int_equal(judged->judge.verdicts[0], first);
-        assert_int_equal(judged->judge.verdicts[1], second);
+        assert_int_equal(judged->answer.judge.points[0], first);
+        assert_int_equal(judged->answer.judge.points[1], second);
 }
 
 /* Where recent pods alone are watched, a node's are known once they were listed. */

@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "extender/table/node_snapshot.h"
 #include "policy/estimate/pod_load.h"
+#include "policy/judge/judge_nodes.h"
 
 /* Ratios are of the node's capacity. Their sum times the weight is what estimate_terms_headroom()
  * takes. */
@@ -31,6 +31,6 @@ struct estimate_usage {
  * Return: false when the resource does not count: the policy has priorities, and no mean of it with
  * a weight
  */
-bool estimate_usage_get(const struct node_snapshot *snapshot, size_t row, int resource,
+bool estimate_usage_get(const struct judge_nodes *nodes, size_t row, int resource,
                         const struct pod_load *pod, int64_t now_unix_ms,
                         struct estimate_usage *ret);

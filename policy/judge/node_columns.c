@@ -1,4 +1,4 @@
-#include "extender/table/node_columns.h"
+#include "policy/judge/node_columns.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "extender/answer/shortlist.h"
+#include "policy/judge/shortlist.h"
 
 #include <stdlib.h>
 #include <string.h>

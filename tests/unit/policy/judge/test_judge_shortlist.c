@@ -8,6 +8,7 @@
 #include "answer_property.h"
 #include "base/mem.h"
 #include "codec/json.h"
+#include "extender/table/node_table.h"
 #include "tests/unit/fixture/full_size.h"
 
 #define NOW INT64_C(1784800000000) /* 2026-07-23T09:46:40Z */
@@ -25,7 +26,7 @@ struct fixture {
         struct node_snapshot *snapshot;
         char *body;
         struct request request; /* of it */
-        struct judge judge;
+        struct answer answer;
         struct reply reply;
         struct shortlist_pods pods;
         size_t places;
@@ -48,7 +49,7 @@ static struct fixture *fixture_new(const char *text) {
 
 static void fixture_free(struct fixture *fixture) {
         request_done(&fixture->request);
-        judge_done(&fixture->judge);
+        answer_done(&fixture->answer);
         reply_done(&fixture->reply);
         if (fixture->snapshot)
                 node_snapshot_unref(fixture->snapshot);
@@ -80,7 +81,7 @@ static enum judge_list ask_for(struct fixture *fixture, const char *pod, const c
         request_reset(&fixture->request);
         assert_int_equal(
                 request_parse(&fixture->request, fixture->body, strlen(fixture->body), NULL), 0);
-        return answer_property_check(&fixture->judge, &fixture->reply, fixture->snapshot,
+        return answer_property_check(&fixture->answer, &fixture->reply, fixture->snapshot,
                                      &fixture->request, &fixture->pods, fixture->places, NOW);
 }
 
@@ -100,8 +101,7 @@ static const char *told(struct fixture *fixture, const char *names) {
         (void)ask(fixture, names);
         text[0] = '\0';
         for (size_t i = 0; i < fixture->request.count; i++)
-                if (fixture->judge.verdicts[i] == JUDGE_PASSES &&
-                    fixture->judge.rows[i] != JUDGE_DUPLICATE)
+                if (fixture->answer.judge.is_told[i])
                         len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%.*s",
                                                 len ? " " : "",
                                                 (int)fixture->request.nodes[i].name_bytes,
@@ -144,8 +144,8 @@ TEST(when) {
                 _cleanup_(freep) char *names = many(fixture, rows[i].candidates);
                 enum judge_list list = ask(fixture, names);
                 assert_int_equal(list, rows[i].left_out ? JUDGE_LIST_SHORT : JUDGE_LIST_WHOLE);
-                if (fixture->judge.left_out_count != rows[i].left_out)
-                        fail_msg("row %zu: %zu left out", i, fixture->judge.left_out_count);
+                if (fixture->answer.judge.left_out_count != rows[i].left_out)
+                        fail_msg("row %zu: %zu left out", i, fixture->answer.judge.left_out_count);
                 fixture_free(fixture);
         }
 }
@@ -246,9 +246,10 @@ TEST(estimate) {
                                                           .request = load,
                                                           .bound_unix_ms = NOW});
         assert_string_equal(told(fixture, "\"b\",\"a\""), "b");
-        estimator_reserve(estimator, 9,
-                          fixture->snapshot->rows.estimate_number[fixture->judge.rows[0]], &load,
-                          0);
+        estimator_reserve(
+                estimator, 9,
+                fixture->snapshot->nodes.columns.estimate_number[fixture->answer.judge.rows[0]],
+                &load, 0);
         assert_string_equal(told(fixture, "\"b\",\"a\""), "a");
         fixture_free(fixture);
 }
@@ -294,20 +295,18 @@ TEST(random) {
 TEST(beyond_measure) {
         static const char names[] = "\"n0\",\"n1\",\"n2\",\"n3\"";
         struct fixture *fixture = fixture_new(POLICY(EXTENDER("shortlist: 2, scoring: estimate")));
-        struct judge *judge = &fixture->judge;
+        struct answer *answer = &fixture->answer;
 
         for (char name[] = "n0"; name[1] < '4'; name[1]++)
                 put(fixture, name, 1e308, "");
         assert_string_equal(told(fixture, names), "n0 n1");
         /* No reading does this: no headroom is a number. */
-        for (size_t row = 0; row < fixture->snapshot->count; row++)
-                fixture->snapshot->rows.used[ESTIMATE_CPU][row] = INFINITY;
+        for (size_t row = 0; row < fixture->snapshot->nodes.count; row++)
+                fixture->snapshot->nodes.columns.used[ESTIMATE_CPU][row] = INFINITY;
         memset(&fixture->pods, 0, sizeof(fixture->pods));
-        judge_filter(judge, fixture->snapshot, &fixture->request, NOW);
-        assert_int_equal(judge_shortlist(judge, fixture->snapshot, &fixture->request,
-                                         &fixture->pods, NOW, 0),
-                         JUDGE_LIST_SHORT);
+        answer_filter(answer, fixture->snapshot, &fixture->request, &fixture->pods, NOW, 0);
+        assert_int_equal(answer->list, JUDGE_LIST_SHORT);
         for (size_t i = 0; i < fixture->request.count; i++)
-                assert_int_equal(judge->verdicts[i], i < 2 ? JUDGE_PASSES : JUDGE_LEFT_OUT);
+                assert_int_equal(answer->judge.is_told[i], i < 2);
         fixture_free(fixture);
 }

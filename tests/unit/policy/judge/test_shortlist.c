@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "extender/answer/shortlist.h"
+#include "policy/judge/shortlist.h"
 #include "tests/unit/fixture/full_size.h"
 
 enum { STRANGER = SHORTLIST_STRANGERS, ABSENT = SHORTLIST_GROUPS, CANDIDATES_MAX = 400 };
@@ -139,7 +139,7 @@ static size_t choose_slowly(const struct candidate *candidates, size_t count, si
 }
 
 TEST(random) {
-        static const unsigned zone_ranges[] = {1, 2, 3, 8, 40, NODE_ZONES_MAX};
+        static const unsigned zone_ranges[] = {1, 2, 3, 8, 40, SHORTLIST_ZONES_MAX};
         static const unsigned level_ranges[] = {1, 3, 20, SHORTLIST_LEVELS};
         struct shortlist list =
                 SHORTLIST_NULL; /* reused: nothing of one call is left to the next */

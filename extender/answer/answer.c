@@ -1,0 +1,57 @@
+#include "extender/answer/answer.h"
+
+#include "policy/judge/judge_filter.h"
+#include "policy/judge/judge_score.h"
+
+void answer_done(struct answer *answer) {
+        judge_done(&answer->judge);
+        candidates_done(&answer->candidates);
+}
+
+static void answer_begin(struct answer *answer, const struct node_snapshot *snapshot,
+                         const struct request *request, int64_t now_unix_ms) {
+        answer->snapshot = snapshot;
+        answer->request = request;
+        judge_begin(&answer->judge, &snapshot->nodes, &request->pod, request->count, now_unix_ms);
+        candidates_find(&answer->candidates, snapshot, request, &answer->judge);
+}
+
+static void answer_expect(struct answer *answer, struct estimator *estimator, int64_t now_mono_ms) {
+        struct judge *judge = &answer->judge;
+        const struct pod_facts *pod = judge->pod;
+
+        answer->expectation = estimator_expect(estimator, pod->workload, pod->workload_len,
+                                               &pod->request);
+        judge->load = answer->expectation.load;
+        judge->reservation_count = estimator_reservations(estimator, pod->id, now_mono_ms,
+                                                          judge->reservations);
+}
+
+void answer_filter(struct answer *answer, const struct node_snapshot *snapshot,
+                   const struct request *request, struct shortlist_pods *pods, int64_t now_unix_ms,
+                   int64_t now_mono_ms) {
+        struct judge *judge = &answer->judge;
+
+        answer_begin(answer, snapshot, request, now_unix_ms);
+        judge_filter(judge);
+        answer->list = pods ? judge_shortlist_kind(judge, pods) : JUDGE_LIST_WHOLE;
+        if (answer->list != JUDGE_LIST_SHORT)
+                return;
+        if (judge->nodes->policy->scoring == POLICY_SCORING_ESTIMATE)
+                answer_expect(answer, snapshot->estimator, now_mono_ms);
+        judge_shortlist(judge);
+}
+
+void answer_score(struct answer *answer, const struct node_snapshot *snapshot,
+                  const struct request *request, int64_t now_unix_ms, int64_t now_mono_ms) {
+        struct judge *judge = &answer->judge;
+
+        answer_begin(answer, snapshot, request, now_unix_ms);
+        if (judge->nodes->policy->scoring == POLICY_SCORING_ESTIMATE)
+                answer_expect(answer, snapshot->estimator, now_mono_ms);
+        judge_score(judge);
+        if (judge->best < judge->count && judge->pod->id != 0)
+                estimator_reserve(snapshot->estimator, judge->pod->id,
+                                  judge->nodes->columns.estimate_number[judge->rows[judge->best]],
+                                  &judge->load, now_mono_ms);
+}

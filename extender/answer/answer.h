@@ -1,0 +1,37 @@
+/*
+ * The answer to one of the scheduler's calls: its candidates are found in a snapshot, judged by
+ * policy/judge, and with scoring: estimate the estimator says what the pod will use and what is
+ * reserved. An answer is the reusable working memory of one call after the other.
+ */
+#pragma once
+
+#include "extender/answer/candidates.h"
+#include "extender/answer/request.h"
+#include "extender/estimator/estimator.h"
+#include "extender/table/node_snapshot.h"
+#include "policy/judge/judge.h"
+#include "policy/judge/judge_shortlist.h"
+
+struct answer {
+        const struct node_snapshot *snapshot; /* borrowed until the next call, as is the request */
+        const struct request *request;
+        struct judge judge;
+        struct candidates candidates;
+        struct estimator_expectation expectation; /* with scoring: estimate: of the pod */
+        enum judge_list list;                     /* after answer_filter() */
+};
+
+#define ANSWER_NULL ((struct answer){0})
+
+void answer_done(struct answer *answer);
+
+/**
+ * answer_filter() - which of the request's nodes pass, and which of these are named
+ * @pods: those that had a shortlist before; NULL: all that pass are named
+ */
+void answer_filter(struct answer *answer, const struct node_snapshot *snapshot,
+                   const struct request *request, struct shortlist_pods *pods, int64_t now_unix_ms,
+                   int64_t now_mono_ms);
+/** answer_score() - points for all; with scoring: estimate the best is reserved for the pod */
+void answer_score(struct answer *answer, const struct node_snapshot *snapshot,
+                  const struct request *request, int64_t now_unix_ms, int64_t now_mono_ms);

@@ -1,0 +1,28 @@
+/*
+ * From the names in a request to rows of the node table. Remembers in which order the scheduler
+ * listed nodes last time, so that most look-ups are one comparison instead of a hash.
+ */
+#pragma once
+
+#include "extender/answer/request.h"
+#include "extender/table/node_snapshot.h"
+#include "policy/judge/judge.h"
+
+struct candidates {
+        /* [row] of the table */
+        uint32_t *seen_in; /* number of the last request with it */
+        uint32_t *next;    /* the row that followed it there */
+        size_t row_cap;
+        uint32_t request_number;
+
+        uint32_t *strangers; /* hash set of candidates that are not in the table */
+        size_t stranger_cap, stranger_mask;
+};
+
+#define CANDIDATES_NULL ((struct candidates){0})
+
+void candidates_done(struct candidates *candidates);
+
+/** candidates_find() - after judge_begin(): sets rows, unknown_count and duplicate_count */
+void candidates_find(struct candidates *candidates, const struct node_snapshot *snapshot,
+                     const struct request *request, struct judge *judge);

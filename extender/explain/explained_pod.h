@@ -1,0 +1,28 @@
+/* Pods of an explanation: the one that looks for a node, and those that run. */
+#pragma once
+
+#include <jansson.h>
+
+#include "extender/table/node_table.h"
+#include "policy/pods/pod_facts.h"
+
+/* The pod that looks for a node. Zero-initialised: any pod without requests, labels and namespace.
+ */
+struct explained_pod {
+        const char *name; /* "namespace/name", borrowed; NULL: any pod */
+        struct pod_facts facts;
+        char *text; /* that the facts point into; owned */
+};
+
+void explained_pod_done(struct explained_pod *pod);
+
+/**
+ * explained_pod_add() - a Pod of the input: one that runs takes part in the estimate
+ * @wanted: "namespace/name" of the pod that looks for a node, or NULL
+ * @ret:    becomes that pod, if it is the one
+ */
+void explained_pod_add(struct node_table *table, const json_t *pod, const char *wanted,
+                       struct explained_pod *ret);
+/** explained_pod_bind() - the same for a Pod that was read already, unless it is @wanted */
+void explained_pod_bind(struct node_table *table, const struct pod_facts *facts,
+                        const char *wanted);

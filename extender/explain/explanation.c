@@ -1,0 +1,73 @@
+#include "extender/explain/explanation.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "policy/judge/judge_rows.h"
+
+void explanation_init(struct explanation *explanation, struct node_table *table,
+                      const struct explained_pod *pod, int64_t now_unix_ms) {
+        struct estimator *estimator = node_table_estimator(table);
+        size_t count = node_table_count(table);
+
+        if (estimator) /* as it would be in a running extender */
+                estimator_settle(estimator, now_unix_ms);
+        node_table_publish(table, now_unix_ms);
+        *explanation = (struct explanation){
+                .table = table,
+                .policy = node_table_policy(table),
+                .now_unix_ms = now_unix_ms,
+                .pod = pod->name,
+                .snapshot = node_table_acquire(table),
+                .rejected_by = xcalloc(count + 1, sizeof(*explanation->rejected_by)),
+                .candidates = xcalloc(count + 1, sizeof(*explanation->candidates)),
+        };
+        if (explanation_has_estimate(explanation))
+                explanation->expectation = estimator_expect(estimator, "", 0, &pod->facts.request);
+        judge_rows(&explanation->judge, &explanation->snapshot->nodes,
+                   pod->name ? &pod->facts : NULL, &explanation->expectation.load, now_unix_ms,
+                   explanation->rejected_by, explanation->candidates);
+        explanation->judge.pod = NULL; /* is the caller's */
+}
+
+void explanation_done(struct explanation *explanation) {
+        judge_done(&explanation->judge);
+        free(explanation->rejected_by);
+        free(explanation->candidates);
+        node_snapshot_unref(explanation->snapshot);
+        *explanation = (struct explanation){0};
+}
+
+bool explanation_has_estimate(const struct explanation *explanation) {
+        return explanation->policy->scoring == POLICY_SCORING_ESTIMATE;
+}
+
+int explanation_score(const struct explanation *explanation, size_t row) {
+        size_t candidate = explanation->candidates[row];
+
+        return candidate == SIZE_MAX ? -1 : explanation->judge.points[candidate];
+}
+
+double explanation_fine(const struct explanation *explanation, size_t row) {
+        return explanation_has_estimate(explanation)
+                       ? explanation->judge.headrooms[explanation->candidates[row]]
+                       : judge_score100(&explanation->judge, (uint32_t)row);
+}
+
+int explanation_last_by(const struct explanation *explanation, size_t row) {
+        size_t candidate = explanation->candidates[row];
+
+        return candidate == SIZE_MAX ? -1 : judge_last_by(&explanation->judge, candidate);
+}
+
+size_t explanation_row(const struct explanation *explanation, size_t place) {
+        if (place == 0)
+                return explanation->first_row;
+        return place <= explanation->first_row ? place - 1 : place;
+}
+
+bool explanation_shows(const struct explanation *explanation, size_t row) {
+        return !explanation->only ||
+               strcmp(explanation->only, node_table_name(explanation->table, row)) == 0;
+}

@@ -1,0 +1,55 @@
+/*
+ * What the extender would answer about one pod on all nodes of a table, and why: the input of the
+ * printers. Judged by the extender's own code (policy/judge).
+ */
+#pragma once
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "extender/explain/explained_pod.h"
+#include "policy/judge/judge.h"
+
+struct explanation {
+        const struct node_table *table; /* borrowed; its rows, in the order of the input */
+        const struct policy *policy;
+        int64_t now_unix_ms;
+        const char *pod; /* "namespace/name", borrowed; NULL: any pod without requests */
+        struct estimator_expectation expectation; /* of the pod, with scoring: estimate */
+        const char *only; /* the one node to print, though all are judged; NULL: all */
+        size_t first_row; /* is printed before the others; 0: in the order of the input */
+
+        struct node_snapshot *snapshot;
+        int *rejected_by;   /* [row]: index into the policy's predicates, or JUDGE_PASSES */
+        size_t *candidates; /* [row]: of the judge; SIZE_MAX: rejected, so it has no score */
+        struct judge judge; /* of judge_rows() */
+};
+
+/**
+ * explanation_init() - publish @table and judge its rows
+ * @pod: the pod that looks for a node
+ * @ret: borrows @table and pod->name; released with explanation_done(); not to be moved
+ */
+void explanation_init(struct explanation *explanation, struct node_table *table,
+                      const struct explained_pod *pod, int64_t now_unix_ms);
+void explanation_done(struct explanation *explanation);
+
+/** explanation_has_estimate() - nodes are ranked by their headroom, not by score100 */
+bool explanation_has_estimate(const struct explanation *explanation);
+/** explanation_score() - 0 to 10, as the scheduler would receive it; -1: rejected */
+int explanation_score(const struct explanation *explanation, size_t row);
+/** explanation_fine() - what the score of a row that passes was rounded from: the headroom with
+ * scoring: estimate, else score100 */
+double explanation_fine(const struct explanation *explanation, size_t row);
+/** explanation_last_by() - the predicate that puts a passing row last; -1: none does */
+int explanation_last_by(const struct explanation *explanation, size_t row);
+
+/** explanation_row() - the row that is printed as number @place, from 0 */
+size_t explanation_row(const struct explanation *explanation, size_t place);
+/** explanation_shows() - whether the printers print this row */
+bool explanation_shows(const struct explanation *explanation, size_t row);
+
+/** explanation_print() - for people; @has_colours: escape sequences and bars */
+void explanation_print(const struct explanation *explanation, bool has_colours, FILE *out);
+/** explanation_json() - an array with an object per node; owned by the caller */
+json_t *explanation_json(const struct explanation *explanation);

@@ -1,0 +1,122 @@
+/*
+ * The decision about one pod: which candidates a limit of the policy rejects, which of those that
+ * pass are put on a shortlist, and how many points each gets.
+ *
+ *     judge_begin()      the nodes, the pod, the time; then the caller sets rows[]
+ *     judge_filter()     -> rejected_by[], is_told[]       judge_filter.h
+ *     judge_shortlist()  -> is_told[]                      judge_shortlist.h
+ *
+ *     judge_begin()      the candidates that passed, perhaps seconds later
+ *     judge_score()      -> points[]                       judge_score.h
+ *
+ * The scheduler asks in two calls, and so does whoever explains (judge_rows.h). A judge is the
+ * working memory of one call after the other. Pure but for that memory.
+ *
+ * A node that is not among the rows passes, and scores 0, as crane scores a node without data: it
+ * is neither excluded nor preferred to nodes that are known to be idle.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "policy/estimate/reservation.h"
+#include "policy/judge/judge_nodes.h"
+#include "policy/judge/shortlist.h"
+#include "policy/pods/pod_facts.h"
+
+/* Values of judge.rows for candidates without a row. */
+#define JUDGE_UNKNOWN UINT32_MAX         /* not among the nodes */
+#define JUDGE_DUPLICATE (UINT32_MAX - 1) /* named twice in the call: left out */
+
+enum { JUDGE_PASSES = -1 };
+
+struct judge {
+        /* The question. */
+        const struct judge_nodes *nodes; /* borrowed until the next judge_begin() */
+        const struct pod_facts *pod;     /* ditto; NULL: any pod, which no rule holds for */
+        int64_t now_unix_ms;
+        size_t count;   /* candidates */
+        uint32_t *rows; /* [candidate]: of the nodes, or one of the above; set by the caller */
+        size_t unknown_count, duplicate_count; /* of those; set by the caller */
+
+        /* With scoring: estimate, for judge_shortlist() and judge_score(); set by the caller. */
+        struct pod_load load;                              /* that the pod is expected to use */
+        struct reservation reservations[RESERVATIONS_MAX]; /* for other pods */
+        size_t reservation_count;
+
+        /* What judge_begin() made of it. */
+        const struct policy_rule *rule; /* that holds for the pod; NULL: none */
+        bool is_exempt;                 /* no limit holds for the pod */
+        bool is_settled;                /* judge_nodes_are_settled() */
+        bool is_relative;               /* policy_is_relative() */
+        bool is_filtered;               /* judge_filter() has answered */
+
+        /* judge_filter(). */
+        int *rejected_by; /* [candidate]: index into the policy's predicates, or JUDGE_PASSES */
+        bool *is_told;    /* [candidate]: it passes, is no duplicate, and is on the shortlist */
+        size_t rejected_count, left_out_count;
+        /* Candidates over the limit of a predicate and of none before it. They are rejected,
+         * unless is_all_over: all were, and pass by whenAllOver. */
+        uint32_t over_count[POLICY_MAX_TERMS];
+        bool is_all_over;
+
+        /* judge_score(). */
+        int *points;      /* [candidate]: 0 to 10 */
+        size_t best;      /* with scoring: estimate the candidate to reserve; count: none */
+        size_t old_count; /* scored from readings that have expired */
+        struct verdict_largest largest; /* for relative priorities */
+        double *headrooms;              /* [candidate], with scoring: estimate; judge_estimate.h */
+
+        uint8_t *places; /* [candidate]: of enum verdict_place; when has_last */
+        bool has_last;   /* verdict_has_last(), with a policy that has overLimit: last */
+
+        size_t candidate_cap;
+        uint8_t *reserved_at; /* [node number]: index into reservations plus 1, or 0 */
+        size_t reserved_cap;
+        struct shortlist shortlist;
+};
+
+#define JUDGE_NULL ((struct judge){0})
+
+void judge_done(struct judge *judge);
+
+/**
+ * judge_begin() - a call with @count candidates
+ * @nodes, @pod: borrowed; with judge_shortlist() there is a pod
+ */
+void judge_begin(struct judge *judge, const struct judge_nodes *nodes, const struct pod_facts *pod,
+                 size_t count, int64_t now_unix_ms);
+
+/** judge_knows() - candidate @i has a row */
+static inline bool judge_knows(const struct judge *judge, size_t i) {
+        return judge->rows[i] < judge->nodes->count;
+}
+
+/** judge_is_last() - candidate @i ranks below others, being over a limit with overLimit: last */
+static inline bool judge_is_last(const struct judge *judge, size_t i) {
+        return judge->has_last && judge->places[i] == VERDICT_PLACE_LAST;
+}
+
+/** judge_score100() - what the points of a row were rounded or stretched from; not with scoring:
+ * estimate. With relative priorities judge->largest is set */
+static inline int judge_score100(const struct judge *judge, uint32_t row) {
+        const struct judge_nodes *nodes = judge->nodes;
+
+        return judge->is_relative
+                       ? verdict_score100(nodes->policy, &nodes->readings, row, &judge->largest,
+                                          judge->now_unix_ms)
+                       : judge_nodes_verdict(nodes, row, judge->is_settled, judge->now_unix_ms)
+                                 .score100;
+}
+
+/** judge_last_by() - the first predicate with overLimit: last that candidate @i is over; -1: none.
+ * Whether it is behind others is judge_is_last() */
+int judge_last_by(const struct judge *judge, size_t i);
+
+/** judge_find_last() - sets places and has_last; for the parts of the judge */
+void judge_find_last(struct judge *judge);
+/** judge_find_largest() - with relative priorities sets largest; ditto */
+void judge_find_largest(struct judge *judge);

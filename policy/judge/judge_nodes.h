@@ -1,0 +1,60 @@
+/*
+ * What a judge sees of a cluster: the rows of the nodes under one policy, as they were when they
+ * were published, immutable.
+ *
+ *                       row 0    row 1    row 2
+ *     usage_ratio[0]  |  0.31  |  0.72  |   -    |   a metric of the policy: its readings, and
+ *     expires[0]      | 11:35  | 11:35  | never  |   until when each may be used
+ *     ...
+ *     used[], own[]   |  0.38  |  0.75  |  0.20  |   scoring: estimate: policy/estimate/score.h
+ *     rejected_by     |  -1    |   0    |  -1    |   the verdict at built_unix_ms, which holds
+ *     settled_until   | 11:35  | 11:35  | never  |   until then, so that most requests look it up
+ *
+ * Names, and which candidate is which row, are the caller's.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "policy/judge/node_columns.h"
+
+struct judge_nodes {
+        const struct policy *policy;
+        const struct estimate_terms *terms; /* [pool], with scoring: estimate */
+        bool has_target;                    /* some of the terms have */
+        bool has_missing; /* with scoring: estimate: something of a row is not known */
+        size_t count;     /* rows */
+        struct node_columns columns;
+        struct reading_columns readings;   /* a view of them */
+        int64_t built_unix_ms;             /* when the columns' verdicts were made */
+        int64_t all_settled_until_unix_ms; /* until when all of them hold */
+};
+
+/* The verdict on one row at a time. */
+struct node_verdict {
+        int rejected_by; /* as verdict_filter() */
+        int score100;    /* as the only candidate: not to be used if policy_is_relative() */
+};
+
+/** judge_nodes_verdict_slow() - computed from the readings, not looked up */
+struct node_verdict judge_nodes_verdict_slow(const struct judge_nodes *nodes, size_t row,
+                                             int64_t now_unix_ms);
+
+/** judge_nodes_are_settled() - every verdict holds as it was published */
+static inline bool judge_nodes_are_settled(const struct judge_nodes *nodes, int64_t now_unix_ms) {
+        return now_unix_ms >= nodes->built_unix_ms &&
+               now_unix_ms < nodes->all_settled_until_unix_ms;
+}
+
+/** judge_nodes_verdict() - @is_settled: of judge_nodes_are_settled(), for the same @now */
+static inline struct node_verdict judge_nodes_verdict(const struct judge_nodes *nodes, size_t row,
+                                                      bool is_settled, int64_t now_unix_ms) {
+        const struct node_columns *columns = &nodes->columns;
+
+        if (is_settled || (now_unix_ms >= nodes->built_unix_ms &&
+                           now_unix_ms < columns->settled_until_unix_ms[row]))
+                return (struct node_verdict){columns->rejected_by[row], columns->score100[row]};
+        return judge_nodes_verdict_slow(nodes, row, now_unix_ms);
+}

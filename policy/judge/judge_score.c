@@ -1,0 +1,109 @@
+#include "policy/judge/judge_score.h"
+
+#include "base/mem.h"
+#include "policy/judge/judge_estimate.h"
+
+/* Duplicates are left out: the scheduler sees each node once. */
+static bool score_takes_part(const struct judge *judge, size_t i) {
+        return judge->rows[i] != JUDGE_DUPLICATE && !judge_is_last(judge, i);
+}
+
+static void score_spread(struct judge *judge) {
+        _cleanup_(freep) int *scores = xcalloc(judge->count, sizeof(*scores));
+        size_t count = 0;
+
+        for (size_t i = 0; i < judge->count; i++)
+                if (score_takes_part(judge, i))
+                        scores[count++] = judge->points[i];
+        verdict_spread10(scores, count);
+        count = 0;
+        for (size_t i = 0; i < judge->count; i++)
+                if (score_takes_part(judge, i))
+                        judge->points[i] = scores[count++];
+}
+
+/* @points_of: score100 to points */
+static void score_published(struct judge *judge, const int points_of[static 101]) {
+        const struct judge_nodes *nodes = judge->nodes;
+        int64_t now_unix_ms = judge->now_unix_ms;
+        bool is_settled = judge->is_settled;
+
+        for (size_t i = 0; i < judge->count; i++)
+                judge->points[i] = judge_knows(judge, i)
+                                           ? points_of[judge_nodes_verdict(nodes, judge->rows[i],
+                                                                           is_settled, now_unix_ms)
+                                                               .score100]
+                                           : 0;
+}
+
+/* The same for relative priorities: scores depend on the candidates, so none is precomputed. */
+static void score_relative(struct judge *judge, const int points_of[static 101]) {
+        judge_find_largest(judge);
+        for (size_t i = 0; i < judge->count; i++)
+                judge->points[i] = judge_knows(judge, i)
+                                           ? points_of[judge_score100(judge, judge->rows[i])]
+                                           : 0;
+}
+
+static void score_by_readings(struct judge *judge) {
+        bool is_spread = judge->nodes->policy->scoring == POLICY_SCORING_SPREAD;
+        int points_of[101];
+
+        for (int score100 = 0; score100 <= 100; score100++)
+                points_of[score100] = is_spread ? score100 : verdict_score10(score100);
+        if (judge->is_relative)
+                score_relative(judge, points_of);
+        else
+                score_published(judge, points_of);
+        if (is_spread)
+                score_spread(judge);
+}
+
+/* The best keep their points, ties in the call's order; but judge->best before all others. */
+static void score_name_best(struct judge *judge) {
+        size_t with_points[SCORE_BEST_POINTS + 1] = {0}, named = 0, best = judge->best;
+        int lowest = SCORE_BEST_POINTS + 1, *points = judge->points;
+        size_t count = judge->count;
+
+        for (size_t i = 0; i < count; i++)
+                with_points[points[i]]++;
+        while (lowest > 1 && named + with_points[lowest - 1] <= JUDGE_NAMED_MAX)
+                named += with_points[--lowest];
+        if (best < count && points[best] == lowest - 1)
+                named++;
+        for (size_t i = 0; i < count; i++) {
+                if (points[i] >= lowest || i == best)
+                        continue;
+                if (points[i] == lowest - 1 && named < JUDGE_NAMED_MAX)
+                        named++;
+                else
+                        points[i] = 0;
+        }
+}
+
+static void score_by_estimate(struct judge *judge) {
+        judge->best = judge_find_headrooms(judge);
+        double most = judge->best < judge->count ? judge->headrooms[judge->best] : 0;
+        size_t count = judge->count, row_count = judge->nodes->count;
+        const double *headrooms = judge->headrooms;
+        const uint32_t *rows = judge->rows;
+        int *points = judge->points;
+
+        for (size_t i = 0; i < count; i++)
+                points[i] = rows[i] < row_count ? score_points(headrooms[i], most) : 0;
+        /* One of those may have more headroom than the best of the others. */
+        for (size_t i = 0; judge->has_last && i < judge->count; i++)
+                if (judge_is_last(judge, i))
+                        judge->points[i] = 0;
+        score_name_best(judge);
+}
+
+void judge_score(struct judge *judge) {
+        judge_find_last(judge);
+        if (judge->nodes->policy->scoring == POLICY_SCORING_ESTIMATE)
+                score_by_estimate(judge);
+        else
+                score_by_readings(judge);
+        if (judge->has_last)
+                verdict_put_last(judge->places, judge->points, judge->count);
+}
