@@ -16,44 +16,35 @@ enum { TEXT_MAX_BYTES = 4096, MAX_VARIABLES = 512, MAX_WORDS = 512 };
  * and a value that holds one is hidden. */
 #define REFERENCE "$("
 
+#define TEXT(name, given)                                                                          \
+        { name, .type = OPTION_STRING, .fallback = (given) }
+#define SWITCH(name, given)                                                                        \
+        { name, .type = OPTION_BOOL, .fallback = (given) }
+
 /* Name and default as in the programs' own tables, which a test compares. */
 static const struct option_row rows[PROGRAM_FLAG_COUNT] = {
-        [FLAG_LEADER_ELECT] = {.name = "leader-elect", .type = OPTION_BOOL, .fallback = "true"},
-        [FLAG_LEASE_NAME] = {.name = "leader-elect-resource-name",
-                             .type = OPTION_STRING,
-                             .fallback = "plimsoll-controller"},
-        [FLAG_LEASE_NAMESPACE] = {.name = "leader-elect-resource-namespace", .type = OPTION_STRING},
-        [FLAG_METRICS_SOURCE] = {.name = "metrics-source",
-                                 .type = OPTION_STRING,
-                                 .fallback = "node-exporter"},
-        [FLAG_NODE_ADDRESS_TYPES] = {.name = "node-address-types",
-                                     .type = OPTION_STRING,
-                                     .fallback = "InternalIP,ExternalIP,Hostname"},
-        [FLAG_TARGET_TEMPLATE] = {.name = "target-url-template", .type = OPTION_STRING},
-        [FLAG_NODE_METRICS_TEMPLATE] = {.name = "node-metrics-url-template",
-                                        .type = OPTION_STRING,
-                                        .fallback = "http://{address}:19101/metrics"},
-        [FLAG_EXPORTERS] = {.name = "exporter", .type = OPTION_LIST},
-        [FLAG_PROMETHEUS_ADDRESS] = {.name = "prometheus-address", .type = OPTION_STRING},
-        [FLAG_MASTER] = {.name = "master", .type = OPTION_STRING},
-        [FLAG_NODE_EXPORTER_PORT] = {.name = "node-exporter-port",
-                                     .type = OPTION_INT,
-                                     .fallback = KUBE_PORT_TEXT(KUBE_PORT_NODE_EXPORTER)},
-        [FLAG_KUBELET_INSECURE] = {.name = "kubelet-insecure-skip-verify", .type = OPTION_BOOL},
-        [FLAG_KUBELET_CERTIFICATE] = {.name = "kubelet-client-certificate", .type = OPTION_STRING},
-        [FLAG_ANNOTATION_PREFIX] = {.name = "annotation-prefix",
-                                    .type = OPTION_STRING,
-                                    .fallback = ""},
-        [FLAG_ANNOTATION_TIMEZONE] = {.name = "annotation-timezone",
-                                      .type = OPTION_STRING,
-                                      .fallback = "UTC"},
-        [FLAG_ANNOTATION_UNIT] = {.name = "annotation-unit",
-                                  .type = OPTION_STRING,
-                                  .fallback = "ratio"},
-        [FLAG_HEALTH_PORT] = {.name = "health-port", .type = OPTION_INT},
-        [FLAG_PORT] = {.name = "port", .type = OPTION_INT},
-        [FLAG_TLS_CERT_FILE] = {.name = "tls-cert-file", .type = OPTION_STRING},
-        [FLAG_CLIENT_CA_FILE] = {.name = "client-ca-file", .type = OPTION_STRING},
+        [FLAG_LEADER_ELECT] = SWITCH("leader-elect", "true"),
+        [FLAG_LEASE_NAME] = TEXT("leader-elect-resource-name", "plimsoll-controller"),
+        [FLAG_LEASE_NAMESPACE] = TEXT("leader-elect-resource-namespace", NULL),
+        [FLAG_METRICS_SOURCE] = TEXT("metrics-source", "node-exporter"),
+        [FLAG_NODE_ADDRESS_TYPES] = TEXT("node-address-types", "InternalIP,ExternalIP,Hostname"),
+        [FLAG_TARGET_TEMPLATE] = TEXT("target-url-template", NULL),
+        [FLAG_NODE_METRICS_TEMPLATE] = TEXT("node-metrics-url-template",
+                                            "http://{address}:19101/metrics"),
+        [FLAG_EXPORTERS] = {"exporter", .type = OPTION_LIST},
+        [FLAG_PROMETHEUS_ADDRESS] = TEXT("prometheus-address", NULL),
+        [FLAG_MASTER] = TEXT("master", NULL),
+        [FLAG_NODE_EXPORTER_PORT] = TEXT("node-exporter-port",
+                                         KUBE_PORT_TEXT(KUBE_PORT_NODE_EXPORTER)),
+        [FLAG_KUBELET_INSECURE] = SWITCH("kubelet-insecure-skip-verify", NULL),
+        [FLAG_KUBELET_CERTIFICATE] = TEXT("kubelet-client-certificate", NULL),
+        [FLAG_ANNOTATION_PREFIX] = TEXT("annotation-prefix", ""),
+        [FLAG_ANNOTATION_TIMEZONE] = TEXT("annotation-timezone", "UTC"),
+        [FLAG_ANNOTATION_UNIT] = TEXT("annotation-unit", "ratio"),
+        [FLAG_HEALTH_PORT] = TEXT("health-port", NULL),
+        [FLAG_PORT] = TEXT("port", NULL),
+        [FLAG_TLS_CERT_FILE] = TEXT("tls-cert-file", NULL),
+        [FLAG_CLIENT_CA_FILE] = TEXT("client-ca-file", NULL),
 };
 
 /* ---- The container. */
@@ -144,48 +135,33 @@ const json_t *program_flags_container(const json_t *spec, const char *program) {
 
 /* ---- Its environment. */
 
-struct variable {
-        char *name, *text; /* owned */
-};
-
 struct environment {
         const char *namespace;
         const json_t *config_maps;
-        struct variable *variables; /* later ones count */
-        size_t count;
-        bool has_unread; /* there are more, which cannot be read */
+        json_t *variables; /* by name; owned */
+        bool has_unread;   /* there are more, which cannot be read */
 };
 
 static void environment_done(struct environment *environment) {
-        for (size_t i = 0; i < environment->count; i++) {
-                free(environment->variables[i].name);
-                free(environment->variables[i].text);
-        }
-        free(environment->variables);
+        json_decref(environment->variables);
 }
 
-/* Takes both. */
-static void add_variable(struct environment *environment, char *name, char *text) {
-        if (environment->count == MAX_VARIABLES) {
+/* A later one counts. Takes @text. */
+static void add_variable(struct environment *environment, const char *name, char *text) {
+        if (json_object_size(environment->variables) < MAX_VARIABLES)
+                json_object_set_new_nocheck(environment->variables, name,
+                                            json_string_nocheck(text));
+        else
                 environment->has_unread = true;
-                free(name);
-                free(text);
-                return;
-        }
-        environment->variables = xreallocarray(environment->variables, environment->count + 1,
-                                               sizeof(*environment->variables));
-        environment->variables[environment->count++] = (struct variable){name, text};
+        free(text);
 }
 
 /* Borrowed; NULL: not set. */
 static const char *find_variable(const struct environment *environment, const char *name,
                                  size_t len) {
-        for (size_t i = environment->count; i > 0; i--) {
-                const struct variable *variable = &environment->variables[i - 1];
-                if (strlen(variable->name) == len && memcmp(variable->name, name, len) == 0)
-                        return variable->text;
-        }
-        return NULL;
+        _cleanup_(freep) char *key = xmemdup0(name, len);
+
+        return json_string_at(environment->variables, key, NULL);
 }
 
 /* With the variables in place of $(NAME); owned by the caller. What grows too long is hidden. */
@@ -238,10 +214,11 @@ static void read_env_from(struct environment *environment, const json_t *entry) 
         json_t *value;
 
         environment->has_unread |= !data;
-        json_object_foreach (json_iterable(data), key, value)
+        json_object_foreach (json_iterable(data), key, value) {
+                _cleanup_(freep) char *name = xasprintf("%s%s", prefix ? prefix : "", key);
                 if (json_string_value(value))
-                        add_variable(environment, xasprintf("%s%s", prefix ? prefix : "", key),
-                                     xstrdup(json_string_value(value)));
+                        add_variable(environment, name, xstrdup(json_string_value(value)));
+        }
 }
 
 /* Owned by the caller. */
@@ -263,7 +240,7 @@ static void read_env(struct environment *environment, const json_t *entry) {
         const json_t *source = json_at(entry, "valueFrom", NULL);
 
         if (name)
-                add_variable(environment, xstrdup(name),
+                add_variable(environment, name,
                              source ? value_from(environment, source)
                                     : expand(environment, value ? value : ""));
 }
@@ -281,7 +258,7 @@ static void read_environment(struct environment *environment, const json_t *cont
 /* ---- Its command line. */
 
 struct words {
-        char **items; /* owned, as each of them */
+        char *items[MAX_WORDS]; /* each owned */
         size_t count;
         bool is_unread; /* a shell makes the command line, say */
 };
@@ -289,7 +266,6 @@ struct words {
 static void words_done(struct words *words) {
         for (size_t i = 0; i < words->count; i++)
                 free(words->items[i]);
-        free(words->items);
 }
 
 static void add_words(struct words *words, const struct environment *environment,
@@ -302,7 +278,6 @@ static void add_words(struct words *words, const struct environment *environment
                                     (strchr(text, ' ') && strstr(text, program));
                 if (words->is_unread)
                         return;
-                words->items = xreallocarray(words->items, words->count + 1, sizeof(*words->items));
                 words->items[words->count++] = expand(environment, text);
         }
 }
@@ -355,8 +330,8 @@ static char *resolve(const struct words *words, const struct environment *enviro
 
 void program_flags_read(const json_t *spec, const char *program, const char *namespace,
                         const json_t *config_maps, struct program_flags *ret) {
-        _cleanup_(environment_done) struct environment environment = {.namespace = namespace,
-                                                                      .config_maps = config_maps};
+        _cleanup_(environment_done) struct environment environment = {
+                .namespace = namespace, .config_maps = config_maps, .variables = json_object()};
         _cleanup_(words_done) struct words words = {0};
         const json_t *container = program_flags_container(spec, program);
 

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cli/doctor/doctor_check.h"
@@ -13,7 +12,7 @@
 #include "program/program_options.h"
 #include "program/table.h"
 
-enum { ID_WIDTH = 23, TEXT_MAX_BYTES = 4096 };
+enum { ID_WIDTH = 23 };
 
 static struct {
         struct cluster_options cluster;
@@ -42,9 +41,6 @@ static const struct option_row rows[] = {
 };
 /* clang-format on */
 
-static const struct doctor_checks *const chapters[] = {
-        &doctor_program_checks, &doctor_policy_checks, &doctor_node_checks, &doctor_metric_checks,
-        &doctor_scheduler_checks};
 static const char *const state_names[] = {
         [DOCTOR_OK] = "ok",
         [DOCTOR_UNKNOWN] = "unknown",
@@ -52,101 +48,82 @@ static const char *const state_names[] = {
         [DOCTOR_FAULT] = "error",
 };
 
-/* Called for each check with its finding. */
-typedef void found_fn(void *userdata, const struct doctor_check *check,
-                      const struct doctor_finding *finding);
-
-/* Return: how many findings there are of each state in @counts */
-static void examine(const struct doctor_facts *facts, size_t counts[static DOCTOR_FAULT + 1],
-                    found_fn *fn, void *userdata) {
-        for (size_t i = 0; i < ARRAY_LEN(chapters); i++)
-                for (size_t j = 0; j < chapters[i]->count; j++) {
-                        struct doctor_finding finding = {0};
-                        chapters[i]->rows[j].fn(facts, &finding);
-                        counts[finding.state]++;
-                        fn(userdata, &chapters[i]->rows[j], &finding);
-                }
-}
-
-/* With the namespace in place of @NS. */
-static void append_mend(struct buf *out, const char *mend) {
-        const char *there;
-
-        for (; (there = strstr(mend, "@NS")) != NULL; mend = there + strlen("@NS")) {
-                buf_append(out, mend, (size_t)(there - mend));
-                buf_puts(out, settings.namespace);
-        }
-        buf_puts(out, mend);
-}
+/* What the checks find, in one of the two forms. */
+struct report {
+        const struct doctor_facts *facts;
+        size_t counts[DOCTOR_FAULT + 1];
+        const struct style *style;
+        struct table *table;
+        json_t *checks;
+};
 
 /* ---- For people. */
 
-struct doctor_printing {
-        const struct style *style;
-        struct table *table;
-};
-
-static void print_check(void *userdata, const struct doctor_check *check,
-                        const struct doctor_finding *finding) {
-        const struct doctor_printing *to = userdata;
-        const struct style *style = to->style;
+static void print_check(void *userdata, const struct doctor_finding *finding) {
+        struct report *report = userdata;
+        const struct style *style = report->style;
         const char *colors[] = {style->green, style->dim, style->yellow, style->red};
-        _cleanup_(buf_done) struct buf mend = BUF_INIT(TEXT_MAX_BYTES);
+        _cleanup_(freep) char *mend = doctor_text(report->facts, finding->check->mend);
 
+        report->counts[finding->state]++;
         if (finding->state == DOCTOR_OK && settings.output != OUTPUT_WIDE)
                 return;
-        table_row(to->table);
-        table_cell(to->table, colors[finding->state], "%s", state_names[finding->state]);
-        table_cell(to->table, "", "%s", check->id);
-        table_cell(to->table, "", "%s", finding->what);
+        table_row(report->table);
+        table_cell(report->table, colors[finding->state], "%s", state_names[finding->state]);
+        table_cell(report->table, "", "%s", finding->check->id);
+        table_cell(report->table, "", "%s", finding->what);
         if (finding->state < DOCTOR_WARNING)
                 return;
-        append_mend(&mend, check->mend);
-        table_line(to->table, "         why:  %s", check->why);
-        table_line(to->table, "         mend: %s", mend.data);
+        table_line(report->table, "         why:  %s", finding->check->why);
+        table_line(report->table, "         mend: %s", mend);
 }
 
-/* ---- For programs. */
-
-static void add_check(void *userdata, const struct doctor_check *check,
-                      const struct doctor_finding *finding) {
-        _cleanup_(buf_done) struct buf mend = BUF_INIT(TEXT_MAX_BYTES);
-        json_t *all = userdata;
-
-        append_mend(&mend, check->mend);
-        json_array_append_new(all, json_pack("{s:s, s:s, s:s, s:s, s:s}", "id", check->id, "state",
-                                             state_names[finding->state], "what", finding->what,
-                                             "why", check->why, "mend", mend.data));
-}
-
-static void print_document(const struct doctor_facts *facts, size_t counts[static 4]) {
-        json_t *all = json_array();
-        json_auto_t *root = NULL;
-
-        examine(facts, counts, add_check, all);
-        root = json_pack("{s:{s:i, s:i, s:i, s:i}, s:o}", "summary", "ok", (int)counts[DOCTOR_OK],
-                         "unknown", (int)counts[DOCTOR_UNKNOWN], "warning",
-                         (int)counts[DOCTOR_WARNING], "error", (int)counts[DOCTOR_FAULT], "checks",
-                         all);
-        output_document(root, settings.output, stdout);
-}
-
-static void print_table(const struct doctor_facts *facts, size_t counts[static 4]) {
+static void print_table(struct report *report) {
         const struct table_column columns[] = {
                 {.min_width = strlen("unknown"), .is_left = true},
                 {.min_width = ID_WIDTH, .is_left = true},
                 {.is_left = true},
         };
+        const size_t *counts = report->counts;
         struct style style = style_of(stdout);
         _cleanup_(table_freep) struct table *table = table_new(&style, columns, ARRAY_LEN(columns));
 
-        examine(facts, counts, print_check, &(struct doctor_printing){&style, table});
+        report->style = &style;
+        report->table = table;
+        doctor_check_all(report->facts, print_check, report);
         (void)table_print(table, SIZE_MAX, stdout);
         (void)printf("%zu checks: %zu ok, %zu unknown, %zu warnings, %zu errors\n",
                      counts[DOCTOR_OK] + counts[DOCTOR_UNKNOWN] + counts[DOCTOR_WARNING] +
                              counts[DOCTOR_FAULT],
                      counts[DOCTOR_OK], counts[DOCTOR_UNKNOWN], counts[DOCTOR_WARNING],
                      counts[DOCTOR_FAULT]);
+}
+
+/* ---- For programs. */
+
+static void add_check(void *userdata, const struct doctor_finding *finding) {
+        struct report *report = userdata;
+        _cleanup_(freep) char *mend = doctor_text(report->facts, finding->check->mend);
+
+        report->counts[finding->state]++;
+        json_array_append_new(report->checks,
+                              json_pack("{s:s, s:s, s:s, s:s, s:s}", "id", finding->check->id,
+                                        "state", state_names[finding->state], "what", finding->what,
+                                        "why", finding->check->why, "mend", mend));
+}
+
+static void print_document(struct report *report) {
+        json_auto_t *root = json_object();
+        json_t *summary = json_object();
+
+        report->checks = json_array();
+        doctor_check_all(report->facts, add_check, report);
+        for (size_t i = 0; i < ARRAY_LEN(state_names); i++)
+                json_object_set_new(summary, state_names[i],
+                                    json_integer((json_int_t)report->counts[i]));
+        json_object_set_new(root, "summary", summary);
+        json_object_set_new(root, "checks", report->checks);
+        output_document(root, settings.output, stdout);
 }
 
 /* It becomes part of paths, and of the commands that mend. */
@@ -158,7 +135,7 @@ static int run(int count, char **words, struct error *err) {
         _cleanup_(program_annotations_done) struct program_annotations annotations = {0};
         _cleanup_(cluster_freep) struct cluster *cluster = NULL;
         _cleanup_(doctor_facts_done) struct doctor_facts facts = {0};
-        size_t counts[DOCTOR_FAULT + 1] = {0};
+        struct report report = {.facts = &facts};
 
         int r = verb_no_words(count, words, err);
         if (r == 0 && !is_name(settings.namespace))
@@ -182,12 +159,12 @@ static int run(int count, char **words, struct error *err) {
         if (r < 0)
                 return r;
         if (output_is_document(settings.output))
-                print_document(&facts, counts);
+                print_document(&report);
         else
-                print_table(&facts, counts);
-        if (counts[DOCTOR_FAULT] > 0)
+                print_table(&report);
+        if (report.counts[DOCTOR_FAULT] > 0)
                 return 2;
-        return counts[DOCTOR_WARNING] > 0 && settings.fail_on == 0 ? 1 : 0;
+        return report.counts[DOCTOR_WARNING] > 0 && settings.fail_on == 0 ? 1 : 0;
 }
 
 const struct verb doctor_verb = {

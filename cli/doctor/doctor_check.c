@@ -5,8 +5,17 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/mem.h"
 #include "base/number.h"
 #include "codec/json.h"
+
+enum { TEXT_MAX_BYTES = 4096 };
+
+static const struct doctor_checks *const chapters[] = {
+        &doctor_program_checks, &doctor_policy_checks, &doctor_node_checks, &doctor_metric_checks,
+        &doctor_scheduler_checks};
+
+/* ---- What is found. */
 
 void doctor_find(struct doctor_finding *finding, enum doctor_state state, const char *fmt, ...) {
         va_list args;
@@ -19,6 +28,20 @@ void doctor_find(struct doctor_finding *finding, enum doctor_state state, const 
                 if (*at < ' ' || *at > '~')
                         *at = '?';
 }
+
+char *doctor_text(const struct doctor_facts *facts, const char *text) {
+        struct buf out = BUF_INIT(TEXT_MAX_BYTES);
+        const char *there;
+
+        for (; (there = strstr(text, "@NS")) != NULL; text = there + strlen("@NS")) {
+                buf_append(&out, text, (size_t)(there - text));
+                buf_puts(&out, facts->namespace);
+        }
+        buf_puts(&out, text);
+        return buf_take(&out);
+}
+
+/* ---- What checks need. */
 
 bool doctor_needs(const struct doctor_facts *facts, enum doctor_object object,
                   struct doctor_finding *finding) {
@@ -33,8 +56,59 @@ bool doctor_needs(const struct doctor_facts *facts, enum doctor_object object,
         return false;
 }
 
-bool doctor_told(const struct doctor_facts *facts, enum program_flag flag,
-                 struct doctor_finding *finding) {
+bool doctor_needs_nodes(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        if (facts->nodes.outcome != KUBE_OK)
+                doctor_find(finding, DOCTOR_UNKNOWN, "%s", facts->nodes.err.msg);
+        return facts->nodes.outcome == KUBE_OK;
+}
+
+/* Is a page of that program read? */
+static bool doctor_needs_page(const struct doctor_facts *facts, enum doctor_object program,
+                              struct doctor_finding *finding) {
+        const struct doctor_page *failed = NULL;
+
+        for (size_t i = 0; i < facts->page_count; i++) {
+                const struct doctor_page *page = &facts->pages[i];
+                if (page->program == program && page->text)
+                        return true;
+                if (page->program == program)
+                        failed = page;
+        }
+        doctor_find(finding, DOCTOR_UNKNOWN, "%s",
+                    failed ? failed->err.msg : "no pod of it runs in the namespace");
+        return false;
+}
+
+bool doctor_needs_entry(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        const struct doctor_fact *maps = &facts->objects[DOCTOR_CONFIG_MAPS];
+        bool were_read = maps->outcome == KUBE_OK || maps->outcome == KUBE_NOT_FOUND;
+
+        if (!facts->config)
+                doctor_find(finding, DOCTOR_UNKNOWN, "%s",
+                            were_read ? "no ConfigMap has a scheduler's configuration that names "
+                                        "the extender: --scheduler-config"
+                                      : maps->err.msg);
+        return facts->config && facts->config->entry;
+}
+
+bool doctor_is_there(const struct doctor_facts *facts, enum doctor_object object,
+                     enum doctor_state state, const char *what, struct doctor_finding *finding) {
+        _cleanup_(freep) char *text = doctor_text(facts, what);
+
+        if (facts->objects[object].outcome != KUBE_NOT_FOUND)
+                return doctor_needs(facts, object, finding);
+        doctor_find(finding, state, "%s", text);
+        return false;
+}
+
+void doctor_check_there(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        const struct doctor_check *check = finding->check;
+
+        (void)doctor_is_there(facts, check->object, check->state, check->what, finding);
+}
+
+bool doctor_is_read(const struct doctor_facts *facts, enum program_flag flag,
+                    struct doctor_finding *finding) {
         if (!program_flags_is_hidden(&facts->controller, flag))
                 return true;
         doctor_find(finding, DOCTOR_UNKNOWN, "the controller's --%s stands where it cannot be read",
@@ -52,21 +126,22 @@ unsigned doctor_minor(const struct doctor_facts *facts) {
                                                                                   : 0;
 }
 
-void doctor_find_nodes(struct doctor_finding *finding, enum doctor_state state,
-                       const struct doctor_facts *facts, const struct doctor_set *set,
-                       const char *what) {
-        _cleanup_(buf_done) struct buf text = BUF_INIT(DOCTOR_WHAT_MAX - 1);
+/* ---- Running them. */
 
-        if (facts->nodes.outcome != KUBE_OK) {
-                doctor_find(finding, DOCTOR_UNKNOWN, "%s", facts->nodes.err.msg);
-                return;
-        }
-        if (set->count == 0)
-                return;
-        buf_printf(&text, "%zu of %zu nodes %s", set->count, facts->nodes.count, what);
-        if (set->detail)
-                buf_printf(&text, " (%s)", set->detail);
-        for (size_t i = 0; i < size_min(set->count, DOCTOR_EXAMPLES); i++)
-                buf_printf(&text, "%s%s", i > 0 ? ", " : ": ", set->names[i]);
-        doctor_find(finding, state, "%s%s", text.data, set->count > DOCTOR_EXAMPLES ? ", ..." : "");
+void doctor_check_run(const struct doctor_check *check, const struct doctor_facts *facts,
+                      struct doctor_finding *ret) {
+        *ret = (struct doctor_finding){.check = check};
+        if (doctor_needs(facts, check->needs, ret) &&
+            (!check->needs_page || doctor_needs_page(facts, check->needs_page, ret)) &&
+            (!check->needs_entry || doctor_needs_entry(facts, ret)))
+                check->fn(facts, ret);
+}
+
+void doctor_check_all(const struct doctor_facts *facts, doctor_found_fn *fn, void *userdata) {
+        for (size_t i = 0; i < ARRAY_LEN(chapters); i++)
+                for (size_t j = 0; j < chapters[i]->count; j++) {
+                        struct doctor_finding finding;
+                        doctor_check_run(&chapters[i]->rows[j], facts, &finding);
+                        fn(userdata, &finding);
+                }
 }

@@ -14,10 +14,10 @@ enum doctor_state { DOCTOR_OK, DOCTOR_UNKNOWN, DOCTOR_WARNING, DOCTOR_FAULT };
 
 enum { DOCTOR_WHAT_MAX = 512 };
 
-/* Zero-initialised: all is well. */
 struct doctor_finding {
+        const struct doctor_check *check;
         enum doctor_state state;
-        char what[DOCTOR_WHAT_MAX]; /* printable ASCII */
+        char what[DOCTOR_WHAT_MAX]; /* printable ASCII; "": all is well */
 };
 
 typedef void doctor_check_fn(const struct doctor_facts *facts, struct doctor_finding *finding);
@@ -27,6 +27,16 @@ struct doctor_check {
         const char *why;  /* it matters */
         const char *mend; /* a command, or what to change; @NS stands for the namespace */
         doctor_check_fn *fn;
+        /* Without these the function is not called. */
+        enum doctor_object needs;      /* see doctor_needs() */
+        enum doctor_object needs_page; /* of DOCTOR_CONTROLLER or DOCTOR_EXTENDER; 0: none */
+        bool needs_entry;              /* the extender's in the scheduler's configuration */
+        /* For functions that several rows share: what they look at, and what they find. */
+        enum doctor_object object;
+        enum doctor_set_kind set;
+        const char *key;
+        enum doctor_state state;
+        const char *what; /* @NS as in @mend */
 };
 
 struct doctor_checks {
@@ -37,8 +47,16 @@ struct doctor_checks {
 extern const struct doctor_checks doctor_policy_checks, doctor_program_checks, doctor_node_checks,
         doctor_scheduler_checks, doctor_metric_checks;
 
+/** doctor_check_run() - what one check finds */
+void doctor_check_run(const struct doctor_check *check, const struct doctor_facts *facts,
+                      struct doctor_finding *ret);
+
+/** doctor_check_all() - call @fn with the finding of each check */
+typedef void doctor_found_fn(void *userdata, const struct doctor_finding *finding);
+void doctor_check_all(const struct doctor_facts *facts, doctor_found_fn *fn, void *userdata);
+
 /** doctor_find() - set the finding; the last call of a check counts. What is no printable ASCII
- * becomes '?': objects hold texts of others, and one that is cut may be no UTF-8 */
+ * becomes '?': objects hold untrusted texts, and one that is cut may be no UTF-8 */
 void doctor_find(struct doctor_finding *finding, enum doctor_state state, const char *fmt, ...)
         _printf_(3, 4);
 
@@ -51,15 +69,29 @@ void doctor_find(struct doctor_finding *finding, enum doctor_state state, const 
 bool doctor_needs(const struct doctor_facts *facts, enum doctor_object object,
                   struct doctor_finding *finding);
 
-/** doctor_told() - whether it can be read what the controller is told by @flag; if not, the check
- * is not known */
-bool doctor_told(const struct doctor_facts *facts, enum program_flag flag,
-                 struct doctor_finding *finding);
+/** doctor_needs_nodes() - whether the nodes could be listed, and their annotations be read; if not,
+ * the check is not known */
+bool doctor_needs_nodes(const struct doctor_facts *facts, struct doctor_finding *finding);
+
+/** doctor_needs_entry() - whether a scheduler's configuration names the extender; that one does not
+ * is the affair of another check, and if none is found, this one is not known */
+bool doctor_needs_entry(const struct doctor_facts *facts, struct doctor_finding *finding);
+
+/** doctor_is_there() - whether an object is there; if there is none, that is found, with @state */
+bool doctor_is_there(const struct doctor_facts *facts, enum doctor_object object,
+                     enum doctor_state state, const char *what, struct doctor_finding *finding);
+
+/** doctor_check_there() - a doctor_check_fn: the row's object is there, or the row's state and text
+ * are found */
+void doctor_check_there(const struct doctor_facts *facts, struct doctor_finding *finding);
+
+/** doctor_is_read() - whether it can be read what the controller is told by @flag; if not, the
+ * check is not known */
+bool doctor_is_read(const struct doctor_facts *facts, enum program_flag flag,
+                    struct doctor_finding *finding);
 
 /** doctor_minor() - x of the API server's version 1.x; 0: not known */
 unsigned doctor_minor(const struct doctor_facts *facts);
 
-/** doctor_find_nodes() - the finding "3 of 200 nodes <what>: a, b, c"; nothing for an empty set */
-void doctor_find_nodes(struct doctor_finding *finding, enum doctor_state state,
-                       const struct doctor_facts *facts, const struct doctor_set *set,
-                       const char *what);
+/** doctor_text() - @text with the namespace in place of @NS; owned by the caller */
+char *doctor_text(const struct doctor_facts *facts, const char *text);

@@ -1,42 +1,32 @@
 #include "cli/doctor/doctor_config.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "cli/doctor/doctor_address.h"
 #include "codec/json.h"
 #include "kube/kube_path.h"
 
-static const char *text_at(const struct tree_node *map, const char *key) {
+const char *doctor_config_text(const struct tree_node *map, const char *key) {
         const struct tree_node *node = tree_get(map, key);
 
         return node && node->kind == TREE_SCALAR ? node->text : "";
 }
 
-static bool has_port(const char *url, long long port) {
-        char text[32];
-        size_t len = (size_t)snprintf(text, sizeof(text), ":%lld", port);
-
-        for (const char *at = url; (at = strstr(at, text)) != NULL; at += len)
-                if (at[len] < '0' || at[len] > '9')
-                        return true;
-        return false;
-}
-
 /* By the ports of the extender and its Service, or by its name. */
 static bool is_our_url(const struct doctor_facts *facts, const char *url) {
         const json_t *ports = json_at(facts->objects[DOCTOR_SERVICE].json, "spec", "ports", NULL);
+        long long port = doctor_address_parse(url, 0).port;
 
         for (size_t i = 0; i < json_array_size(ports); i++)
-                if (has_port(url, json_int_at(KUBE_PORT_EXTENDER, json_array_get(ports, i), "port",
-                                              NULL)))
+                if (json_int_at(KUBE_PORT_EXTENDER, json_array_get(ports, i), "port", NULL) == port)
                         return true;
-        return strstr(url, "plimsoll") || has_port(url, KUBE_PORT_EXTENDER) ||
-               has_port(url, program_flags_int(&facts->extender, FLAG_PORT, KUBE_PORT_EXTENDER)) ||
-               has_port(url, program_flags_int(&facts->sidecar, FLAG_PORT, KUBE_PORT_EXTENDER));
+        return strstr(url, "plimsoll") || port == KUBE_PORT_EXTENDER ||
+               port == program_flags_int(&facts->extender, FLAG_PORT, KUBE_PORT_EXTENDER) ||
+               port == program_flags_int(&facts->sidecar, FLAG_PORT, KUBE_PORT_EXTENDER);
 }
 
 static const struct tree_node *find_entry(const struct doctor_facts *facts,
@@ -44,15 +34,17 @@ static const struct tree_node *find_entry(const struct doctor_facts *facts,
         const struct tree_node *extenders = tree_get(tree_root(tree), "extenders");
 
         for (size_t i = 0; extenders && extenders->kind == TREE_LIST && i < extenders->count; i++)
-                if (is_our_url(facts, text_at(&extenders->items[i], "urlPrefix")))
+                if (is_our_url(facts, doctor_config_text(&extenders->items[i], "urlPrefix")))
                         return &extenders->items[i];
         return NULL;
 }
 
 /* Takes both. */
-static void add(struct doctor_facts *facts, char *from, struct tree *tree, bool is_used) {
+static void doctor_config_add(struct doctor_facts *facts, char *from, struct tree *tree,
+                              bool is_used) {
         if (facts->config_count == DOCTOR_MAX_CONFIGS || !is_used ||
-            strcmp(text_at(tree_root(tree), "kind"), "KubeSchedulerConfiguration") != 0) {
+            strcmp(doctor_config_text(tree_root(tree), "kind"), "KubeSchedulerConfiguration") !=
+                    0) {
                 free(from);
                 tree_free(tree);
                 return;
@@ -86,8 +78,9 @@ static void search_maps(struct doctor_facts *facts) {
                         struct tree *tree = NULL;
                         if (text && strstr(text, "KubeSchedulerConfiguration") &&
                             tree_parse(text, json_string_length(value), &tree, NULL) == 0)
-                                add(facts, xasprintf("ConfigMap %.64s", name), tree,
-                                    find_entry(facts, tree) || is_mounted(facts, name));
+                                doctor_config_add(facts, xasprintf("ConfigMap %.64s", name), tree,
+                                                  find_entry(facts, tree) ||
+                                                          is_mounted(facts, name));
                 }
         }
 }
@@ -102,7 +95,7 @@ int doctor_config_load(struct doctor_facts *facts, const char *path, struct erro
                 r = tree_parse(text, len, &tree, err);
         if (r < 0)
                 return error_wrap(err, r, "%s", file_input_name(path));
-        add(facts, xstrdup(file_input_name(path)), tree, true);
+        doctor_config_add(facts, xstrdup(file_input_name(path)), tree, true);
         return facts->config_count > 0
                        ? 0
                        : error_set(err, EINVAL, "%s: no KubeSchedulerConfiguration", path);
@@ -111,8 +104,12 @@ int doctor_config_load(struct doctor_facts *facts, const char *path, struct erro
 void doctor_config_find(struct doctor_facts *facts) {
         if (facts->config_count == 0)
                 search_maps(facts);
-        for (size_t i = 0; i < facts->config_count; i++)
-                facts->configs[i].entry = find_entry(facts, facts->configs[i].tree);
+        for (size_t i = 0; i < facts->config_count; i++) {
+                struct doctor_config *config = &facts->configs[i];
+                config->entry = find_entry(facts, config->tree);
+                if (!facts->config || !facts->config->entry)
+                        facts->config = config;
+        }
 }
 
 void doctor_config_done(struct doctor_facts *facts) {

@@ -16,3 +16,5 @@ _must_check_ int doctor_config_load(struct doctor_facts *facts, const char *path
 /** doctor_config_find() - without a file in the ConfigMaps; and our entry in each */
 void doctor_config_find(struct doctor_facts *facts);
 void doctor_config_done(struct doctor_facts *facts);
+/** doctor_config_text() - a scalar of @map; "": it has none; @map may be NULL */
+const char *doctor_config_text(const struct tree_node *map, const char *key);

@@ -197,17 +197,14 @@ static void list_nodes(struct cluster *cluster, struct doctor_facts *facts,
 /* ---- Pages of the programs. */
 
 static void read_page(struct cluster *cluster, struct doctor_facts *facts, const json_t *pod,
-                      bool is_controller) {
-        _cleanup_(freep) char *path = cluster_page_path(
-                facts->namespace, pod, is_controller ? PROGRAM_CONTROLLER : PROGRAM_EXTENDER,
-                "metrics");
-        const char *name = json_string_at(pod, "metadata", "name", NULL);
+                      enum doctor_object program, const char *name) {
+        _cleanup_(freep) char *path = cluster_page_path(facts->namespace, pod, name, "metrics");
         _cleanup_(cluster_answer_done) struct cluster_answer answer = {0};
 
         if (!path || facts->page_count == DOCTOR_MAX_PAGES)
                 return;
         struct doctor_page *page = &facts->pages[facts->page_count++];
-        *page = (struct doctor_page){.pod = xstrdup(name), .is_controller = is_controller};
+        *page = (struct doctor_page){.program = program};
         cluster_call(cluster,
                      &(struct kube_request){.method = "GET", .path = path, .accept = "text/plain"},
                      &answer);
@@ -227,25 +224,24 @@ static void read_pages(struct cluster *cluster, struct doctor_facts *facts) {
                 const char *app = json_string_at(pod, "metadata", "labels",
                                                  "app.kubernetes.io/name", NULL);
                 /* The extender beside a second scheduler listens on the loopback. */
-                if (app && strcmp(app, "plimsoll-controller") == 0)
-                        read_page(cluster, facts, pod, true);
-                else if (app && strcmp(app, "plimsoll-extender") == 0)
-                        read_page(cluster, facts, pod, false);
+                if (app && strcmp(app, PROGRAM_CONTROLLER) == 0)
+                        read_page(cluster, facts, pod, DOCTOR_CONTROLLER, app);
+                else if (app && strcmp(app, PROGRAM_EXTENDER) == 0)
+                        read_page(cluster, facts, pod, DOCTOR_EXTENDER, app);
         }
 }
 
-double doctor_page_sum(const struct doctor_facts *facts, bool of_controller, const char *metric,
-                       const char *label, const char *value, size_t *ret_found) {
+struct doctor_sum doctor_page_sum(const struct doctor_facts *facts, enum doctor_object program,
+                                  const char *metric, const char *label, const char *value) {
+        struct doctor_sum sum = {0};
         struct exposition_set set;
         struct exposition_sample sample;
         struct exposition skim;
-        double sum = 0;
 
-        *ret_found = 0;
         exposition_set_init(&set, &metric, 1);
         for (size_t i = 0; i < facts->page_count; i++) {
                 const struct doctor_page *page = &facts->pages[i];
-                if (page->is_controller != of_controller || !page->text)
+                if (page->program != program || !page->text)
                         continue;
                 exposition_begin(&skim, &set, page->text, page->text_bytes, true);
                 while (exposition_next(&skim, &sample)) {
@@ -253,8 +249,8 @@ double doctor_page_sum(const struct doctor_facts *facts, bool of_controller, con
                                 label ? exposition_label(&sample, label) : NULL;
                         if (label && !(found && exposition_label_is(found, value)))
                                 continue;
-                        sum += sample.value;
-                        ++*ret_found;
+                        sum.sum += sample.value;
+                        sum.count++;
                 }
         }
         return sum;
@@ -400,10 +396,8 @@ int doctor_facts_collect(struct cluster *cluster, const struct doctor_options *o
 void doctor_facts_done(struct doctor_facts *facts) {
         for (size_t i = 0; i < DOCTOR_OBJECT_COUNT; i++)
                 json_decref(facts->objects[i].json);
-        for (size_t i = 0; i < facts->page_count; i++) {
-                free(facts->pages[i].pod);
+        for (size_t i = 0; i < facts->page_count; i++)
                 free(facts->pages[i].text);
-        }
         doctor_config_done(facts);
         program_flags_done(&facts->controller);
         program_flags_done(&facts->extender);

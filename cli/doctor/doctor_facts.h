@@ -47,9 +47,8 @@ struct doctor_fact {
 
 /* A program's /metrics, through the API server's proxy. */
 struct doctor_page {
-        char *pod; /* its name */
-        bool is_controller;
-        char *text; /* NULL: err says why */
+        enum doctor_object program; /* DOCTOR_CONTROLLER or DOCTOR_EXTENDER */
+        char *text;                 /* NULL: err says why */
         size_t text_bytes;
         struct error err;
 };
@@ -83,6 +82,7 @@ struct doctor_facts {
         struct doctor_page pages[DOCTOR_MAX_PAGES];
         size_t config_count;
         struct doctor_config configs[DOCTOR_MAX_CONFIGS];
+        const struct doctor_config *config; /* the first with our entry, else any; NULL: none */
         struct doctor_permissions permissions[DOCTOR_ACCOUNTS]; /* controller, extender */
 };
 
@@ -108,10 +108,16 @@ static inline bool doctor_has(const struct doctor_facts *facts, enum doctor_obje
 /** doctor_pod_spec() - of a Deployment's pods; NULL: there is no such Deployment */
 const json_t *doctor_pod_spec(const struct doctor_facts *facts, enum doctor_object deployment);
 
+/* Of a metric's samples. */
+struct doctor_sum {
+        double sum;
+        size_t count; /* how many there were */
+};
+
 /**
- * doctor_page_sum() - the sum of a metric's samples on all pages of a program that could be read
+ * doctor_page_sum() - on all pages that could be read of a program
+ * @program:       DOCTOR_CONTROLLER or DOCTOR_EXTENDER
  * @label, @value: only those with this label; NULL: all
- * @ret_found:     how many samples there were
  */
-double doctor_page_sum(const struct doctor_facts *facts, bool of_controller, const char *metric,
-                       const char *label, const char *value, size_t *ret_found);
+struct doctor_sum doctor_page_sum(const struct doctor_facts *facts, enum doctor_object program,
+                                  const char *metric, const char *label, const char *value);

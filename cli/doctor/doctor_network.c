@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "base/number.h"
+#include "cli/doctor/doctor_address.h"
 #include "codec/json.h"
 #include "kube/kube_api.h"
 #include "kube/kube_path.h"
@@ -84,50 +84,8 @@ static bool is_open(const struct doctor_facts *facts, const char *protocol, int6
 
 /* ---- The addresses that the controller is told. */
 
-struct address {
-        const char *host; /* not terminated; of an IPv6 address, from its bracket on */
-        size_t host_len;
-        long long port;
-};
-
-/* @port: in place of {port} */
-static struct address parse_url(const char *url, long long port) {
-        bool is_https = strncmp(url, "https://", strlen("https://")) == 0;
-        const char *scheme = strstr(url, "://");
-        struct address address = {.host = scheme ? scheme + strlen("://") : url,
-                                  .port = is_https ? 443 : 80};
-        int64_t number;
-
-        address.host_len = strcspn(address.host, address.host[0] == '[' ? "]/?#" : ":/?#");
-        const char *rest = address.host + address.host_len;
-        rest += *rest == ']';
-        if (*rest != ':')
-                return address;
-        if (strncmp(rest, ":{port}", strlen(":{port}")) == 0)
-                address.port = port;
-        else if (number_parse_i64(rest + 1, number_skip_digits(rest + 1, strlen(rest + 1), 0),
-                                  &number))
-                address.port = number;
-        return address;
-}
-
-static bool is_host(const struct address *address, const char *text) {
-        return address->host_len == strlen(text) &&
-               memcmp(address->host, text, address->host_len) == 0;
-}
-
-static bool is_ip(const struct address *address) {
-        return address->host[0] == '[' || strspn(address->host, "0123456789.") >= address->host_len;
-}
-
-/* No NetworkPolicy is between the containers of a pod. */
-static bool is_loopback(const struct address *address) {
-        return is_host(address, "localhost") || is_host(address, "[::1") ||
-               (is_ip(address) && strncmp(address->host, "127.", 4) == 0);
-}
-
 /* Written into the pod's /etc/hosts. */
-static bool is_alias(const struct doctor_facts *facts, const struct address *address) {
+static bool is_alias(const struct doctor_facts *facts, const struct doctor_address *address) {
         const json_t *aliases = json_at(doctor_pod_spec(facts, DOCTOR_CONTROLLER), "hostAliases",
                                         NULL);
 
@@ -135,7 +93,7 @@ static bool is_alias(const struct doctor_facts *facts, const struct address *add
                 const json_t *names = json_at(json_array_get(aliases, i), "hostnames", NULL);
                 for (size_t j = 0; j < json_array_size(names); j++) {
                         const char *name = json_string_value(json_array_get(names, j));
-                        if (name && is_host(address, name))
+                        if (name && doctor_address_is(address, name))
                                 return true;
                 }
         }
@@ -149,8 +107,8 @@ static bool asks_prometheus(const struct doctor_facts *facts) {
                program_flags_text(&facts->controller, FLAG_PROMETHEUS_ADDRESS);
 }
 
-static struct address prometheus_address(const struct doctor_facts *facts) {
-        return parse_url(facts->controller.texts[FLAG_PROMETHEUS_ADDRESS], 0);
+static struct doctor_address prometheus_address(const struct doctor_facts *facts) {
+        return doctor_address_parse(facts->controller.texts[FLAG_PROMETHEUS_ADDRESS], 0);
 }
 
 /* "prometheus", "prometheus.monitoring" or "prometheus.monitoring.svc..."; longer ones are names
@@ -158,11 +116,11 @@ static struct address prometheus_address(const struct doctor_facts *facts) {
 char *doctor_network_service(const struct doctor_facts *facts) {
         if (!asks_prometheus(facts))
                 return NULL;
-        const struct address address = prometheus_address(facts);
+        const struct doctor_address address = prometheus_address(facts);
         _cleanup_(freep) char *host = xmemdup0(address.host, address.host_len);
         char *rest = host, *name = strsep(&rest, "."), *room = strsep(&rest, ".");
-        if (is_ip(&address) || is_loopback(&address) || !*name || (room && !*room) ||
-            (rest && strcmp(rest, "svc") != 0 && strncmp(rest, "svc.", 4) != 0))
+        if (doctor_address_is_ip(&address) || doctor_address_is_loopback(&address) || !*name ||
+            (room && !*room) || (rest && strcmp(rest, "svc") != 0 && strncmp(rest, "svc.", 4) != 0))
                 return NULL;
         return kube_path(KUBE_CORE, room ? room : facts->namespace, "services", name, "");
 }
@@ -197,9 +155,9 @@ static void need_port(struct needs *needs, long long port, const char *what) {
                            port, what);
 }
 
-static void need_name(struct needs *needs, const struct address *address) {
-        if (!needs->name && !is_ip(address) && !is_loopback(address) &&
-            !is_alias(needs->facts, address))
+static void need_name(struct needs *needs, const struct doctor_address *address) {
+        if (!needs->name && !doctor_address_is_ip(address) &&
+            !doctor_address_is_loopback(address) && !is_alias(needs->facts, address))
                 needs->name = xmemdup0(address->host, size_min(address->host_len, 100));
 }
 
@@ -207,19 +165,20 @@ static void need_name(struct needs *needs, const struct address *address) {
 static void need_node(struct needs *needs, long long port, const char *what) {
         const char *types = program_flags_text(&needs->facts->controller, FLAG_NODE_ADDRESS_TYPES);
         size_t len = types ? strcspn(types, ",") : 0;
-        const struct address address = {.host = types, .host_len = len};
+        const struct doctor_address address = {.host = types, .host_len = len};
 
         need_port(needs, port, what);
-        if (len > 0 && !is_host(&address, "InternalIP") && !is_host(&address, "ExternalIP"))
+        if (len > 0 && !doctor_address_is(&address, "InternalIP") &&
+            !doctor_address_is(&address, "ExternalIP"))
                 need_name(needs, &address);
 }
 
 /* Through a proxy, its port may be one of a Service: of it nothing is known. */
 static void need_page(struct needs *needs, const char *template, const char *what) {
-        const struct address address = parse_url(
+        const struct doctor_address address = doctor_address_parse(
                 template, program_flags_int(&needs->facts->controller, FLAG_NODE_EXPORTER_PORT, 0));
 
-        if (is_host(&address, "{address}"))
+        if (doctor_address_is(&address, "{address}"))
                 need_node(needs, address.port, what);
         else
                 need_name(needs, &address);
@@ -240,10 +199,10 @@ static void need_exporters(struct needs *needs) {
 
 static void need_prometheus(struct needs *needs) {
         const struct doctor_fact *service = &needs->facts->objects[DOCTOR_PROMETHEUS_SERVICE];
-        const struct address address = prometheus_address(needs->facts);
+        const struct doctor_address address = prometheus_address(needs->facts);
 
         need_name(needs, &address);
-        if (is_loopback(&address) || is_open(needs->facts, "TCP", address.port))
+        if (doctor_address_is_loopback(&address) || is_open(needs->facts, "TCP", address.port))
                 return;
         long long target = target_port(service->json, address.port);
         if (service->outcome != KUBE_OK && service->outcome != KUBE_NOT_FOUND)
@@ -273,7 +232,7 @@ static void need_sources(struct needs *needs) {
                 need_prometheus(needs);
         need_exporters(needs);
         if (server) {
-                const struct address address = parse_url(server, 0);
+                const struct doctor_address address = doctor_address_parse(server, 0);
                 need_name(needs, &address);
         }
         if (needs->name && !is_open(needs->facts, "UDP", DNS_PORT) &&
@@ -283,17 +242,17 @@ static void need_sources(struct needs *needs) {
 }
 
 /* Those that decide over ports. */
-static bool are_told(const struct doctor_facts *facts, struct doctor_finding *finding) {
+static bool are_read(const struct doctor_facts *facts, struct doctor_finding *finding) {
         const struct program_flags *flags = &facts->controller;
 
-        if (!doctor_told(facts, FLAG_METRICS_SOURCE, finding))
+        if (!doctor_is_read(facts, FLAG_METRICS_SOURCE, finding))
                 return false;
         if (program_flags_has_word(flags, FLAG_METRICS_SOURCE, "node-exporter") &&
-            !(doctor_told(facts, FLAG_NODE_EXPORTER_PORT, finding) &&
-              doctor_told(facts, FLAG_TARGET_TEMPLATE, finding)))
+            !(doctor_is_read(facts, FLAG_NODE_EXPORTER_PORT, finding) &&
+              doctor_is_read(facts, FLAG_TARGET_TEMPLATE, finding)))
                 return false;
         return !program_flags_has_word(flags, FLAG_METRICS_SOURCE, "prometheus") ||
-               doctor_told(facts, FLAG_PROMETHEUS_ADDRESS, finding);
+               doctor_is_read(facts, FLAG_PROMETHEUS_ADDRESS, finding);
 }
 
 void doctor_network_check(const struct doctor_facts *facts, struct doctor_finding *finding) {
@@ -302,8 +261,7 @@ void doctor_network_check(const struct doctor_facts *facts, struct doctor_findin
         const json_t *spec = doctor_pod_spec(facts, DOCTOR_CONTROLLER);
 
         if (!doctor_needs(facts, DOCTOR_NETWORK_POLICIES, finding) ||
-            !doctor_needs(facts, DOCTOR_CONTROLLER, finding) ||
-            json_is_true(json_at(spec, "hostNetwork", NULL)) || !are_told(facts, finding))
+            json_is_true(json_at(spec, "hostNetwork", NULL)) || !are_read(facts, finding))
                 return;
         need_sources(&needs);
         if (needs.closed.len > 0)

@@ -26,36 +26,27 @@ struct listing {
         int64_t now_unix_ms;
 };
 
+/* What is true of one node, by kind: NULL: it is not; else the detail, "": none */
+typedef const char *traits[DOCTOR_SET_COUNT];
+
 static char *beginning(const char *text) {
         return xmemdup0(text, size_min(strlen(text), NAME_MAX_BYTES));
 }
 
-static void add(struct doctor_set *set, const char *name, const char *detail) {
+static void doctor_set_add(struct doctor_set *set, const char *name, const char *detail) {
         if (set->count < DOCTOR_EXAMPLES)
                 set->names[set->count] = beginning(name);
-        if (set->count == 0 && detail)
+        if (set->count == 0 && *detail)
                 set->detail = beginning(detail);
         set->count++;
 }
 
-static void set_done(struct doctor_set *set) {
-        for (size_t i = 0; i < DOCTOR_EXAMPLES; i++)
-                free(set->names[i]);
-        free(set->detail);
-}
-
 void doctor_nodes_done(struct doctor_nodes *nodes) {
-        set_done(&nodes->bare);
-        set_done(&nodes->stale);
-        set_done(&nodes->malformed);
-        set_done(&nodes->large);
-        set_done(&nodes->future);
-        set_done(&nodes->shifted);
-        set_done(&nodes->prefixed);
-        set_done(&nodes->foreign);
-        set_done(&nodes->shared);
-        set_done(&nodes->cordoned);
-        set_done(&nodes->not_ready);
+        for (size_t i = 0; i < DOCTOR_SET_COUNT; i++) {
+                for (size_t j = 0; j < DOCTOR_EXAMPLES; j++)
+                        free(nodes->sets[i].names[j]);
+                free(nodes->sets[i].detail);
+        }
         node_table_free(nodes->table);
         *nodes = (struct doctor_nodes){0};
 }
@@ -74,9 +65,8 @@ static bool is_of_other_zone(int64_t age_ms) {
                (ZONE_STEP_MS - ahead_ms % ZONE_STEP_MS) % ZONE_STEP_MS <= ZONE_SLACK_MS;
 }
 
-static void look_at_readings(struct listing *listing, size_t row, const char *name) {
+static void look_at_readings(struct listing *listing, size_t row, traits is) {
         struct doctor_nodes *nodes = listing->nodes;
-        const char *malformed = NULL, *large = NULL, *future = NULL, *shifted = NULL;
         size_t present = 0, usable = 0;
 
         for (size_t i = 0; i < listing->policy->metric_count; i++) {
@@ -90,28 +80,22 @@ static void look_at_readings(struct listing *listing, size_t row, const char *na
                 usable += reading.state == READING_USABLE;
                 nodes->read_of[i] += reading.state == READING_USABLE;
                 if (reading.state == READING_MALFORMED)
-                        malformed = metric->name;
+                        is[DOCTOR_MALFORMED] = metric->name;
                 if (reading.state == READING_MALFORMED || reading.state == READING_MISSING)
                         continue;
                 if (is_share(metric) && reading.value > LARGE_RATIO)
-                        large = metric->name;
-                if (age_ms < -ANNOTATION_SKEW_MS)
-                        future = metric->name;
+                        is[DOCTOR_LARGE] = metric->name;
                 if (is_of_other_zone(age_ms))
-                        shifted = metric->name;
+                        is[DOCTOR_SHIFTED] = metric->name;
+                if (age_ms < -ANNOTATION_SKEW_MS)
+                        is[DOCTOR_FUTURE] = metric->name;
         }
         if (present == 0)
-                add(&nodes->bare, name, NULL);
+                is[DOCTOR_BARE] = "";
         else if (usable == 0)
-                add(&nodes->stale, name, NULL);
-        if (malformed)
-                add(&nodes->malformed, name, malformed);
-        if (large)
-                add(&nodes->large, name, large);
-        if (shifted)
-                add(&nodes->shifted, name, shifted);
-        else if (future)
-                add(&nodes->future, name, future);
+                is[DOCTOR_STALE] = "";
+        if (is[DOCTOR_SHIFTED])
+                is[DOCTOR_FUTURE] = NULL;
 }
 
 /* The part of a key behind the slash. */
@@ -129,52 +113,38 @@ static bool is_reading(const json_t *value) {
                annotation_parse(text, json_string_length(value), NULL, &annotation, NULL) == 0;
 }
 
-/* A metric's name as crane and we write it, or its peak. */
-static bool is_metric_name(const struct policy *policy, const char *name) {
-        size_t len = strlen(name), suffix = strlen(ANNOTATION_PEAK);
-        bool is_peak = len > suffix && strcmp(name + len - suffix, ANNOTATION_PEAK) == 0;
-        _cleanup_(freep) char *metric = xmemdup0(name, is_peak ? len - suffix : len);
+/* The metric that an annotation's key is of, be it its peak; owned by the caller. */
+static char *metric_of(const char *key) {
+        size_t len = strlen(key), suffix = strlen(ANNOTATION_PEAK);
+        bool is_peak = len > suffix && strcmp(key + len - suffix, ANNOTATION_PEAK) == 0;
+
+        return xmemdup0(key, is_peak ? len - suffix : len);
+}
+
+static void look_at_keys(struct listing *listing, const json_t *annotations, traits is) {
+        const char *prefix = listing->options->annotation_prefix, *key;
         struct metric_query query;
-
-        return policy_query_parse(policy, metric, &query);
-}
-
-static bool is_of_policy(const struct policy *policy, const char *name) {
-        size_t len = strlen(name), suffix = strlen(ANNOTATION_PEAK);
-        _cleanup_(freep) char *metric = xstrdup(name);
-
-        if (len > suffix && strcmp(name + len - suffix, ANNOTATION_PEAK) == 0)
-                metric[len - suffix] = '\0';
-        return policy_metric_index(policy, metric) >= 0;
-}
-
-static void look_at_keys(struct listing *listing, const json_t *annotations, const char *name,
-                         bool is_bare) {
-        const char *prefix = listing->options->annotation_prefix;
-        const char *foreign = NULL, *prefixed = NULL, *key;
         json_t *value;
 
         json_object_foreach (json_iterable(annotations), key, value) {
-                const char *metric = bare_key(key);
+                const char *bare = bare_key(key);
+                _cleanup_(freep) char *metric = metric_of(bare);
+                bool is_of_policy = policy_metric_index(listing->policy, metric) >= 0;
                 bool is_ours = strncmp(key, prefix, strlen(prefix)) == 0 &&
-                               metric == key + strlen(prefix);
+                               bare == key + strlen(prefix);
                 if (!is_reading(value))
                         continue;
-                if (!is_ours && is_of_policy(listing->policy, metric))
-                        prefixed = key;
-                else if (!is_of_policy(listing->policy, metric) &&
-                         is_metric_name(listing->policy, metric))
-                        foreign = key;
+                /* With both, another installation writes its own. */
+                if (is_of_policy && !is_ours && is[DOCTOR_BARE])
+                        is[DOCTOR_PREFIXED] = key;
+                /* As crane and we call metrics. */
+                else if (!is_of_policy && policy_query_parse(listing->policy, metric, &query))
+                        is[DOCTOR_FOREIGN] = key;
         }
-        /* With both, another installation writes its own. */
-        if (prefixed && is_bare)
-                add(&listing->nodes->prefixed, name, prefixed);
-        if (foreign)
-                add(&listing->nodes->foreign, name, foreign);
 }
 
 /* Managers beside the controller whose fields hold a metric of the policy. */
-static void look_at_writers(struct listing *listing, const json_t *node, const char *name) {
+static void look_at_writers(struct listing *listing, const json_t *node, traits is) {
         const json_t *entries = json_at(node, "metadata", "managedFields", NULL);
 
         for (size_t i = 0; i < json_array_size(entries); i++) {
@@ -186,31 +156,36 @@ static void look_at_writers(struct listing *listing, const json_t *node, const c
                         _cleanup_(freep) char *field = xasprintf(
                                 "f:%s%s", listing->options->annotation_prefix,
                                 listing->policy->metrics[j].name);
-                        if (!json_at(entry, "fieldsV1", "f:metadata", "f:annotations", field, NULL))
-                                continue;
-                        add(&listing->nodes->shared, name, manager);
-                        return;
+                        if (!is[DOCTOR_SHARED] &&
+                            json_at(entry, "fieldsV1", "f:metadata", "f:annotations", field, NULL))
+                                is[DOCTOR_SHARED] = manager;
                 }
         }
 }
 
-static bool is_ready(const json_t *node) {
-        const json_t *conditions = json_at(node, "status", "conditions", NULL);
+const json_t *doctor_condition(const json_t *object, const char *type) {
+        const json_t *conditions = json_at(object, "status", "conditions", NULL);
 
         for (size_t i = 0; i < json_array_size(conditions); i++) {
                 const json_t *condition = json_array_get(conditions, i);
-                const char *type = json_string_at(condition, "type", NULL);
-                const char *status = json_string_at(condition, "status", NULL);
-                if (type && status && strcmp(type, "Ready") == 0)
-                        return strcmp(status, "True") == 0;
+                const char *own = json_string_at(condition, "type", NULL);
+                if (own && strcmp(own, type) == 0 && json_string_at(condition, "status", NULL))
+                        return condition;
         }
-        return false;
+        return NULL;
+}
+
+bool doctor_is_true(const json_t *condition) {
+        const char *status = json_string_at(condition, "status", NULL);
+
+        return status && strcmp(status, "True") == 0;
 }
 
 static void on_node(void *userdata, const char *text, size_t len) {
         struct listing *listing = userdata;
         struct doctor_nodes *nodes = listing->nodes;
         json_auto_t *node = NULL;
+        traits is = {0};
 
         if (json_parse(text, len, &node, NULL) < 0)
                 return;
@@ -222,14 +197,16 @@ static void on_node(void *userdata, const char *text, size_t len) {
         node_table_put(nodes->table, name, annotations, listing->now_unix_ms);
         if (node_table_count(nodes->table) != nodes->count + 1)
                 return;
-        size_t bare_before = nodes->bare.count;
-        look_at_readings(listing, nodes->count++, name);
-        look_at_keys(listing, annotations, name, nodes->bare.count > bare_before);
-        look_at_writers(listing, node, name);
+        look_at_readings(listing, nodes->count++, is);
+        look_at_keys(listing, annotations, is);
+        look_at_writers(listing, node, is);
         if (json_is_true(json_at(node, "spec", "unschedulable", NULL)))
-                add(&nodes->cordoned, name, NULL);
-        if (!is_ready(node))
-                add(&nodes->not_ready, name, NULL);
+                is[DOCTOR_CORDONED] = "";
+        if (!doctor_is_true(doctor_condition(node, "Ready")))
+                is[DOCTOR_NOT_READY] = "";
+        for (size_t i = 0; i < DOCTOR_SET_COUNT; i++)
+                if (is[i])
+                        doctor_set_add(&nodes->sets[i], name, is[i]);
 }
 
 /* By the limits of the policy alone. */

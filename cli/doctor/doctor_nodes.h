@@ -1,6 +1,7 @@
 /* The nodes and their annotations, summed up while they are listed. */
 #pragma once
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -13,7 +14,23 @@
 
 enum { DOCTOR_EXAMPLES = 3 };
 
-/* How many nodes something is true of, and the first of them. */
+/* What is true of some nodes. */
+enum doctor_set_kind {
+        DOCTOR_BARE,      /* without any annotation of the policy */
+        DOCTOR_STALE,     /* with some, but none that is usable */
+        DOCTOR_MALFORMED, /* some annotation of the policy cannot be read */
+        DOCTOR_LARGE,     /* a ratio of the built-in resources is above 1.5 */
+        DOCTOR_FUTURE,    /* a time stamp is more than a minute ahead otherwise */
+        DOCTOR_SHIFTED,   /* one is ahead by whole hours, as another zone's is */
+        DOCTOR_PREFIXED,  /* has the policy's metrics under another prefix */
+        DOCTOR_FOREIGN,   /* has readings of metrics that the policy does not have */
+        DOCTOR_SHARED,    /* somebody else than the controller writes the policy's metrics */
+        DOCTOR_CORDONED,
+        DOCTOR_NOT_READY,
+        DOCTOR_SET_COUNT,
+};
+
+/* How many nodes it is true of, and the first of them. */
 struct doctor_set {
         size_t count;
         char *names[DOCTOR_EXAMPLES]; /* owned; may be cut */
@@ -25,16 +42,7 @@ struct doctor_nodes {
         enum kube_outcome outcome;
         struct error err; /* unless KUBE_OK */
         size_t count;
-        struct doctor_set bare;      /* without any annotation of the policy */
-        struct doctor_set stale;     /* with some, but none that is usable */
-        struct doctor_set malformed; /* some annotation of the policy cannot be read */
-        struct doctor_set large;     /* a ratio of the built-in resources is above 1.5 */
-        struct doctor_set future;    /* a time stamp is more than a minute ahead otherwise */
-        struct doctor_set shifted;   /* one is ahead by whole hours, as another zone's is */
-        struct doctor_set prefixed;  /* has the policy's metrics under another prefix */
-        struct doctor_set foreign;   /* has readings of metrics that the policy does not have */
-        struct doctor_set shared;    /* others than the controller write the policy's metrics */
-        struct doctor_set cordoned, not_ready;
+        struct doctor_set sets[DOCTOR_SET_COUNT];
         size_t over;                        /* rejected by a limit */
         size_t read_of[POLICY_MAX_METRICS]; /* nodes with a usable value of the metric */
 };
@@ -43,3 +51,8 @@ struct doctor_nodes {
 void doctor_nodes_list(struct cluster *cluster, const struct node_table_options *options,
                        struct policy *policy, int64_t now_unix_ms, struct doctor_nodes *ret);
 void doctor_nodes_done(struct doctor_nodes *nodes);
+
+/** doctor_condition() - the condition of that type in an object's status; borrowed, NULL: none */
+const json_t *doctor_condition(const json_t *object, const char *type);
+/** doctor_is_true() - whether a condition is there, and its status is True */
+bool doctor_is_true(const json_t *condition);

@@ -23,31 +23,16 @@ static void check_version(const struct doctor_facts *facts, struct doctor_findin
                 doctor_find(finding, DOCTOR_WARNING, "Kubernetes 1.%u", minor);
 }
 
-static void check_deployed(const struct doctor_facts *facts, enum doctor_object object,
-                           const char *name, struct doctor_finding *finding) {
-        if (facts->objects[object].outcome == KUBE_NOT_FOUND)
-                doctor_find(finding, DOCTOR_FAULT, "no Deployment %s in %s", name,
-                            facts->namespace);
-        else
-                doctor_needs(facts, object, finding);
-}
-
-static void check_controller(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        check_deployed(facts, DOCTOR_CONTROLLER, "plimsoll-controller", finding);
-}
-
 static void check_extender(const struct doctor_facts *facts, struct doctor_finding *finding) {
         if (!doctor_has(facts, DOCTOR_SCHEDULER)) /* which has it beside it */
-                check_deployed(facts, DOCTOR_EXTENDER, "plimsoll-extender", finding);
+                doctor_check_there(facts, finding);
 }
 
-static void check_replicas(const struct doctor_facts *facts, enum doctor_object object,
-                           struct doctor_finding *finding) {
-        if (!doctor_needs(facts, object, finding))
-                return;
-        const json_t *deployment = facts->objects[object].json;
+static void check_replicas(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        const json_t *deployment = facts->objects[finding->check->needs].json;
         long long wanted = json_int_at(1, deployment, "spec", "replicas", NULL);
         long long ready = json_int_at(0, deployment, "status", "readyReplicas", NULL);
+
         if (ready == 0)
                 doctor_find(finding, DOCTOR_FAULT, "none of %lld replicas is ready", wanted);
         else if (ready < wanted)
@@ -57,30 +42,13 @@ static void check_replicas(const struct doctor_facts *facts, enum doctor_object 
                 doctor_find(finding, DOCTOR_WARNING, "there is one replica");
 }
 
-static void check_controller_replicas(const struct doctor_facts *facts,
-                                      struct doctor_finding *finding) {
-        check_replicas(facts, DOCTOR_CONTROLLER, finding);
-}
-
-static void check_extender_replicas(const struct doctor_facts *facts,
-                                    struct doctor_finding *finding) {
-        check_replicas(facts, DOCTOR_EXTENDER, finding);
-}
-
 static void check_service(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        const struct doctor_fact *service = &facts->objects[DOCTOR_SERVICE];
-
-        if (!doctor_needs(facts, DOCTOR_EXTENDER, finding))
+        if (!doctor_is_there(facts, DOCTOR_SERVICE, DOCTOR_FAULT,
+                             "no Service plimsoll-extender in @NS", finding))
                 return;
-        if (service->outcome == KUBE_NOT_FOUND) {
-                doctor_find(finding, DOCTOR_FAULT, "no Service plimsoll-extender in %s",
-                            facts->namespace);
-                return;
-        }
-        const char *app = json_string_at(service->json, "spec", "selector",
+        const char *app = json_string_at(facts->objects[DOCTOR_SERVICE].json, "spec", "selector",
                                          "app.kubernetes.io/name", NULL);
-        if (doctor_needs(facts, DOCTOR_SERVICE, finding) &&
-            (!app || strcmp(app, "plimsoll-extender") != 0))
+        if (!app || strcmp(app, PROGRAM_EXTENDER) != 0)
                 doctor_find(finding, DOCTOR_FAULT,
                             "the Service plimsoll-extender does not select the extender's pods");
 }
@@ -125,24 +93,22 @@ static void look_at_restarts(const struct doctor_facts *facts, const json_t *pod
 }
 
 static void check_restarts(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        if (!doctor_needs(facts, DOCTOR_PODS, finding))
-                return;
         const json_t *pods = json_at(facts->objects[DOCTOR_PODS].json, "items", NULL);
+
         for (size_t i = 0; i < json_array_size(pods); i++)
                 look_at_restarts(facts, json_array_get(pods, i), finding);
 }
 
 /* Versions that the pages of the running programs name. */
 static void check_skew(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        size_t all = 0, ours = 0, found = 0;
+        static const enum doctor_object programs[] = {DOCTOR_CONTROLLER, DOCTOR_EXTENDER};
+        size_t all = 0, ours = 0;
 
-        for (int is_controller = 0; is_controller < 2; is_controller++) {
-                (void)doctor_page_sum(facts, is_controller, "plimsoll_build_info", NULL, NULL,
-                                      &found);
-                all += found;
-                (void)doctor_page_sum(facts, is_controller, "plimsoll_build_info", "version",
-                                      PLIMSOLL_VERSION, &found);
-                ours += found;
+        for (size_t i = 0; i < ARRAY_LEN(programs); i++) {
+                all += doctor_page_sum(facts, programs[i], "plimsoll_build_info", NULL, NULL).count;
+                ours += doctor_page_sum(facts, programs[i], "plimsoll_build_info", "version",
+                                        PLIMSOLL_VERSION)
+                                .count;
         }
         if (all == 0)
                 doctor_find(finding, DOCTOR_UNKNOWN, "no program's metrics can be read");
@@ -156,15 +122,10 @@ static void check_lease(const struct doctor_facts *facts, struct doctor_finding 
         const struct doctor_fact *lease = &facts->objects[DOCTOR_LEASE];
         int64_t renewed_unix_ms = 0;
 
-        if (!doctor_needs(facts, DOCTOR_CONTROLLER, finding) ||
-            !doctor_told(facts, FLAG_LEADER_ELECT, finding) ||
-            !program_flags_is_on(&facts->controller, FLAG_LEADER_ELECT))
-                return;
-        if (lease->outcome == KUBE_NOT_FOUND) {
-                doctor_find(finding, DOCTOR_FAULT, "nobody has ever taken the Lease");
-                return;
-        }
-        if (!doctor_needs(facts, DOCTOR_LEASE, finding))
+        if (!doctor_is_read(facts, FLAG_LEADER_ELECT, finding) ||
+            !program_flags_is_on(&facts->controller, FLAG_LEADER_ELECT) ||
+            !doctor_is_there(facts, DOCTOR_LEASE, DOCTOR_FAULT, "nobody has ever taken the Lease",
+                             finding))
                 return;
         const char *holder = json_string_at(lease->json, "spec", "holderIdentity", NULL);
         const char *renewed = json_string_at(lease->json, "spec", "renewTime", NULL);
@@ -176,32 +137,22 @@ static void check_lease(const struct doctor_facts *facts, struct doctor_finding 
                 doctor_find(finding, DOCTOR_FAULT, "%.100s renewed it last at %s", holder, renewed);
 }
 
-static void check_permissions(const struct doctor_permissions *permissions,
-                              struct doctor_finding *finding) {
+static void check_permissions(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        const struct doctor_permissions *permissions =
+                &facts->permissions[finding->check->object == DOCTOR_EXTENDER];
+
         if (permissions->missing[0])
                 doctor_find(finding, DOCTOR_FAULT, "it may not %s", permissions->missing);
         else if (!permissions->is_known)
                 doctor_find(finding, DOCTOR_UNKNOWN, "%s", permissions->err.msg);
 }
 
-static void check_controller_permissions(const struct doctor_facts *facts,
-                                         struct doctor_finding *finding) {
-        check_permissions(&facts->permissions[0], finding);
-}
-
-static void check_extender_permissions(const struct doctor_facts *facts,
-                                       struct doctor_finding *finding) {
-        if (doctor_needs(facts, DOCTOR_EXTENDER, finding))
-                check_permissions(&facts->permissions[1], finding);
-}
-
 static void check_kubelet_tls(const struct doctor_facts *facts, struct doctor_finding *finding) {
         const struct program_flags *flags = &facts->controller;
 
-        if (!doctor_needs(facts, DOCTOR_CONTROLLER, finding) ||
-            !doctor_told(facts, FLAG_METRICS_SOURCE, finding) ||
+        if (!doctor_is_read(facts, FLAG_METRICS_SOURCE, finding) ||
             !program_flags_has_word(flags, FLAG_METRICS_SOURCE, "kubelet") ||
-            !doctor_told(facts, FLAG_KUBELET_INSECURE, finding))
+            !doctor_is_read(facts, FLAG_KUBELET_INSECURE, finding))
                 return;
         if (program_flags_is_on(flags, FLAG_KUBELET_INSECURE) &&
             !flags->texts[FLAG_KUBELET_CERTIFICATE])
@@ -209,52 +160,49 @@ static void check_kubelet_tls(const struct doctor_facts *facts, struct doctor_fi
                             "kubelets' certificates are not verified, and they are sent a token");
 }
 
-static void check_guard(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        const struct doctor_fact *guard = &facts->objects[DOCTOR_GUARD];
-
-        if (!doctor_needs(facts, DOCTOR_CONTROLLER, finding))
-                return;
-        if (guard->outcome == KUBE_NOT_FOUND)
-                doctor_find(finding, DOCTOR_WARNING,
-                            "no ValidatingAdmissionPolicy plimsoll-controller-nodes");
-        else
-                doctor_needs(facts, DOCTOR_GUARD, finding);
-}
-
 static const struct doctor_check rows[] = {
         {"kubernetes", "nothing older than 1.28 is supported", "upgrade the cluster",
          check_version},
-        {"controller", "nobody writes annotations", "kubectl apply -k deploy/", check_controller},
+        {"controller", "nobody writes annotations", "kubectl apply -k deploy/", doctor_check_there,
+         .object = DOCTOR_CONTROLLER, .state = DOCTOR_FAULT,
+         .what = "no Deployment plimsoll-controller in @NS"},
         {"controller-replicas", "while none is ready, annotations expire",
          "kubectl -n @NS get pods -l app.kubernetes.io/name=plimsoll-controller; kubectl -n @NS "
          "scale deploy/plimsoll-controller --replicas=2",
-         check_controller_replicas},
-        {"extender", "the scheduler has nobody to ask", "kubectl apply -k deploy/", check_extender},
+         check_replicas, .needs = DOCTOR_CONTROLLER},
+        {"extender", "the scheduler has nobody to ask", "kubectl apply -k deploy/", check_extender,
+         .object = DOCTOR_EXTENDER, .state = DOCTOR_FAULT,
+         .what = "no Deployment plimsoll-extender in @NS"},
         {"extender-replicas", "while none is ready, pods are placed without it",
          "kubectl -n @NS get pods -l app.kubernetes.io/name=plimsoll-extender; kubectl -n @NS "
          "scale deploy/plimsoll-extender --replicas=2",
-         check_extender_replicas},
+         check_replicas, .needs = DOCTOR_EXTENDER},
         {"extender-service", "the scheduler's urlPrefix is its address", "kubectl apply -k deploy/",
-         check_service},
+         check_service, .needs = DOCTOR_EXTENDER},
         {"restarts", "windows begin anew at each", "kubectl -n @NS logs --previous POD",
-         check_restarts},
+         check_restarts, .needs = DOCTOR_PODS},
         {"versions", "old and new may read a policy differently",
          "set newTag in deploy/base/kustomization.yaml; kubectl apply -k deploy/", check_skew},
         {"leader", "only the holder of the Lease writes",
-         "kubectl -n @NS logs deploy/plimsoll-controller | grep lease", check_lease},
+         "kubectl -n @NS logs deploy/plimsoll-controller | grep lease", check_lease,
+         .needs = DOCTOR_CONTROLLER},
         {"controller-permissions", "what it may not do, it cannot do",
-         "kubectl apply -f deploy/base/rbac-controller.yaml", check_controller_permissions},
+         "kubectl apply -f deploy/base/rbac-controller.yaml", check_permissions,
+         .object = DOCTOR_CONTROLLER},
         {"extender-permissions", "what it may not see, it cannot rank by",
-         "kubectl apply -f deploy/base/rbac-extender.yaml", check_extender_permissions},
+         "kubectl apply -f deploy/base/rbac-extender.yaml", check_permissions,
+         .needs = DOCTOR_EXTENDER, .object = DOCTOR_EXTENDER},
         {"network-policy", "a source that cannot be reached serves no node",
          "add the port in deploy/base/network-policy.yaml; kubectl apply -k deploy/",
-         doctor_network_check},
+         doctor_network_check, .needs = DOCTOR_CONTROLLER},
         {"kubelet-tls",
          "whoever can answer at a node's address may then do what the controller may",
          "serverTLSBootstrap: true for the kubelets, or --kubelet-client-certificate",
-         check_kubelet_tls},
+         check_kubelet_tls, .needs = DOCTOR_CONTROLLER},
         {"node-guard", "the controller's token could change more of a Node than its annotations",
-         "kubectl apply -f deploy/base/node-guard.yaml", check_guard},
+         "kubectl apply -f deploy/base/node-guard.yaml", doctor_check_there,
+         .needs = DOCTOR_CONTROLLER, .object = DOCTOR_GUARD, .state = DOCTOR_WARNING,
+         .what = "no ValidatingAdmissionPolicy plimsoll-controller-nodes"},
 };
 
 const struct doctor_checks doctor_program_checks = {rows, ARRAY_LEN(rows)};

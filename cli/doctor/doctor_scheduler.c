@@ -5,6 +5,7 @@
 #include "base/duration.h"
 #include "base/number.h"
 #include "cli/doctor/doctor_check.h"
+#include "cli/doctor/doctor_config.h"
 #include "kube/kube_path.h"
 
 enum {
@@ -13,54 +14,28 @@ enum {
         SAMPLED_FROM = 100, /* kube-scheduler's minFeasibleNodesToFind: below, it looks at all */
 };
 
-static const char *text_at(const struct tree_node *map, const char *key) {
-        const struct tree_node *node = tree_get(map, key);
-
-        return node && node->kind == TREE_SCALAR ? node->text : "";
-}
-
-/* The first configuration that has us. */
-static const struct tree_node *our_entry(const struct doctor_facts *facts, const char **ret_from,
-                                         struct doctor_finding *finding) {
-        for (size_t i = 0; i < facts->config_count; i++) {
-                *ret_from = facts->configs[i].from;
-                if (facts->configs[i].entry)
-                        return facts->configs[i].entry;
-        }
-        const struct doctor_fact *maps = &facts->objects[DOCTOR_CONFIG_MAPS];
-        bool were_read = maps->outcome == KUBE_OK || maps->outcome == KUBE_NOT_FOUND;
-        if (facts->config_count == 0)
-                doctor_find(finding, DOCTOR_UNKNOWN, "%s",
-                            were_read ? "no ConfigMap has a scheduler's configuration that names "
-                                        "the extender: --scheduler-config"
-                                      : maps->err.msg);
-        return NULL;
+static const char *entry_text(const struct doctor_facts *facts, const char *key) {
+        return doctor_config_text(facts->config->entry, key);
 }
 
 static void check_registered(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        const char *from = NULL;
-
-        if (!our_entry(facts, &from, finding) && finding->state == DOCTOR_OK)
+        if (!doctor_needs_entry(facts, finding) && facts->config)
                 doctor_find(finding, DOCTOR_FAULT, "%s: no extender has port %d or is called so",
-                            from, KUBE_PORT_EXTENDER);
+                            facts->config->from, KUBE_PORT_EXTENDER);
 }
 
-static void check_ignorable(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        const char *from;
-        const struct tree_node *entry = our_entry(facts, &from, finding);
+static void check_true(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        const char *key = finding->check->key;
 
-        if (entry && strcmp(text_at(entry, "ignorable"), "true") != 0)
-                doctor_find(finding, DOCTOR_FAULT, "%s: ignorable is not true", from);
+        if (strcmp(entry_text(facts, key), "true") != 0)
+                doctor_find(finding, finding->check->state, "%s: %s is not true",
+                            facts->config->from, key);
 }
 
 static void check_timeout(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        const char *from;
-        const struct tree_node *entry = our_entry(facts, &from, finding);
+        const char *from = facts->config->from, *text = entry_text(facts, "httpTimeout");
         int64_t timeout_ms = 0;
 
-        if (!entry)
-                return;
-        const char *text = text_at(entry, "httpTimeout");
         if (duration_parse(text, strlen(text), &timeout_ms) < 0 || timeout_ms == 0)
                 doctor_find(finding, DOCTOR_WARNING, "%s: httpTimeout is not set, so it is 5s",
                             from);
@@ -69,36 +44,24 @@ static void check_timeout(const struct doctor_facts *facts, struct doctor_findin
 }
 
 static void check_weight(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        const char *from;
-        const struct tree_node *entry = our_entry(facts, &from, finding);
+        const char *from = facts->config->from, *text = entry_text(facts, "weight");
         int64_t weight = 0;
 
-        if (!entry || !text_at(entry, "prioritizeVerb")[0])
+        if (!entry_text(facts, "prioritizeVerb")[0])
                 return;
-        const char *text = text_at(entry, "weight");
         if (!number_parse_i64(text, strlen(text), &weight) || weight < 1)
                 doctor_find(finding, DOCTOR_FAULT, "%s: weight is not set", from);
         else if (weight == 1)
                 doctor_find(finding, DOCTOR_WARNING, "%s: weight is 1", from);
 }
 
-static void check_names(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        const char *from;
-        const struct tree_node *entry = our_entry(facts, &from, finding);
-
-        if (entry && strcmp(text_at(entry, "nodeCacheCapable"), "true") != 0)
-                doctor_find(finding, DOCTOR_WARNING, "%s: nodeCacheCapable is not true", from);
-}
-
 static void check_verbs(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        const char *from;
-        const struct tree_node *entry = our_entry(facts, &from, finding);
         bool has_limits = facts->policy->predicate_total > 0;
 
-        if (entry && !text_at(entry, "prioritizeVerb")[0])
-                doctor_find(finding, DOCTOR_FAULT, "%s: no prioritizeVerb", from);
-        else if (entry && has_limits && !text_at(entry, "filterVerb")[0])
-                doctor_find(finding, DOCTOR_FAULT, "%s: no filterVerb", from);
+        if (!entry_text(facts, "prioritizeVerb")[0])
+                doctor_find(finding, DOCTOR_FAULT, "%s: no prioritizeVerb", facts->config->from);
+        else if (has_limits && !entry_text(facts, "filterVerb")[0])
+                doctor_find(finding, DOCTOR_FAULT, "%s: no filterVerb", facts->config->from);
 }
 
 /* Of all profiles, or of the first that says something else. */
@@ -106,21 +69,19 @@ static const char *sampling_of(const struct tree_node *root) {
         const struct tree_node *profiles = tree_get(root, "profiles");
 
         for (size_t i = 0; profiles && profiles->kind == TREE_LIST && i < profiles->count; i++) {
-                const char *own = text_at(&profiles->items[i], "percentageOfNodesToScore");
+                const char *own = doctor_config_text(&profiles->items[i],
+                                                     "percentageOfNodesToScore");
                 if (own[0])
                         return own;
         }
-        return text_at(root, "percentageOfNodesToScore");
+        return doctor_config_text(root, "percentageOfNodesToScore");
 }
 
 static void check_sampling(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        const char *from;
-
-        if (!our_entry(facts, &from, finding) || facts->nodes.count <= SAMPLED_FROM)
-                return;
         for (size_t i = 0; i < facts->config_count; i++) {
                 const char *percentage = sampling_of(tree_root(facts->configs[i].tree));
-                if (facts->configs[i].entry && strcmp(percentage, "100") != 0)
+                if (facts->configs[i].entry && facts->nodes.count > SAMPLED_FROM &&
+                    strcmp(percentage, "100") != 0)
                         doctor_find(finding, DOCTOR_WARNING,
                                     "%s: percentageOfNodesToScore is %.16s of %zu nodes",
                                     facts->configs[i].from, percentage[0] ? percentage : "adaptive",
@@ -134,9 +95,7 @@ static void check_sampling(const struct doctor_facts *facts, struct doctor_findi
  * https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/scheduler/framework/runtime/framework.go
  */
 static void check_batching(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        const char *from;
-
-        if (!our_entry(facts, &from, finding) || doctor_minor(facts) < BATCHING_SINCE_MINOR)
+        if (doctor_minor(facts) < BATCHING_SINCE_MINOR)
                 return;
         doctor_find(finding, DOCTOR_OK, "an extender switches opportunistic batching off");
         for (size_t i = 0; i < facts->config_count; i++) {
@@ -159,23 +118,12 @@ static bool has_rejecting_limit(const struct policy *policy) {
 }
 
 /* An autoscaler asks its own copy of the scheduler's plugins, without extenders. */
-static void check_autoscaler(const struct doctor_facts *facts, enum doctor_object object,
-                             const char *name, struct doctor_finding *finding) {
+static void check_autoscaler(const struct doctor_facts *facts, struct doctor_finding *finding) {
         const struct policy *policy = facts->policy;
 
-        if (doctor_needs(facts, object, finding) && has_rejecting_limit(policy) &&
-            policy->when_all_over == POLICY_ALL_OVER_REJECT)
+        if (has_rejecting_limit(policy) && policy->when_all_over == POLICY_ALL_OVER_REJECT)
                 doctor_find(finding, DOCTOR_WARNING, "%s runs, and the policy's limits reject",
-                            name);
-}
-
-static void check_cluster_autoscaler(const struct doctor_facts *facts,
-                                     struct doctor_finding *finding) {
-        check_autoscaler(facts, DOCTOR_AUTOSCALER, "the cluster autoscaler", finding);
-}
-
-static void check_karpenter(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        check_autoscaler(facts, DOCTOR_KARPENTER, "Karpenter", finding);
+                            finding->check->what);
 }
 
 #define AUTOSCALER_WHY                                                                             \
@@ -187,21 +135,27 @@ static const struct doctor_check rows[] = {
         {"scheduler-registered", "it is never asked",
          "add the extender, see deploy/scheduler/config-http.yaml", check_registered},
         {"scheduler-ignorable", "without the extender, no pod is scheduled, its own included",
-         "set ignorable: true", check_ignorable},
+         "set ignorable: true", check_true, .needs_entry = true, .key = "ignorable",
+         .state = DOCTOR_FAULT},
         {"scheduler-timeout", "an extender that hangs holds up every pod for so long",
-         "set httpTimeout: 200ms", check_timeout},
-        {"scheduler-weight", "other plugins outweigh the load", "set weight: 3", check_weight},
+         "set httpTimeout: 200ms", check_timeout, .needs_entry = true},
+        {"scheduler-weight", "other plugins outweigh the load", "set weight: 3", check_weight,
+         .needs_entry = true},
         {"scheduler-names", "every call carries whole nodes, a hundred times the bytes",
-         "set nodeCacheCapable: true", check_names},
+         "set nodeCacheCapable: true", check_true, .needs_entry = true, .key = "nodeCacheCapable",
+         .state = DOCTOR_WARNING},
         {"scheduler-verbs", "limits need filterVerb, scores prioritizeVerb",
-         "set filterVerb: filter, prioritizeVerb: prioritize", check_verbs},
+         "set filterVerb: filter, prioritizeVerb: prioritize", check_verbs, .needs_entry = true},
         {"scheduler-sampling", "pods get the best node of a sample, or wait if all of it is hot",
-         "set percentageOfNodesToScore: 100", check_sampling},
+         "set percentageOfNodesToScore: 100", check_sampling, .needs_entry = true},
         {"scheduler-batching",
          "pods that are alike are scheduled one by one, also where load does not matter",
-         "give the profiles that need no load a scheduler of their own", check_batching},
-        {"cluster-autoscaler", AUTOSCALER_WHY, AUTOSCALER_MEND, check_cluster_autoscaler},
-        {"karpenter", AUTOSCALER_WHY, AUTOSCALER_MEND, check_karpenter},
+         "give the profiles that need no load a scheduler of their own", check_batching,
+         .needs_entry = true},
+        {"cluster-autoscaler", AUTOSCALER_WHY, AUTOSCALER_MEND, check_autoscaler,
+         .needs = DOCTOR_AUTOSCALER, .what = "the cluster autoscaler"},
+        {"karpenter", AUTOSCALER_WHY, AUTOSCALER_MEND, check_autoscaler, .needs = DOCTOR_KARPENTER,
+         .what = "Karpenter"},
 };
 
 const struct doctor_checks doctor_scheduler_checks = {rows, ARRAY_LEN(rows)};

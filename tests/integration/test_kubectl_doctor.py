@@ -219,11 +219,10 @@ def test_flags_are_the_programs():
     programs = ("plimsoll-controller", "plimsoll-extender")
     text = " ".join(" ".join(complete(name, "--help").stdout for name in programs).split())
     source = (TOP / "cli" / "cluster" / "program_flags.c").read_text("utf-8")
-    row = r'\.name = "([a-z-]+)",\s+\.type = OPTION_(\w+)(?:,\s+\.fallback = "([^"]*)")?'
-    rows = re.findall(row, source)
-    assert len(rows) == source.count(".name = ") - source.count(".name = rows")
-    for name, kind, fallback in rows:
-        assert f"--{name}{' ' if kind == 'BOOL' else '='}" in text, name
+    rows = re.findall(r'(TEXT|SWITCH)\("([a-z-]+)",\s+(?:\w+|\w+\(\w+\)|"([^"]*)")\)', source)
+    assert len(rows) == source.count("[FLAG_") - 1
+    for kind, name, fallback in rows:
+        assert f"--{name}{' ' if kind == 'SWITCH' else '='}" in text, name
         variable = f"${'PLIMSOLL_' + name.upper().replace('-', '_')}]"
         assert f"[default {fallback}, {variable}" in text or not fallback, name
 

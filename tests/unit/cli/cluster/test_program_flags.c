@@ -173,7 +173,7 @@ TEST(ceilings) {
         buf_clear(&text);
         buf_puts(&text, "{'containers': [{'env': [{'name': 'A'}");
         for (int i = 0; i < 1000; i++)
-                buf_puts(&text, ", {'name': 'A'}");
+                buf_printf(&text, ", {'name': 'A%d'}", i);
         buf_puts(&text, ", {'name': 'PLIMSOLL_PORT', 'value': '1'}]}]}");
         json_auto_t *many = parse(text.data);
         program_flags_read(many, PROGRAM_EXTENDER, "shop", NULL, &others);

@@ -14,36 +14,34 @@ struct paper_fault {
         size_t nodes; /* 0: as usual */
 };
 
-static const struct doctor_checks *const paper_chapters[] = {
-        &doctor_program_checks, &doctor_policy_checks, &doctor_node_checks, &doctor_metric_checks,
-        &doctor_scheduler_checks};
+/* What the checks have found so far, next to what they shall find. */
+struct paper_findings {
+        const struct paper_fault *fault;
+        size_t count;
+        bool is_well;
+};
 
-static inline bool paper_is_expected(const struct paper_fault *fault,
-                                     const struct doctor_check *check,
-                                     const struct doctor_finding *finding) {
-        if (fault->check && strcmp(fault->check, check->id) == 0 &&
+static inline void paper_compare(void *userdata, const struct doctor_finding *finding) {
+        struct paper_findings *findings = userdata;
+        const struct paper_fault *fault = findings->fault;
+
+        if (finding->state == DOCTOR_OK)
+                return;
+        findings->count++;
+        if (fault->check && strcmp(fault->check, finding->check->id) == 0 &&
             finding->state == fault->state && strstr(finding->what, fault->what))
-                return true;
-        print_error("%s: %s\n", check->id, finding->what);
-        return false;
+                return;
+        print_error("%s: %s\n", finding->check->id, finding->what);
+        findings->is_well = false;
 }
 
 /* Return: whether what the checks find is the fault, and nothing else. */
 static inline bool paper_is_only(const struct doctor_facts *facts,
                                  const struct paper_fault *fault) {
-        size_t count = 0;
-        bool is_well = true;
+        struct paper_findings findings = {fault, 0, true};
 
-        for (size_t i = 0; i < ARRAY_LEN(paper_chapters); i++)
-                for (size_t j = 0; j < paper_chapters[i]->count; j++) {
-                        struct doctor_finding finding = {0};
-                        paper_chapters[i]->rows[j].fn(facts, &finding);
-                        if (finding.state == DOCTOR_OK)
-                                continue;
-                        count++;
-                        is_well &= paper_is_expected(fault, &paper_chapters[i]->rows[j], &finding);
-                }
-        return is_well && count == (fault->check ? 1 : 0);
+        doctor_check_all(facts, paper_compare, &findings);
+        return findings.is_well && findings.count == (fault->check ? 1 : 0);
 }
 
 /* Of the cluster after up to @count changes. */

@@ -56,8 +56,8 @@ TEST(unread_pages) {
                 size_t unknown = 0;
                 collect(*state, &(struct paper_change){pages[i], NULL, "403", 0}, &facts);
                 for (size_t j = 0; j < doctor_metric_checks.count; j++) {
-                        struct doctor_finding finding = {0};
-                        doctor_metric_checks.rows[j].fn(&facts, &finding);
+                        struct doctor_finding finding;
+                        doctor_check_run(&doctor_metric_checks.rows[j], &facts, &finding);
                         assert_true(finding.state <= DOCTOR_UNKNOWN);
                         unknown += finding.state == DOCTOR_UNKNOWN;
                         if (finding.state == DOCTOR_UNKNOWN)
@@ -168,8 +168,8 @@ TEST(prefix) {
                 paper_change(paper, &(struct paper_change){NODES, "'cpu_usage_avg_5m'", "'a'", 0});
                 paper_change(paper, &(struct paper_change){NODES, "'mem_usage_avg_5m'", key, 0});
                 assert_int_equal(paper_collect(paper, NULL, "load.example.com/", &facts, &err), 0);
-                assert_int_equal(facts.nodes.prefixed.count, rows[i].prefixed);
-                assert_int_equal(facts.nodes.foreign.count, rows[i].foreign);
+                assert_int_equal(facts.nodes.sets[DOCTOR_PREFIXED].count, rows[i].prefixed);
+                assert_int_equal(facts.nodes.sets[DOCTOR_FOREIGN].count, rows[i].foreign);
         }
 }
 

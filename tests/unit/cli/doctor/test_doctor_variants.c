@@ -268,8 +268,8 @@ TEST(hidden) {
                 paper_collect_changed(*state, changes, rows[i].what[0] == 't' ? 2 : 3, &facts);
                 for (size_t j = 0; j < doctor_program_checks.count; j++) {
                         const struct doctor_check *check = &doctor_program_checks.rows[j];
-                        struct doctor_finding finding = {0};
-                        check->fn(&facts, &finding);
+                        struct doctor_finding finding;
+                        doctor_check_run(check, &facts, &finding);
                         if (strcmp(check->id, rows[i].check) != 0)
                                 continue;
                         found++;
@@ -297,8 +297,8 @@ TEST(hidden_style) {
                 _cleanup_(doctor_facts_done) struct doctor_facts facts = {0};
                 paper_reset(*state, PAPER_NODES);
                 paper_collect_changed(*state, changes, 1, &facts);
-                struct doctor_finding finding = {0};
-                doctor_node_checks.rows[0].fn(&facts, &finding);
+                struct doctor_finding finding;
+                doctor_check_run(&doctor_node_checks.rows[0], &facts, &finding);
                 assert_int_equal(finding.state, DOCTOR_UNKNOWN);
                 assert_non_null(strstr(finding.what, rows[i].what));
                 assert_int_equal(facts.nodes.count, PAPER_NODES);
@@ -313,8 +313,8 @@ TEST(unrelated_configuration) {
         paper_reset(*state, PAPER_NODES);
         paper_collect_changed(*state, changes, 1, &facts);
         for (size_t i = 0; i < doctor_scheduler_checks.count; i++) {
-                struct doctor_finding finding = {0};
-                doctor_scheduler_checks.rows[i].fn(&facts, &finding);
+                struct doctor_finding finding;
+                doctor_check_run(&doctor_scheduler_checks.rows[i], &facts, &finding);
                 assert_true(finding.state <= DOCTOR_UNKNOWN);
         }
 }
