@@ -55,7 +55,7 @@ static int run_verb(int argc, char **argv) {
 int main(int argc, char **argv) {
         int status = 0;
 
-        /* What goes wrong is told by the verbs. */
+        /* The verbs print their errors themselves. */
         log_set(LOG_LEVEL_ERROR, LOG_FORMAT_LOGFMT);
         if (argc < 2) {
                 help(stderr);

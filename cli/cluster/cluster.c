@@ -117,8 +117,8 @@ static void on_done(void *userdata, const struct kube_answer *answer) {
         loop_stop(cluster->loop);
 }
 
-/* A plugin may wait for somebody to log in, and no request's timeout is for that. That it has
- * failed is told by the request. Return: whether one was waited for */
+/* A plugin may wait for somebody to log in, and no request's timeout is for that. If it fails, the
+ * request reports it. Return: whether one was waited for */
 static bool await_credentials(struct cluster *cluster) {
         struct loop *loop = cluster->loop;
         struct kube_credentials credentials;

@@ -1,6 +1,7 @@
 /*
- * What one of our programs is told that runs in a pod: by its command line, else its environment,
- * else its default. Pure: from the pod's spec, as in a Pod or in a Deployment's template.
+ * The flags of one of our programs that runs in a pod: from its command line, else from its
+ * environment, else the default. Pure: it reads a pod's spec, of a Pod or of a Deployment's
+ * template.
  */
 #pragma once
 
@@ -10,7 +11,7 @@
 #define PROGRAM_CONTROLLER "plimsoll-controller"
 #define PROGRAM_EXTENDER "plimsoll-extender"
 
-/* What is asked about, of both programs; each is without effect on the other. */
+/* Flags of both programs. Of a flag that a program does not have, the value means nothing. */
 enum program_flag {
         FLAG_LEADER_ELECT,
         FLAG_LEASE_NAME,

@@ -55,8 +55,8 @@ void doctor_check_run(const struct doctor_check *check, const struct doctor_fact
 typedef void doctor_found_fn(void *userdata, const struct doctor_finding *finding);
 void doctor_check_all(const struct doctor_facts *facts, doctor_found_fn *fn, void *userdata);
 
-/** doctor_find() - set the finding; the last call of a check counts. What is no printable ASCII
- * becomes '?': objects hold untrusted texts, and one that is cut may be no UTF-8 */
+/** doctor_find() - set the finding; the last call of a check counts. Bytes that are not printable
+ * ASCII become '?', since objects hold untrusted texts, and cutting one may break its UTF-8 */
 void doctor_find(struct doctor_finding *finding, enum doctor_state state, const char *fmt, ...)
         _printf_(3, 4);
 
@@ -85,7 +85,7 @@ bool doctor_is_there(const struct doctor_facts *facts, enum doctor_object object
  * are found */
 void doctor_check_there(const struct doctor_facts *facts, struct doctor_finding *finding);
 
-/** doctor_is_read() - whether it can be read what the controller is told by @flag; if not, the
+/** doctor_is_read() - whether the value of the controller's @flag can be read; if not, the
  * check is not known */
 bool doctor_is_read(const struct doctor_facts *facts, enum program_flag flag,
                     struct doctor_finding *finding);

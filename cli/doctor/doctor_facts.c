@@ -16,7 +16,7 @@
 
 #define REVIEWS_PATH "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 
-/* %s: the namespace. NULL: it depends on others */
+/* %s: the namespace. NULL: the path depends on other objects */
 static const char *const paths[DOCTOR_OBJECT_COUNT] = {
         [DOCTOR_VERSION] = "/version",
         [DOCTOR_CRD] = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"
@@ -40,24 +40,25 @@ static const char *const paths[DOCTOR_OBJECT_COUNT] = {
                 "fieldSelector=spec.signerName%3Dkubernetes.io%2Fkubelet-serving",
 };
 
-static void ask_path(struct cluster *cluster, enum doctor_object object, const char *path,
-                     struct doctor_facts *facts) {
+static void ask_object_at(struct cluster *cluster, enum doctor_object object, const char *path,
+                          struct doctor_facts *facts) {
         struct doctor_fact *fact = &facts->objects[object];
 
         fact->outcome = cluster_get(cluster, path, &fact->json, &fact->err);
 }
 
-static void ask(struct cluster *cluster, enum doctor_object object, struct doctor_facts *facts) {
+static void ask_object(struct cluster *cluster, enum doctor_object object,
+                       struct doctor_facts *facts) {
         const char *there = strstr(paths[object], "%s");
         size_t head = there ? (size_t)(there - paths[object]) : strlen(paths[object]);
         _cleanup_(freep) char *path = xasprintf("%.*s%s%s", (int)head, paths[object],
                                                 there ? facts->namespace : "",
                                                 there ? there + 2 : "");
 
-        ask_path(cluster, object, path, facts);
+        ask_object_at(cluster, object, path, facts);
 }
 
-/* ---- What the programs are told. */
+/* ---- The programs' flags. */
 
 const json_t *doctor_pod_spec(const struct doctor_facts *facts, enum doctor_object deployment) {
         return json_at(facts->objects[deployment].json, "spec", "template", "spec", NULL);
@@ -100,7 +101,7 @@ static void ask_lease(struct cluster *cluster, struct doctor_facts *facts) {
                 return;
         }
         _cleanup_(freep) char *path = kube_path(KUBE_COORDINATION, namespace, "leases", name, "");
-        ask_path(cluster, DOCTOR_LEASE, path, facts);
+        ask_object_at(cluster, DOCTOR_LEASE, path, facts);
 }
 
 static void ask_prometheus(struct cluster *cluster, struct doctor_facts *facts) {
@@ -108,7 +109,7 @@ static void ask_prometheus(struct cluster *cluster, struct doctor_facts *facts) 
 
         facts->objects[DOCTOR_PROMETHEUS_SERVICE].outcome = KUBE_NOT_FOUND;
         if (path)
-                ask_path(cluster, DOCTOR_PROMETHEUS_SERVICE, path, facts);
+                ask_object_at(cluster, DOCTOR_PROMETHEUS_SERVICE, path, facts);
 }
 
 /* ---- The policy. */
@@ -159,7 +160,7 @@ static int check_style(const struct program_flags *flags, const struct node_tabl
 static int read_style(struct doctor_facts *facts, const struct node_table_options *given,
                       struct node_table_options *ret, struct error *err) {
         const struct program_flags *flags = reader_of(facts);
-        const struct program_options told = {
+        const struct program_options options = {
                 .annotation_prefix = given->annotation_prefix[0]
                                              ? given->annotation_prefix
                                              : flags->texts[FLAG_ANNOTATION_PREFIX],
@@ -169,7 +170,7 @@ static int read_style(struct doctor_facts *facts, const struct node_table_option
         *ret = *given;
         int r = check_style(flags, given, err);
         if (r == 0)
-                r = program_annotations_init(&facts->annotations, &told, err);
+                r = program_annotations_init(&facts->annotations, &options, err);
         if (r < 0)
                 return r;
         ret->annotation_prefix = facts->annotations.prefix;
@@ -179,8 +180,8 @@ static int read_style(struct doctor_facts *facts, const struct node_table_option
 }
 
 /* Without knowing how to read them, they are counted. */
-static void list_nodes(struct cluster *cluster, struct doctor_facts *facts,
-                       const struct node_table_options *given) {
+static void doctor_list_nodes(struct cluster *cluster, struct doctor_facts *facts,
+                              const struct node_table_options *given) {
         struct error err = ERROR_NULL;
         struct node_table_options table;
         struct policy *policy = read_policy(facts);
@@ -375,19 +376,19 @@ int doctor_facts_collect(struct cluster *cluster, const struct doctor_options *o
                 if (r < 0)
                         return r;
         }
-        ask(cluster, DOCTOR_VERSION, ret);
+        ask_object(cluster, DOCTOR_VERSION, ret);
         if (!doctor_has(ret, DOCTOR_VERSION)) {
                 *err = ret->objects[DOCTOR_VERSION].err;
                 return err->code;
         }
         for (int object = DOCTOR_VERSION + 1; object < DOCTOR_OBJECT_COUNT; object++)
                 if (paths[object])
-                        ask(cluster, (enum doctor_object)object, ret);
+                        ask_object(cluster, (enum doctor_object)object, ret);
         read_flags(ret);
         ask_lease(cluster, ret);
         ask_prometheus(cluster, ret);
         doctor_config_find(ret);
-        list_nodes(cluster, ret, options->table);
+        doctor_list_nodes(cluster, ret, options->table);
         read_pages(cluster, ret);
         ask_permissions(cluster, ret);
         return 0;

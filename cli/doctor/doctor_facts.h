@@ -1,6 +1,6 @@
 /*
- * All that the checks look at, asked of the cluster once. Each fact stands for itself: what could
- * not be asked says why, and the others are as good.
+ * The facts that the checks look at. Each is asked for once. A fact that could not be had holds the
+ * reason, and does not affect the other facts.
  */
 #pragma once
 
@@ -28,7 +28,7 @@ enum doctor_object {
         DOCTOR_SCHEDULER, /* the second scheduler, which has the extender beside it */
         DOCTOR_SERVICE,
         DOCTOR_PODS,
-        DOCTOR_LEASE, /* the one that the controllers are told to use */
+        DOCTOR_LEASE, /* the one that the controllers' flags name */
         DOCTOR_CONFIG_MAPS,
         DOCTOR_NETWORK_POLICIES,
         DOCTOR_PROMETHEUS_SERVICE, /* that the configured Prometheus is behind, if it is */
@@ -75,7 +75,7 @@ struct doctor_facts {
         struct doctor_fact objects[DOCTOR_OBJECT_COUNT];
         struct program_flags controller, extender, sidecar; /* as their Deployments set them */
         struct program_annotations annotations;             /* as the extender reads them */
-        const struct policy *policy; /* in force, as far as can be told; of nodes.table */
+        const struct policy *policy; /* in force, as far as is known; of nodes.table */
         struct error policy_err;     /* code 0: the object, if there is one, is valid */
         struct doctor_nodes nodes;
         size_t page_count;
@@ -88,8 +88,9 @@ struct doctor_facts {
 
 struct doctor_options {
         const char *namespace;
-        const char *scheduler_config;           /* NULL: look for ConfigMaps */
-        const struct node_table_options *table; /* what it leaves out, the extender is told */
+        const char *scheduler_config; /* NULL: look for ConfigMaps */
+        const struct node_table_options
+                *table; /* what it leaves out is read from the extender's flags */
 };
 
 /** doctor_facts_collect() - ask for everything; @ret is released with doctor_facts_done() whatever

@@ -82,7 +82,7 @@ static bool is_open(const struct doctor_facts *facts, const char *protocol, int6
         return !is_limited;
 }
 
-/* ---- The addresses that the controller is told. */
+/* ---- Names of hosts. */
 
 /* Written into the pod's /etc/hosts. */
 static bool is_alias(const struct doctor_facts *facts, const struct doctor_address *address) {

@@ -1,5 +1,5 @@
 /*
- * Whom the controller has to reach, by what it is told, and whether NetworkPolicies let it. Pure.
+ * Which ports the controller has to reach, by its flags, and whether NetworkPolicies let it. Pure.
  *
  * Policies add up: what one of those that select a pod allows, is allowed. In doubt about a policy,
  * as with expressions of labels or names of ports, it counts as one that allows.

@@ -57,7 +57,7 @@ static bool is_share(const struct policy_metric *metric) {
 }
 
 /* Ahead by whole half hours, less the age that a reading has anyway: written in another time zone.
- * One that is behind cannot be told from a reading that has not been renewed. */
+ * A time that is behind may as well be a reading that has not been renewed. */
 static bool is_of_other_zone(int64_t age_ms) {
         int64_t ahead_ms = -age_ms;
 
@@ -105,7 +105,7 @@ static const char *bare_key(const char *key) {
         return slash ? slash + 1 : key;
 }
 
-static bool is_reading(const json_t *value) {
+static bool is_reading_text(const json_t *value) {
         const char *text = json_string_value(value);
         struct annotation annotation;
 
@@ -132,7 +132,7 @@ static void look_at_keys(struct listing *listing, const json_t *annotations, tra
                 bool is_of_policy = policy_metric_index(listing->policy, metric) >= 0;
                 bool is_ours = strncmp(key, prefix, strlen(prefix)) == 0 &&
                                bare == key + strlen(prefix);
-                if (!is_reading(value))
+                if (!is_reading_text(value))
                         continue;
                 /* With both, another installation writes its own. */
                 if (is_of_policy && !is_ours && is[DOCTOR_BARE])
@@ -209,7 +209,7 @@ static void on_node(void *userdata, const char *text, size_t len) {
                         doctor_set_add(&nodes->sets[i], name, is[i]);
 }
 
-/* By the limits of the policy alone. */
+/* By the limits of the policy. */
 static size_t count_over(struct node_table *table, int64_t now_unix_ms) {
         size_t over = 0;
 
