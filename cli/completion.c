@@ -123,7 +123,7 @@ static const struct {
                  "complete -c kubectl-plimsoll -f -a '(__kubectl_plimsoll)'\n"},
 };
 
-static int run(int count, char **words, struct error *err) {
+static int completion_run(int count, char **words, struct error *err) {
         for (size_t i = 0; count == 1 && i < ARRAY_LEN(scripts); i++)
                 if (strcmp(words[0], scripts[i].shell) == 0) {
                         (void)fputs(scripts[i].script, stdout);
@@ -144,5 +144,5 @@ const struct verb completion_verb = {
                  "`kubectl plimsoll` is completed by kubectl itself, which runs\n"
                  "kubectl_complete-plimsoll; it is installed beside this program.\n",
         .words = "bash zsh fish",
-        .run = run,
+        .run = completion_run,
 };

@@ -16,7 +16,7 @@
 static const struct verb *const verbs[] = {&top_verb,      &explain_verb,         &doctor_verb,
                                            &simulate_verb, &simulate_record_verb, &completion_verb};
 
-static void help(FILE *out) {
+static void print_help(FILE *out) {
         (void)fputs("Usage: kubectl plimsoll VERB [FLAG...]\n"
                     "\n"
                     "Shows what Plimsoll does in a cluster. It reads and changes nothing.\n"
@@ -58,14 +58,14 @@ int main(int argc, char **argv) {
         /* The verbs print their errors themselves. */
         log_set(LOG_LEVEL_ERROR, LOG_FORMAT_LOGFMT);
         if (argc < 2) {
-                help(stderr);
+                print_help(stderr);
                 status = VERB_EXIT_FAILURE;
         } else if (strcmp(argv[1], "__complete") == 0) {
                 if (argc > 2)
                         completion_offer(verbs, ARRAY_LEN(verbs), argc - 2, argv + 2, stdout);
         } else if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
                    strcmp(argv[1], "help") == 0) {
-                help(stdout);
+                print_help(stdout);
         } else if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0) {
                 (void)puts(PROGRAM " " PLIMSOLL_VERSION);
         } else {

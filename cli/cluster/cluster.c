@@ -106,7 +106,7 @@ void cluster_free(struct cluster *cluster) {
         free(cluster);
 }
 
-static void on_done(void *userdata, const struct kube_answer *answer) {
+static void cluster_answered(void *userdata, const struct kube_answer *answer) {
         struct cluster *cluster = userdata;
 
         *cluster->answer = (struct cluster_answer){.outcome = answer->outcome, .err = answer->err};
@@ -139,7 +139,7 @@ static void call_once(struct cluster *cluster, const struct kube_request *reques
 
         whole.timeout_ms = cluster->timeout_ms;
         whole.max_retries = RETRIES;
-        whole.on_done = on_done;
+        whole.on_done = cluster_answered;
         whole.userdata = cluster;
         cluster->answer = ret;
         (void)kube_start(cluster->api, &whole);
@@ -174,8 +174,9 @@ enum kube_outcome cluster_get(struct cluster *cluster, const char *path, json_t 
         return answer.outcome;
 }
 
-static int parse_page(const struct cluster_listing *listing, const struct cluster_answer *answer,
-                      struct list_page *ret, struct error *err) {
+static int parse_list_page(const struct cluster_listing *listing,
+                           const struct cluster_answer *answer, struct list_page *ret,
+                           struct error *err) {
         if (listing->proto && kube_proto_is(answer->body, answer->body_bytes))
                 return list_proto_parse(answer->body, answer->body_bytes, listing->proto,
                                         listing->on_item, listing->userdata, ret, err);
@@ -202,7 +203,7 @@ static enum kube_outcome list_one(struct cluster *cluster, const struct cluster_
                                             .max_body_bytes = PAGE_MAX_BYTES},
                      &answer);
         free(TAKE_PTR(*token));
-        if (answer.outcome == KUBE_OK && parse_page(listing, &answer, &page, &answer.err) < 0)
+        if (answer.outcome == KUBE_OK && parse_list_page(listing, &answer, &page, &answer.err) < 0)
                 answer.outcome = KUBE_BAD_ANSWER;
         if (answer.outcome != KUBE_OK)
                 (void)error_set(err, answer.err.code, "GET %s: %s", path, answer.err.msg);

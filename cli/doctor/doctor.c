@@ -131,7 +131,7 @@ static bool is_name(const char *text) {
         return *text && !text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-")];
 }
 
-static int run(int count, char **words, struct error *err) {
+static int doctor_run(int count, char **words, struct error *err) {
         _cleanup_(program_annotations_done) struct program_annotations annotations = {0};
         _cleanup_(cluster_freep) struct cluster *cluster = NULL;
         _cleanup_(doctor_facts_done) struct doctor_facts facts = {0};
@@ -179,5 +179,5 @@ const struct verb doctor_verb = {
                 "no fault. Status: 0, 1 with warnings, 2 with errors.\n",
         .rows = rows,
         .row_count = ARRAY_LEN(rows),
-        .run = run,
+        .run = doctor_run,
 };

@@ -181,7 +181,7 @@ bool doctor_is_true(const json_t *condition) {
         return status && strcmp(status, "True") == 0;
 }
 
-static void on_node(void *userdata, const char *text, size_t len) {
+static void examine_node(void *userdata, const char *text, size_t len) {
         struct listing *listing = userdata;
         struct doctor_nodes *nodes = listing->nodes;
         json_auto_t *node = NULL;
@@ -222,7 +222,7 @@ static size_t count_over(struct node_table *table, int64_t now_unix_ms) {
         return over;
 }
 
-static void on_begin(void *userdata) {
+static void begin_list(void *userdata) {
         struct listing *listing = userdata;
         struct node_table *table = TAKE_PTR(listing->nodes->table);
 
@@ -238,8 +238,10 @@ void doctor_nodes_list(struct cluster *cluster, const struct node_table_options 
         struct listing listing = {ret, policy, options, now_unix_ms};
 
         *ret = (struct doctor_nodes){.table = node_table_new(options, policy, now_unix_ms)};
-        const struct cluster_listing whole = {
-                .path = KUBE_NODES, .on_begin = on_begin, .on_item = on_node, .userdata = &listing};
+        const struct cluster_listing whole = {.path = KUBE_NODES,
+                                              .on_begin = begin_list,
+                                              .on_item = examine_node,
+                                              .userdata = &listing};
         ret->outcome = cluster_list(cluster, &whole, &ret->err);
         ret->over = count_over(ret->table, now_unix_ms);
 }
