@@ -66,7 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         if (r < 0) {
                 require((r == -EINVAL || r == -E2BIG) && err.code == r && err.msg[0] != '\0');
         } else if (tree_root(tree)->line > 0) { /* else jansson has read it */
-                /* YAML 1.1 has line breaks that take two or three bytes, and CR alone. */
+                /* YAML 1.1 has line breaks that take two or three bytes, and a lone CR. */
                 require_places(tree_root(tree), size + 1);
         }
 

@@ -310,7 +310,7 @@ TEST(many_warnings) {
                 buf_printf(&text, "  unheard-of-%d: 1\n", i);
         _cleanup_(policy_freep) struct policy *policy = parse(text.data, false);
         buf_done(&text);
-        /* All are counted, the first of them told. */
+        /* All are counted, the first ones kept. */
         assert_int_equal(policy->warning_count, 3 * POLICY_MAX_WARNINGS);
         assert_string_equal(policy->warnings[POLICY_MAX_WARNINGS - 1],
                             "line 37: spec.unheard-of-31: unknown field");

@@ -151,7 +151,7 @@ TEST(resources_are_compared) {
                 if (policy_resource_equal(&a->resources[0], &b->resources[0]) != rows[i].is_same)
                         fail_msg("%s", rows[i].other);
         }
-        /* Two capacities that other series tell. */
+        /* Two capacities that are read from other series. */
         _cleanup_(policy_freep) struct policy *c = policy_with(METRIC(GPU ", capacitySeries: c"));
         _cleanup_(policy_freep) struct policy *d = policy_with(METRIC(GPU ", capacitySeries: d"));
         assert_false(policy_resource_equal(&c->resources[0], &d->resources[0]));

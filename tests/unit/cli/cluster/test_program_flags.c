@@ -1,4 +1,4 @@
-/* What a program in a pod is told, and which of the pod's containers it is. */
+/* Which flags and variables a program in a pod has, and which of the pod's containers it is. */
 #include "tests/unit/fixture/test.h"
 
 #include "base/attributes.h"

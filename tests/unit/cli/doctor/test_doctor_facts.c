@@ -46,7 +46,8 @@ TEST(reviews) {
         }
 }
 
-/* Of a program whose pages cannot be read nothing is known, and why is told; the other's count. */
+/* Of a program whose pages cannot be read nothing is known, and the reason is shown; the other
+ * program's pages count. */
 TEST(unread_pages) {
         static const char *const pages[] = {"*/plimsoll-controller-*/metrics",
                                             "*/plimsoll-extender-*/metrics"};

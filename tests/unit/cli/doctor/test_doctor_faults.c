@@ -177,7 +177,7 @@ static const struct paper_fault program_faults[] = {
         {.changes = {{NETWORK, "9100", "9101", 0},
                      {NETWORK, "'matchLabels'", "'matchExpressions': [], 'matchLabels'", 0}}},
         {.changes = {{NETWORK, "9100", "'exporter'", 0}}}, /* may be any port */
-        {"network-policy", DOCTOR_FAULT, "port 9100", /* not ours alone, but of no other is more */
+        {"network-policy", DOCTOR_FAULT, "port 9100", /* not only ours, but of no other is more */
          .changes = {{NETWORK, "9100", "9101", 0},
                      {NETWORK, "[{'spec'", "[" ALLOW_DNS ", {'spec'", 0}}},
         /* Prometheus: its port, and its name. */

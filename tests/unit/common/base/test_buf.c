@@ -63,7 +63,7 @@ TEST(refused_append_changes_nothing) {
         assert_false(buf_json_string(&buf, "d", 1)); /* three bytes with its quotes */
         assert_string_equal(buf.data, "abc");
         assert_true(buf_puts(&buf, "de"));
-        assert_true(buf.overflow); /* asked once at the end, it still tells */
+        assert_true(buf.overflow); /* still set when asked only once, at the end */
 }
 
 TEST(take) {

@@ -33,7 +33,7 @@ TEST(duration) {
                 {"99999999999999999999ns", -ERANGE, 0, NULL},
                 {"99999999999999999999x", -EINVAL, 0, NULL},
                 {"9223372036s9223372036s", -ERANGE, 0, NULL},
-                /* of 2^64 ns, by their sum and by their fraction alone */
+                /* of 2^64 ns, by their sum and by their fraction only */
                 {"5124095h5124095h", -ERANGE, 0, NULL},
                 {"5124095.9h", -ERANGE, 0, NULL},
                 {"", -EINVAL, 0, NULL},

@@ -45,7 +45,7 @@ TEST(malformed) {
                 const char *text;
                 size_t len;
         } rows[] = {
-                {"\x80", 1},             /* a continuation alone */
+                {"\x80", 1},             /* a continuation byte on its own */
                 {"\xc0\x80", 2},         /* NUL, overlong */
                 {"\xc1\xbf", 2},         /* overlong */
                 {"\xe0\x9f\xbf", 3},     /* overlong */

@@ -72,7 +72,7 @@ TEST(reads) {
                 {"[\"\\/\\\\\\\"\\b\\f\\n\\r\\t\"]", "[\"/\\\\\\\"\\u0008\\u000c\\n\\u000d\\t\"]"},
                 {"[\"\\u00e9\\u20ac\\ud83d\\ude00\"]",
                  "[\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"]"},
-                /* Line breaks to YAML alone, a control character to YAML alone */
+                /* Line breaks, and a control character, to YAML only */
                 {"[\"a \xc2\x85 b\xe2\x80\xa8\",\"\x7f\"]", "[\"a \\u0085 b\\u2028\",\"\\u007f\"]"},
                 {"[\"a\xe2\x80\xa9\"]", "[\"a\\u2029\"]"},
                 {"[\"a\xe2\x80\xa8\", false]", "[\"a\\u2028\",false]"},
@@ -165,7 +165,7 @@ TEST(refuses) {
                         fail_msg("row %zu '%s' gave %d, expected %s", i, rows[i].text, r,
                                  rows[i].msg);
                 assert_string_equal(err.msg, rows[i].msg);
-                /* The same without anyone to tell. */
+                /* The same without a struct error. */
                 assert_int_equal(tree_parse(rows[i].text, len, &tree, NULL), -EINVAL);
                 assert_null(tree);
         }

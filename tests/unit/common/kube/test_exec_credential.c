@@ -1,4 +1,4 @@
-/* Credential plugins: what they are told, what they say, how they are ended. */
+/* Credential plugins: what they are given, what they answer, how they are ended. */
 #include "tests/unit/fixture/test.h"
 
 #include <errno.h>
@@ -320,7 +320,7 @@ TEST(exec_leaves_its_group) {
         exec_plugin_free(plugin);
 }
 
-/* What the plugin is told, and that a child of it which stays does not hold us up. */
+/* What the plugin is given, and that a child of it which stays does not hold us up. */
 TEST_BETWEEN(exec_surroundings, set_up, tear_down) {
         struct exec_plugin *plugin = plugin_new("");
         struct ended ended;

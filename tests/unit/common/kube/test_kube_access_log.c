@@ -19,7 +19,7 @@ static struct kube_access *load(const char *cluster, const char *user) {
         return config;
 }
 
-/* No user's secret goes over plain HTTP; and whose does not is told. */
+/* No user's secret goes over plain HTTP; whose is held back is logged. */
 TEST_BETWEEN(plain_http, set_up, tear_down) {
         static const struct {
                 const char *user;

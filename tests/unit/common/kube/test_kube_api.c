@@ -44,7 +44,7 @@ static const char token_kubeconfig[] =
         "users: [{name: u, user: {tokenFile: token}}]}";
 
 /* After the script has been written: starts everything. With @token a kubeconfig with a token file
- * is used, otherwise --master alone. */
+ * is used, otherwise only --master. */
 static void start(struct fixture *f, const char *token) {
         struct kube_access_options options = {0};
         _cleanup_(freep) char *kubeconfig_path = NULL;

@@ -243,7 +243,7 @@ static void cut_list(const struct proto_message *message, const char *proto_name
         free(data);
 }
 
-/* A list that was cut off tells of nothing. */
+/* A list that was cut off yields nothing. */
 TEST(cut_lists) {
         cut_list(&kube_proto_pod, "list.pb", 6);
         cut_list(&kube_proto_node, "nodes.pb", 3);
@@ -304,7 +304,7 @@ TEST(refused_lists) {
         }
 }
 
-/* What no server sends as the frame of a list: whatever its items are, they are not told. */
+/* What no server sends as the frame of a list: whatever its items are, they are not reported. */
 TEST(refused_list_frames) {
         static const struct {
                 size_t kind_bytes; /* ends in "List" */

@@ -334,7 +334,7 @@ TEST_BETWEEN(aliases_and_size, set_up, tear_down) {
         assert_non_null(strstr(err.msg, "larger than 16777216 bytes"));
 }
 
-/* A plugin that asks for it is told of the CA, wherever the cluster has it. */
+/* A plugin that asks for the CA is given it, wherever the cluster has it. */
 TEST_BETWEEN(cluster_info, set_up, tear_down) {
         static const char expected[] =
                 "{\"server\":\"https://h:6443\",\"certificate-authority-data\":\"" PEM_BASE64 "\"}";

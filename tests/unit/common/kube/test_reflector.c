@@ -143,7 +143,8 @@ TEST(pages_then_events) {
         stop(&f);
 }
 
-/* What went while nobody watched is told after the relist; what came back with another uid too. */
+/* What was deleted while nobody watched is reported after the relist; so is what came back with
+ * another uid. */
 TEST(expired_event) {
         struct fixture f = {.wanted_log = "+ a;+ b;+ c;=3;+ a;- c;+ c/u-2;- b;=2;"};
 
@@ -293,7 +294,7 @@ TEST(malformed_events) {
         stop(&f);
 }
 
-/* Lists go on, each behind a pause; that no watch can be opened is told. */
+/* Lists go on, each after a pause; that no watch can be opened is reported. */
 TEST(endless_410) {
         struct fixture f = {.wanted_log = "=0;=0;=0;=0;=0;", .wanted_trouble = "watch: 410 "};
 

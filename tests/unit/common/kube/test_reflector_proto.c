@@ -100,7 +100,7 @@ TEST(recorded) {
         stop(&f);
 }
 
-/* What a Status in protobuf says is told. */
+/* What a Status in protobuf says is reported. */
 TEST(refused) {
         struct fixture f = {.wanted_trouble = "400 field label not supported: spec.color"};
 
@@ -127,7 +127,7 @@ static void on_event(void *userdata, enum reflector_event event, const json_t *o
 /*
  * A report of a kubelet, then annotations and a removal; a list anew, in which only the removed one
  * is news; and the server has no protobuf any more: what does not change but for its version is not
- * told in JSON either.
+ * reported in JSON either.
  */
 TEST(only_changes) {
         static const char json[] = BARE_IN_JSON("900", "") BARE_IN_JSON("90001", "")

@@ -56,7 +56,7 @@ static double restarts(struct fixture *f, const char *reason) {
                                              LABELS("resource", "nodes", "reason", reason)));
 }
 
-/* Told after eight seconds; after a minute half as many objects are asked for. */
+/* Reported after eight seconds; after a minute half as many objects are asked for. */
 TEST(silent_list) {
         struct fixture f = {.wanted_log = "silent 8;silent 61;trouble 61;well 61;"};
         static const struct clock_step clock[] = {{1, 5}, {1, 3}, {1, 53}, {0}};

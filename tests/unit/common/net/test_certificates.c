@@ -1,5 +1,5 @@
-/* What is told of the server's certificate as time passes, and when files are read again. Linked
- * with --wrap=clock_gettime. */
+/* What is logged about the server's certificate as time passes, and when files are read again.
+ * Linked with --wrap=clock_gettime. */
 #include "tests/unit/fixture/test.h"
 
 #include "net/certificates.h"
@@ -80,7 +80,7 @@ static void expect_counts(int reloads, int errors) {
         assert_int_equal(count("plimsoll_tls_reload_errors_total"), errors);
 }
 
-/* Told once each time that it ceases to be valid, be it that the clock was wrong. */
+/* Logged each time that it ceases to be valid, even where only the clock was wrong. */
 TEST_BETWEEN(validity, begin, end) {
         static const struct {
                 int64_t wall_later_s;
@@ -104,7 +104,7 @@ TEST_BETWEEN(validity, begin, end) {
         expect_counts(0, 0); /* nothing has changed */
 }
 
-/* A pair that is not valid yet is tried again every minute, and told of once. */
+/* A pair that is not valid yet is tried again every minute, and logged once. */
 TEST_BETWEEN(valid_later, begin, end) {
         put_files_of(&early);
         clock_pass(loop, 2);
@@ -124,7 +124,7 @@ TEST_BETWEEN(valid_later, begin, end) {
         expect_counts(1, 2);
 }
 
-/* A second fault is told, too. */
+/* A second fault is logged, too. */
 TEST_BETWEEN(other_fault, begin, end) {
         copy_file(b.key_file, key_path);
         certificates_reload(certificates);

@@ -1,4 +1,5 @@
-/* Who is closed for whom, and what is told of it. Linked with --wrap=clock_gettime and
+/* Which connection is closed to make room for which, and what is logged. Linked with
+ * --wrap=clock_gettime and
  * --wrap=pthread_create. */
 #include "tests/unit/fixture/test.h"
 

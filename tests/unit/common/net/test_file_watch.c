@@ -1,4 +1,4 @@
-/* Which changes of a file are told, and how often. Linked with --wrap=clock_gettime. */
+/* Which changes of a file are reported, and how often. Linked with --wrap=clock_gettime. */
 #include "tests/unit/fixture/test.h"
 
 #include <fcntl.h>
@@ -56,7 +56,7 @@ static void touch_by_a_nanosecond(void) {
         touch(0, 1);
 }
 
-/* Its status alone. */
+/* Only its status. */
 static void change_mode(void) {
         assert_int_equal(chmod(path, 0600), 0);
         assert_int_equal(chmod(path, 0644), 0);

@@ -1,4 +1,4 @@
-/* How one call is told to curl: which calls share TLS settings, and the name that is verified. */
+/* What curl is given of one call: which calls share TLS settings, and the name that is verified. */
 #include "tests/unit/fixture/test.h"
 
 #include "base/mem.h"

@@ -200,7 +200,7 @@ TEST_BETWEEN(start_fails, set_up, tear_down) {
         options.bind_address = NULL;
         assert_int_equal(http_server_start(&options, &other, &err), -EADDRINUSE);
         assert_non_null(strstr(err.msg, "listen on every address port "));
-        options.bind_address = "203.0.113.1"; /* for documentation alone, RFC 5737 */
+        options.bind_address = "203.0.113.1"; /* for documentation only, RFC 5737 */
         assert_int_equal(http_server_start(&options, &other, &err), -EADDRNOTAVAIL);
         assert_non_null(strstr(err.msg, "listen on 203.0.113.1 port "));
         options.bind_address = "localhost.example";

@@ -106,7 +106,7 @@ TEST(lines) {
                 {"node_load1{\n", "bad 1"},
                 {"node_load1{a\n", "bad 1"},
                 {"node_load1{a=\n", "bad 1"},
-                /* a bad line costs itself alone */
+                /* a bad line costs only itself */
                 {"node_load1 x\nnode_load1 1\n", "load1 1; bad 1"},
                 {"node_load1 1\ngarbage\nnode_load15 2\n", "load1 1; load15 2; bad 0"},
         };

@@ -377,7 +377,8 @@ TEST(seeds) {
         assert_false(window_store_seed(store, &disk, 0.9, 0, start_ms));
         assert_false(window_store_seed(store, &cpu_max_1d, NAN, 0, start_ms));
         assert_false(window_store_seed(store, &cpu_max_1d, -0.1, 0, start_ms));
-        /* An old peak alone is not published: with a new timestamp it would outlive its window. */
+        /* An old peak on its own is not published: with a new timestamp it would outlive its
+         * window. */
         check_status(store, &cpu_max_1d, start_ms, WINDOW_NO_SCRAPE);
         scrape(store, start_ms, 0, 0);
         check_status(store, &cpu_max_1d, start_ms, WINDOW_ONE_SCRAPE);

@@ -96,7 +96,7 @@ TEST(by_channel) {
         window_plan_free(plan);
 }
 
-/* Channels that had no window begin with nothing, beside others or alone. */
+/* Channels that had no window begin with nothing, beside other channels or without. */
 TEST(new_channel) {
         static const struct metric_query cpu = {METRIC_CPU, METRIC_AVG, MS_PER_HOUR};
         static const struct metric_query both[] = {

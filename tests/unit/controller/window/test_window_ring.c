@@ -174,7 +174,7 @@ TEST(between) {
         ring_done(&of);
 }
 
-/* All that was added, in cells as the header of the windows tells; the newest last. */
+/* All that was added, in cells as window.h describes them; the newest last. */
 struct cell_model {
         size_t count;
         struct {

@@ -168,7 +168,7 @@ TEST(rests) {
         }
 }
 
-/* Told when it begins, and anew of a node that has come anew. */
+/* Logged when it begins, and again for a node that has come back. */
 TEST(failing) {
         struct fixture f = {0};
 

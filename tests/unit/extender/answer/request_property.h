@@ -51,7 +51,7 @@ static inline bool request_is_json(const char *text, size_t len) {
 
 enum request_property { REQUEST_REFUSED, REQUEST_STRICT, REQUEST_SKIMMED, REQUEST_LENIENT };
 
-/* Aborts when the property is broken; tells which way the document went. */
+/* Aborts when the property is broken. Return: which way the document went */
 static inline enum request_property request_property_check(const void *data, size_t len) {
         struct request skimmed = REQUEST_NULL, strict = REQUEST_NULL, parsed = REQUEST_NULL;
         enum request_property way;

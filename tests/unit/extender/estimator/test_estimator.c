@@ -322,7 +322,7 @@ static double factor(struct estimator *estimator) {
         return stats.factor.ratio[ESTIMATE_CPU];
 }
 
-/* With recent pods alone: of a node that is read the sample makes the factor. */
+/* With recent pods only, the factor comes from samples of nodes that have a reading. */
 TEST(samples) {
         size_t changes = 0;
         int64_t wait_ms;
@@ -347,7 +347,7 @@ TEST(samples) {
         assert_int_equal(wait_ms, ESTIMATOR_SAMPLE_MS);
 }
 
-/* With recent pods alone: of pods that have finished the end is known, once. */
+/* With recent pods only, the end of a pod that finished is seen, once. */
 TEST(recent_ends) {
         size_t changes = 0;
         _cleanup_(estimator_freep) struct estimator *estimator = estimator_new(count_change, NULL);

@@ -96,7 +96,7 @@ TEST(strangers) {
         assert_int_equal(node_table_count(table), 1);
 }
 
-/* Past the estimator's ceiling a node counts by its reading alone. */
+/* Past the estimator's ceiling a node counts by its reading only. */
 TEST(no_estimate) {
         _cleanup_(node_table_freep) struct node_table *table = table_new(estimate);
         struct estimator *estimator = node_table_estimator(table);

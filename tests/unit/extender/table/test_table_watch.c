@@ -32,7 +32,8 @@ static double skewed_shown(const struct fixture *f) {
                 metrics_gauge(f->rig.metrics, "plimsoll_extender_skewed_readings", "", NULL));
 }
 
-/* Times of the future are told as long as there are some; an object without a name is no node. */
+/* Timestamps of the future are counted as long as there are some; an object without a name is no
+ * node. */
 TEST(skew) {
         struct fixture f = {0};
 

@@ -61,7 +61,7 @@ enum { PODS = 60, SPAN_S = 3000 };
 
 struct history {
         struct inflight_pod pods[PODS];
-        int64_t shown_s[PODS]; /* when the watch tells of a pod's end; beside the true one */
+        int64_t shown_s[PODS]; /* when the watch shows a pod's end, which comes after it */
 };
 
 static uint64_t seed = 42;

@@ -73,7 +73,7 @@ static bool is_asked(void *userdata) {
         return atomic_load(&((struct fixture *)userdata)->api.rig.server.served) > 0;
 }
 
-/* Tried again every minute; told when it begins and when it ends. */
+/* Tried again every minute; logged when it begins and when it ends. */
 TEST(status_that_cannot_be_written) {
         struct fixture f = {0};
 

@@ -63,7 +63,7 @@ TEST(rows) {
                   {15, -10, 15, false, false, -5},
                   {30, 25, 15, true, false, 25},
                   {45, 20, 15, false, false, 25}}},
-                /* two that have both stopped: the clock tells */
+                /* two that have both stopped: seen by the clock */
                 {{{0, -5, 15, true, false, -5},
                   {61, -10, 15, true, false, -10},
                   {76, -5, 15, true, false, -5},

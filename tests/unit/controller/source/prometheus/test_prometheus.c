@@ -96,8 +96,8 @@ TEST(first_round) {
         end(&f, source);
 }
 
-/* Nobody is told of a node that is gone, its place is another's, and without nodes or metrics there
- * are no queries. */
+/* Nothing is reported of a node that is gone, its place is another's, and without nodes or metrics
+ * there are no queries. */
 TEST(nodes_go) {
         struct policy policy = {0}, no_metrics = {0};
         struct node *leaver = xcalloc(1, sizeof(*leaver));
@@ -145,7 +145,7 @@ TEST(nodes_go) {
         end(&f, source);
 }
 
-/* What the policy before asked is not waited for, nor told. */
+/* What the former policy asked for is neither awaited nor reported. */
 TEST(policy_in_a_round) {
         struct policy before = {0}, after = {0};
         struct fixture f = {0};

@@ -119,7 +119,7 @@ TEST(a_page_that_stands_still) {
         assert_null(s.result.failure);
         assert_non_null(s.result.reading.step);
         assert_true(s.result.step.num[METRIC_CPU] * 2 == s.result.step.den[METRIC_CPU]);
-        /* Busy time alone is enough. */
+        /* Busy time is enough. */
         scrape(&s, 100 + 45, 7 + 46, 4e9);
         assert_non_null(s.result.reading.step);
         end(&s);
