@@ -255,24 +255,10 @@ void metrics_observe(struct metrics_series *histogram, double value) {
                 ; /* `old` has been refreshed */
 }
 
-static double f64_value(const struct metrics_series *series) {
-        return atomic_load_explicit(&series->f64, memory_order_relaxed);
-}
-
 double metrics_value(const struct metrics_series *series) {
-        uint64_t count = 0;
-
-        switch (series->kind) {
-        case KIND_COUNTER:
-                return (double)atomic_load_explicit(&series->count, memory_order_relaxed);
-        case KIND_GAUGE:
-                return f64_value(series);
-        case KIND_HISTOGRAM:
-                break;
-        }
-        for (size_t i = 0; i <= series->bound_count; i++)
-                count += atomic_load_explicit(&series->buckets[i], memory_order_relaxed);
-        return (double)count;
+        return series->kind == KIND_COUNTER
+                       ? (double)atomic_load_explicit(&series->count, memory_order_relaxed)
+                       : atomic_load_explicit(&series->f64, memory_order_relaxed);
 }
 
 static void append_f64(struct buf *out, double value) {
@@ -309,7 +295,7 @@ static void render_histogram(struct buf *out, const struct family *family,
                 buf_printf(out, "\"} %llu\n", (unsigned long long)cumulative);
         }
         append_series_name(out, family, "_sum", series);
-        append_f64(out, f64_value(series));
+        append_f64(out, metrics_value(series));
         buf_putc(out, '\n');
         /* From the buckets, so that the count equals the +Inf bucket while other threads update. */
         append_series_name(out, family, "_count", series);
@@ -339,7 +325,7 @@ static void render_family(struct buf *out, const struct family *family) {
                                    (unsigned long long)atomic_load_explicit(&series->count,
                                                                             memory_order_relaxed));
                 else
-                        append_f64(out, f64_value(series));
+                        append_f64(out, metrics_value(series));
                 buf_putc(out, '\n');
         }
 }

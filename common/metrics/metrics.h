@@ -45,7 +45,8 @@ void metrics_inc(struct metrics_series *counter);
 void metrics_add(struct metrics_series *counter, uint64_t n);
 void metrics_set(struct metrics_series *gauge, double value);
 void metrics_observe(struct metrics_series *histogram, double value);
-/** metrics_value() - a counter's or gauge's present value; a histogram's count */
+/** metrics_value() - a counter's or gauge's present value; of a histogram the sum of all that it
+ * has observed */
 double metrics_value(const struct metrics_series *series);
 
 /**
