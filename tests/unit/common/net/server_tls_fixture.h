@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "metrics/metrics.h"
 #include "net/http_server.h"
@@ -216,13 +217,11 @@ static inline enum answer ask_once(const struct peer_options *options, char *ret
 }
 
 static inline char *read_text(const char *path) {
-        char text[8192];
-        FILE *file = fopen(path, "re");
+        char *text = NULL;
+        size_t len = 0;
 
-        assert_non_null(file);
-        size_t len = fread(text, 1, sizeof(text), file);
-        (void)fclose(file);
-        return xmemdup0(text, len);
+        assert_int_equal(file_read(path, 8192, &text, &len, NULL), 0);
+        return text;
 }
 
 static inline int make_certificates(void **state) {
