@@ -12,7 +12,7 @@ static struct metrics_series *event_counter(struct metrics *metrics, const char 
                                LABELS("resource", resource, "type", type));
 }
 
-static void register_metrics(struct delivery *delivery, struct metrics *metrics) {
+static void register_watch_metrics(struct delivery *delivery, struct metrics *metrics) {
         const char *resource = delivery->spec->name;
 
         for (enum watch_event_type type = 0; type < WATCH_EVENT_TYPE_COUNT; type++)
@@ -28,7 +28,7 @@ void delivery_init(struct delivery *delivery, const struct reflector_spec *spec,
                    struct metrics *metrics) {
         *delivery = (struct delivery){.spec = spec};
         delivery->held.max_objects = spec->max_objects ? spec->max_objects : DEFAULT_MAX_OBJECTS;
-        register_metrics(delivery, metrics);
+        register_watch_metrics(delivery, metrics);
 }
 
 void delivery_done(struct delivery *delivery) {
@@ -47,17 +47,17 @@ size_t delivery_count(struct delivery *delivery) {
         return objects;
 }
 
-static void tell(struct delivery *delivery, enum reflector_event event, const json_t *object) {
+static void hand_out(struct delivery *delivery, enum reflector_event event, const json_t *object) {
         delivery->spec->on_event(delivery->spec->userdata, event, object);
 }
 
-static void tell_text(struct delivery *delivery, enum reflector_event event, const char *text,
-                      size_t len) {
+static void hand_out_text(struct delivery *delivery, enum reflector_event event, const char *text,
+                          size_t len) {
         delivery->spec->on_text(delivery->spec->userdata, event, text, len);
 }
 
 /* What list and watch let through is JSON; still it may hold what jansson cannot. */
-static json_t *decode(struct delivery *delivery, const char *text, size_t len) {
+static json_t *decode_object(struct delivery *delivery, const char *text, size_t len) {
         json_t *object = NULL;
 
         if (json_parse(text, len, &object, NULL) < 0)
@@ -65,35 +65,47 @@ static json_t *decode(struct delivery *delivery, const char *text, size_t len) {
         return object;
 }
 
-static void tell_present(struct delivery *delivery, const json_t *object, uint64_t hash,
-                         bool is_watched) {
-        enum reflector_event event = REFLECTOR_PRESENT;
-        json_t *old = NULL;
+static void report_limit(struct delivery *delivery) {
+        if (!delivery->is_over_limit)
+                log_error(MSG("object limit reached, ignoring further objects"),
+                          STR("resource", delivery->spec->name),
+                          INT("max", delivery->held.max_objects));
+        delivery->is_over_limit = true;
+}
 
-        switch (object_index_see(&delivery->held, object, hash, &old)) {
-        case OBJECT_UNUSABLE:
-                metrics_inc(delivery->ignored);
-                return;
-        case OBJECT_OVER_LIMIT:
-                metrics_inc(delivery->ignored);
-                if (!delivery->is_over_limit)
-                        log_error(MSG("object limit reached, ignoring further objects"),
-                                  STR("resource", delivery->spec->name),
-                                  INT("max", delivery->held.max_objects));
-                delivery->is_over_limit = true;
-                return;
-        case OBJECT_REPLACED:
-                tell(delivery, REFLECTOR_DELETED, old);
-                json_decref(old);
-                event = is_watched ? REFLECTOR_APPEARED : REFLECTOR_PRESENT;
-                break;
-        case OBJECT_NEW:
-                event = is_watched ? REFLECTOR_APPEARED : REFLECTOR_PRESENT;
+static void deliver_object(struct delivery *delivery, const char *text, size_t len,
+                           bool is_watched) {
+        json_auto_t *old = NULL;
+        bool is_new = false;
+
+        switch (object_index_see(&delivery->held, text, len, &old)) {
+        case OBJECT_SAME: /* most changes of nodes are of fields that the table leaves out */
+                if (delivery->spec->proto)
+                        return;
                 break;
         case OBJECT_KNOWN:
                 break;
+        case OBJECT_REPLACED:
+                hand_out(delivery, REFLECTOR_DELETED, old);
+                is_new = true;
+                break;
+        case OBJECT_NEW:
+                is_new = true;
+                break;
+        case OBJECT_OVER_LIMIT:
+                report_limit(delivery);
+                metrics_inc(delivery->ignored);
+                return;
+        case OBJECT_UNUSABLE:
+                metrics_inc(delivery->ignored);
+                return;
         }
-        tell(delivery, event, object);
+        json_auto_t *object = decode_object(delivery, text, len);
+        if (object)
+                hand_out(delivery, is_new && is_watched ? REFLECTOR_APPEARED : REFLECTOR_PRESENT,
+                         object);
+        else if (is_new)
+                (void)object_index_remove(&delivery->held, text, len);
 }
 
 void delivery_begin_list(struct delivery *delivery) {
@@ -103,53 +115,42 @@ void delivery_begin_list(struct delivery *delivery) {
                 delivery->spec->on_list_begin(delivery->spec->userdata);
 }
 
-/* Most changes of nodes are of fields that the table leaves out. */
-static void deliver(struct delivery *delivery, const char *text, size_t len, bool is_watched) {
-        uint64_t hash = 0;
-
-        if (delivery->spec->proto && object_index_is_same(&delivery->held, text, len, &hash))
-                return;
-        json_auto_t *object = decode(delivery, text, len);
-        if (object)
-                tell_present(delivery, object, hash, is_watched);
-}
-
 void delivery_listed(struct delivery *delivery, const char *text, size_t len) {
         if (!delivery->spec->on_text) {
-                deliver(delivery, text, len, false);
+                deliver_object(delivery, text, len, false);
                 return;
         }
         delivery->text_count++;
-        tell_text(delivery, REFLECTOR_PRESENT, text, len);
+        hand_out_text(delivery, REFLECTOR_PRESENT, text, len);
 }
 
 void delivery_end_list(struct delivery *delivery) {
         size_t position = 0;
 
         for (json_t *gone; (gone = object_index_sweep(&delivery->held, &position)) != NULL;) {
-                tell(delivery, REFLECTOR_DELETED, gone);
+                hand_out(delivery, REFLECTOR_DELETED, gone);
                 json_decref(gone);
         }
 }
 
 void delivery_watched(struct delivery *delivery, bool is_added, const char *text, size_t len) {
         if (!delivery->spec->on_text) {
-                deliver(delivery, text, len, true);
+                deliver_object(delivery, text, len, true);
                 return;
         }
         delivery->text_count += is_added;
-        tell_text(delivery, is_added ? REFLECTOR_APPEARED : REFLECTOR_PRESENT, text, len);
+        hand_out_text(delivery, is_added ? REFLECTOR_APPEARED : REFLECTOR_PRESENT, text, len);
 }
 
 void delivery_deleted(struct delivery *delivery, const char *text, size_t len) {
         if (delivery->spec->on_text) {
                 delivery->text_count -= delivery->text_count > 0;
-                tell_text(delivery, REFLECTOR_DELETED, text, len);
+                hand_out_text(delivery, REFLECTOR_DELETED, text, len);
                 return;
         }
-        json_auto_t *object = decode(delivery, text, len);
-        if (object && object_index_remove(&delivery->held, object))
-                tell(delivery, REFLECTOR_DELETED, object);
+        json_auto_t *object = decode_object(delivery, text, len);
+        if (object && object_index_remove(&delivery->held, text, len))
+                hand_out(delivery, REFLECTOR_DELETED, object);
         else if (object)
                 metrics_inc(delivery->ignored);
 }

@@ -19,7 +19,8 @@ struct held {
 struct identity {
         char key[KEY_MAX_BYTES]; /* "namespace/name"; "/name" without a namespace */
         size_t key_len;
-        const char *uid;
+        char uid[UID_MAX_BYTES + 1];
+        uint64_t hash; /* of the text without the object's version */
 };
 
 void object_index_done(struct object_index *index) {
@@ -28,28 +29,6 @@ void object_index_done(struct object_index *index) {
         STRMAP_FOREACH (entry, &index->entries)
                 free(entry->value);
         strmap_done(&index->entries);
-}
-
-static bool is_usable(const char *text, size_t max_bytes) {
-        return text && strnlen(text, max_bytes + 1) <= max_bytes && !strchr(text, '/');
-}
-
-static bool identify(const json_t *object, struct identity *ret) {
-        const json_t *metadata = json_at(object, "metadata", NULL);
-        const char *name = json_string_at(metadata, "name", NULL);
-        const char *namespace = json_string_at(metadata, "namespace", NULL);
-        const char *uid = json_string_at(metadata, "uid", NULL);
-
-        if (!is_usable(name, NAME_MAX_BYTES) || !*name)
-                return false;
-        if (namespace && !is_usable(namespace, NAME_MAX_BYTES))
-                return false;
-        if (uid && !is_usable(uid, UID_MAX_BYTES))
-                return false;
-        int len = snprintf(ret->key, sizeof(ret->key), "%s/%s", namespace ? namespace : "", name);
-        ret->key_len = (size_t)len;
-        ret->uid = uid ? uid : "";
-        return true;
 }
 
 static json_t *synthesise(const char *key, const char *uid) {
@@ -70,45 +49,47 @@ static struct held *held_new(const char *uid, uint64_t hash, uint32_t generation
         return held;
 }
 
-/* Of an object's metadata, as far as it is plain text. */
 struct outline {
-        struct skim_string name, namespace, version;
+        struct skim_string name, namespace, uid, version; /* of the metadata; len 0: none */
 };
 
-static bool skim_metadata(struct skim *skim, struct outline *outline) {
+static bool skim_outline(struct skim *skim, struct outline *outline) {
         struct skim_string key;
         enum skim_step step;
 
         for (skim_enter(skim); (step = skim_member(skim, &key)) == SKIM_MORE;) {
-                bool ok = skim_is(&key, "name")        ? skim_plain_text(skim, &outline->name)
-                          : skim_is(&key, "namespace") ? skim_plain_text(skim, &outline->namespace)
-                          : skim_is(&key, "resourceVersion")
-                                  ? skim_plain_text(skim, &outline->version)
-                                  : skim_value(skim);
-                if (!ok)
+                struct skim_string *place = skim_is(&key, "name")              ? &outline->name
+                                            : skim_is(&key, "namespace")       ? &outline->namespace
+                                            : skim_is(&key, "uid")             ? &outline->uid
+                                            : skim_is(&key, "resourceVersion") ? &outline->version
+                                                                               : NULL;
+                if (!(place ? skim_plain_text(skim, place) : skim_value(skim)))
                         return false;
         }
-        return step == SKIM_END;
+        return step == SKIM_END && !skim->has_odd_text;
 }
 
-/* Return: false when there is no metadata, or something that only jansson reads */
-static bool skim_outline(const char *text, size_t len, struct outline *ret) {
+/* False: it has no metadata, or some that no API server writes. */
+static bool find_outline(const char *text, size_t len, struct outline *ret) {
         const struct skim_string none = {"", 0, false};
         struct skim_string key;
         struct skim skim;
 
-        *ret = (struct outline){none, none, none};
+        *ret = (struct outline){none, none, none, none};
         skim_init(&skim, text, len);
         for (skim_enter(&skim); skim_member(&skim, &key) == SKIM_MORE;) {
                 if (skim_is(&key, "metadata"))
-                        return skim_peek(&skim) == '{' && skim_metadata(&skim, ret);
+                        return skim_peek(&skim) == '{' && skim_outline(&skim, ret);
                 if (!skim_value(&skim))
                         return false;
         }
         return false;
 }
 
-/* Of the text without its version. */
+static bool is_part_of_key(const struct skim_string *part, size_t max_bytes) {
+        return part->len <= max_bytes && !memchr(part->text, '/', part->len);
+}
+
 static uint64_t hash_text(const char *text, size_t len, const struct skim_string *version) {
         size_t head = version->len > 0 ? (size_t)(version->text - text) : 0;
         size_t tail = head + version->len;
@@ -116,42 +97,40 @@ static uint64_t hash_text(const char *text, size_t len, const struct skim_string
         return strmap_hash(text, head) * 3 + strmap_hash(text + tail, len - tail);
 }
 
-bool object_index_is_same(struct object_index *index, const char *text, size_t len,
-                          uint64_t *ret_hash) {
-        struct outline outline;
-        char key[KEY_MAX_BYTES];
+static bool identify_object(const char *text, size_t len, struct identity *ret) {
+        struct outline of;
 
-        bool is_plain = skim_outline(text, len, &outline);
-        *ret_hash = hash_text(text, len, &outline.version);
-        if (!is_plain || outline.name.len > NAME_MAX_BYTES ||
-            outline.namespace.len > NAME_MAX_BYTES)
+        if (!find_outline(text, len, &of) || of.name.len == 0 ||
+            !is_part_of_key(&of.name, NAME_MAX_BYTES) ||
+            !is_part_of_key(&of.namespace, NAME_MAX_BYTES) ||
+            !is_part_of_key(&of.uid, UID_MAX_BYTES))
                 return false;
-        int key_len = snprintf(key, sizeof(key), "%.*s/%.*s", (int)outline.namespace.len,
-                               outline.namespace.text, (int)outline.name.len, outline.name.text);
-        struct held *held = strmap_get(&index->entries, key, (size_t)key_len);
-        if (!held || held->hash != *ret_hash)
-                return false;
-        held->generation = index->generation;
+        ret->key_len = (size_t)snprintf(ret->key, sizeof(ret->key), "%.*s/%.*s",
+                                        (int)of.namespace.len, of.namespace.text, (int)of.name.len,
+                                        of.name.text);
+        (void)snprintf(ret->uid, sizeof(ret->uid), "%.*s", (int)of.uid.len, of.uid.text);
+        ret->hash = hash_text(text, len, &of.version);
         return true;
 }
 
-enum object_sight object_index_see(struct object_index *index, const json_t *object, uint64_t hash,
+enum object_sight object_index_see(struct object_index *index, const char *text, size_t len,
                                    json_t **ret_old) {
         struct identity identity;
 
         *ret_old = NULL;
-        if (!identify(object, &identity))
+        if (!identify_object(text, len, &identity))
                 return OBJECT_UNUSABLE;
         struct held *held = strmap_get(&index->entries, identity.key, identity.key_len);
         if (held && strcmp(held->uid, identity.uid) == 0) {
+                bool is_same = held->hash == identity.hash;
                 held->generation = index->generation;
-                held->hash = hash;
-                return OBJECT_KNOWN;
+                held->hash = identity.hash;
+                return is_same ? OBJECT_SAME : OBJECT_KNOWN;
         }
         if (!held && index->entries.len >= index->max_objects)
                 return OBJECT_OVER_LIMIT;
         (void)strmap_put(&index->entries, identity.key, identity.key_len,
-                         held_new(identity.uid, hash, index->generation));
+                         held_new(identity.uid, identity.hash, index->generation));
         if (!held)
                 return OBJECT_NEW;
         *ret_old = synthesise(identity.key, held->uid);
@@ -159,10 +138,10 @@ enum object_sight object_index_see(struct object_index *index, const json_t *obj
         return OBJECT_REPLACED;
 }
 
-bool object_index_remove(struct object_index *index, const json_t *object) {
+bool object_index_remove(struct object_index *index, const char *text, size_t len) {
         struct identity identity;
 
-        if (!identify(object, &identity))
+        if (!identify_object(text, len, &identity))
                 return false;
         struct held *held = strmap_remove(&index->entries, identity.key, identity.key_len);
         free(held);

@@ -21,7 +21,8 @@ struct object_index {
 };
 
 enum object_sight {
-        OBJECT_KNOWN,
+        OBJECT_SAME,  /* with the same text, but for metadata.resourceVersion */
+        OBJECT_KNOWN, /* with another text */
         OBJECT_NEW,
         OBJECT_REPLACED, /* another uid under this name: the old one is gone */
         OBJECT_UNUSABLE, /* without a name, or with one that the API server would refuse */
@@ -31,26 +32,18 @@ enum object_sight {
 void object_index_done(struct object_index *index);
 
 /**
- * object_index_is_same() - whether the object is there with the same uid and the same text, but for
- * metadata.resourceVersion; then it counts as seen
- * @text: of a JSON object, valid
- * @ret_hash: of the text, always set; for object_index_see()
- *
- * The hash is seeded, not cryptographic: two texts with one hash would hide a change from the
- * first to the second.
- */
-bool object_index_is_same(struct object_index *index, const char *text, size_t len,
-                          uint64_t *ret_hash);
-/**
- * object_index_see() - record that @object exists
- * @hash: of its text, or any number for an owner that does not ask object_index_is_same()
+ * object_index_see() - record that an object exists
+ * @text: a JSON object
  * @ret_old: with OBJECT_REPLACED, the old object's metadata (name, namespace, uid) to be released;
  *           else NULL
+ *
+ * Texts are compared by a seeded hash that is not cryptographic: two texts with one hash would hide
+ * a change from the first to the second.
  */
-enum object_sight object_index_see(struct object_index *index, const json_t *object, uint64_t hash,
+enum object_sight object_index_see(struct object_index *index, const char *text, size_t len,
                                    json_t **ret_old);
-/** object_index_remove() - record that @object was deleted; false when it was unknown */
-bool object_index_remove(struct object_index *index, const json_t *object);
+/** object_index_remove() - record that an object was deleted; false when it was unknown */
+bool object_index_remove(struct object_index *index, const char *text, size_t len);
 
 /** object_index_sweep() - remove one object of an older generation; NULL when none is left
  * @position: 0 at first. Return: its metadata as above, to be released
