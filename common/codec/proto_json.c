@@ -61,8 +61,8 @@ static bool write_time(struct buf *out, const struct proto_field *field) {
         return step == PROTO_END && buf_json_string(out, text, strlen(text));
 }
 
-/* From a message to the string that is its field 1: of a Quantity all that there is, of many others
- * their name or type. */
+/* From a message to the string that is its field 1. A Quantity has no other field; of many messages
+ * it is their name or type. */
 static bool read_first(struct proto_field *field) {
         struct proto proto;
         struct proto_field part;

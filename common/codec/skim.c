@@ -39,7 +39,7 @@ static const char *find_special(const char *at, const char *end) {
                 memcpy(&word, at, 8);
                 uint64_t quote = word ^ (ones * '"'), backslash = word ^ (ones * '\\');
                 uint64_t marks = (quote - ones) | (backslash - ones) | (word - ones * 0x20);
-                /* A byte from 0x80 is odd by itself; below it, the terms' top bits tell. */
+                /* A byte from 0x80 is marked by its own top bit, one below it by the terms'. */
                 marks = (marks | word) & tops;
                 if (marks != 0) {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__

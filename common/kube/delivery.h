@@ -16,7 +16,7 @@ struct delivery {
         struct metrics_series *events[WATCH_EVENT_TYPE_COUNT], *ignored, *objects;
         struct object_index held;
         bool is_over_limit;
-        size_t text_count; /* objects that exist, as far as list and watch have told */
+        size_t text_count; /* objects that exist, by what list and watch have shown */
 };
 
 /** delivery_init() - @spec is borrowed until delivery_done() */

@@ -51,7 +51,7 @@ static bool overrides(char *const *entries, const char *entry) {
         return false;
 }
 
-/* Our environment, under the plugin's own and KUBERNETES_EXEC_INFO. The array alone is owned. */
+/* Our environment, under the plugin's own and KUBERNETES_EXEC_INFO. Only the array is owned. */
 static char **make_environment(const struct exec_plugin *plugin, char *exec_info) {
         size_t count = 0, len = 0;
 
@@ -82,8 +82,8 @@ static char **make_arguments(const struct exec_plugin *plugin) {
         return words;
 }
 
-/* In a process group of its own, so that a deadline reaches its children too; in the foreground in
- * ours, which alone may read from the terminal. @errors_fd: -1: our stderr */
+/* In a process group of its own, so that a deadline reaches its children too. In the foreground it
+ * stays in ours, since only that group may read from the terminal. @errors_fd: -1: our stderr */
 static int spawn(const struct exec_plugin *plugin, int output_fd, int errors_fd, pid_t *ret_pid) {
         _cleanup_(freep) char *exec_info = xasprintf(
                 "KUBERNETES_EXEC_INFO={\"apiVersion\":\"%s\",\"kind\":\"ExecCredential\","
@@ -99,7 +99,7 @@ static int spawn(const struct exec_plugin *plugin, int output_fd, int errors_fd,
 
         (void)sigemptyset(&none);
         (void)sigfillset(&all);
-        /* They fail for want of memory alone. The last one is for curl's wake-up descriptors: ours
+        /* They fail only for want of memory. The last one is for curl's wake-up descriptors: ours
          * are closed by themselves. */
         if (posix_spawn_file_actions_init(&actions) != 0 ||
             posix_spawnattr_init(&attributes) != 0 ||

@@ -133,7 +133,7 @@ static bool is_loopback_server(const char *server) {
 
 /*
  * Like client-go we never send credentials in the clear; unlike it we make an exception for the
- * loopback, which `kubectl proxy` and test servers use and others cannot read.
+ * loopback, which `kubectl proxy` and test servers use and no other machine can read.
  */
 static bool may_see_secrets(const struct kube_access *config) {
         const char *server = config->source.server;
@@ -418,7 +418,8 @@ static void on_exec_done(void *userdata, struct exec_outcome *outcome) {
                                  STR("stderr", outcome->stderr_text));
                 take_exec(config, outcome->credential);
         } else {
-                /* Who waits for it has seen its stderr, and is told by the request that fails. */
+                /* In the foreground its stderr has been seen, and the request fails with the cause.
+                 */
                 if (!config->is_exec_failing && !config->source.exec->is_foreground)
                         log_error(MSG("credential plugin failed"), ERR(&outcome->err),
                                   STR("stderr", outcome->stderr_text));

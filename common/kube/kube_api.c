@@ -27,7 +27,7 @@ enum {
 };
 
 /* Connections and queues: streams stay open and must not occupy places of short calls, and urgent
- * calls must not queue behind others. */
+ * calls must not queue behind other calls. */
 enum { COMMON_POOL, STREAM_POOL, URGENT_POOL };
 
 struct kube_api {

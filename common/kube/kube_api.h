@@ -103,7 +103,7 @@ bool kube_is_answered(const struct kube_call *call);
 /** kube_cancel() - end without a callback; @call may be NULL */
 void kube_cancel(struct kube_call *call);
 
-/* The Accept header for metadata alone: list, and single objects (watch, patch reply). */
+/* The Accept header for nothing but metadata: list, and single objects (watch, patch reply). */
 #define KUBE_ACCEPT_METADATA_LIST                                                                  \
         "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
 #define KUBE_ACCEPT_METADATA                                                                       \

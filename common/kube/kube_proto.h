@@ -19,8 +19,8 @@
 #include "codec/proto_json.h"
 #include "kube/kube_api.h"
 
-/* Accept headers. A server without protobuf answers in JSON. Of whole objects, in lists and watches
- * alike; of metadata alone, in a list and in a watch. */
+/* Accept headers. A server without protobuf answers in JSON. The first is for whole objects; the
+ * others ask for nothing but metadata, in a list and in a watch. */
 #define KUBE_ACCEPT_PROTO "application/vnd.kubernetes.protobuf,application/json;q=0.9"
 #define KUBE_ACCEPT_PROTO_METADATA_LIST                                                            \
         "application/"                                                                             \
@@ -31,12 +31,12 @@
         "vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v="                        \
         "v1," KUBE_ACCEPT_METADATA
 
-/* Of a Pod: what the estimate and the counting of bindings read. Of annotations, labels and
- * conditions only those, of resources cpu and memory. */
+/* A Pod's fields that the estimate and the counting of bindings read, with only those annotations,
+ * labels and conditions; of resources cpu and memory. */
 extern const struct proto_message kube_proto_pod;
-/* Of a Node: what both programs read of one, also of its metadata alone. Of resources cpu and
- * memory; all labels, which people filter by, and all annotations, whose names depend on the
- * policy. */
+/* A Node's fields that both programs read, of whole objects and of their metadata: of resources cpu
+ * and memory; all labels, since people filter by them; all annotations, since their names depend on
+ * the policy. */
 extern const struct proto_message kube_proto_node;
 /* metav1.Status: message, reason, code */
 extern const struct proto_message kube_proto_status;

@@ -44,7 +44,7 @@ struct lease {
 char *lease_identity_new(void) {
         char host[HOST_NAME_MAX_BYTES + 1] = "";
 
-        /* Linux has none that is longer. An empty one will do: what tells us apart is the rest. */
+        /* Linux has none that is longer. An empty one will do: the random part makes it unique. */
         (void)gethostname(host, HOST_NAME_MAX_BYTES);
         return xasprintf("%s_%016llx", host, (unsigned long long)random_below(INT64_MAX));
 }

@@ -30,7 +30,7 @@ enum {
 };
 
 struct lease_timing {
-        int64_t duration_ms;       /* leaseDurationSeconds: others wait this long */
+        int64_t duration_ms;       /* leaseDurationSeconds: the other replicas wait this long */
         int64_t renew_deadline_ms; /* the holder leads this long after a renewal was sent */
         int64_t retry_ms;          /* between the leader's renewals */
 };

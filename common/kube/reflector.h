@@ -33,11 +33,11 @@ enum reflector_event {
 
 /*
  * Objects are JSON. With a table of their kind (`proto`) the reflector asks for protobuf, and what
- * arrives in it is handed on as JSON that holds the fields of the table, and no others. A server
+ * arrives in it is handed on as JSON that holds only the fields of the table. A server
  * that answers in JSON is as good: then objects are whole.
  *
- * With such a table on_event is not called for an object that is as it was told last, but for its
- * resourceVersion: a Node whose kubelet has reported, a list that is begun anew.
+ * With such a table on_event is not called for an object of which only the resourceVersion has
+ * changed since the last call: a Node whose kubelet has reported, a list that is begun anew.
  */
 
 /** on_event: @object is borrowed for the call. Objects without metadata.name never arrive. No

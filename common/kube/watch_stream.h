@@ -51,7 +51,7 @@ struct watch_stream {
 };
 
 /**
- * watch_stream_init() - before the first piece, which tells frames from lines
+ * watch_stream_init() - before the first piece, which shows whether frames or lines follow
  * @message: what is read of objects in protobuf; NULL: it can only be JSON
  * @max_line_bytes: of a line without its end, or of a frame; WATCH_LINE_MAX_BYTES but in tests
  */

@@ -1,6 +1,6 @@
 /*
  * Logs when one of many nodes begins to fail and when it recovers: OUTAGE_LOG_LINES_PER_MIN lines a
- * minute, and one with the number of all others when the minute is over.
+ * minute. When the minute is over, one line has the number of further nodes.
  */
 #pragma once
 

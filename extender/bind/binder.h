@@ -3,8 +3,8 @@
  * binder. The Binding carries the pod's UID, so that a pod recreated under the same name is not
  * bound by mistake.
  *
- * A worker of the HTTP server takes the request, suspends it and goes on with others, so that
- * filter and prioritize do not wait for the API server. The call is made on the loop's thread,
+ * A worker of the HTTP server takes the request, suspends it and goes on with other requests, so
+ * that filter and prioritize do not wait for the API server. The call is made on the loop's thread,
  * where the API client lives, and the worker sends the answer. At most BINDER_MAX_UNDER_WAY binds
  * are in progress; beyond that a request is refused at once, and the scheduler retries the pod.
  *
