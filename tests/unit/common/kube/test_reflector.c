@@ -71,11 +71,6 @@ static void reflect(struct fixture *f, const struct reflector_spec *wish) {
         run(f);
 }
 
-static double restarts(struct fixture *f, const char *reason) {
-        return metrics_value(metrics_counter(f->rig.metrics, "plimsoll_watch_restarts_total", "",
-                                             LABELS("resource", "nodes", "reason", reason)));
-}
-
 static double objects(struct fixture *f) {
         return metrics_value(
                 metrics_gauge(f->rig.metrics, "plimsoll_objects", "", LABELS("resource", "nodes")));
@@ -87,9 +82,7 @@ static double ignored(struct fixture *f) {
 }
 
 static void list(struct fixture *f, const char *body) {
-        scripted_add(&f->rig.server,
-                     (struct scripted_reply){.expect = {"GET /api/v1/nodes?limit="},
-                                             .response = scripted_http(200, "", body)});
+        answer(f, "GET /api/v1/nodes?limit=", scripted_http(200, "", body), false);
 }
 
 /* The last step: a watch from @version that stays open. */
@@ -99,9 +92,7 @@ static void hold(struct fixture *f, const char *version) {
         char *text = expect[next++ % 8];
 
         (void)snprintf(text, sizeof(expect[0]), "watch=1&resourceVersion=%s&", version);
-        scripted_add(&f->rig.server, (struct scripted_reply){.expect = {text},
-                                                             .response = scripted_stream(""),
-                                                             .holds = true});
+        answer(f, text, scripted_stream(""), true);
 }
 
 TEST(pages_then_events) {
@@ -116,11 +107,8 @@ TEST(pages_then_events) {
                                         "\r\nAccept-Encoding: gzip\r\n"},
                              .response = scripted_http(200, "",
                                                        LIST("10", "to/ken", OBJECT("a", "1")))});
-        scripted_add(
-                &f.rig.server,
-                (struct scripted_reply){
-                        .expect = {"?labelSelector=role%3Dworker&limit=500&continue=to%2Fken "},
-                        .response = scripted_http(200, "", LIST("10", "", OBJECT("b", "2")))});
+        answer(&f, "?labelSelector=role%3Dworker&limit=500&continue=to%2Fken ",
+               scripted_http(200, "", LIST("10", "", OBJECT("b", "2"))), false);
         scripted_add(
                 &f.rig.server,
                 (struct scripted_reply){
@@ -149,18 +137,15 @@ TEST(expired_event) {
         struct fixture f = {.wanted_log = "+ a;+ b;+ c;=3;+ a;- c;+ c/u-2;- b;=2;"};
 
         list(&f, LIST("10", "", OBJECT("a", "1") "," OBJECT("b", "2") "," OBJECT("c", "3")));
-        scripted_add(&f.rig.server,
-                     (struct scripted_reply){.expect = {"watch=1&resourceVersion=10&"},
-                                             .response = scripted_stream(EXPIRED)});
-        scripted_add(&f.rig.server,
-                     (struct scripted_reply){
-                             .expect = {"limit=100&resourceVersion=10&"
-                                        "resourceVersionMatch=NotOlderThan "},
-                             .response = scripted_http(
-                                     200, "",
-                                     LIST("30", "",
-                                          OBJECT("a", "25") ",{\"metadata\":{\"name\":\"c\","
-                                                            "\"uid\":\"u-2\"}}"))});
+        answer(&f, "watch=1&resourceVersion=10&", scripted_stream(EXPIRED), false);
+        answer(&f,
+               "limit=100&resourceVersion=10&"
+               "resourceVersionMatch=NotOlderThan ",
+               scripted_http(200, "",
+                             LIST("30", "",
+                                  OBJECT("a", "25") ",{\"metadata\":{\"name\":\"c\","
+                                                    "\"uid\":\"u-2\"}}")),
+               false);
         hold(&f, "30");
         reflect(&f, &(struct reflector_spec){0});
         assert_true(restarts(&f, "expired") == 1);
@@ -174,18 +159,11 @@ TEST(expired_status) {
         for (size_t i = 0; i < ARRAY_LEN(refusals); i++) {
                 struct fixture f = {.wanted_log = "+ a;=1;+ b;- a;=1;"};
                 list(&f, LIST("10", "", OBJECT("a", "1")));
-                scripted_add(&f.rig.server,
-                             (struct scripted_reply){.expect = {"watch=1"},
-                                                     .response = scripted_http(410, "", "{}")});
-                scripted_add(
-                        &f.rig.server,
-                        (struct scripted_reply){.expect = {"resourceVersionMatch=NotOlderThan "},
-                                                .response = scripted_http(refusals[i], "", "{}")});
-                scripted_add(&f.rig.server,
-                             (struct scripted_reply){
-                                     .expect = {"GET /api/v1/nodes?limit=100 "},
-                                     .response = scripted_http(200, "",
-                                                               LIST("30", "", OBJECT("b", "1")))});
+                answer(&f, "watch=1", scripted_http(410, "", "{}"), false);
+                answer(&f, "resourceVersionMatch=NotOlderThan ",
+                       scripted_http(refusals[i], "", "{}"), false);
+                answer(&f, "GET /api/v1/nodes?limit=100 ",
+                       scripted_http(200, "", LIST("30", "", OBJECT("b", "1"))), false);
                 hold(&f, "30");
                 reflect(&f, &(struct reflector_spec){0});
                 stop(&f);
@@ -201,30 +179,17 @@ TEST(expired_continue) {
         struct fixture f = {.wanted_log = "+ a;+ a;+ a;+ a;+ a;+ a;+ b;=2;+ a;+ b;=2;"};
 
         for (size_t i = 0; i < ARRAY_LEN(tries); i++) {
-                scripted_add(&f.rig.server,
-                             (struct scripted_reply){
-                                     .expect = {tries[i]},
-                                     .response = scripted_http(200, "",
-                                                               LIST("10", "c", OBJECT("a", "1")))});
-                scripted_add(&f.rig.server,
-                             (struct scripted_reply){.expect = {"&continue=c "},
-                                                     .response = scripted_http(410, "", "{}")});
+                answer(&f, tries[i], scripted_http(200, "", LIST("10", "c", OBJECT("a", "1"))),
+                       false);
+                answer(&f, "&continue=c ", scripted_http(410, "", "{}"), false);
         }
-        scripted_add(
-                &f.rig.server,
-                (struct scripted_reply){
-                        .expect = {"?limit=10000 "},
-                        .response = scripted_http(
-                                200, "", LIST("12", "", OBJECT("a", "1") "," OBJECT("b", "2")))});
-        scripted_add(&f.rig.server,
-                     (struct scripted_reply){.expect = {"watch=1"},
-                                             .response = scripted_http(410, "", "{}")});
-        scripted_add(
-                &f.rig.server,
-                (struct scripted_reply){
-                        .expect = {"?limit=10000&resourceVersion=12&"},
-                        .response = scripted_http(
-                                200, "", LIST("13", "", OBJECT("a", "1") "," OBJECT("b", "2")))});
+        answer(&f, "?limit=10000 ",
+               scripted_http(200, "", LIST("12", "", OBJECT("a", "1") "," OBJECT("b", "2"))),
+               false);
+        answer(&f, "watch=1", scripted_http(410, "", "{}"), false);
+        answer(&f, "?limit=10000&resourceVersion=12&",
+               scripted_http(200, "", LIST("13", "", OBJECT("a", "1") "," OBJECT("b", "2"))),
+               false);
         hold(&f, "13");
         reflect(&f, &(struct reflector_spec){0});
         stop(&f);
@@ -235,17 +200,11 @@ TEST(cut_line) {
         struct fixture f = {.wanted_log = "=0;+ a;+ b;"};
 
         list(&f, LIST("10", "", ""));
-        scripted_add(
-                &f.rig.server,
-                (struct scripted_reply){
-                        .expect = {"watch=1&resourceVersion=10&"},
-                        .response = scripted_chunk(
-                                EVENT("ADDED", "a", "11") "{\"type\":\"ADDED\",\"object\":{\"m",
-                                false)});
-        scripted_add(&f.rig.server,
-                     (struct scripted_reply){.expect = {"watch=1&resourceVersion=11&"},
-                                             .response = scripted_stream(EVENT("ADDED", "b", "12")),
-                                             .holds = true});
+        answer(&f, "watch=1&resourceVersion=10&",
+               scripted_chunk(EVENT("ADDED", "a", "11") "{\"type\":\"ADDED\",\"object\":{\"m",
+                              false),
+               false);
+        answer(&f, "watch=1&resourceVersion=11&", scripted_stream(EVENT("ADDED", "b", "12")), true);
         reflect(&f, &(struct reflector_spec){0});
         assert_true(restarts(&f, "reset") == 1);
         stop(&f);
@@ -257,15 +216,9 @@ TEST(silent_watch) {
         struct fixture f = {.wanted_trouble = "no response within 300 ms", .wanted_log = "=0;"};
 
         list(&f, LIST("10", "", ""));
-        scripted_add(&f.rig.server,
-                     (struct scripted_reply){.expect = {"watch=1&resourceVersion=10&"},
-                                             .response = xstrdup(""),
-                                             .holds = true});
+        answer(&f, "watch=1&resourceVersion=10&", xstrdup(""), true);
         /* Some headers are none. */
-        scripted_add(&f.rig.server,
-                     (struct scripted_reply){.expect = {"watch=1&resourceVersion=10&"},
-                                             .response = xstrdup("HTTP/1.1 200 OK\r\n"),
-                                             .holds = true});
+        answer(&f, "watch=1&resourceVersion=10&", xstrdup("HTTP/1.1 200 OK\r\n"), true);
         reflect(&f, &(struct reflector_spec){.watch_answer_ms = 300});
         assert_true(restarts(&f, "unavailable") >= 1);
         stop(&f);
@@ -275,20 +228,13 @@ TEST(malformed_events) {
         struct fixture f = {.wanted_log = "+ a;=1;+ b;+ a;+ b;+ c;=3;"};
 
         list(&f, LIST("10", "", OBJECT("a", "1")));
-        scripted_add(&f.rig.server, (struct scripted_reply){
-                                            .expect = {"watch=1&resourceVersion=10&"},
-                                            .response = scripted_stream(EVENT(
-                                                    "ADDED", "b", "11") "{\"type\":\"ADDED\"}\n")});
+        answer(&f, "watch=1&resourceVersion=10&",
+               scripted_stream(EVENT("ADDED", "b", "11") "{\"type\":\"ADDED\"}\n"), false);
         for (int i = 0; i < 3; i++)
-                scripted_add(&f.rig.server,
-                             (struct scripted_reply){.expect = {"watch=1&resourceVersion=11&"},
-                                                     .response = scripted_stream("<html>\n")});
+                answer(&f, "watch=1&resourceVersion=11&", scripted_stream("<html>\n"), false);
         list(&f, LIST("20", "", OBJECT("a", "1") "," OBJECT("b", "2") "," OBJECT("c", "3")));
         /* A list does not show that watches are good again. */
-        scripted_add(&f.rig.server,
-                     (struct scripted_reply){.expect = {"watch=1&resourceVersion=20&"},
-                                             .response = scripted_stream(BOOKMARK("21")),
-                                             .holds = true});
+        answer(&f, "watch=1&resourceVersion=20&", scripted_stream(BOOKMARK("21")), true);
         reflect(&f, &(struct reflector_spec){0});
         assert_true(restarts(&f, "malformed") == 4);
         stop(&f);
@@ -300,15 +246,10 @@ TEST(endless_410) {
 
         for (int i = 0; i < 5; i++) {
                 list(&f, LIST("10", "", ""));
-                scripted_add(&f.rig.server,
-                             (struct scripted_reply){
-                                     .expect = {"watch=1"},
-                                     .response = i % 2 == 0 ? scripted_stream(EXPIRED)
-                                                            : scripted_http(410, "", "{}")});
+                answer(&f, "watch=1",
+                       i % 2 == 0 ? scripted_stream(EXPIRED) : scripted_http(410, "", "{}"), false);
         }
-        scripted_add(&f.rig.server, (struct scripted_reply){.expect = {"GET /api/v1/nodes?limit="},
-                                                            .response = xstrdup(""),
-                                                            .holds = true});
+        answer(&f, "GET /api/v1/nodes?limit=", xstrdup(""), true);
         reflect(&f, &(struct reflector_spec){0});
         assert_true(restarts(&f, "expired") == 5);
         stop(&f);
@@ -321,12 +262,8 @@ TEST(endless_line) {
         memset(line, ' ', WATCH_LINE_MAX_BYTES + 99);
         line[WATCH_LINE_MAX_BYTES + 99] = '\0';
         list(&f, LIST("10", "", ""));
-        scripted_add(&f.rig.server, (struct scripted_reply){.expect = {"watch=1"},
-                                                            .response = scripted_stream(line)});
-        scripted_add(&f.rig.server,
-                     (struct scripted_reply){.expect = {"watch=1&resourceVersion=10&"},
-                                             .response = scripted_stream(EVENT("ADDED", "a", "11")),
-                                             .holds = true});
+        answer(&f, "watch=1", scripted_stream(line), false);
+        answer(&f, "watch=1&resourceVersion=10&", scripted_stream(EVENT("ADDED", "a", "11")), true);
         reflect(&f, &(struct reflector_spec){0});
         assert_true(restarts(&f, "malformed") == 1);
         free(line);
@@ -338,17 +275,12 @@ TEST(no_list) {
         struct fixture f = {.wanted_log = "+ a;=1;+ a;=1;"};
 
         list(&f, LIST("10", "", OBJECT("a", "1")));
-        scripted_add(&f.rig.server, (struct scripted_reply){.expect = {"watch=1"},
-                                                            .response = scripted_stream(EXPIRED)});
+        answer(&f, "watch=1", scripted_stream(EXPIRED), false);
         list(&f, "{\"kind\":\"Status\",\"metadata\":{},\"status\":\"Success\"}");
-        scripted_add(&f.rig.server,
-                     (struct scripted_reply){
-                             .expect = {"GET /api/v1/nodes?limit=100&resourceVersion=10"},
-                             .response = scripted_http(200, "", "{}")});
-        scripted_add(&f.rig.server,
-                     (struct scripted_reply){
-                             .expect = {"GET /api/v1/nodes?limit=100&resourceVersion=10"},
-                             .response = scripted_http(200, "", LIST("12", "", OBJECT("a", "1")))});
+        answer(&f, "GET /api/v1/nodes?limit=100&resourceVersion=10", scripted_http(200, "", "{}"),
+               false);
+        answer(&f, "GET /api/v1/nodes?limit=100&resourceVersion=10",
+               scripted_http(200, "", LIST("12", "", OBJECT("a", "1"))), false);
         hold(&f, "12");
         reflect(&f, &(struct reflector_spec){0});
         stop(&f);
@@ -362,14 +294,10 @@ TEST(large_page) {
 
         memset(page, ' ', PAGE_BYTES);
         page[PAGE_BYTES] = '\0';
-        scripted_add(&f.rig.server,
-                     (struct scripted_reply){.expect = {"GET /api/v1/nodes?limit=100 "},
-                                             .response = scripted_http(200, "", page)});
+        answer(&f, "GET /api/v1/nodes?limit=100 ", scripted_http(200, "", page), false);
         free(page);
-        scripted_add(&f.rig.server,
-                     (struct scripted_reply){
-                             .expect = {"GET /api/v1/nodes?limit=50 "},
-                             .response = scripted_http(200, "", LIST("12", "", OBJECT("a", "1")))});
+        answer(&f, "GET /api/v1/nodes?limit=50 ",
+               scripted_http(200, "", LIST("12", "", OBJECT("a", "1"))), false);
         hold(&f, "12");
         reflect(&f, &(struct reflector_spec){0});
         stop(&f);
@@ -380,19 +308,11 @@ TEST(closing_at_once) {
 
         list(&f, LIST("10", "", ""));
         for (int i = 0; i < 3; i++)
-                scripted_add(&f.rig.server,
-                             (struct scripted_reply){.expect = {"watch=1"},
-                                                     .response = scripted_stream("")});
+                answer(&f, "watch=1", scripted_stream(""), false);
         /* 429 as the server throttles, and a connection that breaks before an answer */
-        scripted_add(&f.rig.server,
-                     (struct scripted_reply){.expect = {"watch=1"},
-                                             .response = scripted_http(429, "Retry-After: 0\r\n",
-                                                                       "Too many requests")});
+        answer(&f, "watch=1", scripted_http(429, "Retry-After: 0\r\n", "Too many requests"), false);
         scripted_add(&f.rig.server, (struct scripted_reply){.expect = {"watch=1"}});
-        scripted_add(&f.rig.server,
-                     (struct scripted_reply){.expect = {"watch=1&resourceVersion=10&"},
-                                             .response = scripted_stream(BOOKMARK("11")),
-                                             .holds = true});
+        answer(&f, "watch=1&resourceVersion=10&", scripted_stream(BOOKMARK("11")), true);
         reflect(&f, &(struct reflector_spec){0});
         assert_true(restarts(&f, "short") == 3);
         assert_true(restarts(&f, "throttled") == 1);
@@ -406,15 +326,9 @@ TEST(forbidden) {
                 .wanted_trouble = "list: 403 nodes is forbidden",
         };
 
-        scripted_add(&f.rig.server,
-                     (struct scripted_reply){
-                             .expect = {"GET /api/v1/nodes?limit=100 "},
-                             .response = scripted_http(
-                                     403, "", "{\"message\":\"nodes is forbidden: no list\"}")});
-        scripted_add(&f.rig.server,
-                     (struct scripted_reply){.expect = {"GET /api/v1/nodes?limit=100 "},
-                                             .response = scripted_stream(""),
-                                             .holds = true});
+        answer(&f, "GET /api/v1/nodes?limit=100 ",
+               scripted_http(403, "", "{\"message\":\"nodes is forbidden: no list\"}"), false);
+        answer(&f, "GET /api/v1/nodes?limit=100 ", scripted_stream(""), true);
         reflect(&f, &(struct reflector_spec){0});
         assert_false(reflector_is_synced(f.reflector));
         stop(&f);
@@ -425,9 +339,7 @@ TEST(forbidden_for_a_moment) {
         struct fixture f = {.wanted_log = "+ a;=1;"};
         int64_t start_ms = clock_mono_ms();
 
-        scripted_add(&f.rig.server,
-                     (struct scripted_reply){.expect = {"GET /api/v1/nodes?limit=100 "},
-                                             .response = scripted_http(403, "", "{}")});
+        answer(&f, "GET /api/v1/nodes?limit=100 ", scripted_http(403, "", "{}"), false);
         list(&f, LIST("10", "", OBJECT("a", "1")));
         hold(&f, "10");
         reflect(&f, &(struct reflector_spec){0});
@@ -456,13 +368,10 @@ TEST(unusable_objects) {
                       OBJECT("a", "1") ",{},{\"metadata\":{\"name\":\"\"}},{\"metadata\":{\"name\":"
                                        "7}}," OBJECT("x/y", "1") "," OBJECT("b", "2") "," OBJECT(
                                                "z", "3")));
-        scripted_add(&f.rig.server,
-                     (struct scripted_reply){
-                             .expect = {"watch=1"},
-                             .response = scripted_stream(
-                                     EVENT("DELETED", "unknown", "11") EVENT("MODIFIED", "z", "12")
-                                             EVENT("DELETED", "a", "13") EVENT("ADDED", "c", "14")),
-                             .holds = true});
+        answer(&f, "watch=1",
+               scripted_stream(EVENT("DELETED", "unknown", "11") EVENT("MODIFIED", "z", "12")
+                                       EVENT("DELETED", "a", "13") EVENT("ADDED", "c", "14")),
+               true);
         reflect(&f, &(struct reflector_spec){.max_objects = 2});
         assert_true(ignored(&f) == 7);
         stop(&f);
@@ -472,17 +381,10 @@ TEST(unusable_objects) {
 TEST(list_selector) {
         struct fixture f = {.wanted_log = "[;+ old;+ a;=2;"};
 
-        scripted_add(
-                &f.rig.server,
-                (struct scripted_reply){
-                        .expect = {"?fieldSelector=wide&limit=7 "},
-                        .response = scripted_http(
-                                200, "", LIST("10", "", OBJECT("old", "1") "," OBJECT("a", "2")))});
-        scripted_add(&f.rig.server,
-                     (struct scripted_reply){
-                             .expect = {"?fieldSelector=narrow&watch=1&resourceVersion=10&"},
-                             .response = scripted_stream(""),
-                             .holds = true});
+        answer(&f, "?fieldSelector=wide&limit=7 ",
+               scripted_http(200, "", LIST("10", "", OBJECT("old", "1") "," OBJECT("a", "2"))),
+               false);
+        answer(&f, "?fieldSelector=narrow&watch=1&resourceVersion=10&", scripted_stream(""), true);
         reflect(&f, &(struct reflector_spec){.field_selector = "narrow",
                                              .list_field_selector = "wide",
                                              .page_limit = 7,
@@ -498,25 +400,16 @@ TEST(texts) {
         };
 
         list(&f, LIST("10", "c", OBJECT("a", "1")));
-        scripted_add(&f.rig.server,
-                     (struct scripted_reply){.expect = {"&continue=c "},
-                                             .response = scripted_http(410, "", "{}")});
+        answer(&f, "&continue=c ", scripted_http(410, "", "{}"), false);
         list(&f, LIST("10", "", OBJECT("a", "1") ",{}," OBJECT("a", "1")));
-        scripted_add(&f.rig.server,
-                     (struct scripted_reply){
-                             .expect = {"watch=1&resourceVersion=10&"},
-                             .response = scripted_stream(
-                                     EVENT("ADDED", "c", "11") EVENT("MODIFIED", "a", "12")
-                                             EVENT("DELETED", "b", "13") BOOKMARK("20"))});
-        scripted_add(&f.rig.server,
-                     (struct scripted_reply){
-                             .expect = {"watch=1&resourceVersion=20&"},
-                             .response = scripted_stream(EVENT("DELETED", "x", "21") EXPIRED)});
-        scripted_add(
-                &f.rig.server,
-                (struct scripted_reply){
-                        .expect = {"resourceVersion=21&resourceVersionMatch=NotOlderThan "},
-                        .response = scripted_http(200, "", LIST("30", "", OBJECT("d", "25")))});
+        answer(&f, "watch=1&resourceVersion=10&",
+               scripted_stream(EVENT("ADDED", "c", "11") EVENT("MODIFIED", "a", "12")
+                                       EVENT("DELETED", "b", "13") BOOKMARK("20")),
+               false);
+        answer(&f, "watch=1&resourceVersion=20&",
+               scripted_stream(EVENT("DELETED", "x", "21") EXPIRED), false);
+        answer(&f, "resourceVersion=21&resourceVersionMatch=NotOlderThan ",
+               scripted_http(200, "", LIST("30", "", OBJECT("d", "25"))), false);
         hold(&f, "30");
         reflect(&f, &(struct reflector_spec){.on_text = on_text, .on_list_begin = on_list_begin});
         assert_true(restarts(&f, "expired") == 1);
@@ -529,14 +422,10 @@ TEST(texts_count) {
         struct fixture f = {.wanted_log = "+ a;=1;- a;- a;- a;* b;* c;"};
 
         list(&f, LIST("10", "", OBJECT("a", "1")));
-        scripted_add(&f.rig.server,
-                     (struct scripted_reply){
-                             .expect = {"watch=1"},
-                             .response = scripted_stream(
-                                     EVENT("DELETED", "a", "11") EVENT("DELETED", "a", "12")
-                                             EVENT("DELETED", "a", "13") EVENT("ADDED", "b", "14")
-                                                     EVENT("ADDED", "c", "15")),
-                             .holds = true});
+        answer(&f, "watch=1",
+               scripted_stream(EVENT("DELETED", "a", "11") EVENT("DELETED", "a", "12") EVENT(
+                       "DELETED", "a", "13") EVENT("ADDED", "b", "14") EVENT("ADDED", "c", "15")),
+               true);
         reflect(&f, &(struct reflector_spec){.on_text = on_text});
         assert_true(objects(&f) == 2);
         stop(&f);
@@ -547,16 +436,13 @@ TEST(beyond_jansson) {
         struct fixture f = {.wanted_log = "+ a;=1;+ b;"};
 
         list(&f, LIST("10", "", "{\"metadata\":{\"name\":\"x\"},\"n\":1e999}," OBJECT("a", "1")));
-        scripted_add(&f.rig.server,
-                     (struct scripted_reply){
-                             .expect = {"watch=1"},
-                             .response = scripted_stream(
-                                     "{\"type\":\"ADDED\",\"object\":{\"n\":1e999,\"metadata\":{"
-                                     "\"name\":\"x\",\"resourceVersion\":\"11\"}}}\n"
-                                     "{\"type\":\"DELETED\",\"object\":{\"n\":1e999,\"metadata\":{"
-                                     "\"name\":\"a\",\"resourceVersion\":\"12\"}}}\n" EVENT(
-                                             "ADDED", "b", "13")),
-                             .holds = true});
+        answer(&f, "watch=1",
+               scripted_stream(
+                       "{\"type\":\"ADDED\",\"object\":{\"n\":1e999,\"metadata\":{"
+                       "\"name\":\"x\",\"resourceVersion\":\"11\"}}}\n"
+                       "{\"type\":\"DELETED\",\"object\":{\"n\":1e999,\"metadata\":{"
+                       "\"name\":\"a\",\"resourceVersion\":\"12\"}}}\n" EVENT("ADDED", "b", "13")),
+               true);
         reflect(&f, &(struct reflector_spec){0});
         assert_true(ignored(&f) == 3);
         stop(&f);

@@ -36,17 +36,6 @@ static void reflect(struct fixture *f, const char *label_selector, int64_t first
         run(f);
 }
 
-static void add(struct fixture *f, const char *expect, char *response, bool holds) {
-        scripted_add(
-                &f->rig.server,
-                (struct scripted_reply){.expect = {expect}, .response = response, .holds = holds});
-}
-
-static double restarts(struct fixture *f, const char *reason) {
-        return metrics_value(metrics_counter(f->rig.metrics, "plimsoll_watch_restarts_total", "",
-                                             LABELS("resource", "nodes", "reason", reason)));
-}
-
 /* An expired position is listed past; after any other error the same watch is tried again. */
 TEST(error_events) {
         static const struct {
@@ -68,15 +57,16 @@ TEST(error_events) {
                 struct fixture f = {.wanted_log = rows[i].is_expired ? "+ a;=1;+ a;=1;" : "+ a;=1;",
                                     .wanted_trouble = rows[i].trouble};
                 _cleanup_(freep) char *event = xasprintf(ERROR("%s"), rows[i].status);
-                add(&f, "limit=100 ", scripted_http(200, "", LIST("10", "", OBJECT("a"))), false);
-                add(&f, "watch=1&resourceVersion=10&", scripted_stream(event), false);
+                answer(&f, "limit=100 ", scripted_http(200, "", LIST("10", "", OBJECT("a"))),
+                       false);
+                answer(&f, "watch=1&resourceVersion=10&", scripted_stream(event), false);
                 if (rows[i].is_expired)
-                        add(&f, "resourceVersionMatch=NotOlderThan ",
-                            scripted_http(200, "", LIST("20", "", OBJECT("a"))), false);
-                add(&f,
-                    rows[i].is_expired ? "watch=1&resourceVersion=20&"
-                                       : "watch=1&resourceVersion=10&",
-                    scripted_stream(""), true);
+                        answer(&f, "resourceVersionMatch=NotOlderThan ",
+                               scripted_http(200, "", LIST("20", "", OBJECT("a"))), false);
+                answer(&f,
+                       rows[i].is_expired ? "watch=1&resourceVersion=20&"
+                                          : "watch=1&resourceVersion=10&",
+                       scripted_stream(""), true);
                 reflect(&f, NULL, 2);
                 assert_true(restarts(&f, rows[i].is_expired ? "expired" : "error") == 1);
                 stop(&f);
@@ -87,15 +77,15 @@ TEST(error_events) {
 TEST(expired_page_of_a_relist) {
         struct fixture f = {.wanted_log = "+ a;+ b;=2;+ a;+ a;+ b;=2;"};
 
-        add(&f, "limit=100 ", scripted_http(200, "", LIST("10", "", OBJECT("a") "," OBJECT("b"))),
-            false);
-        add(&f, "watch=1&", scripted_http(410, "", "{}"), false);
-        add(&f, "resourceVersionMatch=NotOlderThan ",
-            scripted_http(200, "", LIST("20", "c", OBJECT("a"))), false);
-        add(&f, "&continue=c ", scripted_http(410, "", "{}"), false);
-        add(&f, "&resourceVersion=10&resourceVersionMatch=NotOlderThan ",
-            scripted_http(200, "", LIST("30", "", OBJECT("a") "," OBJECT("b"))), false);
-        add(&f, "watch=1&resourceVersion=30&", scripted_stream(""), true);
+        answer(&f, "limit=100 ",
+               scripted_http(200, "", LIST("10", "", OBJECT("a") "," OBJECT("b"))), false);
+        answer(&f, "watch=1&", scripted_http(410, "", "{}"), false);
+        answer(&f, "resourceVersionMatch=NotOlderThan ",
+               scripted_http(200, "", LIST("20", "c", OBJECT("a"))), false);
+        answer(&f, "&continue=c ", scripted_http(410, "", "{}"), false);
+        answer(&f, "&resourceVersion=10&resourceVersionMatch=NotOlderThan ",
+               scripted_http(200, "", LIST("30", "", OBJECT("a") "," OBJECT("b"))), false);
+        answer(&f, "watch=1&resourceVersion=30&", scripted_stream(""), true);
         reflect(&f, NULL, 2);
         stop(&f);
 }
@@ -112,8 +102,8 @@ TEST(selector_too_long_for_a_watch) {
 
         memset(selector, 'x', sizeof(selector) - 1);
         selector[sizeof(selector) - 1] = '\0';
-        add(&f, "GET /api/v1/nodes?labelSelector=xxx", scripted_http(200, "", LIST("10", "", "")),
-            true);
+        answer(&f, "GET /api/v1/nodes?labelSelector=xxx",
+               scripted_http(200, "", LIST("10", "", "")), true);
         reflect(&f, selector, MS_PER_MIN);
         assert_int_equal(atomic_load(&f.rig.server.served), 1);
         stop(&f);

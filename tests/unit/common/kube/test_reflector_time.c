@@ -33,12 +33,6 @@ static void note_request(void *userdata) {
         atomic_store((atomic_llong *)userdata, later_ms / MS_PER_S);
 }
 
-static void add(struct fixture *f, const char *expect, char *response, bool holds) {
-        scripted_add(
-                &f->rig.server,
-                (struct scripted_reply){.expect = {expect}, .response = response, .holds = holds});
-}
-
 static void reflect(struct fixture *f, const struct clock_step *clock) {
         start_stepped(f);
         f->reflector = reflector_new(f->rig.loop, f->rig.api, f->rig.metrics,
@@ -51,19 +45,14 @@ static void reflect(struct fixture *f, const struct clock_step *clock) {
         run_stepped(f, clock);
 }
 
-static double restarts(struct fixture *f, const char *reason) {
-        return metrics_value(metrics_counter(f->rig.metrics, "plimsoll_watch_restarts_total", "",
-                                             LABELS("resource", "nodes", "reason", reason)));
-}
-
 /* Reported after eight seconds; after a minute half as many objects are asked for. */
 TEST(silent_list) {
         struct fixture f = {.wanted_log = "silent 8;silent 61;trouble 61;well 61;"};
         static const struct clock_step clock[] = {{1, 5}, {1, 3}, {1, 53}, {0}};
 
-        add(&f, "GET /api/v1/nodes?limit=100 ", xstrdup(""), true);
-        add(&f, "GET /api/v1/nodes?limit=50 ", scripted_http(200, "", LIST("")), false);
-        add(&f, "watch=1&resourceVersion=10&", scripted_stream(""), true);
+        answer(&f, "GET /api/v1/nodes?limit=100 ", xstrdup(""), true);
+        answer(&f, "GET /api/v1/nodes?limit=50 ", scripted_http(200, "", LIST("")), false);
+        answer(&f, "watch=1&resourceVersion=10&", scripted_stream(""), true);
         reflect(&f, clock);
         stop(&f);
 }
@@ -73,9 +62,9 @@ TEST(slow_list) {
         struct fixture f = {.wanted_log = "trouble 60;well 60;"};
         static const struct clock_step clock[] = {{1, 20}, {1, 40}, {0}};
 
-        add(&f, "GET /api/v1/nodes?limit=100 ", xstrdup("HTTP/1.1 200 X\r\n\r\n{"), true);
-        add(&f, "GET /api/v1/nodes?limit=50 ", scripted_http(200, "", LIST("")), false);
-        add(&f, "watch=1&resourceVersion=10&", scripted_stream(""), true);
+        answer(&f, "GET /api/v1/nodes?limit=100 ", xstrdup("HTTP/1.1 200 X\r\n\r\n{"), true);
+        answer(&f, "GET /api/v1/nodes?limit=50 ", scripted_http(200, "", LIST("")), false);
+        answer(&f, "watch=1&resourceVersion=10&", scripted_stream(""), true);
         reflect(&f, clock);
         stop(&f);
 }
@@ -85,10 +74,10 @@ TEST(silent_watch) {
         struct fixture f = {.wanted_log = "well 0;silent 8;silent 30;trouble 30;well 38;"};
         static const struct clock_step clock[] = {{2, 8}, {2, 22}, {3, 8}, {3, 172}, {0}};
 
-        add(&f, "GET /api/v1/nodes?limit=100 ", scripted_http(200, "", LIST("")), false);
-        add(&f, "watch=1&resourceVersion=10&", xstrdup(""), true);
-        add(&f, "watch=1&resourceVersion=10&", scripted_stream(""), true);
-        add(&f, "watch=1&resourceVersion=10&", scripted_stream(""), true);
+        answer(&f, "GET /api/v1/nodes?limit=100 ", scripted_http(200, "", LIST("")), false);
+        answer(&f, "watch=1&resourceVersion=10&", xstrdup(""), true);
+        answer(&f, "watch=1&resourceVersion=10&", scripted_stream(""), true);
+        answer(&f, "watch=1&resourceVersion=10&", scripted_stream(""), true);
         reflect(&f, clock);
         assert_true(restarts(&f, "unavailable") == 1);
         assert_true(restarts(&f, "idle") == 1);
@@ -127,9 +116,9 @@ TEST(quiet_watch) {
         struct quiet quiet = {.server = &f.rig.server};
         static const struct clock_step clock[] = {{2, 8}, {2, 171}, {2, 1}, {0}};
 
-        add(&f, "GET /api/v1/nodes?limit=100 ", scripted_http(200, "", LIST("")), false);
-        add(&f, "watch=1&resourceVersion=10&", scripted_stream(""), true);
-        add(&f, "watch=1&resourceVersion=10&", scripted_stream(""), true);
+        answer(&f, "GET /api/v1/nodes?limit=100 ", scripted_http(200, "", LIST("")), false);
+        answer(&f, "watch=1&resourceVersion=10&", scripted_stream(""), true);
+        answer(&f, "watch=1&resourceVersion=10&", scripted_stream(""), true);
         f.rig.server.script[2].before = note_sockets;
         f.rig.server.userdata = &quiet;
         reflect(&f, clock);
@@ -149,11 +138,11 @@ TEST(ends) {
         struct fixture f = {.wanted_log = "well 0;+ a;+ a;"};
         static const struct clock_step clock[] = {{0}};
 
-        add(&f, "GET /api/v1/nodes?limit=100 ", scripted_http(200, "", LIST("")), false);
-        add(&f, "watch=1&resourceVersion=10&", scripted_stream(ADDED("11")), false);
+        answer(&f, "GET /api/v1/nodes?limit=100 ", scripted_http(200, "", LIST("")), false);
+        answer(&f, "watch=1&resourceVersion=10&", scripted_stream(ADDED("11")), false);
         f.rig.server.script[1].before = second_later;
-        add(&f, "watch=1&resourceVersion=11&", scripted_stream(ADDED("12")), false);
-        add(&f, "watch=1&resourceVersion=12&", scripted_stream(""), true);
+        answer(&f, "watch=1&resourceVersion=11&", scripted_stream(ADDED("12")), false);
+        answer(&f, "watch=1&resourceVersion=12&", scripted_stream(""), true);
         reflect(&f, clock);
         assert_true(restarts(&f, "eof") == 1);
         assert_true(restarts(&f, "short") == 1);
@@ -177,11 +166,11 @@ TEST(retry_after) {
                 atomic_llong asked_at_s = 0;
                 const struct clock_step clock[] = {
                         {1, rows[i].least_s}, {1, rows[i].most_s - rows[i].least_s}, {0}};
-                add(&f, "GET /api/v1/nodes?limit=100 ",
-                    scripted_http(rows[i].status, rows[i].headers, "no"), false);
-                add(&f, "GET /api/v1/nodes?limit=100 ", scripted_http(200, "", LIST("")), false);
+                answer(&f, "GET /api/v1/nodes?limit=100 ",
+                       scripted_http(rows[i].status, rows[i].headers, "no"), false);
+                answer(&f, "GET /api/v1/nodes?limit=100 ", scripted_http(200, "", LIST("")), false);
                 f.rig.server.script[1].before = note_request;
-                add(&f, "watch=1&resourceVersion=10&", scripted_stream(""), true);
+                answer(&f, "watch=1&resourceVersion=10&", scripted_stream(""), true);
                 f.rig.server.userdata = &asked_at_s;
                 reflect(&f, clock);
                 assert_int_equal(atomic_load(&asked_at_s), rows[i].most_s);

@@ -45,6 +45,7 @@ TEST(refused) {
         } rows[] = {
                 {"", -EBADMSG, "line 1"},
                 {"{", -EBADMSG, "line 1"},
+                {"\xff\xff", -EBADMSG, "line 1"},
                 {"null", -EBADMSG, "expected an ExtenderBindingArgs object"},
                 {"[]", -EBADMSG, "expected an ExtenderBindingArgs object"},
                 {"{} {}", -EBADMSG, "line 1"},
@@ -61,6 +62,7 @@ TEST(refused) {
                 {ARGS("d", "p?dryRun=All", "u", "n"), -EINVAL, "is not a valid pod name"},
                 {ARGS("d", "p%2f..", "u", "n"), -EINVAL, "is not a valid pod name"},
                 {ARGS("d", "p\\u0000x", "u", "n"), -EINVAL, "is not a valid pod name"},
+                {ARGS("d", "p\\r\\nX: y", "u", "n"), -EINVAL, "is not a valid pod name"},
                 {ARGS("d", "p\\n", "u", "n"), -EINVAL, "PodName 'p?' is not a valid pod name"},
                 {ARGS("d", "P", "u", "n"), -EINVAL, "PodName 'P' is not a valid pod name"},
                 {ARGS("d", "p~q", "u", "n"), -EINVAL, "PodName 'p~q' is not a valid pod name"},
