@@ -51,7 +51,8 @@ void lease_candidate_resign(struct lease_candidate *candidate) {
         candidate->leads_until_mono_ms = INT64_MIN;
 }
 
-int64_t lease_candidate_runs_out_mono_ms(const struct lease_candidate *candidate) {
+/* When the spec seen last expires unless it changes; in the past when none was seen. */
+static int64_t runs_out_mono_ms(const struct lease_candidate *candidate) {
         if (!candidate->has_seen)
                 return INT64_MIN;
         return candidate->changed_mono_ms + candidate->seen.duration_s * MS_PER_S;
@@ -70,7 +71,7 @@ static bool is_taken(const struct lease_candidate *candidate, int64_t now_mono_m
 
         return candidate->has_seen && seen->holder[0] &&
                !lease_candidate_leads(candidate, now_mono_ms) &&
-               now_mono_ms < lease_candidate_runs_out_mono_ms(candidate);
+               now_mono_ms < runs_out_mono_ms(candidate);
 }
 
 enum lease_action lease_candidate_read(struct lease_candidate *candidate,
@@ -144,7 +145,7 @@ int64_t lease_candidate_next_round_mono_ms(const struct lease_candidate *candida
                                            int64_t round_mono_ms, int64_t now_mono_ms,
                                            double random) {
         double retry_ms = (double)candidate->timing.retry_ms;
-        int64_t expires_mono_ms = lease_candidate_runs_out_mono_ms(candidate);
+        int64_t expires_mono_ms = runs_out_mono_ms(candidate);
 
         if (lease_candidate_leads(candidate, now_mono_ms))
                 return round_mono_ms + candidate->timing.retry_ms;

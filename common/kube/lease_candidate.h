@@ -130,8 +130,5 @@ int64_t lease_candidate_next_round_mono_ms(const struct lease_candidate *candida
 
 /** lease_candidate_leads() - whether it may write now */
 bool lease_candidate_leads(const struct lease_candidate *candidate, int64_t now_mono_ms);
-/** lease_candidate_runs_out_mono_ms() - when the spec seen last expires unless it changes; in
- * the past when none was seen */
-int64_t lease_candidate_runs_out_mono_ms(const struct lease_candidate *candidate);
 /** lease_candidate_is_holder() - the spec seen last names us, expired or not */
 bool lease_candidate_is_holder(const struct lease_candidate *candidate);

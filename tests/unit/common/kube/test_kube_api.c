@@ -477,6 +477,22 @@ TEST(free_under_way) {
         assert_int_equal(f.done, 0);
 }
 
+TEST(path) {
+        static const struct {
+                const char *namespace, *name, *suffix, *path;
+        } rows[] = {
+                {NULL, NULL, "", "/api/v1/pods"},
+                {"d", NULL, "?limit=1", "/api/v1/namespaces/d/pods?limit=1"},
+                {"../x", "a b", "/binding", "/api/v1/namespaces/..%2Fx/pods/a%20b/binding"},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(freep) char *path = kube_path(KUBE_CORE, rows[i].namespace, "pods",
+                                                        rows[i].name, rows[i].suffix);
+                assert_string_equal(path, rows[i].path);
+        }
+}
+
 TEST(escape) {
         char *escaped = kube_escape("spec.nodeName!=,a/b c~\xc3\xa9");
         assert_string_equal(escaped, "spec.nodeName%21%3D%2Ca%2Fb%20c~%C3%A9");
