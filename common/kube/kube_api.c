@@ -257,7 +257,7 @@ static void describe_status(const struct kube_call *call, const struct http_resp
 }
 
 /* Frees the call before on_done, which may do anything. */
-static void finish_call(struct kube_call *call, const struct kube_answer *answer) {
+static void end_call(struct kube_call *call, const struct kube_answer *answer) {
         kube_done_fn *on_done = call->request.on_done;
         void *userdata = call->request.userdata;
 
@@ -327,7 +327,7 @@ static void on_http_done(void *userdata, const struct http_response *response) {
         }
         if (answer.outcome != KUBE_OK)
                 describe_status(call, response, answer.outcome, &answer.err);
-        finish_call(call, &answer);
+        end_call(call, &answer);
 }
 
 static bool on_http_data(void *userdata, const char *data, size_t len) {
@@ -349,10 +349,10 @@ static void on_refusal(void *userdata) {
         };
 
         count_call(call, call->refusal == KUBE_UNAUTHORIZED ? "no_credentials" : "too_late", -1);
-        finish_call(call, &answer);
+        end_call(call, &answer);
 }
 
-/* Ends the call on a later turn without an attempt_call, unless one is started before. */
+/* Ends the call on a later turn without an attempt, unless one is started before. */
 static void refuse_call(struct kube_call *call, enum kube_outcome refusal, int64_t after_ms) {
         struct loop *loop = call->api->loop;
 

@@ -119,7 +119,7 @@ static void count_restart(struct reflector *r, const char *reason) {
                         reason);
 }
 
-/* Errors are logged when they reflector_begin, when their reason changes and when they end. */
+/* Errors are logged when they begin, when their reason changes and when they end. */
 
 static void reflector_set_trouble(struct reflector *r, const char *step, const char *reason,
                                   const struct error *err) {

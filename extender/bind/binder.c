@@ -194,7 +194,7 @@ static void call(struct bind *bind, struct kube_request *request, kube_done_fn *
 
 static void read_bound_pod(void *userdata);
 
-static void on_bound_pod(void *userdata, const struct kube_answer *answer) {
+static void on_pod_of_bind(void *userdata, const struct kube_answer *answer) {
         struct bind *bind = userdata;
         const struct bind_request *request = &bind->request;
         json_auto_t *pod = NULL;
@@ -243,7 +243,7 @@ static void read_bound_pod(void *userdata) {
                      .resource = "pods",
                      .max_body_bytes = POD_MAX_BYTES,
              },
-             on_bound_pod);
+             on_pod_of_bind);
 }
 
 /* 403 also means that the namespace is being deleted, which is not about RBAC. */
