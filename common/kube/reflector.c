@@ -109,7 +109,7 @@ static void reflector_count(struct reflector *r, const char *name, const char *h
                                     LABELS("resource", r->spec.name, label, value)));
 }
 
-static void count_list(struct reflector *r, const char *result) {
+static void count_list_page(struct reflector *r, const char *result) {
         reflector_count(r, "plimsoll_list_total", "List requests (one per page) by result.",
                         "result", result);
 }
@@ -260,7 +260,7 @@ static void on_list_failure(struct reflector *r, const struct kube_answer *answe
         bool is_version_refused = answer->outcome == KUBE_GONE || answer->outcome == KUBE_INVALID ||
                                   answer->status == 504;
 
-        count_list(r, kube_outcome_name(answer->outcome));
+        count_list_page(r, kube_outcome_name(answer->outcome));
         if (r->is_not_older && !r->continue_token && is_version_refused) {
                 /* Compacted, or "Too large resource version" from a server that lags. */
                 replace(&r->resource_version, NULL);
@@ -310,7 +310,7 @@ static void on_page(void *userdata, const struct kube_answer *answer) {
                 on_list_failure(r, &bad);
                 return;
         }
-        count_list(r, "ok");
+        count_list_page(r, "ok");
         if (page.continue_token) {
                 replace(&r->continue_token, page.continue_token);
                 request_page(r);
