@@ -5,8 +5,8 @@
  * Sources have an order of preference. A feed *serves* while it is fresh and has not failed twice
  * in a row; once down, it serves again after two good readings in a row, so that a flapping source
  * does not move the node each time (and a counter needs two readings for its first interval). A
- * feed that has never had a reading serves until it has failed twice. A reading of nothing, such as
- * of a page that is the one before again, keeps a feed fresh, and is no good reading otherwise.
+ * feed that has never had a reading serves until it has failed twice. A reading without news, such
+ * as a page that is served a second time, keeps a feed fresh, but does not count as good.
  */
 #pragma once
 

@@ -6,8 +6,8 @@
  *
  * A node's own level is the number of spec.taints.levels that its load has reached. It rises when
  * LOAD_LEVEL_RISE samples in a row ask for more, and falls when LOAD_LEVEL_FALL samples in a row
- * are LOAD_LEVEL_HYSTERESIS_RATIO below; by as many levels as all of these samples ask for. It has
- * settled once so many samples could have made it rise.
+ * are LOAD_LEVEL_HYSTERESIS_RATIO below; by as many levels as each of these samples asks for. It
+ * has settled after LOAD_LEVEL_RISE samples, when it could have risen.
  *
  * A node shows its own level less the least of all nodes, so that a cluster which is busy all over
  * has no taints. Only settled levels count for the least. Where all nodes get busy together, some

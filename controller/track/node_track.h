@@ -10,7 +10,7 @@
  * A peak whose annotation carries its time (annotation.h) is taken into every feed, whoever wrote
  * it, whenever it is seen. For a maximum without such an annotation (written by crane, or by an
  * older version), or above it, the annotation's time stands in for that of the peak; a 5-minute
- * mean is used likewise. Either is read once, when its node or its metric is new, or by a feed that
+ * mean is used likewise. Both are read once, when the node or the metric is new, and by a feed that
  * has no recent reading of its own.
  *
  * The windows of a source that is asked on demand (source.h), behind another, begin with its first

@@ -66,22 +66,17 @@ void plan_record_free(struct plan_record *record) {
         free(record);
 }
 
-/* The first instant of the node's grid that is not before @from. */
-static int64_t grid_at_or_after(const struct plan *plan, const char *node, int64_t from_unix_ms) {
+int64_t plan_first_sync_unix_ms(const struct plan *plan, const char *node, int64_t now_unix_ms) {
         int64_t phase = spread_phase_ms(node, 0, plan->sync_ms);
-        int64_t behind = (from_unix_ms - phase) % plan->sync_ms;
+        int64_t behind = (now_unix_ms - phase) % plan->sync_ms;
 
         if (behind < 0)
                 behind += plan->sync_ms;
-        return behind == 0 ? from_unix_ms : from_unix_ms + plan->sync_ms - behind;
-}
-
-int64_t plan_first_sync_unix_ms(const struct plan *plan, const char *node, int64_t now_unix_ms) {
-        return grid_at_or_after(plan, node, now_unix_ms);
+        return behind == 0 ? now_unix_ms : now_unix_ms + plan->sync_ms - behind;
 }
 
 int64_t plan_next_sync_unix_ms(const struct plan *plan, const char *node, int64_t now_unix_ms) {
-        int64_t on_grid = grid_at_or_after(plan, node, now_unix_ms + plan->sync_ms / 2);
+        int64_t on_grid = plan_first_sync_unix_ms(plan, node, now_unix_ms + plan->sync_ms / 2);
 
         /* Too early for the next instant, and too long until the one after it: take one turn half
          * way, from which the grid can be reached. A turn that is slightly early (clocks, timers)

@@ -5,24 +5,30 @@
  * instant of its own that depends on its name only. Everything due at a sync goes into one merge
  * patch:
  *
+ *   minutes       0    3    6    9   12   15
+ *   syncs         |    |    |    |    |    |
+ *   5-min mean    w    -    w  e w    w    w    w: written; -: within the dead band; e: early
+ *   1-h maximum   w                        w    it would be older than 15 minutes at the next sync
+ *   patches       1         2  3 4    5    6
+ *
  * - A metric is due when it would be older than its period at the next sync. So each metric is
- *   rewritten before its period has passed, the 15 min and 3 h ones ride along with the 3 min ones,
- *   and there is at most one patch per instant.
+ *   rewritten before its period has passed, those of 15 min and 3 h go with those of 3 min, and
+ *   there is at most one patch per instant.
  * - The patch is sent only if there is reason to. A value that moved by less than the dead band
  *   since it was written, and did not cross a limit of the policy, is no reason for one more period
- *   (at most 3 of the 5 minutes in which readers still use it); then it is rewritten even if it is
+ *   (at most 3 of the 5 minutes in which readers still use it). Then it is rewritten even if it is
  *   unchanged. Once there is a reason, everything due is included.
  * - A value that was provisional when it was written is due as soon as it no longer is: otherwise a
  *   maximum of the first seconds would be in use for three hours, and be learned after a restart.
  * - The time of each maximum's peak is written, too, in an annotation of its own for controllers
  *   (annotation.h), so that the peak survives a change of writer and leaves the window in time. It
- *   is no reason to write, but is included in every patch when it has changed, also between turns
- *   of its metric: otherwise other replicas would not learn of it for three hours. A peak that is
- *   already there, to within a bucket of its window (window.h), keeps its time, so that it does not
- *   become younger each time it is passed on.
+ *   is no reason to write. When it has changed, the next patch includes it, also between turns of
+ *   its metric: otherwise other replicas would not learn of it for three hours. A peak that is
+ *   already there, give or take a bucket of its window (window.h), keeps its time, so that it does
+ *   not become younger each time it is passed on.
  * - The hot value is included in every patch, and is a reason to write when the annotation would
  *   otherwise be wrong. It is never written between syncs: the extender counts bindings itself, and
- *   other readers got no more than this from crane.
+ *   crane wrote it no more often.
  * - A value that is not usable is not written; the annotation on the node expires by itself.
  *
  * A mean that moved by the early delta since it was written does not wait for the node's next sync,

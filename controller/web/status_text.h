@@ -1,6 +1,5 @@
 /*
- * Pieces of the status page's JSON. They append to a buffer and ignore its end, which the caller
- * looks at.
+ * Pieces of the status page's JSON. They append to a buffer, whose overflow the caller checks.
  */
 #pragma once
 

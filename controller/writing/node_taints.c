@@ -27,7 +27,7 @@ unsigned node_taints_count(const struct node_taints *taints) {
         return count;
 }
 
-bool node_taints_say(const struct node_taints *taints, unsigned level) {
+bool node_taints_match(const struct node_taints *taints, unsigned level) {
         for (size_t i = 0; i < POLICY_MAX_LEVELS; i++)
                 if ((taints->at[i] > 0) != (i < level))
                         return false;

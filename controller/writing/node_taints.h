@@ -1,6 +1,7 @@
 /*
- * The taints of a node: which of them are ours, and the patch that makes them say another level.
- * Pure. A node at level L carries load.plimsoll.io/1 to /L, with the effect PreferNoSchedule:
+ * The taints of a node: which of them are ours, and the patch to another level. Pure.
+ *
+ * A node at level L carries load.plimsoll.io/1 to /L, with the effect PreferNoSchedule:
  * kube-scheduler scores a node by how many such taints it has, in any configuration that has the
  * plugin TaintToleration.
  *
@@ -23,7 +24,8 @@
 
 struct node_taints {
         size_t count;                 /* of all taints */
-        size_t at[POLICY_MAX_LEVELS]; /* where ours are in the list, from 1; 0: not there */
+        size_t at[POLICY_MAX_LEVELS]; /* position of ours of each level in the list, from 1; 0: none
+                                       */
         bool is_closed;               /* some taint keeps pods out, or drives them out */
 };
 
@@ -33,10 +35,9 @@ struct node_taints node_taints_read(const json_t *taints);
 /** node_taints_count() - the number of ours */
 unsigned node_taints_count(const struct node_taints *taints);
 
-/** node_taints_say() - does the node carry just what it has at @level? */
-bool node_taints_say(const struct node_taints *taints, unsigned level);
+/** node_taints_match() - does the node carry just the taints of @level? */
+bool node_taints_match(const struct node_taints *taints, unsigned level);
 
-/** node_taints_patch() - append the JSON patch to @level; false when there is nothing to append,
- * since the node carries just that, or when not all of it fits: what @out holds is then of no use
- */
+/** node_taints_patch() - append the JSON patch to @level; false when node_taints_match(), so there
+ * is nothing to append, or when not all of it fits: what @out holds is then of no use */
 bool node_taints_patch(const struct node_taints *taints, unsigned level, struct buf *out);

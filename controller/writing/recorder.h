@@ -2,12 +2,13 @@
  * Writes Events to the API server, while this replica is the writer.
  *
  * - They are of core/v1, which `kubectl describe` and `kubectl get events` show with their count,
- *   and whose message may change; those of events.k8s.io/v1 are stored alike and may not. An Event
- *   about an object without a namespace is in the namespace "default".
+ *   and whose message may change. Those of events.k8s.io/v1 are stored in the same way, but their
+ *   message may not change. An Event about an object without a namespace is in the namespace
+ * "default".
  * - An object has one Event of each reason, with a name made of both. It is written by server-side
  *   apply, which creates and updates by one request that may be repeated. If it is written again
  *   within an hour, the lifetime of Events by default, its count grows.
- * - Ten Events a minute are written. Of those beyond, the last one of each reason is written when
+ * - Ten Events a minute are written. Of further ones, the last of each reason is written when
  *   the minute is over, with the number of those before it in its message.
  * - One request is under way at a time. What does not fit into the queue behind it is dropped.
  */

@@ -220,7 +220,7 @@ static bool is_taint_due(const struct taint_node *node, int64_t now_mono_ms) {
                         (!node->level.has_load && !is_awaited(node, now_mono_ms));
 
         return node->is_seen && is_known && load_level_may_change(&node->level, now_mono_ms) &&
-               !node_taints_say(&node->taints, shown_level(node));
+               !node_taints_match(&node->taints, shown_level(node));
 }
 
 void taint_writer_tick(struct taint_writer *writer, bool may_write) {

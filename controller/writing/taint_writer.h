@@ -2,10 +2,11 @@
  * Keeps the soft taints of nodes at the level of their load (track/load_level.h), as long as the
  * policy has spec.taints; without it, takes them off.
  *
- * Every replica follows the levels; the one that leads patches, at most once per node and minute. A
- * publisher of its own has a small part of --patch-qps beside the annotations' whole, pauses and
- * backs off by itself: so no taint delays an annotation. A node whose patch fails is tried again
- * after 5 s, and then after up to twice as long each time, 5 minutes at most.
+ * Every replica follows the levels; the one that leads patches, at most once per node and minute.
+ * Taints have a publisher of their own, with a tenth of --patch-qps on top of the rate for
+ * annotations. It pauses and backs off separately: so no taint delays an annotation. A node whose
+ * patch fails is tried again after 5 s, and then after up to twice as long each time, 5 minutes at
+ * most.
  *
  * What a node carries is read from the watch only. So a replica begins with the levels that its
  * predecessor left. It changes no node whose level has not settled (load_level.h), and none at all

@@ -4,8 +4,8 @@
  * have expired, or when a mean has moved far. Only the replica that leads patches; one that begins
  * to lead makes up for the turns that its predecessor missed.
  *
- * Early patches wait in one queue with the turns, in which a node is once at most. Its order is
- * that of budget.h, and follows each reading of a node that waits.
+ * Early patches and those of turns wait in one queue, which holds a node once at most. Its order is
+ * that of budget.h; each reading of a node that waits updates its urgency.
  *
  * Owns the publisher and the leader election. Everything runs on the loop's thread.
  */
