@@ -327,12 +327,12 @@ int controller_new(const struct controller_parts *parts, const struct controller
                                          .patches_in_flight = options->patches_in_flight,
                                          .interval_ms = c->interval_ms,
                                          .is_dry_run = options->is_dry_run,
-                                         .has_turns = !options->is_once},
-                c->compiled,
-                &(struct writer_events){.values = on_values,
-                                        .on_idle = on_writer_idle,
-                                        .on_active = on_active,
-                                        .userdata = c});
+                                         .has_turns = !options->is_once,
+                                         .values = on_values,
+                                         .on_idle = on_writer_idle,
+                                         .on_active = on_active,
+                                         .userdata = c},
+                c->compiled);
         source_set_policy(c->sources, policy);
         follow_policy(c);
 

@@ -25,7 +25,6 @@ struct writer_patch {
 
 struct writer {
         struct writer_options options;
-        struct writer_events events;
         const struct compiled_policy *compiled;
         uint64_t generation;
         struct leader *leader;
@@ -107,7 +106,7 @@ static void on_sync(void *userdata) {
         if (!writer_is_active(writer))
                 return;
         struct plan_values values;
-        writer->events.values(writer->events.userdata, node, &values);
+        writer->options.values(writer->options.userdata, node, &values);
         push_patch(node, false, &values);
 }
 
@@ -137,7 +136,7 @@ static bool on_annotations_turn(void *userdata, struct publisher_job *job, struc
 
         if (!writer_is_active(writer))
                 return false;
-        writer->events.values(writer->events.userdata, node, &patch.values);
+        writer->options.values(writer->options.userdata, node, &patch.values);
         patch.choice = choose_annotations(writer, node, &patch);
         if (plan_choice_is_empty(&patch.choice)) {
                 if (writer->options.has_turns && !node->is_early)
@@ -192,7 +191,7 @@ static void on_publisher_idle(void *userdata) {
         if (writer->is_stopping)
                 resign(writer);
         else
-                writer->events.on_idle(writer->events.userdata);
+                writer->options.on_idle(writer->options.userdata);
 }
 
 /* Leadership */
@@ -207,13 +206,13 @@ static void on_started_leading(void *userdata) {
         int64_t since_unix_ms = writer_now_unix(writer) - timing->duration_ms - timing->retry_ms;
         struct publisher_job *job;
 
-        writer->events.on_active(writer->events.userdata);
+        writer->options.on_active(writer->options.userdata);
         TAILQ_FOREACH (job, publisher_jobs(writer->publisher), link) {
                 struct writer_node *node = node_of_job(job);
                 struct plan_values values;
                 if (node->turn_unix_ms < since_unix_ms)
                         continue;
-                writer->events.values(writer->events.userdata, node, &values);
+                writer->options.values(writer->options.userdata, node, &values);
                 struct plan_choice missed = plan_choose(
                         &writer->compiled->plan, node->track->record, &values, node->turn_unix_ms);
                 if (!plan_choice_is_empty(&missed))
@@ -226,7 +225,7 @@ static void on_stopped_leading(void *userdata) {
         struct writer *writer = userdata;
         struct publisher_job *job;
 
-        writer->events.on_active(writer->events.userdata);
+        writer->options.on_active(writer->options.userdata);
         TAILQ_FOREACH (job, publisher_jobs(writer->publisher), link) {
                 publisher_cancel(job);
                 free(TAKE_PTR(node_of_job(job)->pending));
@@ -306,12 +305,10 @@ static void show_budget(const struct writer *writer) {
 }
 
 struct writer *writer_new(const struct writer_options *options,
-                          const struct compiled_policy *compiled,
-                          const struct writer_events *events) {
+                          const struct compiled_policy *compiled) {
         struct writer *writer = xcalloc(1, sizeof(*writer));
 
         writer->options = *options;
-        writer->events = *events;
         writer->compiled = compiled;
         register_writer_metrics(writer, options->metrics);
         show_budget(writer);

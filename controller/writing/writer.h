@@ -42,16 +42,6 @@ struct writer_node {
         int64_t not_before_mono_ms;   /* back-off after a failed patch */
 };
 
-struct writer_events {
-        /* What could be written on @node now. */
-        void (*values)(void *userdata, const struct writer_node *node, struct plan_values *ret);
-        /* No patch is queued or in flight any more. */
-        void (*on_idle)(void *userdata);
-        /* writer_is_active() has changed. */
-        void (*on_active)(void *userdata);
-        void *userdata;
-};
-
 struct writer_options {
         struct loop *loop; /* borrowed, like the next three */
         struct kube_api *api;
@@ -63,12 +53,19 @@ struct writer_options {
         int64_t interval_ms; /* between two readings of a node */
         bool is_dry_run;     /* nothing is ever written; only then may @api be NULL */
         bool has_turns;      /* false: nodes are patched by writer_push_all() only */
+
+        /* What could be written on @node now. */
+        void (*values)(void *userdata, const struct writer_node *node, struct plan_values *ret);
+        /* No patch is queued or in flight any more. */
+        void (*on_idle)(void *userdata);
+        /* writer_is_active() has changed. */
+        void (*on_active)(void *userdata);
+        void *userdata;
 };
 
 /** writer_new() - @compiled is borrowed until writer_set_policy() gives another */
 struct writer *writer_new(const struct writer_options *options,
-                          const struct compiled_policy *compiled,
-                          const struct writer_events *events);
+                          const struct compiled_policy *compiled);
 /** writer_free() - after every node has been removed */
 void writer_free(struct writer *writer);
 DEFINE_FREEP(struct writer, writer_free);

@@ -44,18 +44,19 @@ static void begin(struct fixture *f, bool has_turns) {
                                                   .sources = {{.interval_ms = 1000}},
                                                   .source_count = 1});
         api_start(&f->api);
-        f->writer = writer_new(
-                &(struct writer_options){.loop = f->api.rig.loop,
-                                         .api = f->api.rig.api,
-                                         .metrics = f->api.rig.metrics,
-                                         .health = f->api.health,
-                                         .patches_per_s = 1000,
-                                         .patches_in_flight = 1,
-                                         .interval_ms = 1000,
-                                         .is_dry_run = f->is_dry_run,
-                                         .has_turns = has_turns},
-                f->compiled,
-                &(struct writer_events){.values = on_values, .on_idle = on_idle, .userdata = f});
+        f->writer = writer_new(&(struct writer_options){.loop = f->api.rig.loop,
+                                                        .api = f->api.rig.api,
+                                                        .metrics = f->api.rig.metrics,
+                                                        .health = f->api.health,
+                                                        .patches_per_s = 1000,
+                                                        .patches_in_flight = 1,
+                                                        .interval_ms = 1000,
+                                                        .is_dry_run = f->is_dry_run,
+                                                        .has_turns = has_turns,
+                                                        .values = on_values,
+                                                        .on_idle = on_idle,
+                                                        .userdata = f},
+                               f->compiled);
         node_track_init(&f->track, f->compiled);
         writer_add(f->writer, &f->node, "a", &f->track);
 }
