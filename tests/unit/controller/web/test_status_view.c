@@ -132,7 +132,7 @@ static double number(const json_t *json, const char *key) {
         return json_number_value(json_at(json, key, NULL));
 }
 
-/* As plimsoll_node_score, see test_node_metrics.c. */
+/* As plimsoll_node_score, see test_node_series.c. */
 TEST(scores) {
         static const char text[] = "  extender: {scoring: estimate}\n"
                                    "  taints: {}\n"
