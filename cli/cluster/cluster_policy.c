@@ -7,7 +7,7 @@
 #include "codec/tree.h"
 #include "policy/live/policy_source.h"
 
-static int read_object(const json_t *object, struct policy **ret, struct error *err) {
+int cluster_policy_from_object(const json_t *object, struct policy **ret, struct error *err) {
         _cleanup_(tree_freep) struct tree *tree = NULL;
 
         int r = tree_from_json(object, &tree, err);
@@ -50,7 +50,7 @@ int cluster_policy_load(struct cluster *cluster, const char *path, struct policy
         }
         if (outcome != KUBE_OK)
                 return err->code;
-        int r = read_object(object, ret, err);
+        int r = cluster_policy_from_object(object, ret, err);
         if (r < 0)
                 return error_wrap(err, r, "DynamicSchedulerPolicy %s", POLICY_OBJECT_NAME);
         *ret_from = xstrdup("DynamicSchedulerPolicy " POLICY_OBJECT_NAME);

@@ -25,6 +25,10 @@ _must_check_ int cluster_policy_read(const char *path, char **ret, size_t *ret_l
 _must_check_ int cluster_policy_parse(const char *path, const char *text, size_t len,
                                       struct policy **ret, struct error *err);
 
+/** cluster_policy_from_object() - of a DynamicSchedulerPolicy */
+_must_check_ int cluster_policy_from_object(const json_t *object, struct policy **ret,
+                                            struct error *err);
+
 /**
  * cluster_policy_load() - from @path, or if that is NULL from the cluster
  * @ret_from: what it is, for people; owned by the caller

@@ -4,17 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/mem.h"
 #include "cli/cluster/cluster_page.h"
+#include "cli/cluster/cluster_policy.h"
 #include "cli/doctor/doctor_config.h"
 #include "cli/doctor/doctor_network.h"
+#include "cli/doctor/doctor_permission.h"
 #include "codec/json.h"
 #include "controller/exposition/exposition.h"
 #include "kube/kube_path.h"
 #include "policy/live/policy_source.h"
-
-#define REVIEWS_PATH "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 
 /* %s: the namespace. NULL: the path depends on other objects */
 static const char *const paths[DOCTOR_OBJECT_COUNT] = {
@@ -81,8 +80,7 @@ static void read_flags(struct doctor_facts *facts) {
                                    facts->objects[DOCTOR_CONFIG_MAPS].json, programs[i].flags);
 }
 
-/* NULL: hidden. By default the pod's own. */
-static const char *lease_namespace(const struct doctor_facts *facts) {
+const char *doctor_lease_namespace(const struct doctor_facts *facts) {
         const char *text = facts->controller.texts[FLAG_LEASE_NAMESPACE];
 
         if (program_flags_is_hidden(&facts->controller, FLAG_LEASE_NAMESPACE))
@@ -93,7 +91,7 @@ static const char *lease_namespace(const struct doctor_facts *facts) {
 static void ask_lease(struct cluster *cluster, struct doctor_facts *facts) {
         struct doctor_fact *lease = &facts->objects[DOCTOR_LEASE];
         const char *name = program_flags_text(&facts->controller, FLAG_LEASE_NAME);
-        const char *namespace = lease_namespace(facts);
+        const char *namespace = doctor_lease_namespace(facts);
 
         if (!name || !namespace) {
                 lease->outcome = KUBE_UNAVAILABLE;
@@ -115,16 +113,12 @@ static void ask_prometheus(struct cluster *cluster, struct doctor_facts *facts) 
 /* ---- The policy. */
 
 static struct policy *read_policy(struct doctor_facts *facts) {
-        _cleanup_(tree_freep) struct tree *tree = NULL;
+        const json_t *object = facts->objects[DOCTOR_POLICY].json;
         struct policy *policy = NULL;
-        int r = -ENOENT;
 
-        if (doctor_has(facts, DOCTOR_POLICY)) {
-                r = tree_from_json(facts->objects[DOCTOR_POLICY].json, &tree, &facts->policy_err);
-                if (r == 0)
-                        r = policy_from_tree(tree_root(tree), false, &policy, &facts->policy_err);
-        }
-        return r == 0 ? policy : policy_default();
+        if (!object || cluster_policy_from_object(object, &policy, &facts->policy_err) < 0)
+                return policy_default();
+        return policy;
 }
 
 /* ---- How annotations are read. */
@@ -257,115 +251,6 @@ struct doctor_sum doctor_page_sum(const struct doctor_facts *facts, enum doctor_
         return sum;
 }
 
-/* ---- Permissions. */
-
-static const struct {
-        const char *account;
-        const char *verb, *group, *resource, *subresource;
-        bool is_of_lease;      /* in the Lease's namespace, and of its name */
-        const char *namespace; /* of what is not the Lease; NULL: all of them */
-} needs[] = {
-        {"plimsoll-controller", "list", "", "nodes", "", false},
-        {"plimsoll-controller", "watch", "", "nodes", "", false},
-        {"plimsoll-controller", "patch", "", "nodes", "", false},
-        {"plimsoll-controller", "get", "", "nodes", "metrics", false},
-        {"plimsoll-controller", "list", "", "pods", "", false},
-        {"plimsoll-controller", "watch", "", "pods", "", false},
-        {"plimsoll-controller", "create", "", "events", "", false, "default"},
-        {"plimsoll-controller", "patch", "", "events", "", false, "default"},
-        {"plimsoll-controller", "list", "scheduler.policy.crane.io", "dynamicschedulerpolicies", "",
-         false},
-        {"plimsoll-controller", "patch", "scheduler.policy.crane.io", "dynamicschedulerpolicies",
-         "status", false},
-        {"plimsoll-controller", "get", "coordination.k8s.io", "leases", "", true},
-        {"plimsoll-controller", "update", "coordination.k8s.io", "leases", "", true},
-        {"plimsoll-extender", "list", "", "nodes", "", false},
-        {"plimsoll-extender", "watch", "", "nodes", "", false},
-        {"plimsoll-extender", "list", "", "pods", "", false},
-        {"plimsoll-extender", "watch", "", "pods", "", false},
-        {"plimsoll-extender", "list", "scheduler.policy.crane.io", "dynamicschedulerpolicies", "",
-         false},
-};
-
-static const char *const accounts[DOCTOR_ACCOUNTS] = {"plimsoll-controller", "plimsoll-extender"};
-
-/* The body of a SubjectAccessReview; owned by the caller. */
-static char *review_of(size_t need, const struct doctor_facts *facts) {
-        const char *namespace = facts->namespace;
-        _cleanup_(freep) char *user = xasprintf("system:serviceaccount:%s:%s", namespace,
-                                                needs[need].account);
-        _cleanup_(freep) char *group = xasprintf("system:serviceaccounts:%s", namespace);
-        json_auto_t *review = json_pack(
-                "{s:s, s:s, s:{s:s, s:[s,s,s], s:{s:s, s:s, s:s, s:s, s:s*, s:s*}}}", "kind",
-                "SubjectAccessReview", "apiVersion", "authorization.k8s.io/v1", "spec", "user",
-                user, "groups", "system:serviceaccounts", group, "system:authenticated",
-                "resourceAttributes", "verb", needs[need].verb, "group", needs[need].group,
-                "resource", needs[need].resource, "subresource", needs[need].subresource,
-                "namespace",
-                needs[need].is_of_lease ? lease_namespace(facts) : needs[need].namespace, "name",
-                needs[need].is_of_lease ? program_flags_text(&facts->controller, FLAG_LEASE_NAME)
-                                        : NULL);
-
-        return json_dumps(review, JSON_COMPACT);
-}
-
-/* Return: 1 allowed, 0 not; -1 not known, with the reason in @err */
-static int may(struct cluster *cluster, size_t need, const struct doctor_facts *facts,
-               struct error *err) {
-        _cleanup_(cluster_answer_done) struct cluster_answer answer = {0};
-        _cleanup_(freep) char *body = review_of(need, facts);
-        json_auto_t *review = NULL;
-
-        cluster_call(cluster,
-                     &(struct kube_request){.method = "POST",
-                                            .path = REVIEWS_PATH,
-                                            .body = body,
-                                            .body_bytes = strlen(body)},
-                     &answer);
-        if (answer.outcome == KUBE_OK &&
-            json_parse(answer.body, answer.body_bytes, &review, &answer.err) == 0) {
-                const json_t *allowed = json_at(review, "status", "allowed", NULL);
-                if (json_is_boolean(allowed))
-                        return json_typeof(allowed) == JSON_TRUE;
-        }
-        (void)error_set(err, EIO, "POST %s: %s", REVIEWS_PATH,
-                        answer.err.code ? answer.err.msg : "no status.allowed");
-        return -1;
-}
-
-/* Not for a Lease that is not used or not known, nor for kubelets that are not asked. */
-static bool is_needed(const struct doctor_facts *facts, size_t need) {
-        const struct program_flags *flags = &facts->controller;
-
-        if (needs[need].is_of_lease)
-                return program_flags_is_on(flags, FLAG_LEADER_ELECT) && lease_namespace(facts) &&
-                       program_flags_text(flags, FLAG_LEASE_NAME);
-        return strcmp(needs[need].subresource, "metrics") != 0 ||
-               program_flags_has_word(flags, FLAG_METRICS_SOURCE, "kubelet");
-}
-
-static void ask_permissions(struct cluster *cluster, struct doctor_facts *facts) {
-        for (size_t i = 0; i < DOCTOR_ACCOUNTS; i++) {
-                struct doctor_permissions *permissions = &facts->permissions[i];
-                _cleanup_(buf_done) struct buf missing = BUF_INIT(sizeof(permissions->missing) - 1);
-                int allowed = 1;
-
-                for (size_t j = 0; j < ARRAY_LEN(needs) && allowed >= 0; j++) {
-                        if (strcmp(needs[j].account, accounts[i]) != 0 || !is_needed(facts, j))
-                                continue;
-                        allowed = may(cluster, j, facts, &permissions->err);
-                        if (allowed == 0)
-                                buf_printf(&missing, "%s%s %s%s%s", missing.len > 0 ? ", " : "",
-                                           needs[j].verb, needs[j].resource,
-                                           needs[j].subresource[0] ? "/" : "",
-                                           needs[j].subresource);
-                }
-                permissions->is_known = allowed >= 0;
-                if (missing.len > 0)
-                        memcpy(permissions->missing, missing.data, missing.len + 1);
-        }
-}
-
 /* ---- All of it. */
 
 int doctor_facts_collect(struct cluster *cluster, const struct doctor_options *options,
@@ -390,7 +275,7 @@ int doctor_facts_collect(struct cluster *cluster, const struct doctor_options *o
         doctor_config_find(ret);
         doctor_list_nodes(cluster, ret, options->table);
         read_pages(cluster, ret);
-        ask_permissions(cluster, ret);
+        doctor_permission_ask(cluster, ret);
         return 0;
 }
 

@@ -106,6 +106,9 @@ static inline bool doctor_has(const struct doctor_facts *facts, enum doctor_obje
         return facts->objects[object].outcome == KUBE_OK;
 }
 
+/** doctor_lease_namespace() - of the controllers' Lease, by default their own; NULL: hidden */
+const char *doctor_lease_namespace(const struct doctor_facts *facts);
+
 /** doctor_pod_spec() - of a Deployment's pods; NULL: there is no such Deployment */
 const json_t *doctor_pod_spec(const struct doctor_facts *facts, enum doctor_object deployment);
 
