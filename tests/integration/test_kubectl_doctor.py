@@ -20,8 +20,6 @@ from paper_cluster import (
 )
 from programs import complete
 
-APPS = ("plimsoll-controller", "plimsoll-extender")
-LEASES = "/apis/coordination.k8s.io/v1/namespaces"
 AUTOSCALER = "/api/v1/namespaces/kube-system/configmaps/cluster-autoscaler-status"
 
 
@@ -225,37 +223,6 @@ def test_flags_are_the_programs():
         assert f"--{name}{' ' if kind == 'SWITCH' else '='}" in text, name
         variable = f"${'PLIMSOLL_' + name.upper().replace('-', '_')}]"
         assert f"[default {fallback}, {variable}" in text or not fallback, name
-
-
-def sidecar(cluster):
-    """Put one before the program, as an injector of a service mesh may."""
-    mesh = {
-        "name": "mesh",
-        "image": "mesh",
-        "args": ["--port", "1"],
-        "ports": [{"containerPort": 1}],
-    }
-    specs = [pod["spec"] for pod in cluster.objects[f"{SYSTEM}/pods"]]
-    specs += [cluster.objects[f"{DEPLOYMENTS}/{name}"]["spec"]["template"]["spec"] for name in APPS]
-    for spec in specs:
-        spec["containers"] = [mesh, *(box for box in spec["containers"] if box != mesh)]
-
-
-def test_a_sidecar(cluster, doctor):
-    sidecar(cluster)
-    assert findings(doctor("-o", "json", status=0)) == {}
-    closed(9100)(cluster)
-    assert set(findings(doctor("-o", "json", status=2))) == {"network-policy"}
-
-
-def test_a_lease_of_another_name(cluster, doctor):
-    lease = cluster.objects.pop(f"{LEASES}/kube-system/leases/plimsoll-controller")
-    cluster.objects[f"{LEASES}/locks/leases/load"] = lease
-    spec = cluster.objects[f"{DEPLOYMENTS}/plimsoll-controller"]["spec"]["template"]["spec"]
-    assert set(findings(doctor("-o", "json", status=2))) == {"leader"}
-    spec["containers"][0]["args"] += ["--leader-elect-resource-namespace", "locks"]
-    spec["containers"][0]["args"] += ["--leader-elect-resource-name=load"]
-    assert findings(doctor("-o", "json", status=0)) == {}
 
 
 def test_a_prometheus_that_is_out_of_reach(cluster, doctor):
