@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "controller/controller_loop.h"
-#include "controller/source_set.h"
+#include "controller/source/source_set.h"
 #include "controller/writing/load_events.h"
 
 enum {
@@ -87,13 +87,13 @@ static void on_print(void *userdata) {
 
 /* Callbacks of the sources */
 
-static void on_node_reading(void *userdata, size_t source, struct node *node,
+static void on_node_reading(const struct source_sink *sink, struct node *node,
                             const struct source_reading *reading) {
-        struct controller *c = userdata;
+        struct controller *c = sink->userdata;
         struct controller_node *n = node->userdata;
         struct plan_values values;
 
-        node_track_reading(&n->track, c->compiled, source, reading, controller_now_mono(c));
+        node_track_reading(&n->track, c->compiled, sink->source, reading, controller_now_mono(c));
         controller_node_switch(n);
         controller_node_values(n, &values);
         n->usable = (uint32_t)__builtin_popcountll(values.usable);
@@ -105,34 +105,34 @@ static void on_node_reading(void *userdata, size_t source, struct node *node,
         controller_once_go_on(c);
 }
 
-static void on_node_failure(void *userdata, size_t source, struct node *node, const char *reason) {
+static void on_node_failure(const struct source_sink *sink, struct node *node, const char *reason) {
         struct controller_node *n = node->userdata;
 
-        node_track_failed(&n->track, source, reason);
+        node_track_failed(&n->track, sink->source, reason);
         controller_node_switch(n);
-        controller_once_go_on(userdata);
+        controller_once_go_on(sink->userdata);
 }
 
-static void on_node_peak(void *userdata, size_t source, struct node *node,
+static void on_node_peak(const struct source_sink *sink, struct node *node,
                          const struct metric_query *query, double ratio, int64_t age_ms) {
-        const struct controller *c = userdata;
+        const struct controller *c = sink->userdata;
         struct controller_node *n = node->userdata;
 
-        (void)source;
         node_track_peak(&n->track, c->compiled, query, ratio, age_ms, controller_now_mono(c));
 }
 
 /* Of a source that is asked on demand. */
-static bool is_node_wanted(void *userdata, size_t source, const struct node *node) {
-        const struct controller *c = userdata;
+static bool is_node_wanted(const struct source_sink *sink, const struct node *node) {
+        const struct controller *c = sink->userdata;
         const struct controller_node *n = node->userdata;
         int64_t now_mono_ms = controller_now_mono(c);
-        int64_t turn = now_mono_ms / c->compiled->options.sources[source].interval_ms + node->slot;
+        int64_t turn = now_mono_ms / c->compiled->options.sources[sink->source].interval_ms +
+                       node->slot;
         bool is_turn = c->options.is_dry_run || writer_is_active(c->writer) ||
                        turn % STANDBY_TURNS == 0 ||
-                       n->track.feeds[source].outcomes < CONTROLLER_ONCE_OUTCOMES;
+                       n->track.feeds[sink->source].outcomes < CONTROLLER_ONCE_OUTCOMES;
 
-        return is_turn && node_track_wants(&n->track, c->compiled, source, now_mono_ms);
+        return is_turn && node_track_wants(&n->track, c->compiled, sink->source, now_mono_ms);
 }
 
 /* Callbacks of the node set */
@@ -279,7 +279,7 @@ int controller_new(const struct controller_parts *parts, const struct controller
                 .on_pools = on_pools,
                 .userdata = c,
         };
-        const struct source_set_events source_events = {
+        const struct source_sink sink = {
                 .on_reading = on_node_reading,
                 .on_failure = on_node_failure,
                 .on_peak = on_node_peak,
@@ -290,7 +290,9 @@ int controller_new(const struct controller_parts *parts, const struct controller
         c->parts = *parts;
         c->options = *options;
         struct compiled_policy_options *compiled = &c->options.compiled;
-        compiled->source_count = source_set_traits(&options->sources, compiled->sources);
+        compiled->source_count = options->sources.count;
+        for (size_t i = 0; i < compiled->source_count; i++)
+                compiled->sources[i] = options->sources.items[i].traits;
         c->interval_ms = compiled->sources[0].interval_ms;
         for (size_t i = 0; i < compiled->source_count; i++) {
                 int64_t interval_ms = compiled->sources[i].interval_ms;
@@ -311,11 +313,8 @@ int controller_new(const struct controller_parts *parts, const struct controller
                                                            .client = parts->scrape_client,
                                                            .api = parts->api,
                                                            .metrics = parts->metrics},
-                                    &options->sources, &source_events);
-        const struct source_ops *sources[SOURCE_MAX];
-        for (size_t i = 0; i < c->compiled->ordered_count; i++)
-                sources[i] = source_set_ops(c->sources, i);
-        failover_init(&c->failover, parts->metrics, parts->health, sources,
+                                    &c->options.sources, &sink);
+        failover_init(&c->failover, parts->metrics, parts->health, c->options.sources.items,
                       c->compiled->ordered_count);
         c->writer = writer_new(
                 &(struct writer_options){.loop = parts->loop,

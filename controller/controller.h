@@ -15,7 +15,7 @@
 #include "base/buf.h"
 #include "controller/node/node_set.h"
 #include "controller/print/printout.h"
-#include "controller/source_set.h"
+#include "controller/source/source_set.h"
 #include "controller/track/node_track.h"
 #include "controller/writing/leader.h"
 #include "controller/writing/recorder.h"

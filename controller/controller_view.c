@@ -79,7 +79,7 @@ static void count_for_readiness(struct controller_node *n, struct readiness_tall
         if (failure) {
                 tally->failed_node = n->node->name;
                 tally->failed_reason = failure;
-                tally->failed_hint = source_set_ops(c->sources, n->track.serving)->hint;
+                tally->failed_hint = c->options.sources.items[n->track.serving].kind->hint;
         }
         if (!node_track_is_fresh(&n->track, c->compiled, controller_now_mono(c)) ||
             !node_track_age_ms(&n->track, controller_now_mono(c), &age_ms)) {
@@ -156,13 +156,12 @@ void controller_write_status(struct controller *c, struct buf *out) {
                 .compiled = c->compiled,
                 .role = role_of(c),
                 .is_ready = health_write_ready(c->parts.health, &checks),
+                .sources = c->options.sources.items,
                 .node_count = node_set_count(c->nodes),
                 .now_mono_ms = controller_now_mono(c),
                 .now_unix_ms = controller_now_unix(c),
         };
 
-        for (size_t i = 0; i < c->compiled->options.source_count; i++)
-                head.sources[i] = source_set_ops(c->sources, i);
         head.checks = checks.data;
         status_view_begin(&view, &head, out);
         do

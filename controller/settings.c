@@ -1,14 +1,13 @@
 #include "controller/settings.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "controller/kubelet_settings.h"
-#include "controller/scrape_settings.h"
-#include "controller/source/metrics_api/metrics_server_settings.h"
-#include "controller/source/prometheus/prometheus_settings.h"
+#include "controller/exposition/node_network.h"
+#include "controller/source_kinds.h"
 #include "kube/kube_path.h"
 #include "policy/live/policy_options.h"
 
@@ -20,10 +19,7 @@ static struct {
         int64_t concurrent_syncs, health_port;
         int lease_lock, output;
         const char *metrics_source, *node_address_types;
-        struct scrape_settings pages;
-        struct kubelet_settings kubelet;
-        struct prometheus_settings prometheus;
-        struct metrics_server_settings metrics_server;
+        const char *network_devices, *network_speed;
         struct option_list targets;
 } raw;
 
@@ -31,7 +27,7 @@ static const char *const locks[] = {"leases", NULL};
 static const char *const outputs[] = {"table", "json", NULL};
 
 /* clang-format off */
-static const struct option_row rows[] = {
+static const struct option_row rows_before[] = {
         {.help = "Policy and annotations"},
         PROGRAM_POLICY_ROWS(parsed.shared),
         PROGRAM_ANNOTATION_ROWS(parsed.shared),
@@ -72,17 +68,16 @@ static const struct option_row rows[] = {
          .help = "Sources in order of preference, comma-separated: node-exporter; kubelet (CPU, memory, swap and pressure); prometheus; metrics-server (CPU and memory only); node-metrics (the agent of crane-scheduler-plus). For each node, the next one is used while the one before it fails or has no data. All of them are read all the time, but for kubelets, which are asked only about nodes that no source before them serves."},
         {.name = "node-address-types", .type = OPTION_STRING, .value = &raw.node_address_types, .fallback = "InternalIP,ExternalIP,Hostname", .metavar = "LIST",
          .help = "Which address of a node is scraped: that of the first of these types that the node has."},
-        SCRAPE_ROWS(raw.pages),
-
-        {.help = "Kubelet source"},
-        KUBELET_ROWS(raw.kubelet),
-
-        {.help = "Prometheus source"},
-        PROMETHEUS_ROWS(raw.prometheus),
-
-        {.help = "metrics-server source"},
-        METRICS_SERVER_ROWS(raw.metrics_server),
-
+        {.name = "network-device-pattern", .type = OPTION_STRING, .value = &raw.network_devices,
+         .metavar = "GLOB[,GLOB...]",
+         .help = "Network devices that net metrics measure, such as eth*,ens192. Default: "
+                 "physical ones (not lo, veth*, docker*, br*, bond*, ...)."},
+        {.name = "network-speed", .type = OPTION_STRING, .value = &raw.network_speed,
+         .metavar = "BITS",
+         .help = "Bits per second, such as 10G, of network devices that report no speed, as "
+                 "in virtual machines. Without it, such nodes have no net metrics."}
+};
+static const struct option_row rows_behind[] = {
         {.help = "Dry run"},
         {.name = "dry-run", .type = OPTION_BOOL, .value = &parsed.controller.is_dry_run,
          .help = "Write nothing; print every node's windows once per scrape interval."},
@@ -113,6 +108,25 @@ static const struct option_row rows[] = {
 };
 /* clang-format on */
 
+/* All of them: those of sources stand behind what all sources share. */
+static struct option_row rows[OPTIONS_MAX_ROWS];
+static size_t row_count;
+
+static void add_rows(const struct option_row *more, size_t count) {
+        assert(row_count + count <= ARRAY_LEN(rows));
+        memcpy(rows + row_count, more, count * sizeof(*more));
+        row_count += count;
+}
+
+static void gather_rows(void) {
+        row_count = 0;
+        add_rows(rows_before, ARRAY_LEN(rows_before));
+        for (const struct source_kind *const *kind = source_kinds; *kind; kind++)
+                if ((*kind)->row_count > 0)
+                        add_rows((*kind)->rows, (*kind)->row_count);
+        add_rows(rows_behind, ARRAY_LEN(rows_behind));
+}
+
 /* Checks across several options. */
 static int check_together(struct error *err) {
         if (raw.targets.count > 0 && !parsed.controller.is_dry_run)
@@ -139,30 +153,34 @@ static int check_together(struct error *err) {
         return 0;
 }
 
+static int read_network(struct node_network_options *ret, struct error *err) {
+        int r = 0;
+
+        if (raw.network_devices)
+                r = glob_list_parse(raw.network_devices, &ret->devices, err);
+        if (r < 0)
+                return error_wrap(err, r, "--network-device-pattern");
+        if (raw.network_speed)
+                r = node_network_speed_parse(raw.network_speed, &ret->speed_bytes, err);
+        return r < 0 ? error_wrap(err, r, "--network-speed") : 0;
+}
+
 static int read_sources(struct source_set_options *ret, struct error *err) {
-        int r = source_set_order(raw.metrics_source, ret, err);
+        struct node_network_options network = {0};
+        const struct source_setup setup = {.is_once = parsed.controller.is_once,
+                                           .has_targets = raw.targets.count > 0,
+                                           .opens_files = parsed.shared.is_check_config,
+                                           .network = &network};
+
+        int r = source_set_order(raw.metrics_source, source_kinds, ret, err);
         if (r < 0)
                 return error_wrap(err, r, "--metrics-source");
-        if (raw.targets.count > 0 && !source_set_takes_targets(ret))
+        if (setup.has_targets && !source_set_takes_targets(ret))
                 return error_set(err, EINVAL,
                                  "--target needs sources that scrape pages; not every source in "
                                  "--metrics-source does");
-        ret->metrics_server = metrics_server_settings_read(&raw.metrics_server);
-        raw.pages.opens_files = raw.prometheus.opens_files = parsed.shared.is_check_config;
-        r = scrape_settings_read(&raw.pages, parsed.controller.is_once || raw.targets.count > 0,
-                                 ret, err);
-        if (r < 0)
-                return r;
-        r = kubelet_settings_read(&raw.kubelet, parsed.shared.is_check_config, ret, err);
-        if (r < 0)
-                return r;
-        r = prometheus_settings_read(&raw.prometheus, source_set_has(ret, SOURCE_PROMETHEUS),
-                                     &ret->prometheus, err);
-        if (r < 0)
-                return r;
-        ret->prometheus.network = ret->node_exporter.network;
-        ret->prometheus.is_once = parsed.controller.is_once;
-        return 0;
+        r = read_network(&network, err);
+        return r < 0 ? r : source_set_configure(ret, &setup, err);
 }
 
 /* Some flags switch off what others switch on. */
@@ -188,7 +206,8 @@ int settings_parse(int argc, char **argv, enum options_outcome *ret_outcome, str
         struct controller_options *controller = &parsed.controller;
         int args = 0;
 
-        int r = options_parse(rows, ARRAY_LEN(rows), argc, argv, ret_outcome, &args, err);
+        gather_rows();
+        int r = options_parse(rows, row_count, argc, argv, ret_outcome, &args, err);
         if (r < 0)
                 return r;
         if (*ret_outcome != OPTIONS_RUN) {
@@ -225,16 +244,15 @@ void settings_help(FILE *out) {
                 "  plimsoll-controller --dry-run --scrape-interval=1s \\\n"
                 "      --target web-1=http://127.0.0.1:9100/metrics\n\n",
                 out);
-        options_help(rows, ARRAY_LEN(rows), out);
+        options_help(rows, row_count, out);
 }
 
 int settings_check(struct error *err) {
-        return policy_options_check("plimsoll-controller", &parsed.shared, rows, ARRAY_LEN(rows),
-                                    err);
+        return policy_options_check("plimsoll-controller", &parsed.shared, rows, row_count, err);
 }
 
 void settings_done(struct settings *settings) {
         program_annotations_done(&settings->annotations);
         settings->controller.compiled.style = (struct plan_style){0};
-        options_done(rows, ARRAY_LEN(rows));
+        options_done(rows, row_count);
 }

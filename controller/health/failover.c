@@ -13,15 +13,15 @@ static struct metrics_series *switches(const struct failover *failover, size_t f
 }
 
 void failover_init(struct failover *failover, struct metrics *metrics, struct health *health,
-                   const struct source_ops *const *sources, size_t count) {
+                   const struct source_item *sources, size_t count) {
         *failover = (struct failover){
                 .count = count,
                 .metrics = metrics,
                 .check = health_add(health, "sources", "not checked yet"),
         };
         for (size_t i = 0; i < count; i++) {
-                failover->names[i] = sources[i]->name;
-                failover->measures[i] = sources[i]->measure;
+                failover->names[i] = sources[i].kind->name;
+                failover->measures[i] = sources[i].kind->measure;
                 failover->nodes[i] = metrics_gauge(metrics, "plimsoll_nodes_served",
                                                    "Nodes whose readings come from the source.",
                                                    LABELS("source", failover->names[i]));

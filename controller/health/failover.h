@@ -18,7 +18,8 @@ enum { FAILOVER_LINES_PER_MIN = 10 };
 struct failover {
         size_t count; /* sources, without the exporters */
         const char *names[SOURCE_MAX];
-        const char *measures[SOURCE_MAX]; /* see struct source_ops; NULL: none, or already logged */
+        const char
+                *measures[SOURCE_MAX]; /* see struct source_kind; NULL: none, or already logged */
         struct metrics_series *nodes[SOURCE_MAX];
         struct metrics *metrics;
         struct health_check *check;
@@ -37,7 +38,7 @@ struct failover_tally {
 
 /** failover_init() - @sources, the ordered ones, @metrics and @health outlive @failover */
 void failover_init(struct failover *failover, struct metrics *metrics, struct health *health,
-                   const struct source_ops *const *sources, size_t count);
+                   const struct source_item *sources, size_t count);
 
 /**
  * failover_note() - @node's readings come from another source from now on

@@ -1,8 +1,8 @@
 /*
  * Where readings come from. A source gets the nodes and the policy, collects at its own interval,
  * and hands in readings node by node: to the loop, a source that scrapes every node (scraper.h)
- * and one that queries a server about all of them look the same. source_set.h has what adding one
- * takes.
+ * and one that queries a server about all of them look the same. CONTRIBUTING.md has what adding
+ * one takes.
  *
  * What a source can hand in:
  *
@@ -33,10 +33,18 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
+#include "base/error.h"
 #include "controller/node/node_set.h"
 #include "controller/source/source_scope.h"
 #include "controller/window/window.h"
 #include "policy/policy.h"
+
+struct http_client;
+struct kube_api;
+struct loop;
+struct metrics;
+struct node_network_options;
+struct option_row;
 
 static_assert(POLICY_MAX_METRICS <= 64, "source_reading's ready has a bit for each metric");
 
@@ -53,15 +61,17 @@ struct source_reading {
 /* What a source calls; the pointers are borrowed for the call, and nothing called here may call
  * the source. */
 struct source_sink {
-        void (*on_reading)(void *userdata, struct node *node, const struct source_reading *reading);
+        void (*on_reading)(const struct source_sink *sink, struct node *node,
+                           const struct source_reading *reading);
         /* An attempt that gave nothing. @reason: short static text, a label of metrics. */
-        void (*on_failure)(void *userdata, struct node *node, const char *reason);
+        void (*on_failure)(const struct source_sink *sink, struct node *node, const char *reason);
         /* @ratio was @query's value @age_ms ago (history from before this process). */
-        void (*on_peak)(void *userdata, struct node *node, const struct metric_query *query,
-                        double ratio, int64_t age_ms);
-        /* Shall @node be asked about at this turn? Called by sources that are asked on demand. */
-        bool (*is_wanted)(void *userdata, const struct node *node);
+        void (*on_peak)(const struct source_sink *sink, struct node *node,
+                        const struct metric_query *query, double ratio, int64_t age_ms);
+        /* Shall @node be asked about now? Called by sources that are asked on demand. */
+        bool (*is_wanted)(const struct source_sink *sink, const struct node *node);
         void *userdata;
+        size_t source; /* the index of the one that calls */
 };
 
 enum { SOURCE_MAX = 16 };
@@ -74,13 +84,25 @@ struct source_traits {
         struct source_scope scope; /* those with an exporter stand behind the others */
 };
 
-struct source;
+/* What sources need; borrowed. */
+struct source_parts {
+        struct loop *loop;
+        struct http_client *client; /* for source_set_in_flight() requests at a time */
+        struct kube_api *api;       /* NULL: no cluster, only with --target */
+        struct metrics *metrics;
+};
 
-/* What a source is. @source is the one that its constructor made; no function may be NULL. */
+struct source;
+struct source_item;
+
+/* What a source does. @source is the one that new() made; no function may be NULL but in_flight. */
 struct source_ops {
-        const char *name;    /* "node-exporter": the `source` label of metrics, and in logs */
-        const char *hint;    /* flags to look at when nothing comes: "--node-exporter-port, ..." */
-        const char *measure; /* how it differs from node_exporter's measures; NULL: not */
+        /** new() - @parts and @item are borrowed for the life of the source, @sink is copied */
+        struct source *(*new)(const struct source_parts *parts, const struct source_item *item,
+                              const struct source_sink *sink);
+        /** in_flight() - of a source that asks every node: how many requests at a time. NULL: it
+         * asks one server about all nodes, a few requests at a time */
+        size_t (*in_flight)(size_t nodes);
         /** set_policy() - what is wanted from now on; @policy is borrowed until the next call */
         void (*set_policy)(struct source *source, const struct policy *policy);
         /** add_node() - also after an address has changed: the source begins to ask about it */
@@ -90,6 +112,39 @@ struct source_ops {
         /** stop() - ask nobody any more; ends what is under way without calls */
         void (*stop)(struct source *source);
         void (*free)(struct source *source);
+};
+
+/* What sources are told beside their own flags. */
+struct source_setup {
+        bool is_once;     /* every node twice, as soon as possible */
+        bool has_targets; /* nodes are those of --target */
+        bool opens_files; /* can files be read, too? For --check-config */
+        const struct node_network_options *network;
+};
+
+struct source_set_options;
+
+/* A kind of source: it lives in one folder, and has one row in controller/source_kinds.c. */
+struct source_kind {
+        const char *name;    /* in --metrics-source, the `source` label of metrics, and in logs */
+        const char *hint;    /* flags to look at when nothing comes: "--node-exporter-port, ..." */
+        const char *measure; /* how it differs from node_exporter's measures; NULL: not */
+        bool takes_targets;  /* it reads a URL that --target names */
+        const struct source_ops *ops;
+        /* Its flags, for the controller's table; where their values go belongs to the kind. */
+        const struct option_row *rows;
+        size_t row_count;
+        /** configure() - check its flags, and fill in the source_set_item() if there is one. NULL:
+         * another kind in the same folder does it */
+        int (*configure)(struct source_set_options *set, const struct source_setup *setup,
+                         struct error *err);
+};
+
+/* A source as the flags want it, before it runs. */
+struct source_item {
+        const struct source_kind *kind;
+        const void *options; /* of the kind's own type, borrowed */
+        struct source_traits traits;
 };
 
 /* The head of every source. */

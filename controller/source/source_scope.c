@@ -6,7 +6,8 @@ bool source_scope_has(const struct source_scope *scope, const struct policy *pol
                       const struct policy_metric *metric) {
         const char *exporter = policy_metric_exporter(policy, metric);
 
-        if (!scope->has_every_page && strcmp(exporter, scope->exporter ? scope->exporter : "") != 0)
+        if (!scope->has_every_exporter &&
+            strcmp(exporter, scope->exporter ? scope->exporter : "") != 0)
                 return false;
         return scope->resources == 0 ||
                (metric->is_query && (scope->resources >> metric->query.resource & 1));

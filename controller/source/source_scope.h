@@ -2,9 +2,9 @@
  * Which source delivers which metric: for the windows that are kept, for what is queried, and for
  * which source is waited for. Pure.
  *
- * A metric of a resource that the policy declares with `exporter: dcgm` stands on the pages of the
+ * A metric of a resource that the policy declares with `exporter: dcgm` comes from the
  * exporter that --exporter calls so; all others are for any source of --metrics-source, as far as
- * it knows such a resource. A Prometheus has read every page, and so has every metric.
+ * it knows such a resource. A Prometheus has scraped every exporter, and so has every metric.
  */
 #pragma once
 
@@ -15,9 +15,9 @@
 
 /* Zero-initialised: all metrics that are not of an exporter in particular. */
 struct source_scope {
-        const char *exporter; /* only those that are of this one; NULL: those of none */
-        bool has_every_page;  /* both */
-        uint32_t resources;   /* of these, a bit each; 0: of any, and those that are ready-made */
+        const char *exporter;    /* only those that are of this one; NULL: those of none */
+        bool has_every_exporter; /* both */
+        uint32_t resources; /* of these, a bit each; 0: of any, and those that are ready-made */
 };
 
 /** source_scope_has() - does such a source deliver @metric? */

@@ -5,7 +5,7 @@
 
 /**
  * status_hint() - flags, as a text such as "--scrape-timeout"; constant
- * @source:   the name in struct source_ops
+ * @source:   the name in struct source_kind
  * @reason:   of the failure, as sources give it
  * @fallback: the source's own hint, for the reasons that no flag here is about
  */

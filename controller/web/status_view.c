@@ -222,7 +222,7 @@ static void write_node(struct status_view *view, const struct status_node *node,
         if (node_track_age_ms(node->track, view->head.now_mono_ms, &age_ms))
                 json_write_seconds(out, "ageSeconds", age_ms);
         if (node_track_is_fresh(node->track, compiled, view->head.now_mono_ms))
-                json_write_text(out, "source", view->head.sources[node->track->serving]->name);
+                json_write_text(out, "source", view->head.sources[node->track->serving].kind->name);
         json_write_object_end(out);
 }
 
@@ -293,7 +293,7 @@ static void write_sources(struct status_view *view) {
         for (size_t i = 0; i < compiled->options.source_count; i++) {
                 json_write_line(out);
                 json_write_object(out, NULL);
-                json_write_text(out, "name", view->head.sources[i]->name);
+                json_write_text(out, "name", view->head.sources[i].kind->name);
                 json_write_bool(out, "isUsed", compiled->sources[i].is_asked);
                 json_write_seconds(out, "intervalSeconds",
                                    compiled->options.sources[i].interval_ms);
@@ -305,7 +305,7 @@ static void write_sources(struct status_view *view) {
 }
 
 static void write_failure(const struct status_view *view, const struct status_group *group) {
-        const struct source_ops *source = view->head.sources[group->source];
+        const struct source_kind *source = view->head.sources[group->source].kind;
         struct buf *out = view->out;
 
         json_write_line(out);

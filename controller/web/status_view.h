@@ -37,8 +37,8 @@ enum {
 struct status_head {
         const char *program;
         const struct compiled_policy *compiled;
-        const struct source_ops *sources[SOURCE_MAX];
-        const char *role; /* "writer", "standby" or "dry run" */
+        const struct source_item *sources; /* [source] */
+        const char *role;                  /* "writer", "standby" or "dry run" */
         bool is_ready;
         const char *checks; /* lines of health_write_ready() */
         size_t node_count;

@@ -15,9 +15,7 @@ enum {
 };
 
 #define LIST_PATH "/apis/metrics.k8s.io/v1beta1/nodes"
-#define RESOURCE "nodes.metrics.k8s.io"
 #define RBAC_RULE "apiGroups [metrics.k8s.io], resources [nodes], verbs [list]"
-#define APISERVICE "kubectl get apiservice v1beta1.metrics.k8s.io"
 
 struct entry {
         struct node *node;
@@ -102,7 +100,7 @@ static void set_failing(struct metrics_server *s, struct entry *entry, bool is_f
 
 static void fail_node(struct metrics_server *s, struct entry *entry, const char *reason) {
         set_failing(s, entry, true, reason);
-        s->sink.on_failure(s->sink.userdata, entry->node, reason);
+        s->sink.on_failure(&s->sink, entry->node, reason);
 }
 
 static void deliver(struct metrics_server *s, struct entry *entry) {
@@ -127,7 +125,7 @@ static void deliver(struct metrics_server *s, struct entry *entry) {
                 return;
         }
         set_failing(s, entry, false, NULL);
-        s->sink.on_reading(s->sink.userdata, entry->node, &(struct source_reading){.step = &step});
+        s->sink.on_reading(&s->sink, entry->node, &(struct source_reading){.step = &step});
 }
 
 /* What the reader of the log should check. */
@@ -135,8 +133,8 @@ static const char *advice(enum kube_outcome outcome) {
         if (outcome == KUBE_FORBIDDEN)
                 return "the ClusterRole needs " RBAC_RULE;
         if (outcome == KUBE_NOT_FOUND)
-                return "is metrics-server installed? " APISERVICE;
-        return "does metrics-server run? " APISERVICE;
+                return "is metrics-server installed? " METRICS_SERVER_APISERVICE;
+        return "does metrics-server run? " METRICS_SERVER_APISERVICE;
 }
 
 /* The list of this round has failed. */
@@ -154,7 +152,7 @@ static void fail_round(struct metrics_server *s, enum kube_outcome outcome,
         show_failing(s);
         STRMAP_FOREACH (found, &s->entries) {
                 const struct entry *entry = found->value;
-                s->sink.on_failure(s->sink.userdata, entry->node, reason);
+                s->sink.on_failure(&s->sink, entry->node, reason);
         }
 }
 
@@ -233,7 +231,7 @@ static void begin_round(void *userdata) {
         s->call = kube_start(s->api, &(struct kube_request){
                                              .method = "GET",
                                              .path = LIST_PATH,
-                                             .resource = RESOURCE,
+                                             .resource = METRICS_SERVER_RESOURCE,
                                              .timeout_ms = interval_ms < METRICS_SERVER_TIMEOUT_MS
                                                                    ? interval_ms
                                                                    : METRICS_SERVER_TIMEOUT_MS,
@@ -303,16 +301,6 @@ static void free_source(struct source *base) {
         free(s);
 }
 
-static const struct source_ops ops = {
-        .name = "metrics-server",
-        .hint = "the rule for " RESOURCE " (list) in the ClusterRole, and " APISERVICE,
-        .set_policy = set_policy,
-        .add_node = add_node,
-        .remove_node = remove_node,
-        .stop = stop,
-        .free = free_source,
-};
-
 static struct metrics_series *count_items(struct metrics *metrics, const char *result) {
         return metrics_counter(
                 metrics, "plimsoll_metrics_server_items_total",
@@ -320,16 +308,17 @@ static struct metrics_series *count_items(struct metrics *metrics, const char *r
                 LABELS("result", result));
 }
 
-struct source *metrics_server_new(struct loop *loop, struct kube_api *api, struct metrics *metrics,
-                                  const struct metrics_server_options *options,
-                                  const struct source_sink *sink) {
+static struct source *metrics_server_new(const struct source_parts *parts,
+                                         const struct source_item *item,
+                                         const struct source_sink *sink) {
+        struct metrics *metrics = parts->metrics;
         struct metrics_server *s = xcalloc(1, sizeof(*s));
 
         *s = (struct metrics_server){
-                .source.ops = &ops,
-                .loop = loop,
-                .api = api,
-                .options = *options,
+                .source.ops = &metrics_server_ops,
+                .loop = parts->loop,
+                .api = parts->api,
+                .options = *(const struct metrics_server_options *)item->options,
                 .sink = *sink,
                 .outages.what = "node metrics",
                 .items_new = count_items(metrics, "new"),
@@ -339,8 +328,17 @@ struct source *metrics_server_new(struct loop *loop, struct kube_api *api, struc
                                         "1 if the last list from metrics-server succeeded.", NULL),
                 .nodes_failing = metrics_gauge(metrics, "plimsoll_targets_failing",
                                                "Targets whose last scrape failed.",
-                                               LABELS("source", ops.name)),
+                                               LABELS("source", item->kind->name)),
         };
         on_tick(s);
         return &s->source;
 }
+
+const struct source_ops metrics_server_ops = {
+        .new = metrics_server_new,
+        .set_policy = set_policy,
+        .add_node = add_node,
+        .remove_node = remove_node,
+        .stop = stop,
+        .free = free_source,
+};

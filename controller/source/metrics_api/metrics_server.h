@@ -24,9 +24,13 @@
 #include <stdint.h>
 
 #include "controller/source/source.h"
-#include "kube/kube_api.h"
-#include "metrics/metrics.h"
-#include "net/loop.h"
+
+#define METRICS_SERVER_RESOURCE "nodes.metrics.k8s.io"
+#define METRICS_SERVER_APISERVICE "kubectl get apiservice v1beta1.metrics.k8s.io"
+/* What to look at when nothing comes. */
+#define METRICS_SERVER_HINT                                                                        \
+        "the rule for " METRICS_SERVER_RESOURCE                                                    \
+        " (list) in the ClusterRole, and " METRICS_SERVER_APISERVICE
 
 /* The resources that it delivers; see struct source_scope. */
 #define METRICS_SERVER_RESOURCES (UINT32_C(1) << METRIC_CPU | UINT32_C(1) << METRIC_MEM)
@@ -41,7 +45,5 @@ struct metrics_server_options {
         int64_t interval_ms; /* > 0 */
 };
 
-/** metrics_server_new() - @loop, @api and @metrics are borrowed, @sink is copied */
-struct source *metrics_server_new(struct loop *loop, struct kube_api *api, struct metrics *metrics,
-                                  const struct metrics_server_options *options,
-                                  const struct source_sink *sink);
+/* Of a source whose item has struct metrics_server_options. */
+extern const struct source_ops metrics_server_ops;

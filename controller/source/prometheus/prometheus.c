@@ -153,7 +153,7 @@ static bool hand_in_node(struct prometheus *source, struct node *node) {
                 return false;
         reading.step = step.means != 0 ? &step : NULL;
         note_silence(source, node, false);
-        source->sink.on_reading(source->sink.userdata, node, &reading);
+        source->sink.on_reading(&source->sink, node, &reading);
         return true;
 }
 
@@ -168,7 +168,7 @@ static void hand_in(struct prometheus *source, const char *failure) {
                 failing++;
                 if (!failure)
                         note_silence(source, node, true);
-                source->sink.on_failure(source->sink.userdata, node, failure ? failure : "no_data");
+                source->sink.on_failure(&source->sink, node, failure ? failure : "no_data");
         }
         metrics_set(source->failing, (double)failing);
 }
@@ -351,8 +351,7 @@ static void on_point(void *userdata, unsigned resource, const struct prometheus_
         double ratio = 0;
 
         if (prometheus_round_ratio(&source->round, source->past.is_recorded, point->value, &ratio))
-                source->sink.on_peak(source->sink.userdata, source->past.node, &mean, ratio,
-                                     age_ms);
+                source->sink.on_peak(&source->sink, source->past.node, &mean, ratio, age_ms);
 }
 
 static void on_history(void *userdata, unsigned resource) {
@@ -463,16 +462,6 @@ static void free_source(struct source *base) {
         free(source);
 }
 
-static const struct source_ops ops = {
-        .name = SOURCE_NAME,
-        .hint = "--prometheus-address, --node-address-types",
-        .set_policy = set_policy,
-        .add_node = add_node,
-        .remove_node = remove_node,
-        .stop = stop,
-        .free = free_source,
-};
-
 static void register_metrics(struct prometheus *source, struct metrics *metrics) {
         source->failing = metrics_gauge(metrics, "plimsoll_targets_failing",
                                         "Targets whose last scrape failed.",
@@ -490,27 +479,37 @@ static void register_metrics(struct prometheus *source, struct metrics *metrics)
                         LABELS("fate", fate_names[i]));
 }
 
-struct source *prometheus_new(struct loop *loop, struct http_client *client,
-                              struct metrics *metrics, const struct prometheus_options *options,
-                              const struct source_sink *sink) {
+static struct source *prometheus_new(const struct source_parts *parts,
+                                     const struct source_item *item,
+                                     const struct source_sink *sink) {
         struct prometheus *source = xcalloc(1, sizeof(*source));
 
-        source->source.ops = &ops;
-        source->loop = loop;
-        source->options = *options;
+        source->source.ops = &prometheus_ops;
+        source->loop = parts->loop;
+        source->options = *(const struct prometheus_options *)item->options;
         source->sink = *sink;
         source->round.promql.network = &source->options.network;
-        source->round.is_percent = options->is_percent;
+        source->round.is_percent = source->options.is_percent;
         source->outages.what = "query Prometheus";
-        source->api = prometheus_api_new(loop, client, metrics, &options->api);
+        source->api = prometheus_api_new(parts->loop, parts->client, parts->metrics,
+                                         &source->options.api);
         source->backfill = prometheus_backfill_new(
-                loop, source->api, metrics,
+                parts->loop, source->api, parts->metrics,
                 &(struct prometheus_backfill_events){.on_series = on_series,
                                                      .on_point = on_point,
                                                      .on_done = on_history,
                                                      .userdata = source});
         make_room(source, 0);
-        register_metrics(source, metrics);
+        register_metrics(source, parts->metrics);
         on_tick(source);
         return &source->source;
 }
+
+const struct source_ops prometheus_ops = {
+        .new = prometheus_new,
+        .set_policy = set_policy,
+        .add_node = add_node,
+        .remove_node = remove_node,
+        .stop = stop,
+        .free = free_source,
+};

@@ -24,13 +24,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/attributes.h"
 #include "controller/exposition/node_network.h"
 #include "controller/source/prometheus/prometheus_api.h"
 #include "controller/source/source.h"
-#include "metrics/metrics.h"
-#include "net/http_client.h"
-#include "net/loop.h"
 
 enum {
         PROMETHEUS_QUERIES_AT_A_TIME = 4, /* of a round */
@@ -46,7 +42,7 @@ struct prometheus_options {
         bool is_once;    /* two rounds as soon as possible, history in between */
 };
 
-/** prometheus_new() - @client allows PROMETHEUS_IN_FLIGHT; @options' strings are borrowed */
-struct source *prometheus_new(struct loop *loop, struct http_client *client,
-                              struct metrics *metrics, const struct prometheus_options *options,
-                              const struct source_sink *sink);
+/* Of a source whose item has struct prometheus_options; the HTTP client allows
+ * PROMETHEUS_IN_FLIGHT.
+ */
+extern const struct source_ops prometheus_ops;

@@ -3,40 +3,116 @@
 #include <errno.h>
 
 #include "base/error.h"
+#include "base/mem.h"
+#include "controller/source/prometheus/prometheus.h"
+#include "controller/source/source_set.h"
+#include "program/options.h"
+
+/* Where the rows put their values. */
+static struct {
+        const char *address;
+        int64_t interval_ms, timeout_ms, max_reply_bytes;
+        int unit;
+        struct credentials_options credentials;
+} raw;
+
+static struct prometheus_options options; /* what they come to */
 
 enum { UNIT_PERCENT, UNIT_RATIO };
 
-const char *const prometheus_units[] = {
+static const char *const units[] = {
         [UNIT_PERCENT] = "percent", [UNIT_RATIO] = "ratio", [UNIT_RATIO + 1] = NULL};
 
-int prometheus_settings_read(const struct prometheus_settings *settings, bool is_named,
-                             struct prometheus_options *ret, struct error *err) {
-        if (is_named && !settings->address)
+/* clang-format off */
+static const struct option_row rows[] = {
+        {.help = "Prometheus source"},
+        {.name = "prometheus-address", .type = OPTION_STRING,
+         .value = &raw.address, .metavar = "URL",
+         .help = "Address of the Prometheus for --metrics-source=prometheus, or of a compatible "
+                 "API: http://prometheus.monitoring:9090, https://thanos/prefix."},
+        {.name = "prometheus-interval", .type = OPTION_DURATION_MS,
+         .value = &raw.interval_ms, .fallback = "30s",
+         .metavar = "DURATION", .min = 1000, .max = 300000,
+         .help = "Between two rounds of queries; a round is one query per metric for all nodes."},
+        {.name = "prometheus-timeout", .type = OPTION_DURATION_MS,
+         .value = &raw.timeout_ms, .fallback = "10s",
+         .metavar = "DURATION", .min = 100, .max = 300000,
+         .help = "Per query; at most nine tenths of the interval."},
+        {.name = "prometheus-unit", .type = OPTION_ENUM,
+         .value = &raw.unit, .fallback = "percent",
+         .choices = units,
+         .help = "Unit of recorded values: percent, as in crane's recording rules, or ratio."},
+        {.name = "prometheus-max-reply-bytes", .type = OPTION_INT,
+         .value = &raw.max_reply_bytes, .fallback = "16777216",
+         .metavar = "BYTES", .min = 4096, .max = 268435456,
+         .help = "A longer response counts as a failure. 5,000 nodes take 1 to 3 MB."},
+        {.name = "prometheus-ca-file", .type = OPTION_STRING,
+         .value = &raw.credentials.ca_file, .metavar = "FILE",
+         .help = "CA certificates to verify Prometheus with. Default: the system's."},
+        {.name = "prometheus-insecure-skip-verify", .type = OPTION_BOOL,
+         .value = &raw.credentials.is_insecure,
+         .help = "Do not verify the server certificate."},
+        {.name = "prometheus-server-name", .type = OPTION_STRING,
+         .value = &raw.credentials.server_name, .metavar = "NAME",
+         .help = "Name expected in the server certificate. Default: the address's host."},
+        {.name = "prometheus-cert-file", .type = OPTION_STRING,
+         .value = &raw.credentials.cert_file, .metavar = "FILE",
+         .help = "Client certificate, with --prometheus-key-file."},
+        {.name = "prometheus-key-file", .type = OPTION_STRING,
+         .value = &raw.credentials.key_file, .metavar = "FILE",
+         .help = "Key of the client certificate."},
+        {.name = "prometheus-username", .type = OPTION_STRING,
+         .value = &raw.credentials.username, .metavar = "NAME",
+         .help = "Basic authentication, with --prometheus-password-file."},
+        {.name = "prometheus-password-file", .type = OPTION_STRING,
+         .value = &raw.credentials.password_file, .metavar = "FILE",
+         .help = "Read again every minute."},
+        {.name = "prometheus-bearer-token-file", .type = OPTION_STRING,
+         .value = &raw.credentials.bearer_token_file, .metavar = "FILE",
+         .help = "Sent as Authorization: Bearer; read again every minute."}
+};
+/* clang-format on */
+
+static int configure(struct source_set_options *set, const struct source_setup *setup,
+                     struct error *err) {
+        struct source_item *item = source_set_item(set, &prometheus_kind);
+
+        if (item && !raw.address)
                 return error_set(err, EINVAL,
                                  "--metrics-source=prometheus needs --prometheus-address");
-        if (!is_named && settings->address)
+        if (!item && raw.address)
                 return error_set(err, EINVAL,
                                  "--prometheus-address needs prometheus in --metrics-source");
-        int r = settings->address ? prometheus_address_check(settings->address, err) : 0;
+        int r = raw.address ? prometheus_address_check(raw.address, err) : 0;
         if (r < 0)
                 return error_wrap(err, r, "--prometheus-address");
-        r = credentials_options_check(&settings->credentials, "--prometheus-",
-                                      settings->opens_files, err);
-        if (r < 0)
+        r = credentials_options_check(&raw.credentials, "--prometheus-", setup->opens_files, err);
+        if (r < 0 || !item)
                 return r;
 
-        struct prometheus_options options = {
-                .api = {.address = settings->address,
-                        .timeout_ms = settings->timeout_ms,
-                        .max_reply_bytes = (size_t)settings->max_reply_bytes,
-                        .credentials = settings->credentials},
-                .interval_ms = settings->interval_ms,
-                .is_percent = settings->unit == UNIT_PERCENT,
-        };
         /* So that a query that hangs has ended before the next round, and is known to have hung. */
-        int64_t longest_ms = options.interval_ms * 9 / 10;
-        if (options.api.timeout_ms > longest_ms)
-                options.api.timeout_ms = longest_ms;
-        *ret = options;
+        int64_t longest_ms = raw.interval_ms * 9 / 10;
+        options = (struct prometheus_options){
+                .api = {.address = raw.address,
+                        .timeout_ms = raw.timeout_ms < longest_ms ? raw.timeout_ms : longest_ms,
+                        .max_reply_bytes = (size_t)raw.max_reply_bytes,
+                        .credentials = raw.credentials},
+                .interval_ms = raw.interval_ms,
+                .network = *setup->network,
+                .is_percent = raw.unit == UNIT_PERCENT,
+                .is_once = setup->is_once,
+        };
+        item->options = &options;
+        item->traits = (struct source_traits){.interval_ms = options.interval_ms,
+                                              .scope.has_every_exporter = true};
         return 0;
 }
+
+const struct source_kind prometheus_kind = {
+        .name = "prometheus",
+        .hint = "--prometheus-address, --node-address-types",
+        .ops = &prometheus_ops,
+        .rows = rows,
+        .row_count = ARRAY_LEN(rows),
+        .configure = configure,
+};

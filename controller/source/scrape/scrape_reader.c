@@ -7,30 +7,7 @@ static const double PERCENT = 0.01;
 
 enum { STALE_MS = 60 * 1000 }; /* as of a kubelet's sample */
 
-const struct scrape_profile scrape_node_exporter = {
-        .name = "node-exporter",
-        .hint = "--node-exporter-port, --node-address-types and --target-url-template",
-        .has_collectors = true,
-};
-
-const struct scrape_profile scrape_agent = {
-        .name = "node-metrics",
-        .hint = "--node-metrics-url-template and --node-address-types",
-        .is_agent = true,
-};
-
-const struct scrape_profile scrape_kubelet = {
-        .name = "kubelet",
-        .hint = "--kubelet-ca-file, --node-address-types, and the rule for nodes/metrics (get) in "
-                "the ClusterRole",
-        .measure = "CPU without waiting for I/O, memory as the working set: usually lower than "
-                   "node_exporter's",
-        .is_kubelet = true,
-};
-
 const char scrape_reader_other_node[] = "other_node";
-
-const struct scrape_profile scrape_exporter = {.hint = "--exporter and --node-address-types"};
 
 void scrape_reader_init(struct scrape_reader *reader, const struct scrape_profile *profile,
                         scrape_state_fn *state_of, void *userdata) {
@@ -55,7 +32,7 @@ void scrape_reader_set_policy(struct scrape_reader *reader, const struct policy 
                 const struct policy_metric *metric = &policy->metrics[i];
                 if (!source_scope_has(scope, policy, metric))
                         continue;
-                if (!reader->profile->is_agent && metric->is_query) {
+                if (metric->is_query && !reader->profile->is_ready_made) {
                         resources |= NODE_RESOURCE_BIT(metric->query.resource);
                 } else {
                         reader->ready_metrics[ready_count] = i;
@@ -79,15 +56,9 @@ void scrape_reader_set_policy(struct scrape_reader *reader, const struct policy 
                                           : 0;
 }
 
-void scrape_reader_forget_own(const struct scrape_reader *reader, union scrape_state *state) {
-        if (!reader->profile->is_kubelet)
-                node_state_forget_own(&state->node);
-}
-
-void scrape_reader_reset(const struct scrape_reader *reader, union scrape_state *state) {
-        if (!reader->profile->is_kubelet)
-                node_state_done(&state->node);
-        memset(state, 0, sizeof(*state));
+void scrape_state_done(struct scrape_state *state) {
+        node_state_done(&state->node);
+        *state = (struct scrape_state){0};
 }
 
 static void fail(struct scrape_result *ret, const char *failure, const char *detail) {
@@ -103,8 +74,8 @@ static const char *first_reason(const char *const why[static WINDOW_MAX_CHANNELS
         return "the page has no series that the policy needs";
 }
 
-static void take_kubelet(struct scrape_reader *reader, union scrape_state *state,
-                         const struct node *node, const struct buf *page, bool is_complete,
+static void take_kubelet(struct scrape_reader *reader, struct scrape_state *state,
+                         const struct node *node, const struct scrape_text *text,
                          const struct kubelet_clocks *clocks, struct scrape_result *ret) {
         const struct kubelet_capacity capacity = {
                 .cpu_cores = node->kubelet.capacity_cpu_cores,
@@ -114,8 +85,8 @@ static void take_kubelet(struct scrape_reader *reader, union scrape_state *state
         struct kubelet_reading reading;
 
         enum kubelet_outcome outcome = kubelet_reading_take(&state->kubelet, &reader->kubelet,
-                                                            &capacity, page->data, page->len,
-                                                            is_complete, clocks, &reading);
+                                                            &capacity, text->data, text->len,
+                                                            text->is_complete, clocks, &reading);
         ret->malformed = reading.malformed;
         memcpy(ret->why, reading.why, sizeof(ret->why));
         switch (outcome) {
@@ -151,44 +122,28 @@ static bool is_of_another(const struct scrape_reader *reader, const struct node 
         const char *name = reader->reading->host_name;
         const struct node *other = strcmp(name, node->name) == 0 ? NULL
                                                                  : node_set_get(node->set, name);
-        const union scrape_state *state = other ? reader->state_of(reader->userdata, other) : NULL;
+        const struct scrape_state *state = other ? reader->state_of(reader->userdata, other) : NULL;
 
         return state && (state->node.cpu_count == 0 ||
                          node_state_is_continued(&state->node, reader->reading, now_mono_ms));
 }
 
-static void take_exporter(struct scrape_reader *reader, union scrape_state *state,
-                          const struct node *node, const struct buf *page, bool is_complete,
-                          int64_t now_mono_ms, struct scrape_result *ret) {
+/* False: there is nothing in it, and @ret has why. */
+static bool parse_exporter(struct scrape_reader *reader, const struct scrape_text *text,
+                           struct scrape_result *ret) {
         struct node_reading *reading = reader->reading;
-        double unit = reader->profile->is_agent ? PERCENT : 1;
 
-        node_reading_parse(reading, &reader->wants, page->data, page->len, is_complete);
+        node_reading_parse(reading, &reader->wants, text->data, text->len, text->is_complete);
         ret->malformed = reading->malformed + reading->unusable;
         memcpy(ret->why, reading->why, sizeof(ret->why));
-        if (reading->usable == 0 && reading->ready_usable == 0) {
+        if (reading->usable == 0 && reading->ready_usable == 0)
                 fail(ret, "no_metrics", first_reason(ret->why));
-                return;
-        }
-        if (is_of_another(reader, node, now_mono_ms)) {
-                (void)snprintf(ret->text, sizeof(ret->text),
-                               "the page is another node's: node_uname_info has nodename=\"%s\"",
-                               reading->host_name);
-                fail(ret, scrape_reader_other_node, ret->text);
-                return;
-        }
-        if (!reader->profile->is_agent) {
-                if (node_state_is_repeated(&state->node, reading)) {
-                        if (now_mono_ms - state->node.at_mono_ms > STALE_MS)
-                                fail(ret, "stale",
-                                     "the exporter, or a cache before it, repeats a page that is "
-                                     "more than a minute old: its CPU time stands still");
-                        return;
-                }
-                (void)node_state_step(&state->node, &reader->wants, reading, now_mono_ms,
-                                      &ret->step);
-                ret->reading.step = &ret->step;
-        }
+        return !ret->failure;
+}
+
+static void take_ready(const struct scrape_reader *reader, double unit, struct scrape_result *ret) {
+        const struct node_reading *reading = reader->reading;
+
         for (size_t i = 0; i < reader->wants.ready_count; i++) {
                 if ((reading->ready_usable & (UINT64_C(1) << i)) == 0)
                         continue;
@@ -197,16 +152,73 @@ static void take_exporter(struct scrape_reader *reader, union scrape_state *stat
         }
 }
 
-void scrape_reader_take(struct scrape_reader *reader, union scrape_state *state,
-                        const struct node *node, const struct buf *page,
+static void take_agent(struct scrape_reader *reader, struct scrape_state *state,
+                       const struct node *node, const struct scrape_text *text,
+                       const struct kubelet_clocks *clocks, struct scrape_result *ret) {
+        (void)state;
+        (void)node;
+        (void)clocks;
+        if (parse_exporter(reader, text, ret))
+                take_ready(reader, PERCENT, ret);
+}
+
+static void take_exporter(struct scrape_reader *reader, struct scrape_state *state,
+                          const struct node *node, const struct scrape_text *text,
+                          const struct kubelet_clocks *clocks, struct scrape_result *ret) {
+        const struct node_reading *reading = reader->reading;
+        int64_t now_mono_ms = clocks->now_mono_ms;
+
+        if (!parse_exporter(reader, text, ret))
+                return;
+        if (is_of_another(reader, node, now_mono_ms)) {
+                (void)snprintf(ret->text, sizeof(ret->text),
+                               "the page is another node's: node_uname_info has nodename=\"%s\"",
+                               reading->host_name);
+                fail(ret, scrape_reader_other_node, ret->text);
+                return;
+        }
+        if (node_state_is_repeated(&state->node, reading)) {
+                if (now_mono_ms - state->node.at_mono_ms > STALE_MS)
+                        fail(ret, "stale",
+                             "the exporter, or a cache before it, repeats a page that is more "
+                             "than a minute old: its CPU time stands still");
+                return;
+        }
+        (void)node_state_step(&state->node, &reader->wants, reading, now_mono_ms, &ret->step);
+        ret->reading.step = &ret->step;
+        take_ready(reader, 1, ret);
+}
+
+void scrape_reader_take(struct scrape_reader *reader, struct scrape_state *state,
+                        const struct node *node, const struct buf *body,
                         const struct kubelet_clocks *clocks, struct scrape_result *ret) {
-        /* Without Content-Length a page that was cut looks whole; but a whole one ends its line. */
-        bool is_complete = page->len > 0 && page->data[page->len - 1] == '\n';
+        /* Without Content-Length a body that was cut looks whole; but a whole one ends its line. */
+        const struct scrape_text text = {.data = body->data,
+                                         .len = body->len,
+                                         .is_complete = body->len > 0 &&
+                                                        body->data[body->len - 1] == '\n'};
 
         ret->reading = (struct source_reading){.values_ratio = ret->values_ratio, .why = ret->why};
         ret->failure = ret->detail = NULL;
-        if (reader->profile->is_kubelet)
-                take_kubelet(reader, state, node, page, is_complete, clocks, ret);
-        else
-                take_exporter(reader, state, node, page, is_complete, clocks->now_mono_ms, ret);
+        reader->profile->take(reader, state, node, &text, clocks, ret);
 }
+
+/* Profiles */
+
+static struct target_url kubelet_url(const struct scrape_reader *reader, const struct node *node) {
+        return (struct target_url){.scheme = "https",
+                                   .path = kubelet_wants_path(&reader->kubelet, node->kubelet.path),
+                                   .port = node->kubelet.port};
+}
+
+const struct scrape_profile scrape_node_exporter = {.has_collectors = true, .take = take_exporter};
+const struct scrape_profile scrape_exporter = {.take = take_exporter};
+const struct scrape_profile scrape_agent = {.is_ready_made = true, .take = take_agent};
+const struct scrape_profile scrape_kubelet = {
+        .resources = KUBELET_RESOURCES,
+        .is_on_demand = true,
+        .has_own_name = true,
+        .forbidden = "; the account needs get on nodes/metrics",
+        .url = kubelet_url,
+        .take = take_kubelet,
+};

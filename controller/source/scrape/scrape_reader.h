@@ -1,6 +1,6 @@
 /*
- * What kinds of pages there are, and how a page becomes a reading. Prepared once per policy, shared
- * by all targets of a source. No I/O: the clocks are arguments.
+ * What kinds of expositions there are, and how one becomes a reading. Prepared once per policy,
+ * shared by all targets of a source. No I/O: the clocks are arguments.
  */
 #pragma once
 
@@ -13,20 +13,40 @@
 #include "controller/exposition/kubelet_reading.h"
 #include "controller/exposition/node_reading.h"
 #include "controller/exposition/node_state.h"
+#include "controller/node/target_url.h"
 #include "controller/source/source.h"
 #include "policy/policy.h"
 
-/* Whose pages. */
+struct scrape_reader;
+struct scrape_result;
+
+/* The exposition before, of one target; one of them is used. Zero-initialised: none. */
+struct scrape_state {
+        struct node_state node;
+        struct kubelet_state kubelet;
+};
+
+/* An answer to be read. */
+struct scrape_text {
+        const char *data;
+        size_t len;
+        bool is_complete; /* it ends its last line */
+};
+
+/* What sets apart the expositions of one kind of peer. */
 struct scrape_profile {
-        const char *name;    /* the source's; NULL: see scrape_options' exporter */
-        const char *hint;    /* flags to look at when nothing comes */
-        const char *measure; /* see struct source_ops */
-        bool has_collectors; /* understands ?collect[]= */
-        /* Every metric of the policy is the gauge node_<name> in percent; nothing else is read. */
-        bool is_agent;
-        /* At the port and path that the Node says, with a certificate of the node's name. Asked on
-         * demand. */
-        bool is_kubelet;
+        uint32_t resources;    /* that they can have, a bit each; 0: any, and ready-made metrics */
+        bool has_collectors;   /* understands ?collect[]=, and says its host's name */
+        bool is_ready_made;    /* every metric of the policy is the gauge node_<name> */
+        bool is_on_demand;     /* see source.h */
+        bool has_own_name;     /* its certificate must have the node's name */
+        const char *forbidden; /* behind "HTTP status 403" */
+        /** url() - where @node is asked; NULL: at the source's own URL, or the target's */
+        struct target_url (*url)(const struct scrape_reader *reader, const struct node *node);
+        /** take() - into @ret, which is empty: a reading, or a failure */
+        void (*take)(struct scrape_reader *reader, struct scrape_state *state,
+                     const struct node *node, const struct scrape_text *text,
+                     const struct kubelet_clocks *clocks, struct scrape_result *ret);
 };
 
 extern const struct scrape_profile scrape_node_exporter;
@@ -36,14 +56,8 @@ extern const struct scrape_profile scrape_kubelet;
 /* One more exporter on every node; only the policy's metrics that are declared with its name. */
 extern const struct scrape_profile scrape_exporter;
 
-/* The page before, of one target. Zero-initialised: none. */
-union scrape_state {
-        struct node_state node;
-        struct kubelet_state kubelet;
-};
-
-/* What is known of another node; NULL: nothing, and its page is not going to come */
-typedef const union scrape_state *scrape_state_fn(void *userdata, const struct node *node);
+/* What is known of another node; NULL: nothing, and its exposition is not going to come */
+typedef const struct scrape_state *scrape_state_fn(void *userdata, const struct node *node);
 
 struct scrape_reader {
         const struct scrape_profile *profile;
@@ -69,23 +83,21 @@ struct scrape_result {
         const char *why[WINDOW_MAX_CHANNELS];
 };
 
-/* The failure of a page that says that it is another node's. */
+/* The failure when an exposition says that it is another node's. */
 extern const char scrape_reader_other_node[];
 
 void scrape_reader_init(struct scrape_reader *reader, const struct scrape_profile *profile,
                         scrape_state_fn *state_of, void *userdata);
 void scrape_reader_done(struct scrape_reader *reader);
 
-/** scrape_reader_set_policy() - @policy is borrowed until the next call; scrape_reader_forget_own()
- * is due for all states */
+/** scrape_reader_set_policy() - @policy is borrowed until the next call; node_state_forget_own() is
+ * due for all states */
 void scrape_reader_set_policy(struct scrape_reader *reader, const struct policy *policy,
                               const struct source_scope *scope,
                               const struct node_network_options *network);
-/** scrape_reader_forget_own() - the policy's own resources are others now */
-void scrape_reader_forget_own(const struct scrape_reader *reader, union scrape_state *state);
-void scrape_reader_reset(const struct scrape_reader *reader, union scrape_state *state);
+void scrape_state_done(struct scrape_state *state);
 
-/** scrape_reader_take() - @page is complete when it ends its last line; @ret must not be moved */
-void scrape_reader_take(struct scrape_reader *reader, union scrape_state *state,
-                        const struct node *node, const struct buf *page,
+/** scrape_reader_take() - @ret must not be moved */
+void scrape_reader_take(struct scrape_reader *reader, struct scrape_state *state,
+                        const struct node *node, const struct buf *body,
                         const struct kubelet_clocks *clocks, struct scrape_result *ret);

@@ -29,12 +29,13 @@ struct target {
         struct scrape *scrape;            /* under way */
         struct scrape_place place;        /* in a lane's queue */
         const char *failure;              /* of the last scrape; NULL: it went well, or none was */
-        union scrape_state state;
+        struct scrape_state state;
 };
 
 struct scraper {
         struct source source;
-        struct source_ops ops; /* with this instance's name */
+        const char *name;
+        struct source_scope scope;
         struct loop *loop;
         struct http_client *client;
         struct metrics *metrics;
@@ -90,7 +91,7 @@ static void scrape_end(struct scraper *source, struct scrape *scrape) {
 static void count_failure(struct scraper *source, const char *reason) {
         metrics_inc(metrics_counter(source->metrics, "plimsoll_scrapes_total",
                                     "Scrapes by source and result.",
-                                    LABELS("source", source->ops.name, "result", reason)));
+                                    LABELS("source", source->name, "result", reason)));
 }
 
 static void target_failed(struct target *target, const char *reason, const char *detail) {
@@ -105,7 +106,7 @@ static void target_failed(struct target *target, const char *reason, const char 
                                   detail);
                 metrics_set(source->failing, (double)source->outages.failing);
         }
-        source->sink.on_failure(source->sink.userdata, target->node, reason);
+        source->sink.on_failure(&source->sink, target->node, reason);
 }
 
 static void target_succeeded(struct target *target) {
@@ -140,13 +141,10 @@ static const char *build_url(struct target *target, bool with_collectors) {
         struct target_url spec = source->options.url;
         bool is_ok;
 
-        if (source->reader.profile->is_kubelet)
-                spec = (struct target_url){
-                        .scheme = "https",
-                        .path = kubelet_wants_path(&source->reader.kubelet, node->kubelet.path),
-                        .port = node->kubelet.port};
+        if (source->reader.profile->url)
+                spec = source->reader.profile->url(&source->reader, node);
         buf_clear(&source->url);
-        if (node->url && !source->options.exporter[0])
+        if (node->url && !source->scope.exporter)
                 is_ok = buf_puts(&source->url, node->url);
         else if (!node->address && target_url_needs_address(&spec))
                 return no_address;
@@ -172,7 +170,7 @@ static void take_page(struct target *target, const struct scrape *scrape) {
                 return;
         }
         target_succeeded(target);
-        source->sink.on_reading(source->sink.userdata, target->node, &result.reading);
+        source->sink.on_reading(&source->sink, target->node, &result.reading);
 }
 
 static void fail_over_budget(struct target *target) {
@@ -227,10 +225,10 @@ static void on_done(void *userdata, const struct http_response *response) {
                 source->has_logged_fallback = true;
                 scrape_lanes_push(&source->lanes, lane_of(target), &target->place);
         } else if (response->status != 200) {
-                bool lacks_right = response->status == 403 && source->reader.profile->is_kubelet;
+                const char *forbidden = source->reader.profile->forbidden;
                 char detail[64];
                 (void)snprintf(detail, sizeof(detail), "HTTP status %d%s", response->status,
-                               lacks_right ? "; the account needs get on nodes/metrics" : "");
+                               forbidden && response->status == 403 ? forbidden : "");
                 target_failed(target, http_status_reason(response->status), detail);
         } else {
                 take_page(target, scrape);
@@ -272,7 +270,7 @@ static void start_scrape(struct scraper *source, struct target *target) {
                 NULL,
         };
         struct http_tls tls = *credentials_tls(credentials);
-        if (source->reader.profile->is_kubelet && !tls.is_insecure)
+        if (source->reader.profile->has_own_name && !tls.is_insecure)
                 tls.server_name = target->node->name;
         struct scrape *scrape = scrape_begin(source, target);
         scrape->with_collectors = with_collectors;
@@ -325,9 +323,8 @@ static void on_turn(void *userdata) {
                 next_mono_ms = batch_mono_ms(source, target->due_mono_ms);
         } while (next_mono_ms <= now_mono_ms);
         loop_timer_arm(source->loop, &target->timer, next_mono_ms, on_turn, target);
-        if (source->reader.is_idle ||
-            (source->reader.profile->is_kubelet &&
-             !source->sink.is_wanted(source->sink.userdata, target->node))) {
+        if (source->reader.is_idle || (source->reader.profile->is_on_demand &&
+                                       !source->sink.is_wanted(&source->sink, target->node))) {
                 forget_failure(target);
                 return;
         }
@@ -349,13 +346,16 @@ static void on_tick(void *userdata) {
 
 /* As a source */
 
-struct source_scope scraper_scope(const struct scrape_options *options) {
-        return (struct source_scope){.exporter = options->exporter[0] ? options->exporter : NULL,
-                                     .resources = options->profile->is_kubelet ? KUBELET_RESOURCES
-                                                                               : 0};
+struct source_traits scraper_traits(const struct scrape_options *options, const char *exporter) {
+        return (struct source_traits){
+                .interval_ms = options->interval_ms,
+                .is_ready_made = options->profile->is_ready_made,
+                .is_on_demand = options->profile->is_on_demand,
+                .scope = {.exporter = exporter, .resources = options->profile->resources},
+        };
 }
 
-size_t scraper_in_flight(size_t targets) {
+static size_t in_flight(size_t targets) {
         return scrape_lanes_places(SCRAPE_LANE_HEALTHY, targets) +
                scrape_lanes_places(SCRAPE_LANE_FAILING, targets);
 }
@@ -369,12 +369,11 @@ static void set_target_count(struct scraper *source, size_t count) {
 
 static void set_policy(struct source *base, const struct policy *policy) {
         struct scraper *source = self(base);
-        struct source_scope scope = scraper_scope(&source->options);
 
-        scrape_reader_set_policy(&source->reader, policy, &scope, &source->options.network);
+        scrape_reader_set_policy(&source->reader, policy, &source->scope, &source->options.network);
         for (size_t i = 0; i < source->target_cap; i++)
                 if (source->targets[i])
-                        scrape_reader_forget_own(&source->reader, &source->targets[i]->state);
+                        node_state_forget_own(&source->targets[i]->state.node);
 }
 
 static void reset_target(struct target *target) {
@@ -385,7 +384,7 @@ static void reset_target(struct target *target) {
                 http_cancel(TAKE_PTR(target->scrape->call));
                 scrape_end(source, target->scrape);
         }
-        scrape_reader_reset(&source->reader, &target->state);
+        scrape_state_done(&target->state);
         target->whole_page_until_mono_ms = 0;
 }
 
@@ -472,28 +471,19 @@ static void free_source(struct source *base) {
         free(source);
 }
 
-static const struct source_ops ops = {
-        .set_policy = set_policy,
-        .add_node = add_node,
-        .remove_node = remove_node,
-        .stop = stop,
-        .free = free_source,
-};
-
 static void register_metrics(struct scraper *source) {
         struct metrics *metrics = source->metrics;
 
         source->scrapes_ok = metrics_counter(metrics, "plimsoll_scrapes_total",
                                              "Scrapes by source and result.",
-                                             LABELS("source", source->ops.name, "result", "ok"));
-        source->duration = metrics_histogram(metrics, "plimsoll_scrape_duration_seconds",
-                                             "Duration of one scrape, at most 20 ms too long.",
-                                             LABELS("source", source->ops.name),
-                                             metrics_duration_bounds_s,
-                                             metrics_duration_bounds_count);
+                                             LABELS("source", source->name, "result", "ok"));
+        source->duration = metrics_histogram(
+                metrics, "plimsoll_scrape_duration_seconds",
+                "Duration of one scrape, at most 20 ms too long.", LABELS("source", source->name),
+                metrics_duration_bounds_s, metrics_duration_bounds_count);
         source->failing = metrics_gauge(metrics, "plimsoll_targets_failing",
                                         "Targets whose last scrape failed.",
-                                        LABELS("source", source->ops.name));
+                                        LABELS("source", source->name));
         source->fallbacks = metrics_counter(
                 metrics, "plimsoll_scrape_fallbacks_total",
                 "Times an exporter refused collect[], after which its whole page is scraped.",
@@ -504,12 +494,12 @@ static void register_metrics(struct scraper *source) {
         source->skipped = metrics_counter(
                 metrics, "plimsoll_scrapes_skipped_total",
                 "Scrapes skipped because the previous one was in flight or queued.",
-                LABELS("source", source->ops.name));
+                LABELS("source", source->name));
 }
 
 /* A target that fails and has no page before is waited for only where another node answers in its
  * place: then its page may be the one in question. */
-static const union scrape_state *state_of(void *userdata, const struct node *node) {
+static const struct scrape_state *state_of(void *userdata, const struct node *node) {
         const struct scraper *source = userdata;
         const struct target *target = node->slot < source->target_cap ? source->targets[node->slot]
                                                                       : NULL;
@@ -520,19 +510,17 @@ static const union scrape_state *state_of(void *userdata, const struct node *nod
         return is_silent ? NULL : &target->state;
 }
 
-struct source *scraper_new(struct loop *loop, struct http_client *client, struct metrics *metrics,
-                           const struct scrape_options *options, const struct source_sink *sink) {
+static struct source *scraper_new(const struct source_parts *parts, const struct source_item *item,
+                                  const struct source_sink *sink) {
+        const struct scrape_options *options = item->options;
         struct scraper *source = xcalloc(1, sizeof(*source));
 
-        source->ops = ops;
-        source->ops.name = options->profile->name ? options->profile->name
-                                                  : source->options.exporter;
-        source->ops.hint = options->profile->hint;
-        source->ops.measure = options->profile->measure;
-        source->source.ops = &source->ops;
-        source->loop = loop;
-        source->client = client;
-        source->metrics = metrics;
+        source->source.ops = &scraper_ops;
+        source->name = item->kind->name;
+        source->scope = item->traits.scope;
+        source->loop = parts->loop;
+        source->client = parts->client;
+        source->metrics = parts->metrics;
         source->options = *options;
         source->sink = *sink;
         source->pool.max_page_bytes = options->max_page_bytes;
@@ -546,3 +534,13 @@ struct source *scraper_new(struct loop *loop, struct http_client *client, struct
         on_tick(source);
         return &source->source;
 }
+
+const struct source_ops scraper_ops = {
+        .new = scraper_new,
+        .in_flight = in_flight,
+        .set_policy = set_policy,
+        .add_node = add_node,
+        .remove_node = remove_node,
+        .stop = stop,
+        .free = free_source,
+};

@@ -17,18 +17,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/attributes.h"
 #include "controller/exposition/node_network.h"
 #include "controller/node/target_url.h"
 #include "controller/source/credentials.h"
-#include "controller/source/scrape/scrape_lanes.h"
 #include "controller/source/scrape/scrape_reader.h"
 #include "controller/source/source.h"
-#include "controller/source/source_scope.h"
-#include "metrics/metrics.h"
-#include "net/http_client.h"
-#include "net/loop.h"
-#include "policy/policy.h"
 
 enum {
         SCRAPE_BUDGET_BYTES = 128 << 10, /* for each place; at least two of the largest pages */
@@ -38,7 +31,6 @@ enum {
 /* Pointers are borrowed for the life of the source. */
 struct scrape_options {
         const struct scrape_profile *profile;
-        char exporter[POLICY_RESOURCE_NAME_MAX + 1]; /* of scrape_exporter; else "" */
         struct target_url url; /* checked; --target's nodes bring their own, but for an exporter's;
                                   not of a kubelet */
         int64_t interval_ms;
@@ -49,10 +41,8 @@ struct scrape_options {
         struct credentials_options credentials;
 };
 
-/** scraper_scope() - what the pages have; borrows from @options */
-struct source_scope scraper_scope(const struct scrape_options *options);
-/** scraper_in_flight() - scrapes that may be under way with so many targets */
-size_t scraper_in_flight(size_t targets);
-/** scraper_new() - @client allows scraper_in_flight(); @sink is copied */
-struct source *scraper_new(struct loop *loop, struct http_client *client, struct metrics *metrics,
-                           const struct scrape_options *options, const struct source_sink *sink);
+/* Of a source whose item has struct scrape_options. */
+extern const struct source_ops scraper_ops;
+
+/** scraper_traits() - @exporter: its name, of scrape_exporter; else NULL. Borrowed */
+struct source_traits scraper_traits(const struct scrape_options *options, const char *exporter);

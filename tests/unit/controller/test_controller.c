@@ -5,6 +5,8 @@
 #include "tests/unit/fixture/api_fixture.h"
 
 #include "controller/controller.h"
+#include "controller/source/scrape/scrape_settings.h"
+#include "tests/unit/fixture/constant_source.h"
 
 #define NODES "GET /api/v1/nodes?"
 #define PODS "GET /api/v1/pods?"
@@ -20,7 +22,8 @@ struct fixture {
         struct api_fixture api;
         struct controller *controller;
         size_t writer_events;
-        double patches_per_s; /* 0: 10 */
+        double patches_per_s;                     /* 0: 10 */
+        const struct source_set_options *sources; /* NULL: exporters are scraped */
 };
 
 static void on_writer(void *userdata) {
@@ -31,20 +34,22 @@ static void begin(struct fixture *f, struct policy *policy, const char *target, 
         struct error err = ERROR_NULL;
 
         api_start(&f->api);
-        const struct scrape_options page = {.profile = &scrape_node_exporter,
-                                            .url = {.template = "http://127.0.0.1:{port}/{node}",
-                                                    .port = f->api.rig.server.port},
-                                            .interval_ms = 15000,
-                                            .timeout_ms = 10000,
-                                            .max_page_bytes = 4096,
-                                            .is_at_once = true};
+        const struct scrape_options scrape = {.profile = &scrape_node_exporter,
+                                              .url = {.template = "http://127.0.0.1:{port}/{node}",
+                                                      .port = f->api.rig.server.port},
+                                              .interval_ms = 15000,
+                                              .timeout_ms = 10000,
+                                              .max_page_bytes = 4096,
+                                              .is_at_once = true};
+        const struct source_set_options scraper = {
+                .items = {{.kind = &node_exporter_kind,
+                           .options = &scrape,
+                           .traits = scraper_traits(&scrape, NULL)}},
+                .count = 1,
+        };
         const struct controller_options options = {
                 .compiled = {.style = {.prefix = ""}},
-                .sources = {.kinds = {SOURCE_NODE_EXPORTER},
-                            .kind_count = 1,
-                            .node_exporter = page,
-                            .node_metrics = page,
-                            .kubelet = page},
+                .sources = f->sources ? *f->sources : scraper,
                 .nodes = {.address_types = {"InternalIP"}, .address_type_count = 1},
                 .node_selector = target ? NULL : "pool=none",
                 .targets = &target,
@@ -179,10 +184,6 @@ TEST(once_with_a_page_that_stands_still) {
         end(&f);
 }
 
-#define POOLS(value)                                                                               \
-        POLICY "  predicate: [{name: cpu_usage_avg_5m, maxLimitPercent: " value "}]\n"             \
-               "  pools: [{nodeSelector: {a: b}}]\n"
-
 static bool has_status(struct fixture *f, const char *text) {
         struct buf status = BUF_INIT(1 << 20);
 
@@ -191,6 +192,33 @@ static bool has_status(struct fixture *f, const char *text) {
         buf_done(&status);
         return is_there;
 }
+
+/* A source needs its folder, here a header, and its row: what it says is written. */
+TEST(a_new_kind_of_source) {
+        static const struct source_kind *const kinds[] = {&node_exporter_kind, &constant_kind,
+                                                          NULL};
+        static const char *const names[] = {"a", "b"};
+        struct source_set_options sources;
+        struct fixture f = {.api.pace_ms = 30, .sources = &sources};
+        struct error err = ERROR_NULL;
+
+        assert_int_equal(source_set_order("constant", kinds, &sources, &err), 0);
+        sources.kinds = &kinds[1]; /* no flags were read for the other one */
+        assert_int_equal(source_set_configure(&sources, &(struct source_setup){0}, &err), 0);
+        answer_nodes(&f, names, ARRAY_LEN(names));
+        for (size_t i = 0; i < ARRAY_LEN(names); i++)
+                api_answer(&f.api, 200, "{\"metadata\":{}}", PATCH,
+                           "mem_usage_avg_5m\":\"0.25000,");
+        begin(&f, policy_of(MEMORY), NULL, true);
+        api_run(&f.api, api_is_never, NULL);
+        assert_true(has_status(&f, "\"name\":\"constant\",\"isUsed\":true"));
+        assert_int_equal(controller_exit_code(f.controller), 0);
+        end(&f);
+}
+
+#define POOLS(value)                                                                               \
+        POLICY "  predicate: [{name: cpu_usage_avg_5m, maxLimitPercent: " value "}]\n"             \
+               "  pools: [{nodeSelector: {a: b}}]\n"
 
 static bool has_pools(void *userdata) {
         return has_status(userdata, "nodeSelector");

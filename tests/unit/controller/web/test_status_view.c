@@ -30,8 +30,9 @@ static const char limits_text[] = "  syncPolicy:\n"
 static const char bare_text[] = "  extender: {scoring: estimate}\n"
                                 "  oddity: 1\n";
 
-static const struct source_ops exporter = {.name = "node-exporter", .hint = "--its-flags"};
-static const struct source_ops other = {.name = "prometheus", .hint = "--other-flags"};
+static const struct source_kind exporter = {.name = "node-exporter", .hint = "--its-flags"};
+static const struct source_kind other = {.name = "prometheus", .hint = "--other-flags"};
+static const struct source_item sources[] = {{.kind = &exporter}, {.kind = &other}};
 
 static struct compiled_policy *compile(const char *text) {
         return compiled_policy_new(
@@ -87,7 +88,7 @@ static json_t *view_of(const struct compiled_policy *compiled, const struct row 
         const struct status_head head = {
                 .program = "p",
                 .compiled = compiled,
-                .sources = {&exporter, &other},
+                .sources = sources,
                 .role = "standby",
                 .is_ready = true,
                 .checks = "[+] a: \"b\"\n[-] c\n",

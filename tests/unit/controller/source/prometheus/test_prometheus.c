@@ -16,8 +16,9 @@ static struct node far_off = {.name = (char[]){"b"}, .slot = 200};
 static struct node successor = {.name = (char[]){"c"}, .slot = 200};
 static struct node unheard = {.name = (char[]){"d"}, .slot = 9999};
 
-static void on_reading(void *userdata, struct node *node, const struct source_reading *reading) {
-        struct fixture *f = userdata;
+static void on_reading(const struct source_sink *sink, struct node *node,
+                       const struct source_reading *reading) {
+        struct fixture *f = sink->userdata;
 
         (void)buf_printf(&f->log, "+%s", node->name);
         if (reading->ready & 1)
@@ -27,15 +28,15 @@ static void on_reading(void *userdata, struct node *node, const struct source_re
         (void)buf_puts(&f->log, ";");
 }
 
-static void on_failure(void *userdata, struct node *node, const char *reason) {
-        struct fixture *f = userdata;
+static void on_failure(const struct source_sink *sink, struct node *node, const char *reason) {
+        struct fixture *f = sink->userdata;
 
         (void)buf_printf(&f->log, "-%s %s;", node->name, reason);
 }
 
-static void on_peak(void *userdata, struct node *node, const struct metric_query *query,
-                    double ratio, int64_t age_ms) {
-        struct fixture *f = userdata;
+static void on_peak(const struct source_sink *sink, struct node *node,
+                    const struct metric_query *query, double ratio, int64_t age_ms) {
+        struct fixture *f = sink->userdata;
 
         assert_int_equal(query->resource, METRIC_CPU);
         (void)buf_printf(&f->log, "^%s %g %lld;", node->name, ratio, (long long)age_ms);
@@ -53,7 +54,10 @@ static struct source *source_new(struct fixture *f, bool is_once) {
                                          .on_peak = on_peak,
                                          .userdata = f};
 
-        return prometheus_new(f->rig.loop, f->rig.client, f->rig.metrics, &options, &sink);
+        return prometheus_ops.new(&(struct source_parts){.loop = f->rig.loop,
+                                                         .client = f->rig.client,
+                                                         .metrics = f->rig.metrics},
+                                  &(struct source_item){.options = &options}, &sink);
 }
 
 static struct source *begin(struct fixture *f, const struct policy *policy, bool is_once) {

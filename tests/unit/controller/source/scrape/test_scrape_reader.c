@@ -21,14 +21,14 @@ struct scraped {
         struct node_set *set;
         struct node *node;
         const char *host_name;
-        union scrape_state state;
-        union scrape_state other; /* of the other node */
+        struct scrape_state state;
+        struct scrape_state other; /* of the other node */
         bool is_other_silent;
         struct scrape_result result;
         int64_t now_mono_ms;
 };
 
-static const union scrape_state *state_of(void *userdata, const struct node *node) {
+static const struct scrape_state *state_of(void *userdata, const struct node *node) {
         const struct scraped *s = userdata;
 
         assert_string_equal(node->name, "other");
@@ -52,14 +52,14 @@ static void begin(struct scraped *s) {
 }
 
 static void end(struct scraped *s) {
-        scrape_reader_reset(&s->reader, &s->state);
-        scrape_reader_reset(&s->reader, &s->other);
+        scrape_state_done(&s->state);
+        scrape_state_done(&s->other);
         node_set_free(s->set);
         scrape_reader_done(&s->reader);
 }
 
 /* A page of now: two CPUs that were idle and busy for so long. */
-static void take(struct scraped *s, const struct node *node, union scrape_state *state,
+static void take(struct scraped *s, const struct node *node, struct scrape_state *state,
                  double idle_s, double busy_s, double mem_available) {
         struct buf page = BUF_INIT(4096);
 

@@ -26,12 +26,13 @@ struct fixture {
         const char *reason;
 };
 
-static void on_reading(void *userdata, struct node *node, const struct source_reading *reading) {
+static void on_reading(const struct source_sink *sink, struct node *node,
+                       const struct source_reading *reading) {
         fail_msg("a reading of %s", node->name);
 }
 
-static void on_failure(void *userdata, struct node *node, const char *reason) {
-        struct fixture *f = userdata;
+static void on_failure(const struct source_sink *sink, struct node *node, const char *reason) {
+        struct fixture *f = sink->userdata;
 
         f->failed++;
         f->failed_node = node;
@@ -61,10 +62,16 @@ static void begin(struct fixture *f) {
         f->options.timeout_ms = 20000;
         f->options.max_page_bytes = MAX_PAGE_BYTES;
         f->options.is_at_once = true;
-        f->source = scraper_new(f->api.rig.loop, f->api.rig.client, f->api.rig.metrics, &f->options,
-                                &(struct source_sink){.on_reading = on_reading,
-                                                      .on_failure = on_failure,
-                                                      .userdata = f});
+        const struct source_kind kind = {.name = "node-exporter"};
+        f->source = scraper_ops.new(
+                &(struct source_parts){.loop = f->api.rig.loop,
+                                       .client = f->api.rig.client,
+                                       .metrics = f->api.rig.metrics},
+                &(struct source_item){.kind = &kind,
+                                      .options = &f->options,
+                                      .traits = scraper_traits(&f->options, NULL)},
+                &(struct source_sink){
+                        .on_reading = on_reading, .on_failure = on_failure, .userdata = f});
         f->source->ops->set_policy(f->source, &policy);
         for (size_t i = 0; i < NODES; i++) {
                 f->names[i] = xasprintf("n%zu", i);

@@ -1,0 +1,14 @@
+#include "controller/source_kinds.h"
+
+#include <stddef.h>
+
+#include "controller/source/metrics_api/metrics_server_settings.h"
+#include "controller/source/prometheus/prometheus_settings.h"
+#include "controller/source/scrape/kubelet_settings.h"
+#include "controller/source/scrape/scrape_settings.h"
+
+/* In the order of their flags in --help. */
+const struct source_kind *const source_kinds[] = {
+        &node_exporter_kind, &node_metrics_kind,   &kubelet_kind,
+        &prometheus_kind,    &metrics_server_kind, NULL,
+};
