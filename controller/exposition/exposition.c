@@ -10,16 +10,16 @@
 
 static const uint64_t TIMESTAMP_MAX_MS = UINT64_C(253402300799999); /* 9999-12-31T23:59:59.999Z */
 
-static bool is_blank(char c) {
+static bool is_blank_byte(char c) {
         return c == ' ' || c == '\t';
 }
 
-static bool is_digit(char c) {
+static bool is_digit_byte(char c) {
         return (unsigned char)c - (unsigned)'0' < 10;
 }
 
 static const char *skip_blanks(const char *at, const char *end) {
-        while (at < end && is_blank(*at))
+        while (at < end && is_blank_byte(*at))
                 at++;
         return at;
 }
@@ -66,7 +66,7 @@ static int find_family(const struct exposition_set *set, const char *line, size_
                 return -1;
         for (size_t i = 0; i < set->count; i++) {
                 size_t name_len = set->families[i].len;
-                if (len > name_len && (line[name_len] == '{' || is_blank(line[name_len])) &&
+                if (len > name_len && (line[name_len] == '{' || is_blank_byte(line[name_len])) &&
                     memcmp(line, set->families[i].name, name_len) == 0)
                         return (int)i;
         }
@@ -76,7 +76,7 @@ static int find_family(const struct exposition_set *set, const char *line, size_
 static bool is_label_char(char c, bool is_first) {
         unsigned lower = (unsigned char)c | 0x20u;
 
-        return lower - 'a' < 26 || c == '_' || (!is_first && is_digit(c));
+        return lower - 'a' < 26 || c == '_' || (!is_first && is_digit_byte(c));
 }
 
 /* From behind the opening brace; returns the place behind the closing one, or NULL. */
@@ -122,10 +122,10 @@ static bool parse_trailer(const char *at, const char *end, struct exposition_sam
         ret->timestamp_len = 0;
         if (at == end)
                 return true;
-        while (at < end && (is_digit(*at) || memchr("+-.eE", *at, 5)))
+        while (at < end && (is_digit_byte(*at) || memchr("+-.eE", *at, 5)))
                 at++;
         ret->timestamp_len = (size_t)(at - start);
-        if (at > start && (at == end || is_blank(*at)))
+        if (at > start && (at == end || is_blank_byte(*at)))
                 at = skip_blanks(at, end);
         else if (at > start)
                 return false;
@@ -143,7 +143,7 @@ static bool parse_series(const char *at, const char *end, struct exposition_samp
                 at = skip_blanks(at, end);
         }
         const char *value = at;
-        while (at < end && !is_blank(*at))
+        while (at < end && !is_blank_byte(*at))
                 at++;
         return exposition_number(value, (size_t)(at - value), &ret->value) &&
                parse_trailer(at, end, ret);
@@ -173,7 +173,7 @@ bool exposition_next(struct exposition *skim, struct exposition_sample *ret) {
                                 return false;
                 }
 
-                if (line < line_end && is_blank(*line))
+                if (line < line_end && is_blank_byte(*line))
                         line = skip_blanks(line, line_end);
                 int family = find_family(skim->set, line, (size_t)(line_end - line));
                 if (family < 0)
@@ -288,7 +288,7 @@ static size_t scan_digits(struct decimal *decimal, const char *text, size_t len,
                 while (i < len && text[i] == '0')
                         i++;
         }
-        for (; i < len && is_digit(text[i]); i++) {
+        for (; i < len && is_digit_byte(text[i]); i++) {
                 if (++digits <= MANTISSA_DIGITS)
                         mantissa = mantissa * 10 + (uint64_t)(text[i] - '0');
         }
@@ -306,7 +306,7 @@ static bool scan_exponent(struct decimal *decimal, const char *text, size_t len,
                 i++;
         if (i == len)
                 return false;
-        for (; i < len && is_digit(text[i]); i++) {
+        for (; i < len && is_digit_byte(text[i]); i++) {
                 if (exponent < 100000)
                         exponent = exponent * 10 + (text[i] - '0');
         }

@@ -60,8 +60,8 @@ static bool is_of_node(const struct kubelet_wants *wants, const struct expositio
 }
 
 /* False when the sample cannot be used. */
-static bool take(const struct kubelet_wants *wants, const struct exposition_sample *sample,
-                 const struct kubelet_clocks *clocks, struct page *page) {
+static bool take_sample(const struct kubelet_wants *wants, const struct exposition_sample *sample,
+                        const struct kubelet_clocks *clocks, struct page *page) {
         unsigned resource = wants->resource[sample->family];
         struct kubelet_sample taken = {.value = sample->value,
                                        .at_unix_ms = clocks->now_unix_ms,
@@ -106,8 +106,9 @@ static double interval_s(const struct kubelet_sample *before, const struct kubel
 }
 
 /* A new sample of a resource, of which @capacity is full. */
-static void add(const struct kubelet_state *state, unsigned resource,
-                const struct kubelet_sample *sample, double capacity, struct window_step *step) {
+static void add_to_step(const struct kubelet_state *state, unsigned resource,
+                        const struct kubelet_sample *sample, double capacity,
+                        struct window_step *step) {
         const struct kubelet_sample *before = &state->samples[resource];
         uint32_t bit = UINT32_C(1) << resource;
 
@@ -134,10 +135,12 @@ static int64_t step_mono_ms(int64_t newest_unix_ms, const struct kubelet_clocks 
 }
 
 /* From samples to a step; what is new replaces what was before. */
-static enum kubelet_outcome compare(struct kubelet_state *state, const struct kubelet_wants *wants,
-                                    const struct kubelet_capacity *capacity,
-                                    const struct page *page, const struct kubelet_clocks *clocks,
-                                    struct kubelet_reading *ret) {
+static enum kubelet_outcome compare_samples(struct kubelet_state *state,
+                                            const struct kubelet_wants *wants,
+                                            const struct kubelet_capacity *capacity,
+                                            const struct page *page,
+                                            const struct kubelet_clocks *clocks,
+                                            struct kubelet_reading *ret) {
         int64_t newest_unix_ms = INT64_MIN, youngest_ms = INT64_MAX;
         enum kubelet_outcome outcome = KUBELET_NO_METRICS;
 
@@ -162,7 +165,7 @@ static enum kubelet_outcome compare(struct kubelet_state *state, const struct ku
                         outcome = outcome == KUBELET_NEW ? KUBELET_NEW : KUBELET_REPEATED;
                         continue;
                 }
-                add(state, r, sample, full(capacity, r), &ret->step);
+                add_to_step(state, r, sample, full(capacity, r), &ret->step);
                 *before = *sample;
                 state->known |= bit;
                 if (sample->at_unix_ms > newest_unix_ms)
@@ -188,9 +191,9 @@ enum kubelet_outcome kubelet_reading_take(struct kubelet_state *state,
         *ret = (struct kubelet_reading){0};
         exposition_begin(&skim, &wants->set, text, text_bytes, is_complete);
         while (exposition_next(&skim, &sample))
-                ret->malformed += !take(wants, &sample, clocks, &page);
+                ret->malformed += !take_sample(wants, &sample, clocks, &page);
         ret->malformed += skim.malformed;
         if (page.has_error)
                 return KUBELET_SCRAPE_ERROR;
-        return compare(state, wants, capacity, &page, clocks, ret);
+        return compare_samples(state, wants, capacity, &page, clocks, ret);
 }

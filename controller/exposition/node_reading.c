@@ -70,7 +70,7 @@ void node_reading_free(struct node_reading *reading) {
         free(reading);
 }
 
-static void begin(struct node_reading *reading) {
+static void begin_reading(struct node_reading *reading) {
         struct node_reading_scratch *scratch = reading->scratch;
 
         scratch->broken = 0;
@@ -95,12 +95,12 @@ static void begin(struct node_reading *reading) {
  * that is nonsense looks like one that stands still. */
 static const double COUNTER_MAX_S = 1e11;
 
-static bool is_usable(double value) {
+static bool is_usable_value(double value) {
         return number_is_finite(value) && value >= 0;
 }
 
 static bool is_counter(double value_s) {
-        return is_usable(value_s) && value_s <= COUNTER_MAX_S;
+        return is_usable_value(value_s) && value_s <= COUNTER_MAX_S;
 }
 
 /* The number of a mode on this page, in the order of appearance; -1 when it cannot have one. */
@@ -229,7 +229,7 @@ static bool take_single(struct node_reading *reading, size_t family, bool is_tim
                 return true;
         }
         scratch->seen |= 1u << family;
-        if (!(is_time ? is_counter(value) : is_usable(value))) {
+        if (!(is_time ? is_counter(value) : is_usable_value(value))) {
                 reading->unusable++;
                 return false;
         }
@@ -296,7 +296,7 @@ static void take_own(struct node_reading *reading, const struct node_wants *want
         }
 }
 
-static void take_ready(struct node_reading *reading, size_t index, double value) {
+static void take_ready_value(struct node_reading *reading, size_t index, double value) {
         uint64_t bit = UINT64_C(1) << index;
 
         if (reading->scratch->ready_seen & bit) {
@@ -304,7 +304,7 @@ static void take_ready(struct node_reading *reading, size_t index, double value)
                 return;
         }
         reading->scratch->ready_seen |= bit;
-        if (!is_usable(value)) {
+        if (!is_usable_value(value)) {
                 reading->unusable++;
                 return;
         }
@@ -428,7 +428,8 @@ static const char *finish_own(struct node_reading *reading, const struct node_wa
         return why;
 }
 
-static void finish(struct node_reading *reading, const struct node_wants *wants, bool is_complete) {
+static void finish_resources(struct node_reading *reading, const struct node_wants *wants,
+                             bool is_complete) {
         for (unsigned r = 0; wants->resources >> r != 0; r++) {
                 if (!(wants->resources >> r & 1))
                         continue;
@@ -446,7 +447,7 @@ void node_reading_parse(struct node_reading *reading, const struct node_wants *w
         struct exposition skim;
         struct exposition_sample sample;
 
-        begin(reading);
+        begin_reading(reading);
         exposition_begin(&skim, &wants->set, page, page_bytes, is_complete);
         while (exposition_next(&skim, &sample)) {
                 const struct node_family *family = &wants->families[sample.family];
@@ -455,7 +456,7 @@ void node_reading_parse(struct node_reading *reading, const struct node_wants *w
                 if (family->used_by | family->capacity_of)
                         take_own(reading, wants, family, &sample);
                 if (family->ready > 0)
-                        take_ready(reading, family->ready - 1u, sample.value);
+                        take_ready_value(reading, family->ready - 1u, sample.value);
         }
         for (size_t i = 0; i < wants->set.count; i++) {
                 if (!(skim.malformed_families[i / 64] >> i % 64 & 1))
@@ -468,5 +469,5 @@ void node_reading_parse(struct node_reading *reading, const struct node_wants *w
         reading->samples = skim.samples;
         reading->malformed = skim.malformed;
         finish_cpus(reading);
-        finish(reading, wants, is_complete);
+        finish_resources(reading, wants, is_complete);
 }

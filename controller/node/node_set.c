@@ -69,7 +69,7 @@ int node_set_address_types(const char *text, struct node_set_options *ret, struc
         return 0;
 }
 
-static void node_free(struct node *node) {
+static void free_listed_node(struct node *node) {
         free(node->name);
         free(node->address);
         free(node->url);
@@ -91,7 +91,7 @@ void node_set_free(struct node_set *set) {
         reflector_free(set->reflector);
         for (size_t i = 0; i < set->slot_count; i++)
                 if (set->slots[i])
-                        node_free(set->slots[i]);
+                        free_listed_node(set->slots[i]);
         free(set->slots);
         free(set->free_slots);
         strmap_done(&set->by_name);
@@ -121,11 +121,11 @@ static void drop(struct node_set *set, struct node *node) {
         set->events.on_removed(set->events.userdata, node);
         mem_grow(&set->free_slots, set->free_count, &set->free_cap);
         set->free_slots[set->free_count++] = node->slot;
-        node_free(node);
+        free_listed_node(node);
 }
 
 /* What may stand as a host in a URL: an IP address (no zone, no brackets), or a DNS name. */
-static bool is_host(const char *type, const char *text) {
+static bool is_address(const char *type, const char *text) {
         struct in6_addr scratch;
 
         if (strcmp(type, "InternalIP") == 0 || strcmp(type, "ExternalIP") == 0)
@@ -147,7 +147,8 @@ static const char *find_address(const struct node_set *set, const json_t *object
                 json_array_foreach (addresses, index, entry) {
                         const char *type = json_string_at(entry, "type", NULL);
                         const char *address = json_string_at(entry, "address", NULL);
-                        if (type && address && strcmp(type, wanted) == 0 && is_host(type, address))
+                        if (type && address && strcmp(type, wanted) == 0 &&
+                            is_address(type, address))
                                 return address;
                 }
         }
@@ -299,7 +300,7 @@ static void use_next_policy(struct node_set *set) {
         set->events.on_pools(set->events.userdata);
 }
 
-static void on_synced(void *userdata, size_t count) {
+static void on_list_synced(void *userdata, size_t count) {
         struct node_set *set = userdata;
 
         for (size_t i = 0; i < set->slot_count && set->must_sweep; i++)
@@ -312,7 +313,7 @@ static void on_synced(void *userdata, size_t count) {
         set->on_synced(set->events.userdata, count);
 }
 
-static void list(struct node_set *set) {
+static void list_cluster(struct node_set *set) {
         reflector_free(set->reflector);
         set->reflector = reflector_new(set->watch.loop, set->watch.api, set->watch.metrics,
                                        &(struct reflector_spec){
@@ -323,7 +324,7 @@ static void list(struct node_set *set) {
                                                .page_limit = PAGE_LIMIT,
                                                .max_objects = NODE_SET_MAX,
                                                .on_event = on_event,
-                                               .on_synced = on_synced,
+                                               .on_synced = on_list_synced,
                                                .userdata = set,
                                        });
 }
@@ -335,16 +336,16 @@ void node_set_watch(struct node_set *set, struct loop *loop, struct kube_api *ap
         set->watch.api = api;
         set->watch.metrics = metrics;
         set->watch.selector = selector;
-        list(set);
+        list_cluster(set);
 }
 
 /* Another reflector does not know which nodes there were. */
-static void list_again(struct node_set *set) {
+static void list_cluster_again(struct node_set *set) {
         for (size_t i = 0; i < set->slot_count; i++)
                 if (set->slots[i])
                         set->slots[i]->is_listed = false;
         set->must_sweep = true;
-        list(set);
+        list_cluster(set);
 }
 
 bool node_set_set_policy(struct node_set *set, const struct policy *policy) {
@@ -354,7 +355,7 @@ bool node_set_set_policy(struct node_set *set, const struct policy *policy) {
         if (set->reflector && policy->pool_count > 0 && !is_same) {
                 set->next = policy;
                 if (!before || !policy_has_same_pools(before, policy))
-                        list_again(set);
+                        list_cluster_again(set);
                 return false;
         }
         set->next = NULL;

@@ -5,8 +5,8 @@
 
 #include "base/mem.h"
 
-static int open_files(const struct credentials_options *options, const char *prefix,
-                      struct error *err) {
+static int open_credential_files(const struct credentials_options *options, const char *prefix,
+                                 struct error *err) {
         const struct {
                 const char *name, *path;
                 enum secret_kind kind;
@@ -42,7 +42,7 @@ int credentials_options_check(const struct credentials_options *options, const c
                 return error_set(err, EINVAL,
                                  "%susername and %sbearer-token-file are mutually exclusive",
                                  prefix, prefix);
-        return opens_files ? open_files(options, prefix, err) : 0;
+        return opens_files ? open_credential_files(options, prefix, err) : 0;
 }
 
 static struct secret_file file_of(enum secret_kind kind, const char *path) {

@@ -16,13 +16,13 @@ struct source_set {
 
 /* Options */
 
-static bool is_called(const char *name, const char *text, size_t len) {
+static bool has_text(const char *name, const char *text, size_t len) {
         return strlen(name) == len && memcmp(name, text, len) == 0;
 }
 
 static const struct source_kind *find_kind(const struct source_kind *const *kinds, const char *name,
                                            size_t len) {
-        while (*kinds && !is_called((*kinds)->name, name, len))
+        while (*kinds && !has_text((*kinds)->name, name, len))
                 kinds++;
         return *kinds;
 }
@@ -67,7 +67,7 @@ struct source_item *source_set_item(struct source_set_options *options,
 
 bool source_set_has_name(const struct source_set_options *options, const char *name, size_t len) {
         for (size_t i = 0; i < options->count; i++)
-                if (is_called(options->items[i].kind->name, name, len))
+                if (has_text(options->items[i].kind->name, name, len))
                         return true;
         return find_kind(options->kinds, name, len) != NULL;
 }

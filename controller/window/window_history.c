@@ -3,8 +3,8 @@
 #include "controller/window/window_ring.h"
 
 /* Whether @ring tells more of the last @span_ms than @best does. */
-static bool is_better(const struct window_ring *ring, const struct window_ring *best,
-                      int64_t span_ms) {
+static bool reaches_further(const struct window_ring *ring, const struct window_ring *best,
+                            int64_t span_ms) {
         int64_t reach_ms = ring->window_ms < span_ms ? ring->window_ms : span_ms;
         int64_t best_ms = best->window_ms < span_ms ? best->window_ms : span_ms;
 
@@ -18,7 +18,8 @@ static const struct window_ring *find_ring(const struct window_plan *plan, unsig
 
         for (size_t i = 0; i < plan->ring_count; i++) {
                 const struct window_ring *ring = &plan->rings[i];
-                if ((ring->channels >> channel & 1) && (!best || is_better(ring, best, span_ms)))
+                if ((ring->channels >> channel & 1) &&
+                    (!best || reaches_further(ring, best, span_ms)))
                         best = ring;
         }
         return best;

@@ -44,7 +44,7 @@ static bool read_item(const json_t *item, struct metrics_api_item *ret) {
         return metrics.has_cpu || metrics.has_memory;
 }
 
-static void on_item(void *userdata, const char *text, size_t len) {
+static void on_listed_metrics(void *userdata, const char *text, size_t len) {
         const struct visit *visit = userdata;
         json_auto_t *item = NULL;
         struct metrics_api_item metrics;
@@ -62,5 +62,5 @@ int metrics_api_list_parse(const char *text, size_t len, metrics_api_item_fn *fn
         struct visit visit = {fn, userdata};
         size_t count;
 
-        return list_items_parse(text, len, on_item, &visit, &count, err);
+        return list_items_parse(text, len, on_listed_metrics, &visit, &count, err);
 }

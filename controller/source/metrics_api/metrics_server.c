@@ -45,16 +45,16 @@ struct metrics_server {
         struct metrics_series *listed, *nodes_failing;
 };
 
-static struct metrics_server *self(struct source *source) {
+static struct metrics_server *metrics_server_of(struct source *source) {
         return (struct metrics_server *)(void *)source;
 }
 
-static int64_t now_mono(const struct metrics_server *s) {
+static int64_t metrics_server_now(const struct metrics_server *s) {
         return loop_now_mono_ms(s->loop);
 }
 
 static struct metrics_api_sample_time sample_time(const struct metrics_server *s) {
-        return (struct metrics_api_sample_time){.now_mono_ms = now_mono(s),
+        return (struct metrics_api_sample_time){.now_mono_ms = metrics_server_now(s),
                                                 .now_unix_ms = loop_now_unix_ms(s->loop),
                                                 .interval_ms = s->options.interval_ms};
 }
@@ -70,7 +70,7 @@ static void add_gauge(struct window_step *step, enum metric_resource channel, bo
 static struct window_step make_step(const struct metrics_server *s, const struct entry *entry) {
         const struct metrics_api_item *metrics = &entry->sample.metrics;
         const struct node *node = entry->node;
-        struct window_step step = {.at_mono_ms = now_mono(s)};
+        struct window_step step = {.at_mono_ms = metrics_server_now(s)};
 
         add_gauge(&step, METRIC_CPU, metrics->has_cpu, metrics->cpu_cores,
                   node->allocatable_cpu_cores);
@@ -92,10 +92,10 @@ static void set_failing(struct metrics_server *s, struct entry *entry, bool is_f
                 return;
         entry->is_failing = is_failing;
         if (is_failing)
-                outage_log_failed(&s->outages, now_mono(s), entry->node->name, NULL, reason,
-                                  "see kubectl get --raw " LIST_PATH);
+                outage_log_failed(&s->outages, metrics_server_now(s), entry->node->name, NULL,
+                                  reason, "see kubectl get --raw " LIST_PATH);
         else
-                outage_log_recovered(&s->outages, now_mono(s), entry->node->name);
+                outage_log_recovered(&s->outages, metrics_server_now(s), entry->node->name);
 }
 
 static void fail_node(struct metrics_server *s, struct entry *entry, const char *reason) {
@@ -103,7 +103,7 @@ static void fail_node(struct metrics_server *s, struct entry *entry, const char 
         s->sink.on_failure(&s->sink, entry->node, reason);
 }
 
-static void deliver(struct metrics_server *s, struct entry *entry) {
+static void deliver_sample(struct metrics_server *s, struct entry *entry) {
         if (entry->listed_round != s->round) {
                 fail_node(s, entry, "no_data");
                 return;
@@ -156,7 +156,7 @@ static void fail_round(struct metrics_server *s, enum kube_outcome outcome,
         }
 }
 
-static void end_round(struct metrics_server *s) {
+static void end_list_round(struct metrics_server *s) {
         struct strmap_entry *found;
 
         if (s->trouble)
@@ -164,17 +164,18 @@ static void end_round(struct metrics_server *s) {
         s->trouble = NULL;
         metrics_set(s->listed, 1);
         STRMAP_FOREACH (found, &s->entries) {
-                deliver(s, found->value);
+                deliver_sample(s, found->value);
         }
         show_failing(s);
 }
 
 /* Rounds */
 
-static void begin_round(void *userdata);
+static void begin_list_round(void *userdata);
 
 /* Nothing is handed in before the end of the list: it may be incomplete. */
-static void on_item(void *userdata, const char *node, const struct metrics_api_item *metrics) {
+static void on_node_metrics(void *userdata, const char *node,
+                            const struct metrics_api_item *metrics) {
         struct metrics_server *s = userdata;
         struct entry *entry = strmap_get(&s->entries, node, strlen(node));
 
@@ -193,14 +194,15 @@ static void on_list(void *userdata, const struct kube_answer *answer) {
         struct error err = ERROR_NULL;
 
         s->call = NULL;
-        loop_timer_arm(s->loop, &s->timer, s->begun_mono_ms + s->options.interval_ms, begin_round,
-                       s);
+        loop_timer_arm(s->loop, &s->timer, s->begun_mono_ms + s->options.interval_ms,
+                       begin_list_round, s);
         if (answer->outcome != KUBE_OK)
                 fail_round(s, answer->outcome, &answer->err);
-        else if (metrics_api_list_parse(answer->body, answer->body_bytes, on_item, s, &err) < 0)
+        else if (metrics_api_list_parse(answer->body, answer->body_bytes, on_node_metrics, s,
+                                        &err) < 0)
                 fail_round(s, KUBE_BAD_ANSWER, &err);
         else
-                end_round(s);
+                end_list_round(s);
 }
 
 /* Nobody looks any more. */
@@ -217,15 +219,16 @@ static void forget_failures(struct metrics_server *s) {
         show_failing(s);
 }
 
-static void begin_round(void *userdata) {
+static void begin_list_round(void *userdata) {
         struct metrics_server *s = userdata;
         int64_t interval_ms = s->options.interval_ms;
 
-        s->begun_mono_ms = now_mono(s);
+        s->begun_mono_ms = metrics_server_now(s);
         s->round++;
         if (s->is_idle) {
                 forget_failures(s);
-                loop_timer_arm(s->loop, &s->timer, s->begun_mono_ms + interval_ms, begin_round, s);
+                loop_timer_arm(s->loop, &s->timer, s->begun_mono_ms + interval_ms, begin_list_round,
+                               s);
                 return;
         }
         s->call = kube_start(s->api, &(struct kube_request){
@@ -242,24 +245,25 @@ static void begin_round(void *userdata) {
                                      });
 }
 
-static void on_tick(void *userdata) {
+static void on_metrics_server_tick(void *userdata) {
         struct metrics_server *s = userdata;
 
-        outage_log_tick(&s->outages, now_mono(s));
-        loop_timer_arm(s->loop, &s->tick, now_mono(s) + TICK_MS, on_tick, s);
+        outage_log_tick(&s->outages, metrics_server_now(s));
+        loop_timer_arm(s->loop, &s->tick, metrics_server_now(s) + TICK_MS, on_metrics_server_tick,
+                       s);
 }
 
 /* The source */
 
 /* A list has both resources, whichever the policy needs. */
-static void set_policy(struct source *base, const struct policy *policy) {
+static void metrics_server_set_policy(struct source *base, const struct policy *policy) {
         const struct source_scope scope = {.resources = METRICS_SERVER_RESOURCES};
 
-        self(base)->is_idle = !source_scope_has_any(&scope, policy);
+        metrics_server_of(base)->is_idle = !source_scope_has_any(&scope, policy);
 }
 
-static void add_node(struct source *base, struct node *node) {
-        struct metrics_server *s = self(base);
+static void metrics_server_add_node(struct source *base, struct node *node) {
+        struct metrics_server *s = metrics_server_of(base);
 
         if (s->is_stopped || strmap_get(&s->entries, node->name, strlen(node->name)))
                 return;
@@ -267,11 +271,12 @@ static void add_node(struct source *base, struct node *node) {
         entry->node = node;
         strmap_put(&s->entries, node->name, strlen(node->name), entry);
         if (s->round == 0 && !loop_timer_is_armed(&s->timer))
-                loop_timer_arm(s->loop, &s->timer, now_mono(s) + FIRST_ROUND_MS, begin_round, s);
+                loop_timer_arm(s->loop, &s->timer, metrics_server_now(s) + FIRST_ROUND_MS,
+                               begin_list_round, s);
 }
 
-static void remove_node(struct source *base, struct node *node) {
-        struct metrics_server *s = self(base);
+static void metrics_server_remove_node(struct source *base, struct node *node) {
+        struct metrics_server *s = metrics_server_of(base);
         _cleanup_(freep) struct entry *entry = strmap_remove(&s->entries, node->name,
                                                              strlen(node->name));
 
@@ -280,8 +285,8 @@ static void remove_node(struct source *base, struct node *node) {
         show_failing(s);
 }
 
-static void stop(struct source *base) {
-        struct metrics_server *s = self(base);
+static void metrics_server_stop(struct source *base) {
+        struct metrics_server *s = metrics_server_of(base);
 
         s->is_stopped = true;
         kube_cancel(TAKE_PTR(s->call));
@@ -289,11 +294,11 @@ static void stop(struct source *base) {
         loop_timer_disarm(s->loop, &s->tick);
 }
 
-static void free_source(struct source *base) {
-        struct metrics_server *s = self(base);
+static void metrics_server_free(struct source *base) {
+        struct metrics_server *s = metrics_server_of(base);
         struct strmap_entry *found;
 
-        stop(base);
+        metrics_server_stop(base);
         STRMAP_FOREACH (found, &s->entries) {
                 free(found->value);
         }
@@ -330,15 +335,15 @@ static struct source *metrics_server_new(const struct source_parts *parts,
                                                "Targets whose last scrape failed.",
                                                LABELS("source", item->kind->name)),
         };
-        on_tick(s);
+        on_metrics_server_tick(s);
         return &s->source;
 }
 
 const struct source_ops metrics_server_ops = {
         .new = metrics_server_new,
-        .set_policy = set_policy,
-        .add_node = add_node,
-        .remove_node = remove_node,
-        .stop = stop,
-        .free = free_source,
+        .set_policy = metrics_server_set_policy,
+        .add_node = metrics_server_add_node,
+        .remove_node = metrics_server_remove_node,
+        .stop = metrics_server_stop,
+        .free = metrics_server_free,
 };

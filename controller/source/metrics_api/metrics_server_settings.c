@@ -18,8 +18,8 @@ static const struct option_row rows[] = {
 };
 /* clang-format on */
 
-static int configure(struct source_set_options *set, const struct source_setup *setup,
-                     struct error *err) {
+static int configure_metrics_server(struct source_set_options *set,
+                                    const struct source_setup *setup, struct error *err) {
         struct source_item *item = source_set_item(set, &metrics_server_kind);
 
         (void)setup;
@@ -38,5 +38,5 @@ const struct source_kind metrics_server_kind = {
         .ops = &metrics_server_ops,
         .rows = rows,
         .row_count = ARRAY_LEN(rows),
-        .configure = configure,
+        .configure = configure_metrics_server,
 };

@@ -80,11 +80,11 @@ struct prometheus {
         struct metrics_series *failing, *cut_rounds, *warnings, *fates[PROMETHEUS_FATE_COUNT];
 };
 
-static struct prometheus *self(struct source *source) {
+static struct prometheus *prometheus_of(struct source *source) {
         return (struct prometheus *)source; /* its first member */
 }
 
-static int64_t now_mono(const struct prometheus *source) {
+static int64_t prometheus_now(const struct prometheus *source) {
         return loop_now_mono_ms(source->loop);
 }
 
@@ -136,10 +136,11 @@ static void note_silence(struct prometheus *source, const struct node *node, boo
                 return;
         source->is_silent[node->slot] = is_silent;
         if (is_silent)
-                outage_log_failed(&source->outages, now_mono(source), node->name, NULL, "no_data",
+                outage_log_failed(&source->outages, prometheus_now(source), node->name, NULL,
+                                  "no_data",
                                   "Prometheus has no series for the node's name or address");
         else
-                outage_log_recovered(&source->outages, now_mono(source), node->name);
+                outage_log_recovered(&source->outages, prometheus_now(source), node->name);
 }
 
 /* False when there is no value of the node. */
@@ -148,8 +149,8 @@ static bool hand_in_node(struct prometheus *source, struct node *node) {
         struct window_step step;
         struct source_reading reading = {.values_ratio = values};
 
-        if (!prometheus_round_read(&source->round, node->slot, now_mono(source), &step, values,
-                                   &reading.ready))
+        if (!prometheus_round_read(&source->round, node->slot, prometheus_now(source), &step,
+                                   values, &reading.ready))
                 return false;
         reading.step = step.means != 0 ? &step : NULL;
         note_silence(source, node, false);
@@ -213,7 +214,7 @@ static void hint_at_unit(struct prometheus *source) {
                  F64("largest", largest));
 }
 
-static void end_round(struct prometheus *source) {
+static void end_query_round(struct prometheus *source) {
         const char *failure = NULL;
 
         source->phase = PHASE_BETWEEN_ROUNDS;
@@ -242,7 +243,7 @@ static void take_reply(struct prometheus *source, struct prometheus_query *query
 
 static void next_asks(struct prometheus *source);
 
-static void on_answer(void *userdata, const struct prometheus_answer *answer) {
+static void on_query_answer(void *userdata, const struct prometheus_answer *answer) {
         struct ask *ask = userdata;
         struct prometheus *source = ask->source;
         struct prometheus_query *query = query_of(source, ask);
@@ -253,7 +254,7 @@ static void on_answer(void *userdata, const struct prometheus_answer *answer) {
         if (answer->failure && answer->is_down) {
                 note_trouble(source, answer->failure, &answer->err);
                 cancel_asks(source);
-                end_round(source);
+                end_query_round(source);
                 return;
         }
         note_well(source);
@@ -276,16 +277,16 @@ static void next_asks(struct prometheus *source) {
                 ask->call = prometheus_ask(
                         source->api,
                         &(struct prometheus_question){.query = query_of(source, ask)->promql,
-                                                      .on_answer = on_answer,
+                                                      .on_answer = on_query_answer,
                                                       .userdata = ask});
         }
         if (source->in_flight > 0)
                 return;
         source->logged &= ~(unsigned)LOGGED_SLOW;
-        end_round(source);
+        end_query_round(source);
 }
 
-static void begin_round(struct prometheus *source) {
+static void begin_query_round(struct prometheus *source) {
         source->phase = PHASE_IN_ROUND;
         source->next_ask = source->in_flight = 0;
         for (size_t i = 0; i < query_count(source); i++)
@@ -294,19 +295,19 @@ static void begin_round(struct prometheus *source) {
         next_asks(source);
 }
 
-static int64_t interval_ms(const struct prometheus *source) {
+static int64_t until_round_ms(const struct prometheus *source) {
         return source->options.is_once ? ONCE_ROUND_MS : source->options.interval_ms;
 }
 
-static void on_turn(void *userdata) {
+static void on_round_due(void *userdata) {
         struct prometheus *source = userdata;
 
         if (source->phase == PHASE_BEFORE_FIRST)
                 source->phase = PHASE_BETWEEN_ROUNDS;
         do
-                source->due_mono_ms += interval_ms(source);
-        while (source->due_mono_ms <= now_mono(source));
-        loop_timer_arm(source->loop, &source->turn, source->due_mono_ms, on_turn, source);
+                source->due_mono_ms += until_round_ms(source);
+        while (source->due_mono_ms <= prometheus_now(source));
+        loop_timer_arm(source->loop, &source->turn, source->due_mono_ms, on_round_due, source);
         /* --once needs the history in its only pass; each query has its deadline. */
         if (source->options.is_once && (source->phase == PHASE_IN_ROUND ||
                                         (source->has_history_begun && source->round.awaited)))
@@ -316,19 +317,20 @@ static void on_turn(void *userdata) {
                 if (log_once(source, LOGGED_SLOW))
                         log_warn(MSG("Prometheus did not answer a round of queries within the "
                                      "interval"),
-                                 INT("interval_s", interval_ms(source) / 1000));
+                                 INT("interval_s", until_round_ms(source) / 1000));
                 cancel_asks(source);
-                end_round(source);
+                end_query_round(source);
         }
         if (source->node_count > 0 && query_count(source) > 0)
-                begin_round(source);
+                begin_query_round(source);
 }
 
-static void on_tick(void *userdata) {
+static void on_prometheus_tick(void *userdata) {
         struct prometheus *source = userdata;
 
-        outage_log_tick(&source->outages, now_mono(source));
-        loop_timer_arm(source->loop, &source->tick, now_mono(source) + TICK_MS, on_tick, source);
+        outage_log_tick(&source->outages, prometheus_now(source));
+        loop_timer_arm(source->loop, &source->tick, prometheus_now(source) + TICK_MS,
+                       on_prometheus_tick, source);
 }
 
 /* History */
@@ -375,8 +377,8 @@ static void end_asks(struct prometheus *source) {
                 source->phase = PHASE_BETWEEN_ROUNDS;
 }
 
-static void set_policy(struct source *base, const struct policy *policy) {
-        struct prometheus *source = self(base);
+static void prometheus_set_policy(struct source *base, const struct policy *policy) {
+        struct prometheus *source = prometheus_of(base);
 
         end_asks(source);
         prometheus_backfill_drop(source->backfill);
@@ -386,7 +388,7 @@ static void set_policy(struct source *base, const struct policy *policy) {
                 source->asks[i] = (struct ask){.source = source};
 }
 
-static void make_room(struct prometheus *source, size_t slot) {
+static void make_room_for_slot(struct prometheus *source, size_t slot) {
         size_t old_cap = source->round.slot_cap, cap = old_cap ? old_cap : 64;
 
         while (cap <= slot)
@@ -406,10 +408,10 @@ static void forget(struct prometheus *source, size_t slot) {
         prometheus_round_forget(&source->round, slot);
 }
 
-static void add_node(struct source *base, struct node *node) {
-        struct prometheus *source = self(base);
+static void prometheus_add_node(struct source *base, struct node *node) {
+        struct prometheus *source = prometheus_of(base);
 
-        make_room(source, node->slot);
+        make_room_for_slot(source, node->slot);
         forget(source, node->slot);
         if (!source->nodes[node->slot])
                 source->node_count++;
@@ -418,15 +420,15 @@ static void add_node(struct source *base, struct node *node) {
                 return;
         /* History is read once, so all nodes have to be known before. */
         if (!loop_timer_is_armed(&source->turn))
-                source->first_latest_mono_ms = now_mono(source) + FIRST_ROUND_LATEST_MS;
-        source->due_mono_ms = now_mono(source) + FIRST_ROUND_MS;
+                source->first_latest_mono_ms = prometheus_now(source) + FIRST_ROUND_LATEST_MS;
+        source->due_mono_ms = prometheus_now(source) + FIRST_ROUND_MS;
         if (source->due_mono_ms > source->first_latest_mono_ms)
                 source->due_mono_ms = source->first_latest_mono_ms;
-        loop_timer_arm(source->loop, &source->turn, source->due_mono_ms, on_turn, source);
+        loop_timer_arm(source->loop, &source->turn, source->due_mono_ms, on_round_due, source);
 }
 
-static void remove_node(struct source *base, struct node *node) {
-        struct prometheus *source = self(base);
+static void prometheus_remove_node(struct source *base, struct node *node) {
+        struct prometheus *source = prometheus_of(base);
         size_t slot = node->slot;
 
         if (slot >= source->round.slot_cap || !source->nodes[slot])
@@ -439,8 +441,8 @@ static void remove_node(struct source *base, struct node *node) {
         forget(source, slot);
 }
 
-static void stop(struct source *base) {
-        struct prometheus *source = self(base);
+static void prometheus_stop(struct source *base) {
+        struct prometheus *source = prometheus_of(base);
 
         cancel_asks(source);
         source->phase = PHASE_STOPPED;
@@ -449,10 +451,10 @@ static void stop(struct source *base) {
         loop_timer_disarm(source->loop, &source->tick);
 }
 
-static void free_source(struct source *base) {
-        struct prometheus *source = self(base);
+static void prometheus_free(struct source *base) {
+        struct prometheus *source = prometheus_of(base);
 
-        stop(base);
+        prometheus_stop(base);
         prometheus_round_done(&source->round);
         prometheus_backfill_free(source->backfill);
         prometheus_api_free(source->api);
@@ -462,7 +464,7 @@ static void free_source(struct source *base) {
         free(source);
 }
 
-static void register_metrics(struct prometheus *source, struct metrics *metrics) {
+static void register_query_metrics(struct prometheus *source, struct metrics *metrics) {
         source->failing = metrics_gauge(metrics, "plimsoll_targets_failing",
                                         "Targets whose last scrape failed.",
                                         LABELS("source", SOURCE_NAME));
@@ -499,17 +501,17 @@ static struct source *prometheus_new(const struct source_parts *parts,
                                                      .on_point = on_point,
                                                      .on_done = on_history,
                                                      .userdata = source});
-        make_room(source, 0);
-        register_metrics(source, parts->metrics);
-        on_tick(source);
+        make_room_for_slot(source, 0);
+        register_query_metrics(source, parts->metrics);
+        on_prometheus_tick(source);
         return &source->source;
 }
 
 const struct source_ops prometheus_ops = {
         .new = prometheus_new,
-        .set_policy = set_policy,
-        .add_node = add_node,
-        .remove_node = remove_node,
-        .stop = stop,
-        .free = free_source,
+        .set_policy = prometheus_set_policy,
+        .add_node = prometheus_add_node,
+        .remove_node = prometheus_remove_node,
+        .stop = prometheus_stop,
+        .free = prometheus_free,
 };

@@ -88,14 +88,14 @@ void prometheus_api_free(struct prometheus_api *api) {
         free(api);
 }
 
-static void call_free(struct prometheus_call *call) {
+static void query_call_free(struct prometheus_call *call) {
         loop_timer_disarm(call->api->loop, &call->failed);
         buf_done(&call->form);
         free(call);
 }
 
 /* The last thing that a call does. */
-static void finish(struct prometheus_call *call) {
+static void finish_query(struct prometheus_call *call) {
         struct prometheus_api *api = call->api;
         struct prometheus_answer answer = call->answer;
         prometheus_answer_fn *on_answer = call->on_answer;
@@ -107,12 +107,12 @@ static void finish(struct prometheus_call *call) {
                                             LABELS("result", answer.failure)));
         else
                 metrics_inc(api->asked);
-        call_free(call);
+        query_call_free(call);
         on_answer(userdata, &answer);
 }
 
 static void on_failed(void *userdata) {
-        finish(userdata);
+        finish_query(userdata);
 }
 
 static void start(struct prometheus_call *call);
@@ -139,7 +139,7 @@ static void take_status(struct prometheus_answer *answer, const struct http_resp
                         response->status / 100 == 3 ? "; redirects are not followed" : "");
 }
 
-static void on_done(void *userdata, const struct http_response *response) {
+static void on_query_done(void *userdata, const struct http_response *response) {
         struct prometheus_call *call = userdata;
         struct prometheus_api *api = call->api;
         struct prometheus_answer *answer = &call->answer;
@@ -166,7 +166,7 @@ static void on_done(void *userdata, const struct http_response *response) {
                 answer->failure = r == 0 ? NULL : r == -EREMOTEIO ? "query" : "bad_reply";
                 answer->is_down = r == -EBADMSG;
         }
-        finish(call);
+        finish_query(call);
 }
 
 static void fail_soon(struct prometheus_call *call, const char *reason) {
@@ -216,7 +216,7 @@ static void start(struct prometheus_call *call) {
                                      .wants_gzip = true,
                                      .basic_auth = credentials_basic(&api->credentials),
                                      .tls = credentials_tls(&api->credentials),
-                                     .on_done = on_done,
+                                     .on_done = on_query_done,
                                      .userdata = call,
                              });
         buf_done(&url);
@@ -246,5 +246,5 @@ void prometheus_cancel(struct prometheus_call *call) {
         if (!call)
                 return;
         http_cancel(call->http);
-        call_free(call);
+        query_call_free(call);
 }

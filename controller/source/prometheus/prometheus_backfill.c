@@ -45,13 +45,13 @@ struct prometheus_backfill {
         struct metrics_series *points;
 };
 
-static void ask(void *userdata);
+static void ask_history(void *userdata);
 
-static void ask_at(struct prometheus_backfill *backfill, int64_t mono_ms) {
-        loop_timer_arm(backfill->loop, &backfill->next, mono_ms, ask, backfill);
+static void ask_history_at(struct prometheus_backfill *backfill, int64_t mono_ms) {
+        loop_timer_arm(backfill->loop, &backfill->next, mono_ms, ask_history, backfill);
 }
 
-static int64_t now_mono(const struct prometheus_backfill *backfill) {
+static int64_t backfill_now(const struct prometheus_backfill *backfill) {
         return loop_now_mono_ms(backfill->loop);
 }
 
@@ -63,18 +63,18 @@ static void end_job(struct prometheus_backfill *backfill) {
                 backfill->jobs[i] = backfill->jobs[i + 1];
         backfill->retries = 0;
         if (backfill->job_count > 0)
-                ask_at(backfill, now_mono(backfill));
+                ask_history_at(backfill, backfill_now(backfill));
         backfill->events.on_done(backfill->events.userdata, resource);
 }
 
-static void take(struct prometheus_backfill *backfill, struct job *job,
-                 struct prometheus_reply *reply) {
+static void take_history(struct prometheus_backfill *backfill, struct job *job,
+                         struct prometheus_reply *reply) {
         const struct prometheus_backfill_events *events = &backfill->events;
         struct prometheus_series series;
         struct prometheus_point point;
         size_t series_count = 0;
         double present_unix_s = job->now_unix_s +
-                                (double)(now_mono(backfill) - job->now_mono_ms) / 1000;
+                                (double)(backfill_now(backfill) - job->now_mono_ms) / 1000;
 
         while (prometheus_reply_next(reply, &series)) {
                 series_count++;
@@ -98,7 +98,7 @@ static void take(struct prometheus_backfill *backfill, struct job *job,
                 job->points_max = 1;
 }
 
-static void on_answer(void *userdata, const struct prometheus_answer *answer) {
+static void on_history_answer(void *userdata, const struct prometheus_answer *answer) {
         struct prometheus_backfill *backfill = userdata;
         struct job *job = &backfill->jobs[0];
         const char *resource = policy_resource_name(job->promql->policy, job->resource);
@@ -114,27 +114,29 @@ static void on_answer(void *userdata, const struct prometheus_answer *answer) {
                 }
                 job->points_max = job->points_max / 2 > 0 ? job->points_max / 2 : 1;
                 job->points_cap = job->points_max;
-                ask_at(backfill, now_mono(backfill) + RETRY_MS * (int64_t)backfill->retries);
+                ask_history_at(backfill,
+                               backfill_now(backfill) + RETRY_MS * (int64_t)backfill->retries);
                 return;
         }
         struct prometheus_reply reply = answer->reply;
-        take(backfill, job, &reply);
+        take_history(backfill, job, &reply);
         backfill->retries = 0;
         job->pieces++;
         job->done_ms += backfill->piece_ms;
         if (job->done_ms < job->reach_ms) {
-                ask_at(backfill, now_mono(backfill)); /* after other events of the loop */
+                ask_history_at(backfill,
+                               backfill_now(backfill)); /* after other events of the loop */
                 return;
         }
         log_info(MSG("read history from Prometheus"), STR("resource", resource),
                  INT("hours", job->reach_ms / MS_PER_HOUR), INT("queries", job->pieces),
                  INT("points", job->points),
-                 F64("seconds", (double)(now_mono(backfill) - job->began_mono_ms) / 1000));
+                 F64("seconds", (double)(backfill_now(backfill) - job->began_mono_ms) / 1000));
         end_job(backfill);
 }
 
 /* Queries the next piece: a point per minute in the last hour, one per five minutes before it. */
-static void ask(void *userdata) {
+static void ask_history(void *userdata) {
         struct prometheus_backfill *backfill = userdata;
         struct job *job = &backfill->jobs[0];
         struct buf query = BUF_INIT(PROMQL_MAX_BYTES);
@@ -143,7 +145,7 @@ static void ask(void *userdata) {
         int64_t end_ms = is_fine && job->reach_ms > MS_PER_HOUR ? MS_PER_HOUR : job->reach_ms;
 
         if (job->began_mono_ms == 0)
-                job->began_mono_ms = now_mono(backfill);
+                job->began_mono_ms = backfill_now(backfill);
         backfill->piece_ms = step_ms * (int64_t)job->points_max;
         if (backfill->piece_ms > end_ms - job->done_ms)
                 backfill->piece_ms = end_ms - job->done_ms;
@@ -157,7 +159,7 @@ static void ask(void *userdata) {
                         .from_unix_s = to_unix_s - (double)(backfill->piece_ms - step_ms) / 1000,
                         .to_unix_s = to_unix_s,
                         .step_ms = step_ms,
-                        .on_answer = on_answer,
+                        .on_answer = on_history_answer,
                         .userdata = backfill,
                 });
         buf_done(&query);
@@ -173,12 +175,12 @@ void prometheus_backfill_add(struct prometheus_backfill *backfill, const struct 
                                     ? reach_ms
                                     : PROMETHEUS_BACKFILL_LONGEST_MS,
                 .now_unix_s = now_unix_s,
-                .now_mono_ms = now_mono(backfill),
+                .now_mono_ms = backfill_now(backfill),
                 .points_max = POINTS_FIRST,
                 .points_cap = POINTS_MAX,
         };
         if (backfill->job_count == 1)
-                ask_at(backfill, now_mono(backfill));
+                ask_history_at(backfill, backfill_now(backfill));
 }
 
 void prometheus_backfill_drop(struct prometheus_backfill *backfill) {

@@ -26,8 +26,8 @@ static bool is_short_mean(const struct metric_query *query) {
         return query->statistic == METRIC_AVG && query->window_ms == WINDOW_MEAN_MS;
 }
 
-static void add_query(struct prometheus_round *round, const char *name,
-                      const struct metric_query *query, int metric) {
+static void add_round_query(struct prometheus_round *round, const char *name,
+                            const struct metric_query *query, int metric) {
         struct buf text = BUF_INIT(PROMQL_MAX_BYTES);
 
         (void)promql_now(&round->promql, name, query, &text);
@@ -86,7 +86,7 @@ void prometheus_round_set_policy(struct prometheus_round *round, const struct po
         for (size_t i = 0; i < policy->metric_count; i++) {
                 const struct policy_metric *metric = &policy->metrics[i];
                 const struct metric_query *query = metric->is_query ? &metric->query : NULL;
-                add_query(round, metric->name, query, (int)i);
+                add_round_query(round, metric->name, query, (int)i);
                 if (!query)
                         continue;
                 uint32_t bit = UINT32_C(1) << query->resource;
@@ -102,7 +102,7 @@ void prometheus_round_set_policy(struct prometheus_round *round, const struct po
                 if (!((round->wanted & ~queried) >> resource & 1))
                         continue;
                 promql_mean_name(&round->promql, resource, name);
-                add_query(round, name, &mean, -1);
+                add_round_query(round, name, &mean, -1);
         }
 }
 

@@ -73,8 +73,8 @@ static const struct option_row rows[] = {
 };
 /* clang-format on */
 
-static int configure(struct source_set_options *set, const struct source_setup *setup,
-                     struct error *err) {
+static int configure_prometheus(struct source_set_options *set, const struct source_setup *setup,
+                                struct error *err) {
         struct source_item *item = source_set_item(set, &prometheus_kind);
 
         if (item && !raw.address)
@@ -114,5 +114,5 @@ const struct source_kind prometheus_kind = {
         .ops = &prometheus_ops,
         .rows = rows,
         .row_count = ARRAY_LEN(rows),
-        .configure = configure,
+        .configure = configure_prometheus,
 };

@@ -25,7 +25,7 @@ bool promql_is_computed(const struct metric_query *query) {
 
 /* Names hold nothing that would need escaping (metric_name_is_valid()), but may be no PromQL
  * identifiers, or be words of PromQL. */
-static void put_name(const char *name, struct buf *out) {
+static void put_metric_name(const char *name, struct buf *out) {
         buf_printf(out, "{__name__=\"%s\"}", name);
 }
 
@@ -164,10 +164,10 @@ bool promql_now(const struct promql *promql, const char *name, const struct metr
         buf_puts(out, "(");
         if (query && query->statistic != METRIC_AVG) {
                 buf_puts(out, "last_over_time(");
-                put_name(name, out);
+                put_metric_name(name, out);
                 buf_puts(out, "[" SLOWEST_RULE "])");
         } else {
-                put_name(name, out);
+                put_metric_name(name, out);
         }
         if (query && promql_is_computed(query)) {
                 buf_puts(out, " or on (instance) ");
@@ -185,7 +185,7 @@ bool promql_history(const struct promql *promql, unsigned resource, int64_t step
         duration_format(step_ms, step);
         /* max_over_time() takes the name off, by which the reader tells what was recorded. */
         buf_puts(out, "label_replace(max_over_time(");
-        put_name(name, out);
+        put_metric_name(name, out);
         buf_printf(out, "[%s]), \"__name__\", \"%s\", \"\", \"\") or on (instance) ", step, name);
         put_formula(promql, resource, WINDOW_MEAN_MS, out);
         return !out->overflow;

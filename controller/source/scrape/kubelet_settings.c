@@ -45,7 +45,7 @@ static const struct option_row rows[] = {
 /* clang-format on */
 
 /* Not the defaults: only a pod has those files. */
-static int open_files(const struct credentials_options *credentials, struct error *err) {
+static int open_kubelet_files(const struct credentials_options *credentials, struct error *err) {
         const struct {
                 const char *flag, *path;
                 enum secret_kind kind;
@@ -69,8 +69,8 @@ static int open_files(const struct credentials_options *credentials, struct erro
         return 0;
 }
 
-static int configure(struct source_set_options *set, const struct source_setup *setup,
-                     struct error *err) {
+static int configure_kubelet(struct source_set_options *set, const struct source_setup *setup,
+                             struct error *err) {
         if (!raw.certificate != !raw.key)
                 return error_set(err, EINVAL,
                                  "--kubelet-client-certificate and --kubelet-client-key must be "
@@ -85,7 +85,7 @@ static int configure(struct source_set_options *set, const struct source_setup *
                 .key_file = raw.key};
         scrape_settings_put(set, &kubelet_kind, &options);
         return setup->opens_files && source_set_item(set, &kubelet_kind)
-                       ? open_files(&options.credentials, err)
+                       ? open_kubelet_files(&options.credentials, err)
                        : 0;
 }
 
@@ -98,5 +98,5 @@ const struct source_kind kubelet_kind = {
         .ops = &scraper_ops,
         .rows = rows,
         .row_count = ARRAY_LEN(rows),
-        .configure = configure,
+        .configure = configure_kubelet,
 };

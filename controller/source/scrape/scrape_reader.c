@@ -61,7 +61,7 @@ void scrape_state_done(struct scrape_state *state) {
         *state = (struct scrape_state){0};
 }
 
-static void fail(struct scrape_result *ret, const char *failure, const char *detail) {
+static void fail_reading(struct scrape_result *ret, const char *failure, const char *detail) {
         ret->failure = failure;
         ret->detail = detail;
 }
@@ -97,17 +97,18 @@ static void take_kubelet(struct scrape_reader *reader, struct scrape_state *stat
         case KUBELET_REPEATED:
                 break;
         case KUBELET_STALE:
-                fail(ret, "stale", "the kubelet repeats a sample that is more than a minute old");
+                fail_reading(ret, "stale",
+                             "the kubelet repeats a sample that is more than a minute old");
                 break;
         case KUBELET_SCRAPE_ERROR:
-                fail(ret, "scrape_error", "the kubelet could not get its own statistics");
+                fail_reading(ret, "scrape_error", "the kubelet could not get its own statistics");
                 break;
         case KUBELET_NO_CAPACITY:
-                fail(ret, "no_capacity", "the Node's status has no capacity");
+                fail_reading(ret, "no_capacity", "the Node's status has no capacity");
                 break;
         case KUBELET_NO_METRICS:
         default:
-                fail(ret, "no_metrics", first_reason(ret->why));
+                fail_reading(ret, "no_metrics", first_reason(ret->why));
         }
 }
 
@@ -137,11 +138,12 @@ static bool parse_exporter(struct scrape_reader *reader, const struct scrape_tex
         ret->malformed = reading->malformed + reading->unusable;
         memcpy(ret->why, reading->why, sizeof(ret->why));
         if (reading->usable == 0 && reading->ready_usable == 0)
-                fail(ret, "no_metrics", first_reason(ret->why));
+                fail_reading(ret, "no_metrics", first_reason(ret->why));
         return !ret->failure;
 }
 
-static void take_ready(const struct scrape_reader *reader, double unit, struct scrape_result *ret) {
+static void take_ready_metrics(const struct scrape_reader *reader, double unit,
+                               struct scrape_result *ret) {
         const struct node_reading *reading = reader->reading;
 
         for (size_t i = 0; i < reader->wants.ready_count; i++) {
@@ -159,7 +161,7 @@ static void take_agent(struct scrape_reader *reader, struct scrape_state *state,
         (void)node;
         (void)clocks;
         if (parse_exporter(reader, text, ret))
-                take_ready(reader, PERCENT, ret);
+                take_ready_metrics(reader, PERCENT, ret);
 }
 
 static void take_exporter(struct scrape_reader *reader, struct scrape_state *state,
@@ -174,19 +176,20 @@ static void take_exporter(struct scrape_reader *reader, struct scrape_state *sta
                 (void)snprintf(ret->text, sizeof(ret->text),
                                "the page is another node's: node_uname_info has nodename=\"%s\"",
                                reading->host_name);
-                fail(ret, scrape_reader_other_node, ret->text);
+                fail_reading(ret, scrape_reader_other_node, ret->text);
                 return;
         }
         if (node_state_is_repeated(&state->node, reading)) {
                 if (now_mono_ms - state->node.at_mono_ms > STALE_MS)
-                        fail(ret, "stale",
-                             "the exporter, or a cache before it, repeats a page that is more "
-                             "than a minute old: its CPU time stands still");
+                        fail_reading(
+                                ret, "stale",
+                                "the exporter, or a cache before it, repeats a page that is more "
+                                "than a minute old: its CPU time stands still");
                 return;
         }
         (void)node_state_step(&state->node, &reader->wants, reading, now_mono_ms, &ret->step);
         ret->reading.step = &ret->step;
-        take_ready(reader, 1, ret);
+        take_ready_metrics(reader, 1, ret);
 }
 
 void scrape_reader_take(struct scrape_reader *reader, struct scrape_state *state,

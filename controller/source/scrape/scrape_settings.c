@@ -264,8 +264,8 @@ static int read_exporters(struct source_set_options *set, const struct source_se
         return r;
 }
 
-static int configure(struct source_set_options *set, const struct source_setup *setup,
-                     struct error *err) {
+static int configure_scrapers(struct source_set_options *set, const struct source_setup *setup,
+                              struct error *err) {
         int r = credentials_options_check(&raw.credentials, "--node-exporter-", setup->opens_files,
                                           err);
         if (r < 0)
@@ -300,5 +300,5 @@ const struct source_kind node_exporter_kind = {
         .ops = &scraper_ops,
         .rows = rows,
         .row_count = ARRAY_LEN(rows),
-        .configure = configure,
+        .configure = configure_scrapers,
 };

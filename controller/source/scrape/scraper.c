@@ -58,11 +58,11 @@ struct scraper {
         struct metrics_series *scrapes_ok, *duration, *failing, *fallbacks, *malformed, *skipped;
 };
 
-static struct scraper *self(struct source *source) {
+static struct scraper *scraper_of(struct source *source) {
         return (struct scraper *)source; /* its first member */
 }
 
-static void dispatch(struct scraper *source);
+static void start_waiting(struct scraper *source);
 
 static enum scrape_lane lane_of(const struct target *target) {
         return target->failure ? SCRAPE_LANE_FAILING : SCRAPE_LANE_HEALTHY;
@@ -198,7 +198,7 @@ static bool on_data(void *userdata, const char *data, size_t len) {
         return true;
 }
 
-static void on_done(void *userdata, const struct http_response *response) {
+static void on_scrape_done(void *userdata, const struct http_response *response) {
         struct scrape *scrape = userdata;
         struct target *target = scrape->owner;
         struct scraper *source = target->source;
@@ -234,11 +234,11 @@ static void on_done(void *userdata, const struct http_response *response) {
                 take_page(target, scrape);
         }
         scrape_end(source, scrape);
-        dispatch(source);
+        start_waiting(source);
 }
 
 /* When in the interval, in [0, 1). */
-static double turn_ratio(const struct scraper *source, const struct node *node) {
+static double phase_ratio(const struct scraper *source, const struct node *node) {
         int64_t interval_ms = source->options.interval_ms;
 
         return (double)spread_phase_ms(node->name, SPREAD_SALT, interval_ms) / (double)interval_ms;
@@ -288,14 +288,14 @@ static void start_scrape(struct scraper *source, struct target *target) {
                         .basic_auth = credentials_basic(credentials),
                         .tls = &tls,
                         .has_turn = true,
-                        .turn_ratio = turn_ratio(source, target->node),
+                        .turn_ratio = phase_ratio(source, target->node),
                         .on_data = on_data,
-                        .on_done = on_done,
+                        .on_done = on_scrape_done,
                         .userdata = scrape,
                 });
 }
 
-static void dispatch(struct scraper *source) {
+static void start_waiting(struct scraper *source) {
         struct scrape_place *place;
 
         while ((place = scrape_lanes_pop(&source->lanes)) != NULL)
@@ -313,7 +313,7 @@ static int64_t batch_mono_ms(const struct scraper *source, int64_t due_mono_ms) 
         return due_mono_ms - due_mono_ms % grid_ms;
 }
 
-static void on_turn(void *userdata) {
+static void on_target_due(void *userdata) {
         struct target *target = userdata;
         struct scraper *source = target->source;
         int64_t now_mono_ms = loop_now_mono_ms(source->loop), next_mono_ms;
@@ -322,7 +322,7 @@ static void on_turn(void *userdata) {
                 target->due_mono_ms += source->options.interval_ms;
                 next_mono_ms = batch_mono_ms(source, target->due_mono_ms);
         } while (next_mono_ms <= now_mono_ms);
-        loop_timer_arm(source->loop, &target->timer, next_mono_ms, on_turn, target);
+        loop_timer_arm(source->loop, &target->timer, next_mono_ms, on_target_due, target);
         if (source->reader.is_idle || (source->reader.profile->is_on_demand &&
                                        !source->sink.is_wanted(&source->sink, target->node))) {
                 forget_failure(target);
@@ -333,15 +333,15 @@ static void on_turn(void *userdata) {
                 return;
         }
         scrape_lanes_push(&source->lanes, lane_of(target), &target->place);
-        dispatch(source);
+        start_waiting(source);
 }
 
-static void on_tick(void *userdata) {
+static void on_scraper_tick(void *userdata) {
         struct scraper *source = userdata;
         int64_t now_mono_ms = loop_now_mono_ms(source->loop);
 
         outage_log_tick(&source->outages, now_mono_ms);
-        loop_timer_arm(source->loop, &source->tick, now_mono_ms + TICK_MS, on_tick, source);
+        loop_timer_arm(source->loop, &source->tick, now_mono_ms + TICK_MS, on_scraper_tick, source);
 }
 
 /* As a source */
@@ -355,7 +355,7 @@ struct source_traits scraper_traits(const struct scrape_options *options, const 
         };
 }
 
-static size_t in_flight(size_t targets) {
+static size_t scraper_in_flight(size_t targets) {
         return scrape_lanes_places(SCRAPE_LANE_HEALTHY, targets) +
                scrape_lanes_places(SCRAPE_LANE_FAILING, targets);
 }
@@ -367,8 +367,8 @@ static void set_target_count(struct scraper *source, size_t count) {
                                              2 * source->options.max_page_bytes);
 }
 
-static void set_policy(struct source *base, const struct policy *policy) {
-        struct scraper *source = self(base);
+static void scraper_set_policy(struct source *base, const struct policy *policy) {
+        struct scraper *source = scraper_of(base);
 
         scrape_reader_set_policy(&source->reader, policy, &source->scope, &source->options.network);
         for (size_t i = 0; i < source->target_cap; i++)
@@ -398,8 +398,8 @@ static int64_t first_due_mono_ms(const struct scraper *source, const struct node
         return due_mono_ms < now_mono_ms ? due_mono_ms + interval_ms : due_mono_ms;
 }
 
-static void add_node(struct source *base, struct node *node) {
-        struct scraper *source = self(base);
+static void scraper_add_node(struct source *base, struct node *node) {
+        struct scraper *source = scraper_of(base);
         int64_t now_mono_ms = loop_now_mono_ms(source->loop);
 
         if (source->is_stopped)
@@ -414,7 +414,7 @@ static void add_node(struct source *base, struct node *node) {
         struct target *target = source->targets[node->slot];
         if (target) { /* it has moved: what was known belongs to the old place */
                 reset_target(target);
-                dispatch(source);
+                start_waiting(source);
                 return;
         }
         target = xcalloc(1, sizeof(*target));
@@ -426,7 +426,7 @@ static void add_node(struct source *base, struct node *node) {
         target->due_mono_ms = source->options.is_at_once ? now_mono_ms
                                                          : first_due_mono_ms(source, node);
         loop_timer_arm(source->loop, &target->timer, batch_mono_ms(source, target->due_mono_ms),
-                       on_turn, target);
+                       on_target_due, target);
 }
 
 static void drop_target(struct scraper *source, size_t slot) {
@@ -440,17 +440,17 @@ static void drop_target(struct scraper *source, size_t slot) {
         free(target);
 }
 
-static void remove_node(struct source *base, struct node *node) {
-        struct scraper *source = self(base);
+static void scraper_remove_node(struct source *base, struct node *node) {
+        struct scraper *source = scraper_of(base);
 
         if (node->slot < source->target_cap && source->targets[node->slot]) {
                 drop_target(source, node->slot);
-                dispatch(source); /* it may have held a place */
+                start_waiting(source); /* it may have held a place */
         }
 }
 
-static void stop(struct source *base) {
-        struct scraper *source = self(base);
+static void scraper_stop(struct source *base) {
+        struct scraper *source = scraper_of(base);
 
         source->is_stopped = true;
         for (size_t i = 0; i < source->target_cap; i++)
@@ -459,10 +459,10 @@ static void stop(struct source *base) {
         loop_timer_disarm(source->loop, &source->tick);
 }
 
-static void free_source(struct source *base) {
-        struct scraper *source = self(base);
+static void scraper_free(struct source *base) {
+        struct scraper *source = scraper_of(base);
 
-        stop(base);
+        scraper_stop(base);
         scrape_pool_done(&source->pool);
         free(source->targets);
         scrape_reader_done(&source->reader);
@@ -471,7 +471,7 @@ static void free_source(struct source *base) {
         free(source);
 }
 
-static void register_metrics(struct scraper *source) {
+static void register_scrape_metrics(struct scraper *source) {
         struct metrics *metrics = source->metrics;
 
         source->scrapes_ok = metrics_counter(metrics, "plimsoll_scrapes_total",
@@ -499,7 +499,7 @@ static void register_metrics(struct scraper *source) {
 
 /* A target that fails and has no page before is waited for only where another node answers in its
  * place: then its page may be the one in question. */
-static const struct scrape_state *state_of(void *userdata, const struct node *node) {
+static const struct scrape_state *scraped_state_of(void *userdata, const struct node *node) {
         const struct scraper *source = userdata;
         const struct target *target = node->slot < source->target_cap ? source->targets[node->slot]
                                                                       : NULL;
@@ -525,22 +525,22 @@ static struct source *scraper_new(const struct source_parts *parts, const struct
         source->sink = *sink;
         source->pool.max_page_bytes = options->max_page_bytes;
         source->outages.what = "scrape";
-        scrape_reader_init(&source->reader, options->profile, state_of, source);
+        scrape_reader_init(&source->reader, options->profile, scraped_state_of, source);
         credentials_init(&source->credentials, &options->credentials);
         source->url = BUF_INIT(TARGET_URL_MAX);
         scrape_lanes_init(&source->lanes);
         set_target_count(source, 0);
-        register_metrics(source);
-        on_tick(source);
+        register_scrape_metrics(source);
+        on_scraper_tick(source);
         return &source->source;
 }
 
 const struct source_ops scraper_ops = {
         .new = scraper_new,
-        .in_flight = in_flight,
-        .set_policy = set_policy,
-        .add_node = add_node,
-        .remove_node = remove_node,
-        .stop = stop,
-        .free = free_source,
+        .in_flight = scraper_in_flight,
+        .set_policy = scraper_set_policy,
+        .add_node = scraper_add_node,
+        .remove_node = scraper_remove_node,
+        .stop = scraper_stop,
+        .free = scraper_free,
 };
