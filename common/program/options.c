@@ -181,11 +181,14 @@ static int set_value(const struct option_row *row, enum origin origin, struct gi
         return set_enum(row, given, err);
 }
 
+static bool is_name(const char *name, const char *text, size_t len) {
+        return name && strlen(name) == len && memcmp(name, text, len) == 0;
+}
+
 static const struct option_row *find_row(const struct option_row *rows, size_t count,
                                          const char *name, size_t len) {
         for (size_t i = 0; i < count; i++)
-                if (rows[i].name && strlen(rows[i].name) == len &&
-                    memcmp(rows[i].name, name, len) == 0)
+                if (is_name(rows[i].name, name, len) || is_name(rows[i].alias, name, len))
                         return &rows[i];
         return NULL;
 }
@@ -316,6 +319,10 @@ static int read_environment_or_default(const struct option_row *row, enum origin
 
         options_variable(row->name, variable);
         const char *text = getenv(variable);
+        if ((!text || !*text) && row->alias) {
+                options_variable(row->alias, variable);
+                text = getenv(variable);
+        }
         if (text && *text) {
                 *origin = ORIGIN_ENVIRONMENT;
                 return set_value(row, *origin, (struct given){variable, text}, err);

@@ -111,7 +111,7 @@ static void render_usage(const struct series_copy *copy, struct buf *out) {
 
         begin_family(out, name,
                      "Usage of the node by metric of the policy, with the number of its pool if it "
-                     "is in one; none while there is no recent value (--node-metrics).");
+                     "is in one; none while there is no recent value (--node-series).");
         for (size_t i = 0; i < copy->count; i++) {
                 const struct series_row *row = row_at(copy, i);
                 char text[POOL_LABEL_MAX];
@@ -131,7 +131,7 @@ static void render_limits(const struct series_copy *copy, struct buf *out) {
 
         begin_family(out, name,
                      "Limit of the policy above which a node is rejected, also of each pool by its "
-                     "number (--node-metrics).");
+                     "number (--node-series).");
         for (size_t k = 0; k < copy->metric_count; k++)
                 for (unsigned pool = 0; pool <= copy->pool_count; pool++) {
                         double limit = copy->limit_ratio[pool * copy->metric_count + k];
@@ -159,11 +159,11 @@ static void render_copy(const struct series_copy *copy, struct buf *out) {
         render_usage(copy, out);
         begin_family(out, "plimsoll_node_score",
                      "Score of the node by its readings only, 0 to 100: the headroom with "
-                     "scoring: estimate. None with scale: relative (--node-metrics).");
+                     "scoring: estimate. None with scale: relative (--node-series).");
         render_numbers(copy, out, "plimsoll_node_score", true);
         begin_family(out, "plimsoll_node_hot_value",
                      "Points for recent bindings, with a policy that has hotValue "
-                     "(--node-metrics).");
+                     "(--node-series).");
         render_numbers(copy, out, "plimsoll_node_hot_value", false);
 }
 

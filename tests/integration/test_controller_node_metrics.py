@@ -90,7 +90,7 @@ def test_what_is_measured_no_more_is_not_shown(two_nodes, start_controller):
 def test_switched_off(two_nodes, start_controller):
     exporters, standin = two_nodes
     controller = start_controller(
-        standin, exporters, "--node-metrics=false", content=policy(**RULES)
+        standin, exporters, "--node-series=false", content=policy(**RULES)
     )
     wait_until(lambda: controller.metric("plimsoll_windows") > 0, what="windows")
     assert not [name for name in controller.metrics().types if name.startswith("plimsoll_node_")]

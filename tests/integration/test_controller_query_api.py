@@ -60,7 +60,7 @@ def test_what_is_answered(cluster, start_controller, tmp_path):
     standin.add_nodes(None, names=["dead"], first_address="127.9.0.1")
     exporters.trouble(["127.9.0.1"], "close")
     path = write_policy(tmp_path / "policy.json", policy())
-    controller = start_controller(standin, exporters, "--node-metrics=false", content=path)
+    controller = start_controller(standin, exporters, "--node-series=false", content=path)
 
     def settled():
         answer = post(controller, query=CPU, time=f"{time.time():.3f}")
