@@ -14,6 +14,19 @@
  * would spoil a running total's precision for good; and floats are then enough (relative error
  * below 1e-6, annotations have five decimals).
  *
+ *                   the window's old edge                     newest step
+ *                           |                                      |
+ *     avg_5m      (gone) [ cell ] [ cell ] [ cell ]  ...  [ cell ] |   sums of num and den; the one
+ *                           |                                      |   across the edge by its share
+ *                           '---- their mean, at each step --------+
+ *                                                                  v
+ *     max_avg_1h  (gone) [ 0.31 ] [ none ] [ 0.34 ]  ...  [ 0.90 ]     the largest of each minute
+ *     p95_1h      (gone) [ 0.30 ] [ none ] [ 0.33 ]  ...  [ 0.40 ]     the last of each minute
+ *                           ^ buckets across the edge count in full
+ *
+ * A new cell takes the place of the oldest. A bucket has a number, its time divided by its width,
+ * and lies at that number modulo the ring's capacity: what lay there has left the window.
+ *
  * - A ring of cells per avg window. A cell takes scrapes until it spans `window_resolution_ms()`:
  *   each scrape its own cell in 5 minutes at the usual 15 s, a minute in an hour, 5 minutes in
  *   a day; an interval of two cells' width has one to itself. A cell has for each channel how much
