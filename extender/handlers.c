@@ -83,7 +83,7 @@ static void count_rejections(const struct job *job) {
                         metrics_add(in_force->rejected[i], judge->over_count[i]);
 }
 
-static void count_list(struct handlers *handlers, const struct answer *answer) {
+static void count_shortlist(struct handlers *handlers, const struct answer *answer) {
         switch (answer->list) {
         case JUDGE_LIST_WHOLE:
                 break;
@@ -132,7 +132,7 @@ static bool filter(struct handlers *handlers, struct job *job, int64_t now_unix_
                 metrics_inc(handlers->daemonset);
         if (judge->is_all_over)
                 metrics_inc(handlers->all_over);
-        count_list(handlers, &job->answer);
+        count_shortlist(handlers, &job->answer);
         if (!reply_filter(&job->reply, &job->answer))
                 return false;
         keep_filter(handlers->options.decisions, job);
@@ -226,7 +226,7 @@ static void register_verb(struct handlers *handlers, struct metrics *metrics,
         };
 }
 
-static void register_metrics(struct handlers *handlers, struct metrics *metrics) {
+static void handlers_register_metrics(struct handlers *handlers, struct metrics *metrics) {
         for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
                 if (has_verb(handlers, &verbs[i]))
                         register_verb(handlers, metrics, &verbs[i]);
@@ -263,7 +263,7 @@ struct handlers *handlers_new(const struct handlers_options *options) {
 
         handlers->options = *options;
         (void)pthread_mutex_init(&handlers->pool_lock, NULL);
-        register_metrics(handlers, options->metrics);
+        handlers_register_metrics(handlers, options->metrics);
         return handlers;
 }
 

@@ -126,7 +126,7 @@ struct extender {
         bool is_ending;
 };
 
-static void on_policy(void *userdata, struct policy *policy) {
+static void extender_on_policy(void *userdata, struct policy *policy) {
         struct extender *extender = userdata;
 
         table_watch_set_policy(extender->table_watch, policy);
@@ -138,7 +138,7 @@ static void on_drained(void *userdata) {
         loop_stop(extender->daemon.loop);
 }
 
-static void on_signal(void *userdata, int signal_number) {
+static void extender_on_signal(void *userdata, int signal_number) {
         struct extender *extender = userdata;
 
         if (signal_number == SIGHUP) {
@@ -238,7 +238,7 @@ static void extender_done(struct extender *extender) {
         daemon_done(&extender->daemon);
 }
 
-static int run(struct extender *extender, struct error *err) {
+static int extender_run(struct extender *extender, struct error *err) {
         struct daemon *daemon = &extender->daemon;
         struct policy *policy = NULL;
 
@@ -249,7 +249,7 @@ static int run(struct extender *extender, struct error *err) {
                 .health = daemon->health,
                 .path = settings.shared.policy_path,
                 .is_strict = settings.shared.is_strict,
-                .on_policy = on_policy,
+                .on_policy = extender_on_policy,
                 .userdata = extender,
         };
         if (policy_source_new(&source_options, &extender->policy_source, &policy, err) < 0)
@@ -283,7 +283,8 @@ static int run(struct extender *extender, struct error *err) {
         }
         if (listen_for_schedulers(extender, err) < 0)
                 return program_exit_code(err);
-        if (daemon_signals_new(daemon->loop, on_signal, extender, &daemon->signals, err) < 0)
+        if (daemon_signals_new(daemon->loop, extender_on_signal, extender, &daemon->signals, err) <
+            0)
                 return program_exit_code(err);
         log_info(MSG("serving"), STR("address", settings.bind_address),
                  INT("port", http_server_port(extender->server)),
@@ -305,7 +306,7 @@ static int check_config(struct error *err) {
                      : policy_options_check(PROGRAM, &settings.shared, rows, ARRAY_LEN(rows), err);
 }
 
-static void help(void) {
+static void extender_help(void) {
         (void)puts(
                 "Usage: plimsoll-extender [FLAG...]\n"
                 "       plimsoll-extender explain [FLAG...] [FILE]\n"
@@ -322,7 +323,7 @@ static int serve(void) {
         struct error err = ERROR_NULL;
 
         program_log_set(&settings.shared);
-        int status = run(&extender, &err);
+        int status = extender_run(&extender, &err);
         if (status != 0)
                 log_error(MSG("cannot start"), ERR(&err));
         extender_done(&extender);
@@ -344,7 +345,7 @@ int main(int argc, char **argv) {
         if (r == 0 && outcome == OPTIONS_RUN && first < argc)
                 r = error_set(&err, EINVAL, "'%.64s': expected a flag or 'explain'", argv[first]);
         else if (r == 0 && outcome == OPTIONS_HELP)
-                help();
+                extender_help();
         else if (r == 0 && outcome == OPTIONS_VERSION)
                 (void)puts(PROGRAM " " PLIMSOLL_VERSION);
         else if (r == 0 && settings.shared.is_check_config)

@@ -103,7 +103,7 @@ static void ask_all(struct asking *asking) {
                                   asking->extenders->namespace));
 }
 
-static void take_decision(void *userdata, json_t *answer) {
+static void take_newest_decision(void *userdata, json_t *answer) {
         struct explain_told *told = userdata;
 
         told->decision = explain_decision_newer(told->decision, answer);
@@ -112,7 +112,7 @@ static void take_decision(void *userdata, json_t *answer) {
 void explain_ask(struct cluster *cluster, const struct explain_extenders *extenders,
                  const char *full_name, struct explain_told *ret) {
         _cleanup_(freep) char *page = xasprintf("decisions?pod=%s", full_name);
-        struct asking asking = {cluster, extenders, page, .on_answer = take_decision,
+        struct asking asking = {cluster, extenders, page, .on_answer = take_newest_decision,
                                 .userdata = ret};
 
         *ret = (struct explain_told){0};

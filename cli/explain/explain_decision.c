@@ -13,13 +13,13 @@ enum { TEXT_MAX_COLUMNS = 400, NUMBER_MAX = 32 };
 
 /* ---- Members of an object. */
 
-static void put_text(const json_t *object, const char *key, FILE *out) {
+static void print_text(const json_t *object, const char *key, FILE *out) {
         const char *text = json_string_at(object, key, NULL);
 
         (void)style_text(text ? text : "?", TEXT_MAX_COLUMNS, out);
 }
 
-static bool get_number(const json_t *object, const char *key, double *ret) {
+static bool decision_number(const json_t *object, const char *key, double *ret) {
         const json_t *number = json_at(object, key, NULL);
 
         *ret = json_number_value(number);
@@ -31,7 +31,7 @@ static const char *scaled(const json_t *object, const char *key, double factor,
                           char text[static NUMBER_MAX]) {
         double value;
 
-        if (!get_number(object, key, &value))
+        if (!decision_number(object, key, &value))
                 return "?";
         value *= factor;
         (void)snprintf(text, NUMBER_MAX, fabs(value) < 1e7 ? "%.1f" : "%.3g", value);
@@ -41,14 +41,14 @@ static const char *scaled(const json_t *object, const char *key, double factor,
 static const char *plain(const json_t *object, const char *key, char text[static NUMBER_MAX]) {
         double value;
 
-        if (!get_number(object, key, &value))
+        if (!decision_number(object, key, &value))
                 return "?";
         (void)snprintf(text, NUMBER_MAX, "%.7g", value);
         return text;
 }
 
 /* ", 3 unknown", unless there are none. */
-static void put_count(const json_t *object, const char *key, const char *what, FILE *out) {
+static void print_count(const json_t *object, const char *key, const char *what, FILE *out) {
         json_int_t count = json_int_at(0, object, key, NULL);
 
         if (count > 0)
@@ -102,7 +102,7 @@ static const json_t *find_node(const json_t *nodes, const char *name) {
         return NULL;
 }
 
-static void put_outcome(const json_t *decision, const struct explain_place *place, FILE *out) {
+static void print_outcome(const json_t *decision, const struct explain_place *place, FILE *out) {
         const json_t *nodes = json_at(decision, "prioritize", "best_nodes", NULL);
         const char *node = explain_place_node(place), *uid = explain_place_uid(place);
         const char *asked_uid = json_string_at(decision, "uid", NULL);
@@ -127,7 +127,7 @@ static void put_outcome(const json_t *decision, const struct explain_place *plac
 
 /* ---- Filter. */
 
-static void put_rejections(const json_t *filter, size_t max_nodes, FILE *out) {
+static void print_rejections(const json_t *filter, size_t max_nodes, FILE *out) {
         const json_t *predicates = json_at(filter, "predicates", NULL);
         const json_t *nodes = json_at(filter, "rejected_nodes", NULL);
         char over[NUMBER_MAX], value[NUMBER_MAX], limit[NUMBER_MAX];
@@ -135,21 +135,21 @@ static void put_rejections(const json_t *filter, size_t max_nodes, FILE *out) {
         for (size_t i = 0; i < json_array_size(predicates) && i < max_nodes; i++) {
                 const json_t *predicate = json_array_get(predicates, i);
                 (void)fprintf(out, "  %s over ", plain(predicate, "over_limit", over));
-                put_text(predicate, "metric", out);
+                print_text(predicate, "metric", out);
                 (void)fprintf(out, " above %s %%\n", scaled(predicate, "limit_ratio", 100, limit));
         }
         for (size_t i = 0; i < json_array_size(nodes) && i < max_nodes; i++) {
                 const json_t *node = json_array_get(nodes, i);
                 (void)fputs("  ", out);
-                put_text(node, "node", out);
+                print_text(node, "node", out);
                 (void)fputs(": rejected: ", out);
-                put_text(node, "metric", out);
+                print_text(node, "metric", out);
                 (void)fprintf(out, " is %s of %s %%\n", scaled(node, "value_ratio", 100, value),
                               scaled(node, "limit_ratio", 100, limit));
         }
 }
 
-static void put_filter(const json_t *filter, size_t max_nodes, FILE *out) {
+static void print_filter(const json_t *filter, size_t max_nodes, FILE *out) {
         char candidates[NUMBER_MAX], passed[NUMBER_MAX];
 
         if (!json_is_object(filter)) {
@@ -157,12 +157,12 @@ static void put_filter(const json_t *filter, size_t max_nodes, FILE *out) {
                 return;
         }
         (void)fputs("filter at ", out);
-        put_text(filter, "at", out);
+        print_text(filter, "at", out);
         (void)fprintf(out, ": %s candidates, %s passed", plain(filter, "candidates", candidates),
                       plain(filter, "passed", passed));
-        put_count(filter, "rejected", "rejected", out);
-        put_count(filter, "left_out", "left out by the shortlist", out);
-        put_count(filter, "unknown", "not in the extender's table", out);
+        print_count(filter, "rejected", "rejected", out);
+        print_count(filter, "left_out", "left out by the shortlist", out);
+        print_count(filter, "unknown", "not in the extender's table", out);
         (void)fputc('\n', out);
         if (json_is_true(json_at(filter, "daemonset", NULL)))
                 (void)fputs("  it is a DaemonSet's, which passes everywhere\n", out);
@@ -171,17 +171,17 @@ static void put_filter(const json_t *filter, size_t max_nodes, FILE *out) {
                               plain(filter, "rule", candidates));
         if (json_is_true(json_at(filter, "all_over_limits", NULL)))
                 (void)fputs("  every candidate was over a limit, so all passed\n", out);
-        put_rejections(filter, max_nodes, out);
+        print_rejections(filter, max_nodes, out);
 }
 
 /* ---- Prioritize. */
 
-static void put_learned(const json_t *expected, FILE *out) {
+static void print_learned(const json_t *expected, FILE *out) {
         char cores[NUMBER_MAX], confidence[NUMBER_MAX], mib[NUMBER_MAX], factor[NUMBER_MAX];
 
         (void)fprintf(out, "  expected: %s CPUs, learned of ",
                       plain(expected, "load_cores", cores));
-        put_text(expected, "workload", out);
+        print_text(expected, "workload", out);
         (void)fprintf(out, " (confidence %s %%); %s MiB by the cluster's factor %s\n",
                       scaled(expected, "confidence_ratio", 100, confidence),
                       scaled(expected, "load_bytes", 1.0 / (1 << 20), mib),
@@ -189,7 +189,7 @@ static void put_learned(const json_t *expected, FILE *out) {
 }
 
 /* The factors are what all pods use of what they request. */
-static void put_unlearned(const json_t *expected, FILE *out) {
+static void print_unlearned(const json_t *expected, FILE *out) {
         char cores[NUMBER_MAX], mib[NUMBER_MAX], cpu[NUMBER_MAX], mem[NUMBER_MAX];
 
         (void)fprintf(out, "  expected: %s CPUs and %s MiB, by the cluster's factors %s and %s; ",
@@ -199,36 +199,36 @@ static void put_unlearned(const json_t *expected, FILE *out) {
                       plain(expected, "cluster_factor_mem_ratio", mem));
         if (json_string_at(expected, "workload", NULL)) {
                 (void)fputs("nothing is learned of ", out);
-                put_text(expected, "workload", out);
+                print_text(expected, "workload", out);
         } else {
                 (void)fputs("it has no workload", out);
         }
         (void)fputc('\n', out);
 }
 
-static void put_expectation(const json_t *expected, FILE *out) {
+static void print_expectation(const json_t *expected, FILE *out) {
         double learned;
 
         if (!json_is_object(expected))
                 return;
-        if (get_number(expected, "learned_cores", &learned))
-                put_learned(expected, out);
+        if (decision_number(expected, "learned_cores", &learned))
+                print_learned(expected, out);
         else
-                put_unlearned(expected, out);
+                print_unlearned(expected, out);
 }
 
 /* How old the reading was then. */
-static void put_age(const json_t *usage, FILE *out) {
+static void print_age(const json_t *usage, FILE *out) {
         char age[DURATION_TEXT_MAX];
         double age_ms;
 
-        if (!get_number(usage, "reading_age_ms", &age_ms) || fabs(age_ms) > INT32_MAX)
+        if (!decision_number(usage, "reading_age_ms", &age_ms) || fabs(age_ms) > INT32_MAX)
                 return;
         duration_format((int64_t)age_ms / MS_PER_S * MS_PER_S, age);
         (void)fprintf(out, " (%s old)", age);
 }
 
-static void put_usage(const json_t *node, const char *resource, FILE *out) {
+static void print_usage(const json_t *node, const char *resource, FILE *out) {
         const json_t *usage = json_at(node, resource, NULL);
         char total[NUMBER_MAX], part[NUMBER_MAX];
 
@@ -239,20 +239,20 @@ static void put_usage(const json_t *node, const char *resource, FILE *out) {
                 (void)fputs("no reading", out);
         else
                 (void)fprintf(out, "%s read", scaled(usage, "reading_ratio", 100, part));
-        put_age(usage, out);
+        print_age(usage, out);
         (void)fprintf(out, " + %s in flight", scaled(usage, "in_flight_ratio", 100, part));
         (void)fprintf(out, " + %s pod twice", scaled(usage, "pod_twice_ratio", 100, part));
         (void)fprintf(out, " + %s reserved", scaled(usage, "reserved_ratio", 100, part));
         (void)fprintf(out, ", weight %s\n", plain(usage, "weight", part));
 }
 
-static void put_terms(const json_t *terms, size_t max_terms, FILE *out) {
+static void print_terms(const json_t *terms, size_t max_terms, FILE *out) {
         char points[NUMBER_MAX], reading[NUMBER_MAX], weight[NUMBER_MAX];
 
         for (size_t i = 0; i < json_array_size(terms) && i < max_terms; i++) {
                 const json_t *term = json_array_get(terms, i);
                 (void)fputs("    ", out);
-                put_text(term, "metric", out);
+                print_text(term, "metric", out);
                 (void)fprintf(out,
                               ": %s points of 100: ", scaled(term, "points_of_100", 1, points));
                 if (json_is_null(json_at(term, "reading_ratio", NULL)))
@@ -260,38 +260,39 @@ static void put_terms(const json_t *terms, size_t max_terms, FILE *out) {
                 else
                         (void)fprintf(out, "%s %% read",
                                       scaled(term, "reading_ratio", 100, reading));
-                put_age(term, out);
+                print_age(term, out);
                 (void)fprintf(out, ", weight %s\n", plain(term, "weight", weight));
         }
 }
 
-static void put_node(const json_t *node, size_t max_terms, FILE *out) {
+static void print_node(const json_t *node, size_t max_terms, FILE *out) {
         char score[NUMBER_MAX], number[NUMBER_MAX];
         double value;
 
         (void)fputs("  ", out);
-        put_text(node, "node", out);
+        print_text(node, "node", out);
         (void)fprintf(out, ": score %s", plain(node, "score", score));
-        if (get_number(node, "headroom_percent", &value))
+        if (decision_number(node, "headroom_percent", &value))
                 (void)fprintf(out, ", headroom %s %%", scaled(node, "headroom_percent", 1, number));
-        if (get_number(node, "score_of_100", &value))
+        if (decision_number(node, "score_of_100", &value))
                 (void)fprintf(out, ", %s of 100", plain(node, "score_of_100", number));
-        if (get_number(node, "hot_value", &value) && value > 0)
+        if (decision_number(node, "hot_value", &value) && value > 0)
                 (void)fprintf(out, ", hot value %s", plain(node, "hot_value", number));
         if (json_is_false(json_at(node, "known", NULL)))
                 (void)fputs(", not in the extender's table", out);
         if (json_is_true(json_at(node, "last", NULL)))
                 (void)fputs(", over a limit that puts it last", out);
         (void)fputc('\n', out);
-        put_usage(node, "cpu", out);
-        put_usage(node, "mem", out);
-        if (get_number(node, "other_weighted_ratio", &value) && value > 0)
+        print_usage(node, "cpu", out);
+        print_usage(node, "mem", out);
+        if (decision_number(node, "other_weighted_ratio", &value) && value > 0)
                 (void)fprintf(out, "    other %s %%, the largest of the other priorities\n",
                               scaled(node, "other_weighted_ratio", 100, number));
-        put_terms(json_at(node, "terms", NULL), max_terms, out);
+        print_terms(json_at(node, "terms", NULL), max_terms, out);
 }
 
-static void put_ranking(const json_t *ranking, const json_t *filter, size_t max_nodes, FILE *out) {
+static void print_ranking(const json_t *ranking, const json_t *filter, size_t max_nodes,
+                          FILE *out) {
         const json_t *nodes = json_at(ranking, "best_nodes", NULL);
         json_int_t told = json_int_at(0, filter, "passed", NULL);
         char candidates[NUMBER_MAX];
@@ -302,22 +303,22 @@ static void put_ranking(const json_t *ranking, const json_t *filter, size_t max_
                 return;
         }
         (void)fputs("prioritize at ", out);
-        put_text(ranking, "at", out);
+        print_text(ranking, "at", out);
         (void)fprintf(out, ": %s candidates", plain(ranking, "candidates", candidates));
-        put_count(ranking, "unknown", "not in the extender's table", out);
+        print_count(ranking, "unknown", "not in the extender's table", out);
         (void)fputs(", scoring ", out);
-        put_text(ranking, "scoring", out);
+        print_text(ranking, "scoring", out);
         (void)fputc('\n', out);
-        put_expectation(json_at(ranking, "expected", NULL), out);
+        print_expectation(json_at(ranking, "expected", NULL), out);
         for (size_t i = 0; i < json_array_size(nodes) && i < max_nodes; i++)
-                put_node(json_array_get(nodes, i), max_nodes, out);
+                print_node(json_array_get(nodes, i), max_nodes, out);
 }
 
 void explain_decision_print(const json_t *decision, const struct explain_place *place,
                             size_t max_nodes, FILE *out) {
         const json_t *filter = json_at(decision, "filter", NULL);
 
-        put_outcome(decision, place, out);
-        put_filter(filter, max_nodes, out);
-        put_ranking(json_at(decision, "prioritize", NULL), filter, max_nodes, out);
+        print_outcome(decision, place, out);
+        print_filter(filter, max_nodes, out);
+        print_ranking(json_at(decision, "prioritize", NULL), filter, max_nodes, out);
 }

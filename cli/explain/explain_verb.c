@@ -93,8 +93,8 @@ static void tell_taint_level(struct cluster *cluster, const struct policy *polic
                 (void)printf("  taint  level %u of %zu\n", level, policy->level_count);
 }
 
-static int show(struct cluster *cluster, struct node_table *table, const char *node,
-                int64_t now_unix_ms, struct error *err) {
+static int show_nodes(struct cluster *cluster, struct node_table *table, const char *node,
+                      int64_t now_unix_ms, struct error *err) {
         _cleanup_(explanation_done) struct explanation explanation;
         struct style style = style_of(stdout);
         const struct explained_pod nobody = {0};
@@ -120,9 +120,9 @@ static int show(struct cluster *cluster, struct node_table *table, const char *n
 
 /* Every node, though one is asked for: some scores depend on the others. @pod: "namespace/name" of
  * the pod that looks for a node, or NULL. */
-static int fill(struct cluster *cluster, const struct subject *subject, const char *pod,
-                const struct node_table_options *options, int64_t now_unix_ms,
-                struct node_list **ret, struct error *err) {
+static int fill_table(struct cluster *cluster, const struct subject *subject, const char *pod,
+                      const struct node_table_options *options, int64_t now_unix_ms,
+                      struct node_list **ret, struct error *err) {
         _cleanup_(freep) char *from = NULL;
         _cleanup_(freep) char *warning = NULL;
         struct explained_pod nobody = {0};
@@ -210,7 +210,8 @@ static void show_pod(const struct explain_place *place, const struct explain_tol
         explain_by_annotations(table, place, now_unix_ms, NULL);
 }
 
-static void ask(struct cluster *cluster, const char *full_name, struct explain_told *ret) {
+static void ask_extenders(struct cluster *cluster, const char *full_name,
+                          struct explain_told *ret) {
         _cleanup_(explain_extenders_done) struct explain_extenders extenders;
         struct error err = ERROR_NULL;
 
@@ -233,12 +234,12 @@ static int run_pod(struct cluster *cluster, const struct subject *subject,
                 return error_set(err, EINVAL, "'%.64s': expected NAMESPACE/NAME of a pod",
                                  full_name);
         find_place(cluster, full_name, &place);
-        ask(cluster, full_name, &told);
+        ask_extenders(cluster, full_name, &told);
         if (!told.decision && !place.pod) {
                 *err = place.why_not;
                 r = err->code;
         } else if (!told.decision) {
-                r = fill(cluster, subject, full_name, options, now_unix_ms, &nodes, err);
+                r = fill_table(cluster, subject, full_name, options, now_unix_ms, &nodes, err);
         }
         if (r == 0)
                 show_pod(&place, &told, nodes ? node_list_table(nodes) : NULL, now_unix_ms);
@@ -246,7 +247,7 @@ static int run_pod(struct cluster *cluster, const struct subject *subject,
         return r;
 }
 
-static int run(int count, char **words, struct error *err) {
+static int run_explain(int count, char **words, struct error *err) {
         _cleanup_(program_annotations_done) struct program_annotations annotations = {0};
         _cleanup_(cluster_freep) struct cluster *cluster = NULL;
         _cleanup_(node_list_freep) struct node_list *nodes = NULL;
@@ -271,8 +272,9 @@ static int run(int count, char **words, struct error *err) {
         };
         if (subject.pod)
                 return run_pod(cluster, &subject, &options, now_unix_ms, err);
-        r = fill(cluster, &subject, NULL, &options, now_unix_ms, &nodes, err);
-        return r < 0 ? r : show(cluster, node_list_table(nodes), subject.node, now_unix_ms, err);
+        r = fill_table(cluster, &subject, NULL, &options, now_unix_ms, &nodes, err);
+        return r < 0 ? r
+                     : show_nodes(cluster, node_list_table(nodes), subject.node, now_unix_ms, err);
 }
 
 const struct verb explain_verb = {
@@ -289,5 +291,5 @@ const struct verb explain_verb = {
         .words = "node nodes pod",
         .rows = rows,
         .row_count = ARRAY_LEN(rows),
-        .run = run,
+        .run = run_explain,
 };

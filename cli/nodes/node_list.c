@@ -8,13 +8,13 @@
 #include "kube/kube_proto.h"
 
 enum kube_outcome node_list_each(struct cluster *cluster, bool is_whole,
-                                 void (*on_begin)(void *userdata), list_item_fn *on_item,
+                                 void (*list_on_begin)(void *userdata), list_item_fn *on_item,
                                  void *userdata, struct error *err) {
         const struct cluster_listing listing = {
                 .path = KUBE_NODES,
                 .accept = is_whole ? KUBE_ACCEPT_PROTO : KUBE_ACCEPT_PROTO_METADATA_LIST,
                 .proto = &kube_proto_node,
-                .on_begin = on_begin,
+                .on_begin = list_on_begin,
                 .on_item = on_item,
                 .userdata = userdata,
         };
@@ -30,13 +30,13 @@ struct node_list {
         int64_t now_unix_ms; /* of the update */
 };
 
-static void on_begin(void *userdata) {
+static void list_on_begin(void *userdata) {
         const struct node_list *list = userdata;
 
         node_table_list_begins(list->table);
 }
 
-static void on_node(void *userdata, const char *text, size_t len) {
+static void list_on_node(void *userdata, const char *text, size_t len) {
         const struct node_list *list = userdata;
         json_auto_t *node = NULL;
 
@@ -53,27 +53,27 @@ static void on_node(void *userdata, const char *text, size_t len) {
                                 list->now_unix_ms);
 }
 
-static void on_pods_begin(void *userdata) {
+static void list_on_pods_begin(void *userdata) {
         const struct node_list *list = userdata;
 
         estimator_list_begins(node_table_estimator(list->table));
 }
 
-static void on_pod(void *userdata, const struct pod_facts *facts, bool is_appeared) {
+static void list_on_pod(void *userdata, const struct pod_facts *facts, bool is_appeared) {
         const struct node_list *list = userdata;
 
         (void)is_appeared;
         explained_pod_bind(list->table, facts, list->wanted_pod);
 }
 
-static void on_pod_gone(void *userdata, uint64_t id) {
+static void list_on_pod_gone(void *userdata, uint64_t id) {
         const struct node_list *list = userdata;
 
         estimator_end(node_table_estimator(list->table), id,
                       loop_now_unix_ms(cluster_loop(list->cluster)));
 }
 
-static void on_pods_ended(void *userdata) {
+static void list_on_pods_ended(void *userdata) {
         const struct node_list *list = userdata;
 
         estimator_list_ended(node_table_estimator(list->table),
@@ -84,10 +84,10 @@ struct node_list *node_list_new(struct cluster *cluster, const struct node_table
                                 struct policy *policy, const char *wanted_pod, bool is_watching,
                                 int64_t now_unix_ms) {
         static const struct pod_watch_events events = {
-                .list_begins = on_pods_begin,
-                .pod = on_pod,
-                .gone = on_pod_gone,
-                .list_ended = on_pods_ended,
+                .list_begins = list_on_pods_begin,
+                .pod = list_on_pod,
+                .gone = list_on_pod_gone,
+                .list_ended = list_on_pods_ended,
         };
         struct node_list *list = xcalloc(1, sizeof(*list));
 
@@ -123,7 +123,8 @@ int node_list_update(struct node_list *list, int64_t now_unix_ms, char **ret_war
         if (is_estimate && pod_feed_update(list->pods, &pods) < 0)
                 *ret_warning = xasprintf("scores lack what is in flight: %s", pods.msg);
         /* The capacity is needed by the estimate alone. */
-        if (node_list_each(list->cluster, is_estimate, on_begin, on_node, list, err) != KUBE_OK) {
+        if (node_list_each(list->cluster, is_estimate, list_on_begin, list_on_node, list, err) !=
+            KUBE_OK) {
                 free(TAKE_PTR(*ret_warning));
                 return err->code;
         }

@@ -37,13 +37,13 @@ void pod_feed_free(struct pod_feed *feed) {
         free(feed);
 }
 
-static void on_begin(void *userdata) {
+static void pod_feed_on_begin(void *userdata) {
         const struct pod_feed *feed = userdata;
 
         feed->events->list_begins(feed->userdata);
 }
 
-static void on_item(void *userdata, const char *text, size_t len) {
+static void pod_feed_on_item(void *userdata, const char *text, size_t len) {
         const struct pod_feed *feed = userdata;
         struct pod_facts facts;
 
@@ -53,13 +53,13 @@ static void on_item(void *userdata, const char *text, size_t len) {
                 feed->events->pod(feed->userdata, &facts, false);
 }
 
-static int list(struct pod_feed *feed, struct error *err) {
+static int pod_feed_list(struct pod_feed *feed, struct error *err) {
         const struct cluster_listing listing = {
                 .path = PODS_PATH,
                 .accept = KUBE_ACCEPT_PROTO,
                 .proto = &kube_proto_pod,
-                .on_begin = on_begin,
-                .on_item = on_item,
+                .on_begin = pod_feed_on_begin,
+                .on_item = pod_feed_on_item,
                 .userdata = feed,
         };
 
@@ -69,7 +69,7 @@ static int list(struct pod_feed *feed, struct error *err) {
         return 0;
 }
 
-static int watch(struct pod_feed *feed, struct error *err) {
+static int pod_feed_watch(struct pod_feed *feed, struct error *err) {
         struct cluster *cluster = feed->cluster;
         bool is_new = !feed->watch;
 
@@ -88,5 +88,5 @@ static int watch(struct pod_feed *feed, struct error *err) {
 }
 
 int pod_feed_update(struct pod_feed *feed, struct error *err) {
-        return feed->is_watching ? watch(feed, err) : list(feed, err);
+        return feed->is_watching ? pod_feed_watch(feed, err) : pod_feed_list(feed, err);
 }

@@ -24,14 +24,14 @@ static int compare_merit(const struct ranked *a, const struct ranked *b) {
         return a->fine > b->fine ? -1 : a->fine < b->fine;
 }
 
-static int compare(const void *a, const void *b) {
+static int compare_ranked(const void *a, const void *b) {
         const struct ranked *left = a, *right = b;
         int merit = compare_merit(left, right);
 
         return merit ? merit : strcmp(left->name, right->name);
 }
 
-static void rank(struct difference_side *side, size_t count) {
+static void rank_nodes(struct difference_side *side, size_t count) {
         const struct explanation *of = side->explanation;
         _cleanup_(freep) struct ranked *ranked = xcalloc(count + 1, sizeof(*ranked));
 
@@ -43,7 +43,7 @@ static void rank(struct difference_side *side, size_t count) {
                         .score10 = explanation_score(of, row),
                         .fine = of->rejected_by[row] < 0 ? explanation_fine(of, row) : 0,
                 };
-        qsort(ranked, count, sizeof(*ranked), compare);
+        qsort(ranked, count, sizeof(*ranked), compare_ranked);
         side->ranks = xcalloc(count + 1, sizeof(*side->ranks));
         side->order = xcalloc(count + 1, sizeof(*side->order));
         for (size_t place = 0; place < count; place++) {
@@ -59,7 +59,7 @@ static void rank(struct difference_side *side, size_t count) {
         }
 }
 
-static bool is_used(const struct policy *policy, size_t metric) {
+static bool is_metric_used(const struct policy *policy, size_t metric) {
         for (size_t i = 0; i < policy->predicate_total; i++)
                 if (policy->predicates[i].metric == metric && policy->predicates[i].limit_ratio > 0)
                         return true;
@@ -77,7 +77,7 @@ static void look_at_metrics(struct difference *difference) {
         for (size_t i = 0; i < after->policy->metric_count; i++) {
                 struct difference_metric *metric = &difference->metrics[difference->metric_count];
                 int known = policy_metric_index(before->policy, after->policy->metrics[i].name);
-                if (!is_used(after->policy, i))
+                if (!is_metric_used(after->policy, i))
                         continue;
                 metric->metric = i;
                 metric->is_new = known < 0 || before->policy->metrics[known].period_ms == 0;
@@ -96,8 +96,8 @@ void difference_init(struct difference *difference, const struct explanation *be
                 .after.explanation = after,
                 .count = node_table_count(after->table),
         };
-        rank(&difference->before, difference->count);
-        rank(&difference->after, difference->count);
+        rank_nodes(&difference->before, difference->count);
+        rank_nodes(&difference->after, difference->count);
         for (size_t row = 0; row < difference->count; row++) {
                 enum difference_flip flip = difference_flip(difference, row);
                 difference->newly_rejected += flip == DIFFERENCE_REJECTED;

@@ -18,7 +18,7 @@ struct judging {
 
 /* ---- What was kept of a candidate. */
 
-static bool get_number(const json_t *object, const char *key, double *ret) {
+static bool kept_number(const json_t *object, const char *key, double *ret) {
         const json_t *number = json_at(object, key, NULL);
 
         *ret = json_number_value(number);
@@ -26,8 +26,8 @@ static bool get_number(const json_t *object, const char *key, double *ret) {
 }
 
 /* Put a reading in place of the present one; none if it was not usable. */
-static void set_reading(const struct judging *judging, json_t *annotations, const char *metric,
-                        const json_t *kept, const char *ratio_key) {
+static void set_kept_reading(const struct judging *judging, json_t *annotations, const char *metric,
+                             const json_t *kept, const char *ratio_key) {
         const struct node_table_options *options = judging->options;
         double ratio, age_ms;
 
@@ -35,10 +35,10 @@ static void set_reading(const struct judging *judging, json_t *annotations, cons
                 return;
         _cleanup_(freep) char *key = xasprintf("%s%s", options->annotation_prefix, metric);
         (void)json_object_del(annotations, key);
-        if (!get_number(kept, ratio_key, &ratio) || ratio < 0 || ratio > ANNOTATION_RATIO_MAX)
+        if (!kept_number(kept, ratio_key, &ratio) || ratio < 0 || ratio > ANNOTATION_RATIO_MAX)
                 return;
         /* A rejection has none: it was usable. */
-        (void)get_number(kept, "reading_age_ms", &age_ms);
+        (void)kept_number(kept, "reading_age_ms", &age_ms);
         if (age_ms < -INT32_MAX || age_ms > INT32_MAX)
                 return;
         char text[ANNOTATION_TEXT_MAX];
@@ -52,7 +52,7 @@ static void set_hot(const struct judging *judging, json_t *annotations, const js
         char text[ANNOTATION_TEXT_MAX];
         double hot;
 
-        if (!get_number(kept, "hot_value", &hot) || hot < 0 || hot > INT32_MAX)
+        if (!kept_number(kept, "hot_value", &hot) || hot < 0 || hot > INT32_MAX)
                 return;
         _cleanup_(freep) char *key = xasprintf("%s" ANNOTATION_HOT_VALUE,
                                                judging->options->annotation_prefix);
@@ -67,7 +67,8 @@ static const json_t *labels_of(const struct judging *judging, const char *name) 
 
 /* The annotations of a candidate, which is put among @candidates with its present ones. NULL: it
  * has no name. */
-static json_t *add_candidate(const struct judging *judging, json_t *candidates, const char *name) {
+static json_t *placement_add_candidate(const struct judging *judging, json_t *candidates,
+                                       const char *name) {
         json_t *known = name ? json_object_get(candidates, name) : NULL;
 
         if (known || !name)
@@ -82,23 +83,24 @@ static void add_ranked(const struct judging *judging, json_t *candidates, const 
         static const char *const resources[ESTIMATE_RESOURCE_COUNT] = {"cpu", "mem"};
         const struct policy *policy = node_table_policy(judging->before);
         const char *name = json_string_at(kept, "node", NULL);
-        json_t *annotations = add_candidate(judging, candidates, name);
+        json_t *annotations = placement_add_candidate(judging, candidates, name);
         const json_t *terms = json_at(kept, "terms", NULL);
         struct estimate_terms estimate;
 
         if (!annotations)
                 return;
         for (size_t i = 0; i < json_array_size(terms); i++)
-                set_reading(judging, annotations,
-                            json_string_at(json_array_get(terms, i), "metric", NULL),
-                            json_array_get(terms, i), "reading_ratio");
+                set_kept_reading(judging, annotations,
+                                 json_string_at(json_array_get(terms, i), "metric", NULL),
+                                 json_array_get(terms, i), "reading_ratio");
         set_hot(judging, annotations, kept);
         estimate_terms_init(&estimate, policy, policy_pool_of(policy, labels_of(judging, name)));
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
                 const json_t *usage = json_at(kept, resources[r], NULL);
                 if (json_is_object(usage) && estimate.metric[r] >= 0)
-                        set_reading(judging, annotations, policy->metrics[estimate.metric[r]].name,
-                                    usage, "reading_ratio");
+                        set_kept_reading(judging, annotations,
+                                         policy->metrics[estimate.metric[r]].name, usage,
+                                         "reading_ratio");
         }
 }
 
@@ -111,19 +113,19 @@ static json_t *candidates_of(const struct judging *judging, const json_t *decisi
                 add_ranked(judging, candidates, json_array_get(ranked, i));
         for (size_t i = 0; i < json_array_size(rejected); i++) {
                 const json_t *kept = json_array_get(rejected, i);
-                json_t *annotations = add_candidate(judging, candidates,
-                                                    json_string_at(kept, "node", NULL));
+                json_t *annotations = placement_add_candidate(judging, candidates,
+                                                              json_string_at(kept, "node", NULL));
                 if (annotations)
-                        set_reading(judging, annotations, json_string_at(kept, "metric", NULL),
-                                    kept, "value_ratio");
+                        set_kept_reading(judging, annotations, json_string_at(kept, "metric", NULL),
+                                         kept, "value_ratio");
         }
         return candidates;
 }
 
 /* ---- Judging. */
 
-static void fill(const struct judging *judging, struct node_table *table,
-                 const json_t *candidates) {
+static void placement_fill(const struct judging *judging, struct node_table *table,
+                           const json_t *candidates) {
         int64_t now_unix_ms = judging->recording->at_unix_ms;
         json_t *annotations;
         const char *name;
@@ -136,7 +138,7 @@ static void fill(const struct judging *judging, struct node_table *table,
         node_table_list_ended(table);
 }
 
-static void rank(struct placement *placement, const struct difference *difference) {
+static void placement_rank(struct placement *placement, const struct difference *difference) {
         const struct node_table *table = difference->after.explanation->table;
 
         placement->candidates = difference->count;
@@ -151,19 +153,19 @@ static void rank(struct placement *placement, const struct difference *differenc
         }
 }
 
-static void judge(const struct judging *judging, const json_t *candidates,
-                  struct placement *placement) {
+static void placement_judge_both(const struct judging *judging, const json_t *candidates,
+                                 struct placement *placement) {
         _cleanup_(explanation_done) struct explanation before, after;
         _cleanup_(difference_done) struct difference difference;
         int64_t now_unix_ms = judging->recording->at_unix_ms;
         const struct explained_pod pod = {0};
 
-        fill(judging, judging->before, candidates);
-        fill(judging, judging->after, candidates);
+        placement_fill(judging, judging->before, candidates);
+        placement_fill(judging, judging->after, candidates);
         explanation_init(&before, judging->before, &pod, now_unix_ms);
         explanation_init(&after, judging->after, &pod, now_unix_ms);
         difference_init(&difference, &before, &after);
-        rank(placement, &difference);
+        placement_rank(placement, &difference);
 }
 
 /* Return: false when there was nothing to choose. */
@@ -209,8 +211,8 @@ void placement_judge(const struct recording *recording, const struct node_table_
                         continue;
                 }
                 json_auto_t *candidates = candidates_of(&judging, json_at(item, "decision", NULL));
-                (void)add_candidate(&judging, candidates, placement->node);
-                judge(&judging, candidates, placement);
+                (void)placement_add_candidate(&judging, candidates, placement->node);
+                placement_judge_both(&judging, candidates, placement);
                 ret->count++;
                 ret->same_first += placement->is_same_first;
                 ret->rejected += placement->rank_after == 0 && placement->rank_before > 0;

@@ -15,19 +15,19 @@
 /* ---- Reading. */
 
 /* A member of @object, which is called @place in errors; "" for the document. */
-static int read_text(const json_t *object, const char *place, const char *key, const char **ret,
-                     struct error *err) {
+static int recording_text(const json_t *object, const char *place, const char *key,
+                          const char **ret, struct error *err) {
         *ret = json_string_at(object, key, NULL);
         return *ret ? 0
                     : error_set(err, EINVAL, "%s%s%s: expected a string", place,
                                 place[0] ? "." : "", key);
 }
 
-static int read_time(const json_t *object, const char *place, const char *key, int64_t *ret,
-                     struct error *err) {
+static int recording_time(const json_t *object, const char *place, const char *key, int64_t *ret,
+                          struct error *err) {
         const char *text;
 
-        int r = read_text(object, place, key, &text, err);
+        int r = recording_text(object, place, key, &text, err);
         if (r < 0 || timestamp_parse(text, strlen(text), ret))
                 return r;
         return error_set(err, EINVAL, "%s%s%s: '%.64s': expected a time such as %s", place,
@@ -38,11 +38,12 @@ static int read_annotations(struct recording *recording, struct error *err) {
         const json_t *annotations = json_at(recording->root, "annotations", NULL);
         const char *unit;
 
-        int r = read_text(annotations, "annotations", "prefix", &recording->prefix, err);
+        int r = recording_text(annotations, "annotations", "prefix", &recording->prefix, err);
         if (r == 0)
-                r = read_text(annotations, "annotations", "timezone", &recording->timezone, err);
+                r = recording_text(annotations, "annotations", "timezone", &recording->timezone,
+                                   err);
         if (r == 0)
-                r = read_text(annotations, "annotations", "unit", &unit, err);
+                r = recording_text(annotations, "annotations", "unit", &unit, err);
         if (r < 0)
                 return r;
         for (int i = 0; annotation_units[i]; i++)
@@ -58,7 +59,7 @@ static int check_node(const json_t *node, const char *place, struct error *err) 
 
         if (!json_is_object(json_at(node, "annotations", NULL)))
                 return error_set(err, EINVAL, "%s.annotations: expected an object", place);
-        return read_text(node, place, "name", &name, err);
+        return recording_text(node, place, "name", &name, err);
 }
 
 static bool is_amount(const json_t *number, double max) {
@@ -71,9 +72,9 @@ static int check_pod(const json_t *pod, const char *place, struct error *err) {
         int64_t bound_unix_ms;
         const char *node;
 
-        int r = read_text(pod, place, "node", &node, err);
+        int r = recording_text(pod, place, "node", &node, err);
         if (r == 0)
-                r = read_time(pod, place, "bound", &bound_unix_ms, err);
+                r = recording_time(pod, place, "bound", &bound_unix_ms, err);
         if (r < 0)
                 return r;
         if (!is_amount(json_at(pod, "cores", NULL), POD_FACTS_CORES_MAX) ||
@@ -126,13 +127,13 @@ static int read_document(struct recording *recording, struct error *err) {
 
         int r = read_kind(root, err);
         if (r == 0)
-                r = read_time(root, "", "at", &recording->at_unix_ms, err);
+                r = recording_time(root, "", "at", &recording->at_unix_ms, err);
         if (r == 0)
                 r = read_annotations(recording, err);
         if (r == 0)
-                r = read_text(policy, "policy", "from", &recording->policy_from, err);
+                r = recording_text(policy, "policy", "from", &recording->policy_from, err);
         if (r == 0)
-                r = read_text(policy, "policy", "text", &recording->policy_text, err);
+                r = recording_text(policy, "policy", "text", &recording->policy_text, err);
         if (r == 0)
                 r = read_list(root, "nodes", check_node, &recording->nodes, err);
         if (r == 0 && !json_is_null(json_at(root, "pods", NULL)))
@@ -202,7 +203,7 @@ int recording_save(const json_t *root, const char *path, struct error *err) {
 }
 
 /* A value that could be a reading, or should be one. */
-static bool is_reading(const char *key, const char *value, const struct zone *zone) {
+static bool is_kept_reading(const char *key, const char *value, const struct zone *zone) {
         struct metric_query query;
         struct annotation reading;
         size_t len = strlen(key), peak = strlen(ANNOTATION_PEAK);
@@ -227,7 +228,7 @@ json_t *recording_node(const json_t *node, const struct node_table_options *opti
         json_object_foreach (json_iterable(annotations), key, value) {
                 const char *text = json_string_at(annotations, key, NULL);
                 if (text && strncmp(key, options->annotation_prefix, prefix_len) == 0 &&
-                    is_reading(key + prefix_len, text, options->zone))
+                    is_kept_reading(key + prefix_len, text, options->zone))
                         (void)json_object_set(kept, key, value);
         }
         return json_pack("{s:s, s:o, s:O*, s:{s:O*, s:O*}}", "name", name, "annotations", kept,
@@ -256,7 +257,7 @@ static void bind_pods(const struct recording *recording, struct estimator *estim
                                  [ESTIMATE_MEM] = json_number_value(json_at(pod, "bytes", NULL))},
                 };
                 /* check_pod() has read it before. */
-                (void)read_time(pod, "", "bound", &to.bound_unix_ms, NULL);
+                (void)recording_time(pod, "", "bound", &to.bound_unix_ms, NULL);
                 estimator_bind(estimator, &to);
         }
         estimator_list_ended(estimator, recording->at_unix_ms);

@@ -40,7 +40,7 @@ static void show_progress(const char *what, const json_t *list) {
 
 /* ---- The policy, the pods and the nodes. */
 
-static json_t *policy_json(const struct policy *policy, const char *from) {
+static json_t *recorded_policy_json(const struct policy *policy, const char *from) {
         _cleanup_(buf_done) struct buf text = BUF_INIT(POLICY_MAX_BYTES);
 
         policy_print(policy, &text);
@@ -111,15 +111,15 @@ struct name {
         const char *full_name, *at; /* borrowed */
 };
 
-static int compare_names(const void *a, const void *b) {
+static int compare_node_names(const void *a, const void *b) {
         const struct name *left = a, *right = b;
         int order = strcmp(right->at, left->at); /* the newest first */
 
         return order ? order : strcmp(left->full_name, right->full_name);
 }
 
-static void take_decision(struct taking *taking, const struct explain_extenders *extenders,
-                          const char *full_name) {
+static void record_decision(struct taking *taking, const struct explain_extenders *extenders,
+                            const char *full_name) {
         _cleanup_(explain_told_done) struct explain_told told;
 
         explain_ask(taking->cluster, extenders, full_name, &told);
@@ -156,9 +156,9 @@ static void take_decisions(struct taking *taking) {
         names = xcalloc(json_object_size(found) + 1, sizeof(*names));
         json_object_foreach (found, key, at)
                 names[count++] = (struct name){key, json_string_value(at)};
-        qsort(names, count, sizeof(*names), compare_names);
+        qsort(names, count, sizeof(*names), compare_node_names);
         for (size_t i = 0; i < count && (int64_t)i < taking->options->placement_count; i++)
-                take_decision(taking, &extenders, names[i].full_name);
+                record_decision(taking, &extenders, names[i].full_name);
 }
 
 static int take_all(struct taking *taking, struct error *err) {
@@ -170,7 +170,7 @@ static int take_all(struct taking *taking, struct error *err) {
         int r = cluster_policy_load(taking->cluster, NULL, &policy, &from, err);
         if (r < 0)
                 return r;
-        (void)json_object_set_new(taking->root, "policy", policy_json(policy, from));
+        (void)json_object_set_new(taking->root, "policy", recorded_policy_json(policy, from));
         bool has_load = options->has_load || policy->scoring == POLICY_SCORING_ESTIMATE;
         bool has_pods = has_load || options->placement_count > 0;
         /* Before the nodes, whose readings are about them. */

@@ -75,8 +75,8 @@ static void reading_options_done(struct reading_options *options) {
         program_annotations_done(&options->annotations);
 }
 
-static int take(const struct node_table_options *table, bool has_load, json_t **ret,
-                struct error *err) {
+static int take_recording(const struct node_table_options *table, bool has_load, json_t **ret,
+                          struct error *err) {
         _cleanup_(cluster_freep) struct cluster *cluster = NULL;
         const struct recording_options options = {
                 .flags = &settings.shared,
@@ -104,13 +104,14 @@ static int replay(struct reading_options *options, struct recording *ret, struct
         return r < 0 ? error_wrap(err, r, "%s", file_input_name(settings.replay)) : 0;
 }
 
-static int look(struct reading_options *options, const struct policy *policy, struct recording *ret,
-                struct error *err) {
+static int look_at_cluster(struct reading_options *options, const struct policy *policy,
+                           struct recording *ret, struct error *err) {
         json_auto_t *root = NULL;
 
         int r = read_options(options, err);
         if (r == 0)
-                r = take(&options->table, policy->scoring == POLICY_SCORING_ESTIMATE, &root, err);
+                r = take_recording(&options->table, policy->scoring == POLICY_SCORING_ESTIMATE,
+                                   &root, err);
         return r < 0 ? r : recording_from_json(root, ret, err);
 }
 
@@ -120,7 +121,7 @@ static int in_force(const struct recording *recording, struct policy **ret, stru
         return r < 0 ? error_wrap(err, r, "policy.text") : 0;
 }
 
-static void show(const struct simulation *simulation) {
+static void show_simulation(const struct simulation *simulation) {
         struct style style = style_of(stdout);
 
         if (!output_is_document(settings.output)) {
@@ -141,12 +142,14 @@ static void policy_text_done(struct policy_text *text) {
         free(text->text);
 }
 
-static int parse(const struct policy_text *text, struct policy **ret, struct error *err) {
+static int parse_policy(const struct policy_text *text, struct policy **ret, struct error *err) {
         return cluster_policy_parse(settings.filename, text->text, text->len, ret, err);
 }
 
-static int compare(const struct recording *recording, const struct node_table_options *options,
-                   const struct policy_text *text, struct policy *policy, struct error *err) {
+static int compare_policies(const struct recording *recording,
+                            const struct node_table_options *options,
+                            const struct policy_text *text, struct policy *policy,
+                            struct error *err) {
         _cleanup_(node_table_freep) struct node_table *before_table = NULL, *after_table = NULL;
         _cleanup_(placement_done) struct placements placements = {0};
         _cleanup_(policy_freep) struct policy *before = NULL, *placed_before = NULL,
@@ -160,7 +163,7 @@ static int compare(const struct recording *recording, const struct node_table_op
         if (r == 0)
                 r = in_force(recording, &placed_before, err);
         if (r == 0)
-                r = parse(text, &placed_after, err);
+                r = parse_policy(text, &placed_after, err);
         if (r == 0)
                 r = recording_table(recording, options, TAKE_PTR(before), &before_table, err);
         if (r < 0)
@@ -172,12 +175,13 @@ static int compare(const struct recording *recording, const struct node_table_op
         explanation_init(&explained_before, before_table, &pod, recording->at_unix_ms);
         explanation_init(&explained_after, after_table, &pod, recording->at_unix_ms);
         difference_init(&difference, &explained_before, &explained_after);
-        show(&(struct simulation){recording, file_input_name(settings.filename),
-                                  node_table_policy(after_table), &difference, &placements});
+        show_simulation(&(struct simulation){recording, file_input_name(settings.filename),
+                                             node_table_policy(after_table), &difference,
+                                             &placements});
         return difference.newly_rejected > 0 ? EXIT_REJECTS : 0;
 }
 
-static int run(int count, char **words, struct error *err) {
+static int run_simulate(int count, char **words, struct error *err) {
         _cleanup_(reading_options_done) struct reading_options options = {0};
         _cleanup_(recording_done) struct recording recording = {0};
         struct policy *policy = NULL;
@@ -194,16 +198,16 @@ static int run(int count, char **words, struct error *err) {
         r = cluster_policy_read(settings.filename, &text.text, &text.len, err);
         if (r < 0)
                 return r;
-        r = parse(&text, &policy, err);
+        r = parse_policy(&text, &policy, err);
         if (r < 0)
                 return r;
         r = settings.replay ? replay(&options, &recording, err)
-                            : look(&options, policy, &recording, err);
+                            : look_at_cluster(&options, policy, &recording, err);
         if (r < 0) {
                 policy_free(policy);
                 return r;
         }
-        r = compare(&recording, &options.table, &text, policy, err);
+        r = compare_policies(&recording, &options.table, &text, policy, err);
         return r < 0 && settings.replay ? error_wrap(err, r, "%s", file_input_name(settings.replay))
                                         : r;
 }
@@ -219,7 +223,7 @@ const struct verb simulate_verb = {
                  "in force; with 2 when it fails, as with a policy that is refused.\n",
         .rows = rows,
         .row_count = ARRAY_LEN(rows),
-        .run = run,
+        .run = run_simulate,
 };
 
 static int run_record(int count, char **words, struct error *err) {
@@ -230,7 +234,7 @@ static int run_record(int count, char **words, struct error *err) {
                 return error_set(err, EINVAL, "expected the FILE to write");
         int r = read_options(&options, err);
         if (r == 0)
-                r = take(&options.table, true, &root, err);
+                r = take_recording(&options.table, true, &root, err);
         if (r == 0)
                 r = recording_save(root, words[0], err);
         if (r < 0)

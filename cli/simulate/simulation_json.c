@@ -72,7 +72,7 @@ static json_t *placements_json(const struct placements *placements) {
                          (json_int_t)placements->left_out, "items", items);
 }
 
-static json_t *policy_json(const struct simulation *simulation) {
+static json_t *simulated_policy_json(const struct simulation *simulation) {
         const struct policy *policy = simulation->policy;
         json_t *warnings = json_array();
 
@@ -95,8 +95,8 @@ json_t *simulation_json(const struct simulation *simulation) {
                                     (json_int_t)difference->ranks_changed);
 
         return json_pack("{s:O, s:o, s:o, s:o, s:o, s:o, s:O}", "at",
-                         json_object_get(recording->root, "at"), "policy", policy_json(simulation),
-                         "summary", summary, "nodes", nodes_json(difference), "metrics",
-                         metrics_json(simulation), "placements",
+                         json_object_get(recording->root, "at"), "policy",
+                         simulated_policy_json(simulation), "summary", summary, "nodes",
+                         nodes_json(difference), "metrics", metrics_json(simulation), "placements",
                          placements_json(simulation->placements), "notes", recording->notes);
 }

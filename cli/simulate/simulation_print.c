@@ -22,7 +22,7 @@ static const char *node_name(const struct printing *to, size_t row) {
 }
 
 /* In a column of @width. */
-static void put_name(const struct printing *to, const char *name, size_t width) {
+static void simulation_put_name(const struct printing *to, const char *name, size_t width) {
         size_t taken = style_text(name, width, to->out);
 
         (void)fprintf(to->out, "%*s", (int)(width - taken), "");
@@ -52,7 +52,7 @@ static void put_flip(const struct printing *to, size_t row, size_t width) {
 
         const struct policy_predicate *by = difference_predicate(side, row, &value_ratio);
         (void)fputs("  ", to->out);
-        put_name(to, node_name(to, row), width);
+        simulation_put_name(to, node_name(to, row), width);
         (void)fprintf(to->out, "  %s%s%s: %s ", passes ? to->style->green : to->style->red,
                       passes ? "rejected -> passes" : "passes -> rejected", to->style->off,
                       side->explanation->policy->metrics[by->metric].name);

@@ -51,7 +51,8 @@ static void begin_screen(const struct style *style) {
                 (void)fputs("\033[H\033[2J", stdout);
 }
 
-static int show(const struct explanation *explanation, const char *policy_from, struct error *err) {
+static int show_view(const struct explanation *explanation, const char *policy_from,
+                     struct error *err) {
         struct style style = style_of(stdout);
         _cleanup_(top_view_done) struct top_view view;
         bool is_wide = settings.output == OUTPUT_WIDE;
@@ -126,7 +127,7 @@ static int show_load(struct looking *looking, int64_t now_unix_ms, struct error 
 
         _cleanup_(explanation_done) struct explanation explanation;
         explanation_init(&explanation, node_list_table(looking->load), &nobody, now_unix_ms);
-        return show(&explanation, looking->policy_from, err);
+        return show_view(&explanation, looking->policy_from, err);
 }
 
 /* @policy: in force from now on; consumed */
@@ -143,7 +144,7 @@ static void take_policy(struct looking *looking, struct policy *policy, int64_t 
                                               settings.is_watching, now_unix_ms);
 }
 
-static int look(struct looking *looking, struct error *err) {
+static int top_look(struct looking *looking, struct error *err) {
         int64_t now_unix_ms = clock_wall_unix_ms();
         struct policy *policy = NULL;
         char *from = NULL;
@@ -162,7 +163,7 @@ static int look(struct looking *looking, struct error *err) {
                                      : show_load(looking, now_unix_ms, err);
 }
 
-static int run(int count, char **words, struct error *err) {
+static int run_top(int count, char **words, struct error *err) {
         _cleanup_(program_annotations_done) struct program_annotations annotations = {0};
         _cleanup_(looking_done) struct looking looking = {0};
 
@@ -179,10 +180,10 @@ static int run(int count, char **words, struct error *err) {
         if (r == 0)
                 r = cluster_open(&settings.cluster, &looking.cluster, err);
         if (r == 0)
-                r = look(&looking, err);
+                r = top_look(&looking, err);
         while (r == 0 && settings.is_watching && fflush(stdout) == 0 && !ferror(stdout)) {
                 cluster_pause(looking.cluster, settings.interval_ms);
-                r = look(&looking, err);
+                r = top_look(&looking, err);
                 if (r < 0) { /* what is on the screen stays; the next list may succeed */
                         (void)fprintf(stderr, "kubectl plimsoll top: %s\n", err->msg);
                         r = 0;
@@ -201,5 +202,5 @@ const struct verb top_verb = {
                  "by the extender's own code from the annotations; for a pod without requests.\n",
         .rows = rows,
         .row_count = ARRAY_LEN(rows),
-        .run = run,
+        .run = run_top,
 };

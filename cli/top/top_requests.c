@@ -74,7 +74,7 @@ static void on_nodes_begin(void *userdata) {
         forget_values(&requests->capacities);
 }
 
-static void on_node(void *userdata, const char *text, size_t len) {
+static void requests_on_node(void *userdata, const char *text, size_t len) {
         struct top_requests *requests = userdata;
         json_auto_t *node = NULL;
 
@@ -110,14 +110,14 @@ static void forget_pods(struct strmap *pods) {
         strmap_done(pods);
 }
 
-static void on_pods_begin(void *userdata) {
+static void requests_on_pods_begin(void *userdata) {
         struct top_requests *requests = userdata;
 
         requests->is_listing = true;
         forget_pods(&requests->incoming);
 }
 
-static void on_pod(void *userdata, const struct pod_facts *facts, bool is_appeared) {
+static void requests_on_pod(void *userdata, const struct pod_facts *facts, bool is_appeared) {
         struct top_requests *requests = userdata;
         struct strmap *pods = requests->is_listing ? &requests->incoming : &requests->pods;
         struct pod *pod = xmalloc(sizeof(*pod));
@@ -131,13 +131,13 @@ static void on_pod(void *userdata, const struct pod_facts *facts, bool is_appear
         forget_pod(strmap_put(pods, (const char *)&facts->id, sizeof(facts->id), pod));
 }
 
-static void on_pod_gone(void *userdata, uint64_t id) {
+static void requests_on_pod_gone(void *userdata, uint64_t id) {
         struct top_requests *requests = userdata;
 
         forget_pod(strmap_remove(&requests->pods, (const char *)&id, sizeof(id)));
 }
 
-static void on_pods_ended(void *userdata) {
+static void requests_on_pods_ended(void *userdata) {
         struct top_requests *requests = userdata;
 
         requests->is_listing = false;
@@ -175,7 +175,7 @@ static struct top_requests_row *space_of(struct top_requests_sum *sum, struct st
         return &sum->spaces[at - 1];
 }
 
-static void add(struct top_requests_row *row, const struct pod_load *request) {
+static void requests_add(struct top_requests_row *row, const struct pod_load *request) {
         row->pods++;
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
                 row->requested.of[r] += request->of[r];
@@ -199,7 +199,7 @@ static void sum_nodes(const struct top_requests *requests, struct top_requests_s
 }
 
 /* Nodes without a reading are missing in the sums of what is used and unused. */
-static void sum_up(struct top_requests_sum *sum) {
+static void requests_sum_up(struct top_requests_sum *sum) {
         struct top_requests_row *total = &sum->total;
 
         for (size_t i = 0; i < sum->node_count; i++) {
@@ -230,10 +230,10 @@ static void sum_all(struct top_requests *requests) {
                 size_t at = (size_t)(uintptr_t)strmap_get(&nodes, pod->node, strlen(pod->node));
                 if (at == 0)
                         continue;
-                add(&sum->nodes[at - 1], &pod->request);
-                add(space_of(sum, &spaces, pod->space), &pod->request);
+                requests_add(&sum->nodes[at - 1], &pod->request);
+                requests_add(space_of(sum, &spaces, pod->space), &pod->request);
         }
-        sum_up(sum);
+        requests_sum_up(sum);
 }
 
 struct top_requests *top_requests_new(struct cluster *cluster,
@@ -241,10 +241,10 @@ struct top_requests *top_requests_new(struct cluster *cluster,
                                       struct policy *policy, bool is_watching,
                                       int64_t now_unix_ms) {
         static const struct pod_watch_events events = {
-                .list_begins = on_pods_begin,
-                .pod = on_pod,
-                .gone = on_pod_gone,
-                .list_ended = on_pods_ended,
+                .list_begins = requests_on_pods_begin,
+                .pod = requests_on_pod,
+                .gone = requests_on_pod_gone,
+                .list_ended = requests_on_pods_ended,
         };
         struct top_requests *requests = xcalloc(1, sizeof(*requests));
 
@@ -273,8 +273,8 @@ struct node_table *top_requests_table(const struct top_requests *requests) {
 int top_requests_update(struct top_requests *requests, int64_t now_unix_ms,
                         struct top_requests_sum **ret, struct error *err) {
         requests->now_unix_ms = now_unix_ms;
-        if (node_list_each(requests->cluster, true, on_nodes_begin, on_node, requests, err) !=
-            KUBE_OK)
+        if (node_list_each(requests->cluster, true, on_nodes_begin, requests_on_node, requests,
+                           err) != KUBE_OK)
                 return err->code;
         node_table_list_ended(requests->table);
         int r = pod_feed_update(requests->feed, err);

@@ -38,7 +38,7 @@ static void set_title(struct top_column *column, const struct policy *policy, bo
 }
 
 /* Does a limit or a score use the metric? */
-static bool is_used(const struct policy *policy, size_t metric, double *ret_limit_ratio) {
+static bool is_shown(const struct policy *policy, size_t metric, double *ret_limit_ratio) {
         bool is_used = false;
 
         *ret_limit_ratio = 0;
@@ -53,13 +53,13 @@ static bool is_used(const struct policy *policy, size_t metric, double *ret_limi
         return is_used;
 }
 
-static void look(struct top_view *view, struct top_node *node) {
+static void view_look(struct top_view *view, struct top_node *node) {
         const struct explanation *of = view->explanation;
         struct reading reading;
         double limit_ratio;
 
         for (size_t i = 0; i < of->policy->metric_count; i++) {
-                if (!is_used(of->policy, i, &limit_ratio))
+                if (!is_shown(of->policy, i, &limit_ratio))
                         continue;
                 node->used++;
                 node_table_reading(of->table, node->row, i, of->now_unix_ms, &reading);
@@ -83,7 +83,7 @@ void top_view_init(struct top_view *view, const struct explanation *explanation,
 
         *view = (struct top_view){.explanation = explanation, .policy_from = policy_from};
         for (size_t i = 0; i < policy->metric_count; i++) {
-                if (!is_used(policy, i, &limit_ratio) && !has_all)
+                if (!is_shown(policy, i, &limit_ratio) && !has_all)
                         continue;
                 struct top_column *column = &view->columns[view->column_count++];
                 *column = (struct top_column){.metric = i, .limit_ratio = limit_ratio};
@@ -100,7 +100,7 @@ void top_view_init(struct top_view *view, const struct explanation *explanation,
                         .rejected_by = explanation->rejected_by[row],
                         .age_ms = -1,
                 };
-                look(view, node);
+                view_look(view, node);
         }
 }
 
@@ -111,7 +111,7 @@ void top_view_done(struct top_view *view) {
 
 /* ---- Order. */
 
-static int compare(const void *a, const void *b) {
+static int compare_nodes(const void *a, const void *b) {
         const struct top_node *left = a, *right = b;
 
         if (left->key != right->key)
@@ -159,6 +159,6 @@ int top_view_sort(struct top_view *view, const char *key, struct error *err) {
                             : kind == 3 ? (double)node->age_ms
                                         : 0;
         }
-        qsort(view->nodes, view->node_count, sizeof(*view->nodes), compare);
+        qsort(view->nodes, view->node_count, sizeof(*view->nodes), compare_nodes);
         return 0;
 }

@@ -24,7 +24,7 @@ void reply_done(struct reply *reply) {
         reply_init(reply);
 }
 
-static void begin(struct reply *reply) {
+static void reply_begin(struct reply *reply) {
         buf_clear(&reply->text);
         reply->mark_count = reply->count = reply->text_marked = reply->bytes = 0;
 }
@@ -56,7 +56,7 @@ static void put_slice(struct reply *reply, const char *slice, size_t bytes) {
         mark(reply, (struct reply_piece){.slice = slice, .bytes = bytes});
 }
 
-static bool finish(struct reply *reply) {
+static bool reply_finish(struct reply *reply) {
         mark_text(reply);
         if (reply->mark_count > reply->piece_cap) {
                 reply->piece_cap = reply->mark_cap;
@@ -121,7 +121,7 @@ static void put_rejected(struct reply *reply, const struct answer *answer) {
 bool reply_filter(struct reply *reply, const struct answer *answer) {
         bool has_names = answer->request->has_names;
 
-        begin(reply);
+        reply_begin(reply);
         put(reply, has_names ? "{\"Nodes\":null,\"NodeNames\":["
                              : "{\"Nodes\":{\"metadata\":{},\"items\":[");
         put_told(reply, answer);
@@ -129,15 +129,15 @@ bool reply_filter(struct reply *reply, const struct answer *answer) {
         put(reply, ",\"FailedNodes\":{},\"FailedAndUnresolvableNodes\":{");
         put_rejected(reply, answer);
         put(reply, "},\"Error\":\"\"}");
-        return finish(reply);
+        return reply_finish(reply);
 }
 
 bool reply_preempt(struct reply *reply, const struct answer *answer) {
-        begin(reply);
+        reply_begin(reply);
         put(reply, "{\"NodeNameToMetaVictims\":{");
         put_told(reply, answer);
         put(reply, "}}");
-        return finish(reply);
+        return reply_finish(reply);
 }
 
 static char *append_score(char *at, int score) {
@@ -204,7 +204,7 @@ bool reply_prioritize(struct reply *reply, const struct answer *answer, bool is_
         int base = is_compact ? least_score(&answer->judge) : 0;
         int least = is_compact ? base : -1; /* this and below are left out */
 
-        begin(reply);
+        reply_begin(reply);
         reply->score_base = base;
         put(reply, "[");
         if (!put_known(reply, answer, least, base))
@@ -213,5 +213,5 @@ bool reply_prioritize(struct reply *reply, const struct answer *answer, bool is_
         if (reply->text.data[reply->text.len - 1] == ',')
                 reply->text.len--;
         put(reply, "]");
-        return finish(reply);
+        return reply_finish(reply);
 }

@@ -40,8 +40,8 @@ static const char *keep(struct request *request, char *owned) {
         return owned;
 }
 
-static bool add_node(struct request *request, struct request_text name, const char *json,
-                     size_t json_bytes) {
+static bool request_add_node(struct request *request, struct request_text name, const char *json,
+                             size_t json_bytes) {
         if (request->count >= REQUEST_MAX_NODES)
                 return false;
         mem_grow(&request->nodes, request->count, &request->cap);
@@ -99,7 +99,7 @@ static bool skim_names(struct request *request, struct skim *skim) {
                 struct request_text name;
                 const char *json = skim->at;
                 if (!skim_text(request, skim, &name) ||
-                    !add_node(request, name, json, (size_t)(skim->at - json)))
+                    !request_add_node(request, name, json, (size_t)(skim->at - json)))
                         return false;
         }
         return step == SKIM_END;
@@ -135,7 +135,7 @@ static bool skim_node(struct request *request, struct skim *skim) {
                 if (!ok)
                         return false;
         }
-        return step == SKIM_END && add_node(request, name, json, (size_t)(skim->at - json));
+        return step == SKIM_END && request_add_node(request, name, json, (size_t)(skim->at - json));
 }
 
 static bool skim_items(struct request *request, struct skim *skim) {
@@ -231,7 +231,7 @@ static const char *dump(struct request *request, const json_t *value) {
 static bool strict_node(struct request *request, const json_t *name, const json_t *echo) {
         const char *json = dump(request, echo);
 
-        return add_node(request, strict_text(request, name), json, strlen(json));
+        return request_add_node(request, strict_text(request, name), json, strlen(json));
 }
 
 static void strict_pod(struct request *request, const json_t *pod) {
@@ -348,8 +348,8 @@ odd:
         return NULL;
 }
 
-static int add_candidate(struct request *request, const char *name, const json_t *victims,
-                         bool are_whole, struct error *err) {
+static int request_add_candidate(struct request *request, const char *name, const json_t *victims,
+                                 bool are_whole, struct error *err) {
         json_auto_t *echo = meta_victims(victims, are_whole, err);
         size_t len = strlen(name);
 
@@ -363,7 +363,7 @@ static int add_candidate(struct request *request, const char *name, const json_t
         (void)buf_printf(&text, ":%s", value);
         size_t bytes = text.len;
         struct request_text key = {keep(request, xmemdup0(name, len)), len};
-        if (!add_node(request, key, keep(request, buf_take(&text)), bytes))
+        if (!request_add_node(request, key, keep(request, buf_take(&text)), bytes))
                 return error_set(err, E2BIG, "more than %d nodes", REQUEST_MAX_NODES);
         return 0;
 }
@@ -390,7 +390,7 @@ int request_parse_preemption(struct request *request, const char *text, size_t l
         request->has_names = true;
         strict_pod(request, json_member(root, "Pod"));
         json_object_foreach (json_iterable(by_node), name, victims) {
-                r = add_candidate(request, name, victims, are_whole, err);
+                r = request_add_candidate(request, name, victims, are_whole, err);
                 if (r < 0) {
                         request_reset(request);
                         return r;

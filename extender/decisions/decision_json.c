@@ -20,14 +20,14 @@ static void put_number(struct buf *out, const char *key, double value) {
         json_write_number(out, key, value, 7);
 }
 
-static void put_age(struct buf *out, int32_t age_ms) {
+static void json_put_age(struct buf *out, int32_t age_ms) {
         if (age_ms == DECISION_NEVER_READ)
                 json_write_null(out, "reading_age_ms");
         else
                 json_write_int(out, "reading_age_ms", age_ms);
 }
 
-static void put_pod(struct buf *out, const struct decision_pod *pod) {
+static void json_put_pod(struct buf *out, const struct decision_pod *pod) {
         const char *name = pod->full_name + pod->namespace_len + 1;
 
         json_write_object(out, NULL);
@@ -45,8 +45,8 @@ static const char *const list_names[] = {
         [JUDGE_LIST_SHORT] = "short",
 };
 
-static void put_filter_text(struct buf *out, const struct decision_filter *filter, const char *key,
-                            struct decision_text text) {
+static void json_put_filter_text(struct buf *out, const struct decision_filter *filter,
+                                 const char *key, struct decision_text text) {
         json_write_text_len(out, key, filter->text + text.at, text.len);
 }
 
@@ -55,7 +55,7 @@ static void put_predicates(struct buf *out, const struct decision_filter *filter
         for (size_t i = 0; i < filter->predicate_count; i++) {
                 const struct decision_predicate *of = &filter->predicates[i];
                 json_write_object(out, NULL);
-                put_filter_text(out, filter, "metric", of->metric);
+                json_put_filter_text(out, filter, "metric", of->metric);
                 put_number(out, "limit_ratio", of->limit_ratio);
                 json_write_int(out, "over_limit", of->over_count);
                 json_write_object_end(out);
@@ -63,15 +63,15 @@ static void put_predicates(struct buf *out, const struct decision_filter *filter
         json_write_array_end(out);
 }
 
-static void put_rejections(struct buf *out, const struct decision_filter *filter) {
+static void json_put_rejections(struct buf *out, const struct decision_filter *filter) {
         json_write_array(out, "rejected_nodes");
         for (size_t i = 0; i < filter->rejection_count; i++) {
                 const struct decision_rejection *of = &filter->rejections[i];
                 const struct decision_predicate *by = &filter->predicates[of->predicate];
                 json_write_line(out);
                 json_write_object(out, NULL);
-                put_filter_text(out, filter, "node", of->node);
-                put_filter_text(out, filter, "metric", by->metric);
+                json_put_filter_text(out, filter, "node", of->node);
+                json_put_filter_text(out, filter, "metric", by->metric);
                 put_number(out, "value_ratio", of->value_ratio);
                 put_number(out, "limit_ratio", by->limit_ratio);
                 json_write_object_end(out);
@@ -79,7 +79,7 @@ static void put_rejections(struct buf *out, const struct decision_filter *filter
         json_write_array_end(out);
 }
 
-static void put_filter(struct buf *out, const struct decision_filter *filter) {
+static void json_put_filter(struct buf *out, const struct decision_filter *filter) {
         json_write_object(out, "filter");
         json_write_time(out, "at", filter->at_unix_ms);
         json_write_int(out, "policy_generation", (int64_t)filter->policy_generation);
@@ -94,7 +94,7 @@ static void put_filter(struct buf *out, const struct decision_filter *filter) {
         json_write_bool(out, "all_over_limits", filter->is_all_over);
         json_write_int(out, "rule", filter->rule);
         put_predicates(out, filter);
-        put_rejections(out, filter);
+        json_put_rejections(out, filter);
         json_write_object_end(out);
 }
 
@@ -103,7 +103,7 @@ static void put_filter(struct buf *out, const struct decision_filter *filter) {
 static const char *const resource_names[ESTIMATE_RESOURCE_COUNT] = {"cpu", "mem"};
 
 /* What the pod is expected to use. */
-static void put_expectation(struct buf *out, const struct decision_ranking *ranking) {
+static void json_put_expectation(struct buf *out, const struct decision_ranking *ranking) {
         const struct estimator_expectation *of = &ranking->expectation;
 
         json_write_object(out, "expected");
@@ -118,8 +118,8 @@ static void put_expectation(struct buf *out, const struct decision_ranking *rank
         json_write_object_end(out);
 }
 
-static void put_usage(struct buf *out, const char *key, float weight,
-                      const struct decision_usage *usage) {
+static void json_put_usage(struct buf *out, const char *key, float weight,
+                           const struct decision_usage *usage) {
         if (weight <= 0) {
                 json_write_null(out, key);
                 return;
@@ -128,7 +128,7 @@ static void put_usage(struct buf *out, const char *key, float weight,
         put_number(out, "weight", weight);
         put_number(out, "reading_ratio",
                    usage->age_ms == DECISION_NEVER_READ ? NAN : (double)usage->reading_ratio);
-        put_age(out, usage->age_ms);
+        json_put_age(out, usage->age_ms);
         put_number(out, "in_flight_ratio", usage->in_flight_ratio);
         put_number(out, "pod_twice_ratio", usage->pod_ratio);
         put_number(out, "reserved_ratio", usage->reserved_ratio);
@@ -138,19 +138,19 @@ static void put_usage(struct buf *out, const char *key, float weight,
         json_write_object_end(out);
 }
 
-static void put_estimate(struct buf *out, const struct decision_ranking *ranking,
-                         const struct decision_node *node) {
+static void json_put_estimate(struct buf *out, const struct decision_ranking *ranking,
+                              const struct decision_node *node) {
         const struct decision_estimate *estimate = &node->estimate;
 
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
-                put_usage(out, resource_names[r], ranking->weights[node->pool][r],
-                          &estimate->usage[r]);
+                json_put_usage(out, resource_names[r], ranking->weights[node->pool][r],
+                               &estimate->usage[r]);
         put_number(out, "other_weighted_ratio", estimate->other);
         put_number(out, "headroom_percent", estimate->headroom);
 }
 
-static void put_terms(struct buf *out, const struct decision_ranking *ranking,
-                      const struct decision_node *node) {
+static void json_put_terms(struct buf *out, const struct decision_ranking *ranking,
+                           const struct decision_node *node) {
         const struct decision_terms *terms = &node->terms;
 
         json_write_array(out, "terms");
@@ -161,7 +161,7 @@ static void put_terms(struct buf *out, const struct decision_ranking *ranking,
                 json_write_text_len(out, "metric", ranking->text + of->metric.at, of->metric.len);
                 put_number(out, "weight", of->weight);
                 put_number(out, "reading_ratio", is_read ? (double)terms->usage_ratio[i] : NAN);
-                put_age(out, terms->age_ms[i]);
+                json_put_age(out, terms->age_ms[i]);
                 put_number(out, "full_ratio", of->full_ratio);
                 put_number(out, "points_of_100", terms->points[i]);
                 json_write_object_end(out);
@@ -171,8 +171,8 @@ static void put_terms(struct buf *out, const struct decision_ranking *ranking,
         json_write_int(out, "score_of_100", terms->score100);
 }
 
-static void put_node(struct buf *out, const struct decision_ranking *ranking,
-                     const struct decision_node *node) {
+static void json_put_node(struct buf *out, const struct decision_ranking *ranking,
+                          const struct decision_node *node) {
         json_write_object(out, NULL);
         json_write_text_len(out, "node", ranking->text + node->name.at, node->name.len);
         json_write_int(out, "score", node->points - ranking->base);
@@ -180,13 +180,13 @@ static void put_node(struct buf *out, const struct decision_ranking *ranking,
         json_write_bool(out, "known", node->is_in_table);
         json_write_bool(out, "last", node->is_last);
         if (node->is_in_table && ranking->scoring == POLICY_SCORING_ESTIMATE)
-                put_estimate(out, ranking, node);
+                json_put_estimate(out, ranking, node);
         else if (node->is_in_table)
-                put_terms(out, ranking, node);
+                json_put_terms(out, ranking, node);
         json_write_object_end(out);
 }
 
-static void put_ranking(struct buf *out, const struct decision_ranking *ranking) {
+static void json_put_ranking(struct buf *out, const struct decision_ranking *ranking) {
         json_write_object(out, "prioritize");
         json_write_time(out, "at", ranking->at_unix_ms);
         json_write_int(out, "policy_generation", (int64_t)ranking->policy_generation);
@@ -195,11 +195,11 @@ static void put_ranking(struct buf *out, const struct decision_ranking *ranking)
         json_write_int(out, "duplicates", ranking->duplicates);
         json_write_text(out, "scoring", policy_scoring_names[ranking->scoring]);
         if (ranking->scoring == POLICY_SCORING_ESTIMATE)
-                put_expectation(out, ranking);
+                json_put_expectation(out, ranking);
         json_write_array(out, "best_nodes");
         for (size_t i = 0; i < ranking->node_count; i++) {
                 json_write_line(out);
-                put_node(out, ranking, &ranking->nodes[i]);
+                json_put_node(out, ranking, &ranking->nodes[i]);
         }
         json_write_array_end(out);
         json_write_object_end(out);
@@ -208,15 +208,15 @@ static void put_ranking(struct buf *out, const struct decision_ranking *ranking)
 /* ---- Decisions. */
 
 void decision_json(const struct decision *decision, struct buf *out) {
-        put_pod(out, &decision->pod);
+        json_put_pod(out, &decision->pod);
         json_write_int(out, "filter_calls", decision->filter_count);
         json_write_int(out, "prioritize_calls", decision->ranking_count);
         if (decision->filter_count > 0)
-                put_filter(out, &decision->filter);
+                json_put_filter(out, &decision->filter);
         else
                 json_write_null(out, "filter");
         if (decision->ranking_count > 0)
-                put_ranking(out, &decision->ranking);
+                json_put_ranking(out, &decision->ranking);
         else
                 json_write_null(out, "prioritize");
         json_write_object_end(out);
@@ -231,7 +231,7 @@ static void put_count_if(struct buf *out, const char *key, bool is_known, uint32
 }
 
 static void put_line(struct buf *out, const struct decisions_line *line) {
-        put_pod(out, &line->pod);
+        json_put_pod(out, &line->pod);
         json_write_time(out, "at", line->at_unix_ms);
         json_write_int(out, "filter_calls", line->filter_count);
         json_write_int(out, "prioritize_calls", line->ranking_count);

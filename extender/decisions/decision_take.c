@@ -31,8 +31,8 @@ static_assert((int)DECISION_TERMS_MAX * (int)METRIC_NAME_MAX <= (int)DECISION_FI
               "the metrics come first, and have room");
 
 /* Return: whether there was room in @heap */
-static bool put_text(char *heap, size_t heap_bytes, uint16_t *used, const char *text, size_t len,
-                     struct decision_text *ret) {
+static bool keep_text(char *heap, size_t heap_bytes, uint16_t *used, const char *text, size_t len,
+                      struct decision_text *ret) {
         if (len > heap_bytes - *used)
                 return false;
         memcpy(heap + *used, text, len);
@@ -46,7 +46,7 @@ static size_t name_len(const struct request_node *node) {
         return node->name_bytes < NODE_NAME_MAX ? node->name_bytes : NODE_NAME_MAX;
 }
 
-static int32_t age_ms(int64_t read_unix_ms, int64_t now_unix_ms) {
+static int32_t reading_age_ms(int64_t read_unix_ms, int64_t now_unix_ms) {
         int64_t age = now_unix_ms - read_unix_ms;
 
         if (age > INT32_MAX)
@@ -56,9 +56,9 @@ static int32_t age_ms(int64_t read_unix_ms, int64_t now_unix_ms) {
 
 /* ---- Filter. */
 
-static bool put_filter_text(struct decision_filter *filter, const char *text, size_t len,
-                            struct decision_text *ret) {
-        return put_text(filter->text, sizeof(filter->text), &filter->text_bytes, text, len, ret);
+static bool take_filter_text(struct decision_filter *filter, const char *text, size_t len,
+                             struct decision_text *ret) {
+        return keep_text(filter->text, sizeof(filter->text), &filter->text_bytes, text, len, ret);
 }
 
 /* @ret_place: [predicate of the policy]: where it is kept, or DECISION_TERMS_MAX */
@@ -71,7 +71,7 @@ static void take_predicates(const struct judge *judge, const struct policy *poli
                 ret_place[i] = DECISION_TERMS_MAX;
                 if (judge->over_count[i] == 0 || filter->predicate_count == DECISION_TERMS_MAX)
                         continue;
-                (void)put_filter_text(filter, name, strlen(name), &to->metric);
+                (void)take_filter_text(filter, name, strlen(name), &to->metric);
                 to->limit_ratio = (float)of->limit_ratio;
                 to->over_count = judge->over_count[i];
                 ret_place[i] = filter->predicate_count++;
@@ -91,8 +91,8 @@ static void take_rejections(const struct answer *answer, const uint8_t place[POL
                         continue;
                 left--;
                 if (place[by] == DECISION_TERMS_MAX ||
-                    !put_filter_text(filter, answer->request->nodes[i].name,
-                                     name_len(&answer->request->nodes[i]), &to->node))
+                    !take_filter_text(filter, answer->request->nodes[i].name,
+                                      name_len(&answer->request->nodes[i]), &to->node))
                         continue;
                 to->predicate = place[by];
                 to->value_ratio =
@@ -127,7 +127,8 @@ void decision_take_filter(const struct answer *answer, struct decision_filter *r
 
 static bool put_ranking_text(struct decision_ranking *ranking, const char *text, size_t len,
                              struct decision_text *ret) {
-        return put_text(ranking->text, sizeof(ranking->text), &ranking->text_bytes, text, len, ret);
+        return keep_text(ranking->text, sizeof(ranking->text), &ranking->text_bytes, text, len,
+                         ret);
 }
 
 struct ranked {
@@ -136,14 +137,14 @@ struct ranked {
         uint32_t index; /* of the candidate */
 };
 
-static bool is_better(const struct ranked *a, const struct ranked *b) {
+static bool is_ranked_better(const struct ranked *a, const struct ranked *b) {
         return a->points > b->points || (a->points == b->points && a->headroom > b->headroom);
 }
 
 static size_t put_ranked(struct ranked best[DECISION_NODES_MAX], size_t count, struct ranked of) {
         count += count < DECISION_NODES_MAX;
         size_t at = count - 1;
-        for (; at > 0 && is_better(&of, &best[at - 1]); at--)
+        for (; at > 0 && is_ranked_better(&of, &best[at - 1]); at--)
                 best[at] = best[at - 1];
         best[at] = of;
         return count;
@@ -165,7 +166,7 @@ static size_t find_best(const struct judge *judge, struct ranked best[DECISION_N
                 struct ranked of = {-DBL_MAX, points[i], (uint32_t)i};
                 if (rows[i] < row_count)
                         of.headroom = headrooms ? headrooms[i] : 0;
-                if (rows[i] == JUDGE_DUPLICATE || !is_better(&of, &worst))
+                if (rows[i] == JUDGE_DUPLICATE || !is_ranked_better(&of, &worst))
                         continue;
                 count = put_ranked(best, count, of);
                 if (count == DECISION_NODES_MAX)
@@ -189,8 +190,9 @@ static void take_estimate(const struct judge *judge, uint32_t row, double headro
                         .reading_ratio = (float)usage.reading_ratio,
                         .in_flight_ratio = (float)usage.in_flight_ratio,
                         .pod_ratio = (float)usage.pod_ratio,
-                        .age_ms = usage.is_read ? age_ms(usage.read_unix_ms, judge->now_unix_ms)
-                                                : DECISION_NEVER_READ,
+                        .age_ms = usage.is_read
+                                          ? reading_age_ms(usage.read_unix_ms, judge->now_unix_ms)
+                                          : DECISION_NEVER_READ,
                 };
                 if (reserved)
                         ret->usage[r].reserved_ratio =
@@ -235,7 +237,7 @@ static void take_terms(const struct judge *judge, uint32_t row, size_t priority_
                 double worth = verdict_worth(policy, i, usage, &judge->largest);
                 ret->usage_ratio[i] = (float)usage;
                 ret->points[i] = (float)(worth * policy->priorities[i].weight / weights * 100);
-                ret->age_ms[i] = age_ms(
+                ret->age_ms[i] = reading_age_ms(
                         annotation_at_unix_ms(expires_unix_ms, policy->metrics[metric].period_ms),
                         now_unix_ms);
         }

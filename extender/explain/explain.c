@@ -87,7 +87,7 @@ static int explain(const char *path, struct error *err) {
         return 0;
 }
 
-static void help(void) {
+static void explain_help(void) {
         (void)puts(
                 "Usage: plimsoll-extender explain [FLAG...] [FILE]\n"
                 "\n"
@@ -111,7 +111,7 @@ int explain_main(int argc, char **argv) {
 
         r = options_parse(rows, ARRAY_LEN(rows), argc, argv, &outcome, &first, &err);
         if (r == 0 && outcome == OPTIONS_HELP) {
-                help();
+                explain_help();
         } else if (r == 0 && outcome == OPTIONS_VERSION) {
                 (void)puts("plimsoll-extender " PLIMSOLL_VERSION);
         } else if (r == 0) {

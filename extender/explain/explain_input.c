@@ -11,8 +11,8 @@ enum {
         INPUT_MAX_BYTES = 512 << 20, /* 5,000 whole nodes are about 80 MB */
 };
 
-static int put_node(struct node_table *table, const json_t *node, int64_t now_unix_ms,
-                    struct error *err) {
+static int input_put_node(struct node_table *table, const json_t *node, int64_t now_unix_ms,
+                          struct error *err) {
         const char *name = json_string_at(node, "metadata", "name", NULL);
         size_t before = node_table_count(table);
 
@@ -36,14 +36,14 @@ static bool is_pod(const json_t *item) {
 }
 
 /* A NodeList (or kubectl's List, which may hold pods too), or one Node. */
-static int put_nodes(struct node_table *table, const json_t *root, const char *wanted,
-                     int64_t now_unix_ms, struct explained_pod *ret_pod, struct error *err) {
+static int input_put_all(struct node_table *table, const json_t *root, const char *wanted,
+                         int64_t now_unix_ms, struct explained_pod *ret_pod, struct error *err) {
         const json_t *items = json_at(root, "items", NULL);
         const json_t *node;
         size_t i;
 
         if (!items)
-                return put_node(table, root, now_unix_ms, err);
+                return input_put_node(table, root, now_unix_ms, err);
         if (json_typeof(items) != JSON_ARRAY)
                 return error_set(err, EINVAL, "items: expected an array");
         /* The readings of the nodes are about the pods. */
@@ -51,7 +51,7 @@ static int put_nodes(struct node_table *table, const json_t *root, const char *w
                 if (is_pod(node))
                         explained_pod_add(table, node, wanted, ret_pod);
         json_array_foreach (items, i, node) {
-                int r = is_pod(node) ? 0 : put_node(table, node, now_unix_ms, err);
+                int r = is_pod(node) ? 0 : input_put_node(table, node, now_unix_ms, err);
                 if (r < 0)
                         return error_wrap(err, r, "items[%zu]", i);
         }
@@ -68,6 +68,6 @@ int explain_read(struct node_table *table, const char *path, const char *wanted,
         if (r == 0)
                 r = json_parse(text, len, &root, err);
         if (r == 0)
-                r = put_nodes(table, root, wanted, now_unix_ms, ret_pod, err);
+                r = input_put_all(table, root, wanted, now_unix_ms, ret_pod, err);
         return r < 0 ? error_wrap(err, r, "%s", file_input_name(path)) : 0;
 }

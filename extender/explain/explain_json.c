@@ -11,7 +11,7 @@ static json_t *number_json(double value) {
         return number_is_finite(value) ? json_real(value) : json_null();
 }
 
-static void set_reading(json_t *object, const struct reading *reading, int64_t now_unix_ms) {
+static void set_reading_json(json_t *object, const struct reading *reading, int64_t now_unix_ms) {
         bool is_malformed = reading->state == READING_MALFORMED;
         char at[TIMESTAMP_MAX], expires[TIMESTAMP_MAX];
 
@@ -41,7 +41,7 @@ static json_t *predicate_json(const struct explanation *of, size_t row, size_t i
                                    of->policy->metrics[predicate->metric].name, "limit",
                                    predicate->limit_ratio, "rejects", is_over && !is_last,
                                    "putsLast", is_over && is_last);
-        set_reading(object, &reading, of->now_unix_ms);
+        set_reading_json(object, &reading, of->now_unix_ms);
         return object;
 }
 
@@ -60,7 +60,7 @@ static json_t *priority_json(const struct explanation *of, size_t row, size_t i)
                 is_relative ? json_real(of->judge.largest.usage_ratio[i]) : NULL, "target",
                 priority->target_ratio > 0 ? json_real(priority->target_ratio) : NULL, "free",
                 number_json(points));
-        set_reading(object, &reading, of->now_unix_ms);
+        set_reading_json(object, &reading, of->now_unix_ms);
         return object;
 }
 
@@ -118,7 +118,7 @@ static json_t *node_json(const struct explanation *of, size_t row) {
         for (size_t i = terms.begin; i < terms.end; i++)
                 json_array_append_new(priorities, priority_json(of, row, i));
         node_table_hot_reading(of->table, row, of->now_unix_ms, &reading);
-        set_reading(hot, &reading, of->now_unix_ms);
+        set_reading_json(hot, &reading, of->now_unix_ms);
         json_object_update_new(object,
                                json_pack("{s:i, s:o, s:o, s:o, s:o*}", "pool", (int)pool,
                                          "predicates", predicates, "priorities", priorities,

@@ -31,7 +31,7 @@ static const char *format_number(double value, char text[static NUMBER_MAX]) {
 }
 
 /* Names and annotations are untrusted: bytes other than printable ASCII show as '?'. */
-static void put_text(const char *text, size_t max_bytes, FILE *out) {
+static void draw_text(const char *text, size_t max_bytes, FILE *out) {
         for (size_t i = 0; text[i] && i < max_bytes; i++)
                 (void)fputc(text[i] >= ' ' && text[i] <= '~' ? text[i] : '?', out);
         if (strlen(text) > max_bytes)
@@ -39,8 +39,8 @@ static void put_text(const char *text, size_t max_bytes, FILE *out) {
 }
 
 /* Why there is no value to use. */
-static void put_unusable(const struct reading *reading, int64_t now_unix_ms,
-                         const struct style *style, FILE *out) {
+static void draw_unusable(const struct reading *reading, int64_t now_unix_ms,
+                          const struct style *style, FILE *out) {
         char text[DURATION_TEXT_MAX], number[NUMBER_MAX];
 
         (void)fputs(style->yellow, out);
@@ -48,7 +48,7 @@ static void put_unusable(const struct reading *reading, int64_t now_unix_ms,
                 (void)fputs("missing: no such annotation", out);
         } else if (reading->state == READING_MALFORMED) {
                 (void)fputs("malformed: '", out);
-                put_text(reading->text, TEXT_MAX_BYTES, out);
+                draw_text(reading->text, TEXT_MAX_BYTES, out);
                 (void)fprintf(out, "': %s", reading->err.msg);
         } else {
                 format_age(now_unix_ms - reading->expires_unix_ms, text);
@@ -60,8 +60,8 @@ static void put_unusable(const struct reading *reading, int64_t now_unix_ms,
         (void)fputs(style->off, out);
 }
 
-static void put_age(const struct reading *reading, int64_t now_unix_ms, const struct style *style,
-                    FILE *out) {
+static void draw_age(const struct reading *reading, int64_t now_unix_ms, const struct style *style,
+                     FILE *out) {
         char text[DURATION_TEXT_MAX];
         int64_t age_ms = now_unix_ms - reading->at_unix_ms;
 
@@ -70,7 +70,7 @@ static void put_age(const struct reading *reading, int64_t now_unix_ms, const st
                       style->off);
 }
 
-static void put_bar(double ratio, double limit_ratio, const struct style *style, FILE *out) {
+static void draw_bar(double ratio, double limit_ratio, const struct style *style, FILE *out) {
         if (!style->has_bars)
                 return;
         /* Usage may be above 1, and the free share below 0. */
@@ -82,8 +82,8 @@ static void put_bar(double ratio, double limit_ratio, const struct style *style,
         (void)fprintf(out, "%s ", style->off);
 }
 
-static void put_predicate(const struct explanation *of, size_t row, size_t i,
-                          const struct style *style, FILE *out) {
+static void draw_predicate(const struct explanation *of, size_t row, size_t i,
+                           const struct style *style, FILE *out) {
         const struct policy_predicate *predicate = &of->policy->predicates[i];
         char number[NUMBER_MAX];
         struct reading reading;
@@ -97,7 +97,7 @@ static void put_predicate(const struct explanation *of, size_t row, size_t i,
         node_table_reading(of->table, row, predicate->metric, of->now_unix_ms, &reading);
         if (reading.state != READING_USABLE) {
                 (void)fprintf(out, "     -  of %5.1f %%  ", predicate->limit_ratio * 100);
-                put_unusable(&reading, of->now_unix_ms, style, out);
+                draw_unusable(&reading, of->now_unix_ms, style, out);
                 (void)fputs(", so it rejects nothing\n", out);
                 return;
         }
@@ -105,15 +105,15 @@ static void put_predicate(const struct explanation *of, size_t row, size_t i,
         (void)fprintf(out, "%s%6s of %5.1f %%%s  ", rejects ? style->red : "",
                       format_number(reading.value * 100, number), predicate->limit_ratio * 100,
                       style->off);
-        put_bar(reading.value, predicate->limit_ratio, style, out);
-        put_age(&reading, of->now_unix_ms, style, out);
+        draw_bar(reading.value, predicate->limit_ratio, style, out);
+        draw_age(&reading, of->now_unix_ms, style, out);
         if (rejects)
                 (void)fprintf(out, "  %sABOVE%s", style->red, style->off);
         (void)fputc('\n', out);
 }
 
-static void put_priority(const struct explanation *of, size_t row, size_t i, double weights,
-                         const struct style *style, FILE *out) {
+static void draw_priority(const struct explanation *of, size_t row, size_t i, double weights,
+                          const struct style *style, FILE *out) {
         const struct policy_priority *priority = &of->policy->priorities[i];
         double share = priority->weight / weights;
         char number[NUMBER_MAX];
@@ -124,7 +124,7 @@ static void put_priority(const struct explanation *of, size_t row, size_t i, dou
                       of->policy->metrics[priority->metric].name);
         if (reading.state != READING_USABLE) {
                 (void)fprintf(out, "   0.0 of %5.1f points  ", share * 100);
-                put_unusable(&reading, of->now_unix_ms, style, out);
+                draw_unusable(&reading, of->now_unix_ms, style, out);
                 (void)fputc('\n', out);
                 return;
         }
@@ -132,7 +132,7 @@ static void put_priority(const struct explanation *of, size_t row, size_t i, dou
         double worth = verdict_worth(of->policy, i, reading.value, &of->judge.largest);
         (void)fprintf(out, "%6s of %5.1f points  ", format_number(worth * share * 100, number),
                       share * 100);
-        put_bar(worth, 0, style, out);
+        draw_bar(worth, 0, style, out);
         if (priority->target_ratio > 0)
                 (void)fprintf(out, "%s %% used of %.4g %%", format_number(usage * 100, number),
                               priority->target_ratio * 100);
@@ -143,11 +143,11 @@ static void put_priority(const struct explanation *of, size_t row, size_t i, dou
                 (void)fprintf(out, " next to %s %%", format_number(full * 100, number));
         }
         (void)fprintf(out, ", weight %g, ", priority->weight);
-        put_age(&reading, of->now_unix_ms, style, out);
+        draw_age(&reading, of->now_unix_ms, style, out);
         (void)fputc('\n', out);
 }
 
-static void put_load(const struct estimate_usage *usage, int resource, FILE *out) {
+static void draw_load(const struct estimate_usage *usage, int resource, FILE *out) {
         static const char *const units[ESTIMATE_RESOURCE_COUNT] = {"CPUs", "GiB"};
         double unit = resource == ESTIMATE_MEM ? 1 << 30 : 1;
 
@@ -159,8 +159,8 @@ static void put_load(const struct estimate_usage *usage, int resource, FILE *out
                 (void)fputs(" (no capacity known)", out);
 }
 
-static void put_usage(const struct explanation *of, size_t row, int resource,
-                      const struct style *style, FILE *out) {
+static void draw_usage(const struct explanation *of, size_t row, int resource,
+                       const struct style *style, FILE *out) {
         static const char *const names[ESTIMATE_RESOURCE_COUNT] = {"cpu", "mem"};
         char total[NUMBER_MAX], read[NUMBER_MAX], in_flight[NUMBER_MAX], pod[NUMBER_MAX];
         struct estimate_usage usage;
@@ -170,21 +170,21 @@ static void put_usage(const struct explanation *of, size_t row, int resource,
                 return;
         (void)fprintf(out, "  use    %-*s %6s %%  ", NAME_WIDTH, names[resource],
                       format_number(usage.expected_ratio * 100, total));
-        put_bar(usage.expected_ratio, 0, style, out);
+        draw_bar(usage.expected_ratio, 0, style, out);
         (void)fprintf(out, "%s read, %s in flight", format_number(usage.reading_ratio * 100, read),
                       format_number(usage.in_flight_ratio * 100, in_flight));
-        put_load(&usage, resource, out);
+        draw_load(&usage, resource, out);
         (void)fprintf(out, ", %s for the pod twice, weight %g\n",
                       format_number(usage.pod_ratio * 100, pod), usage.weight);
 }
 
-static void put_estimate(const struct explanation *of, size_t row, const struct style *style,
-                         FILE *out) {
+static void draw_estimate(const struct explanation *of, size_t row, const struct style *style,
+                          FILE *out) {
         double other = of->snapshot->nodes.columns.other[row];
         char number[NUMBER_MAX];
 
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
-                put_usage(of, row, r, style, out);
+                draw_usage(of, row, r, style, out);
         if (other > 0)
                 (void)fprintf(out, "  use    %-*s %6s %%  weighted, the largest of the others\n",
                               NAME_WIDTH, "other priorities", format_number(other * 100, number));
@@ -193,11 +193,11 @@ static void put_estimate(const struct explanation *of, size_t row, const struct 
                               format_number(explanation_fine(of, row), number));
 }
 
-static void put_pod(const struct explanation *of, FILE *out) {
+static void draw_pod(const struct explanation *of, FILE *out) {
         const struct estimator_expectation *expected = &of->expectation;
 
         (void)fputs(of->pod ? "pod " : "a pod without requests", out);
-        put_text(of->pod ? of->pod : "", TEXT_MAX_BYTES, out);
+        draw_text(of->pod ? of->pod : "", TEXT_MAX_BYTES, out);
         (void)fprintf(
                 out,
                 ": expected to use %.3g CPUs and %.4g MiB; over the cluster pods use %.2f and "
@@ -206,8 +206,8 @@ static void put_pod(const struct explanation *of, FILE *out) {
                 expected->factor.ratio[ESTIMATE_CPU], expected->factor.ratio[ESTIMATE_MEM]);
 }
 
-static void put_hot(const struct explanation *of, size_t row, const struct style *style,
-                    FILE *out) {
+static void draw_hot(const struct explanation *of, size_t row, const struct style *style,
+                     FILE *out) {
         struct reading reading;
 
         node_table_hot_reading(of->table, row, of->now_unix_ms, &reading);
@@ -215,21 +215,21 @@ static void put_hot(const struct explanation *of, size_t row, const struct style
         if (reading.state == READING_USABLE) {
                 (void)fprintf(out, "%6g, %g points off  ", reading.value,
                               trunc(10 * reading.value));
-                put_age(&reading, of->now_unix_ms, style, out);
+                draw_age(&reading, of->now_unix_ms, style, out);
         } else {
-                /* put_unusable() prints percentages, which a hot value is not. */
+                /* draw_unusable() prints percentages, which a hot value is not. */
                 reading.value /= 100;
                 (void)fputs("     0  ", out);
                 if (reading.state == READING_MISSING)
                         (void)fprintf(out, "%sno such annotation%s", style->dim, style->off);
                 else
-                        put_unusable(&reading, of->now_unix_ms, style, out);
+                        draw_unusable(&reading, of->now_unix_ms, style, out);
         }
         (void)fputc('\n', out);
 }
 
-static void put_verdict(const struct explanation *of, size_t row, const struct style *style,
-                        FILE *out) {
+static void draw_verdict(const struct explanation *of, size_t row, const struct style *style,
+                         FILE *out) {
         const struct policy_predicate *predicates = of->policy->predicates;
         int by = of->rejected_by[row], last_by = explanation_last_by(of, row);
 
@@ -248,15 +248,15 @@ static void put_verdict(const struct explanation *of, size_t row, const struct s
         (void)fputc('\n', out);
 }
 
-static void put_node(const struct explanation *of, size_t row, const struct style *style,
-                     FILE *out) {
+static void draw_node(const struct explanation *of, size_t row, const struct style *style,
+                      FILE *out) {
         const struct policy *policy = of->policy;
         double weights = 0;
 
         (void)fputs(style->bold, out);
-        put_text(node_table_name(of->table, row), NODE_NAME_MAX, out);
+        draw_text(node_table_name(of->table, row), NODE_NAME_MAX, out);
         (void)fprintf(out, "%s: ", style->off);
-        put_verdict(of, row, style, out);
+        draw_verdict(of, row, style, out);
         size_t pool = node_table_pool(of->table, row);
         struct policy_range limits = policy_pool_predicates(policy, pool);
         struct policy_range terms = policy_pool_priorities(policy, pool);
@@ -265,14 +265,14 @@ static void put_node(const struct explanation *of, size_t row, const struct styl
         for (size_t i = terms.begin; i < terms.end; i++)
                 weights += policy->priorities[i].weight;
         for (size_t i = limits.begin; i < limits.end; i++)
-                put_predicate(of, row, i, style, out);
+                draw_predicate(of, row, i, style, out);
         if (explanation_has_estimate(of)) {
-                put_estimate(of, row, style, out);
+                draw_estimate(of, row, style, out);
                 return;
         }
         for (size_t i = terms.begin; i < terms.end; i++)
-                put_priority(of, row, i, weights, style, out);
-        put_hot(of, row, style, out);
+                draw_priority(of, row, i, weights, style, out);
+        draw_hot(of, row, style, out);
 }
 
 void explanation_print(const struct explanation *explanation, bool has_colours, FILE *out) {
@@ -280,14 +280,14 @@ void explanation_print(const struct explanation *explanation, bool has_colours, 
         size_t count = node_table_count(explanation->table), shown = 0;
 
         if (explanation_has_estimate(explanation))
-                put_pod(explanation, out);
+                draw_pod(explanation, out);
         for (size_t place = 0; place < count; place++) {
                 size_t row = explanation_row(explanation, place);
                 if (!explanation_shows(explanation, row))
                         continue;
                 if (shown++ > 0)
                         (void)fputc('\n', out);
-                put_node(explanation, row, style, out);
+                draw_node(explanation, row, style, out);
         }
         if (shown == 0)
                 (void)fputs("no nodes\n", out);

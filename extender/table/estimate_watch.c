@@ -14,11 +14,11 @@ struct estimate_watch {
                 *factor[ESTIMATE_RESOURCE_COUNT];
 };
 
-static int64_t now_unix_ms(const struct estimate_watch *watch) {
+static int64_t estimate_now_unix_ms(const struct estimate_watch *watch) {
         return loop_now_unix_ms(watch->options.loop);
 }
 
-static int64_t now_mono_ms(const struct estimate_watch *watch) {
+static int64_t estimate_now_mono_ms(const struct estimate_watch *watch) {
         return loop_now_mono_ms(watch->options.loop);
 }
 
@@ -44,7 +44,7 @@ static struct estimator_pod as_estimator_pod(const struct pod_facts *facts) {
         };
 }
 
-static void on_pod(void *userdata, const struct pod_facts *facts, bool is_appeared) {
+static void estimate_on_pod(void *userdata, const struct pod_facts *facts, bool is_appeared) {
         const struct estimate_watch *watch = userdata;
         const struct estimator_pod pod = as_estimator_pod(facts);
 
@@ -56,20 +56,20 @@ static void on_pod(void *userdata, const struct pod_facts *facts, bool is_appear
 static void on_gone(void *userdata, uint64_t id) {
         const struct estimate_watch *watch = userdata;
 
-        estimator_end(watch->options.estimator, id, now_unix_ms(watch));
+        estimator_end(watch->options.estimator, id, estimate_now_unix_ms(watch));
         changed(watch);
 }
 
 static void on_list_ended(void *userdata) {
         const struct estimate_watch *watch = userdata;
 
-        estimator_list_ended(watch->options.estimator, now_unix_ms(watch));
+        estimator_list_ended(watch->options.estimator, estimate_now_unix_ms(watch));
         changed(watch);
 }
 
 /* With POD_WATCH_RECENT. */
 
-static bool is_recent(const struct estimate_watch *watch) {
+static bool is_recent_pod(const struct estimate_watch *watch) {
         return watch->options.pods == POD_WATCH_RECENT;
 }
 
@@ -78,7 +78,7 @@ static void on_recent_pod(void *userdata, const struct pod_facts *facts, bool is
         const struct estimator_pod pod = as_estimator_pod(facts);
 
         (void)is_appeared;
-        estimator_bind_recent(watch->options.estimator, &pod, now_unix_ms(watch));
+        estimator_bind_recent(watch->options.estimator, &pod, estimate_now_unix_ms(watch));
         changed(watch);
 }
 
@@ -86,7 +86,8 @@ static void on_recent_finished(void *userdata, const struct pod_facts *facts, bo
         const struct estimate_watch *watch = userdata;
         const struct estimator_pod pod = as_estimator_pod(facts);
 
-        estimator_end_recent(watch->options.estimator, &pod, is_appeared, now_unix_ms(watch));
+        estimator_end_recent(watch->options.estimator, &pod, is_appeared,
+                             estimate_now_unix_ms(watch));
         changed(watch);
 }
 
@@ -96,11 +97,11 @@ static void on_sample(void *userdata) {
         changed(watch);
 }
 
-static void look(void *userdata) {
+static void estimate_watch_look(void *userdata) {
         struct estimate_watch *watch = userdata;
         struct estimator_stats stats;
 
-        estimator_stats(watch->options.estimator, now_mono_ms(watch), &stats);
+        estimator_stats(watch->options.estimator, estimate_now_mono_ms(watch), &stats);
         metrics_set(watch->pods_held, (double)stats.pods);
         metrics_set(watch->workloads, (double)stats.workloads);
         metrics_set(watch->reservations, (double)stats.reservations);
@@ -114,20 +115,20 @@ static void look(void *userdata) {
                             "list and watch on pods): %s",
                             stats.pods, reflector_trouble(pod_watch_reflector(watch->pods)));
         loop_timer_arm(watch->options.loop, &watch->look_timer,
-                       now_mono_ms(watch) + LOOK_INTERVAL_MS, look, watch);
+                       estimate_now_mono_ms(watch) + LOOK_INTERVAL_MS, estimate_watch_look, watch);
 }
 
 static void step(void *userdata) {
         struct estimate_watch *watch = userdata;
 
         /* Recent pods, and a list that is not complete, do not tell what all pods request. */
-        if (!is_recent(watch) && watch->pods && pod_watch_is_live(watch->pods))
-                estimator_step(watch->options.estimator, now_unix_ms(watch));
+        if (!is_recent_pod(watch) && watch->pods && pod_watch_is_live(watch->pods))
+                estimator_step(watch->options.estimator, estimate_now_unix_ms(watch));
         loop_timer_arm(watch->options.loop, &watch->step_timer,
-                       now_mono_ms(watch) + POD_LOAD_FACTOR_STEP_MS, step, watch);
+                       estimate_now_mono_ms(watch) + POD_LOAD_FACTOR_STEP_MS, step, watch);
 }
 
-static void register_metrics(struct estimate_watch *watch) {
+static void estimate_register_metrics(struct estimate_watch *watch) {
         static const char *const resources[] = {"cpu", "mem"};
         struct metrics *metrics = watch->options.metrics;
 
@@ -150,8 +151,8 @@ struct estimate_watch *estimate_watch_new(const struct estimate_watch_options *o
         struct estimate_watch *watch = xcalloc(1, sizeof(*watch));
 
         watch->options = *options;
-        register_metrics(watch);
-        look(watch);
+        estimate_register_metrics(watch);
+        estimate_watch_look(watch);
         step(watch);
         return watch;
 }
@@ -159,7 +160,7 @@ struct estimate_watch *estimate_watch_new(const struct estimate_watch_options *o
 void estimate_watch_begin(struct estimate_watch *watch) {
         static const struct pod_watch_events events = {
                 .list_begins = on_list_begins,
-                .pod = on_pod,
+                .pod = estimate_on_pod,
                 .gone = on_gone,
                 .list_ended = on_list_ended,
         };
@@ -172,8 +173,8 @@ void estimate_watch_begin(struct estimate_watch *watch) {
                 return;
         watch->pods = pod_watch_new(watch->options.loop, watch->options.api, watch->options.metrics,
                                     watch->options.pods,
-                                    is_recent(watch) ? &recent_events : &events, watch);
-        if (is_recent(watch))
+                                    is_recent_pod(watch) ? &recent_events : &events, watch);
+        if (is_recent_pod(watch))
                 watch->samples = pod_sample_new(watch->options.loop, watch->options.api,
                                                 watch->options.estimator, on_sample, watch);
 }

@@ -63,8 +63,8 @@ static const struct policy *policy_of(const struct node_table *table) {
 
 /* ---- One node's annotations. */
 
-static void read_annotation(const struct node_table *table, const struct node *node,
-                            const char *key, int64_t period_ms, struct reading *ret) {
+static void table_read_annotation(const struct node_table *table, const struct node *node,
+                                  const char *key, int64_t period_ms, struct reading *ret) {
         node_annotation_read(kept_annotations_get(&node->annotations, key), table->options.zone,
                              period_ms, ret);
 }
@@ -73,7 +73,7 @@ static void read_metric(const struct node_table *table, const struct node *node,
                         struct reading *ret) {
         const struct policy_metric *of = &policy_of(table)->metrics[metric];
 
-        read_annotation(table, node, of->name, of->period_ms, ret);
+        table_read_annotation(table, node, of->name, of->period_ms, ret);
         if (table->options.is_percent)
                 ret->value /= 100;
 }
@@ -198,7 +198,7 @@ static void parse_row(struct node_table *table, size_t row, int64_t now_unix_ms)
                 node->malformed += reading.state == READING_MALFORMED;
                 node->skewed += reading.at_unix_ms > now_unix_ms + ANNOTATION_SKEW_MS;
         }
-        read_annotation(table, node, ANNOTATION_HOT_VALUE, 0, &reading);
+        table_read_annotation(table, node, ANNOTATION_HOT_VALUE, 0, &reading);
         node->hot = (struct annotation){reading.value, reading.at_unix_ms};
         node->hot_expires_unix_ms = reading.expires_unix_ms;
         table->missing += node->missing;
@@ -237,7 +237,7 @@ static struct node *node_new(struct node_table *table, const char *name, size_t 
         return node;
 }
 
-static void node_free(struct node *node) {
+static void table_node_free(struct node *node) {
         binding_ring_done(&node->bound);
         kept_annotations_done(&node->annotations);
         free(node->name);
@@ -258,7 +258,7 @@ static void forget_node(struct node_table *table, struct node *node) {
                         move_row(table, node->row, table->count);
                 table->has_new_names = table->is_dirty = true;
         }
-        node_free(node);
+        table_node_free(node);
 }
 
 static void hold_estimate(struct node_table *table, struct node *node) {
@@ -318,7 +318,7 @@ void node_table_free(struct node_table *table) {
         if (!table)
                 return;
         STRMAP_FOREACH (entry, &table->nodes_by_name)
-                node_free(entry->value);
+                table_node_free(entry->value);
         strmap_done(&table->nodes_by_name);
         node_columns_done(&table->columns);
         node_zones_done(&table->zones);
@@ -567,7 +567,7 @@ void node_table_reading(const struct node_table *table, size_t row, size_t metri
 
 void node_table_hot_reading(const struct node_table *table, size_t row, int64_t now_unix_ms,
                             struct reading *ret) {
-        read_annotation(table, table->rows[row], ANNOTATION_HOT_VALUE, 0, ret);
+        table_read_annotation(table, table->rows[row], ANNOTATION_HOT_VALUE, 0, ret);
         judge_age(ret, now_unix_ms);
 }
 

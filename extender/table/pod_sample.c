@@ -29,14 +29,14 @@ struct pod_sample {
         bool is_failing;
 };
 
-static void begin(void *userdata);
+static void sample_begin(void *userdata);
 
 static void wait_ms(struct pod_sample *samples, int64_t ms) {
-        loop_timer_arm(samples->loop, &samples->timer, loop_now_mono_ms(samples->loop) + ms, begin,
-                       samples);
+        loop_timer_arm(samples->loop, &samples->timer, loop_now_mono_ms(samples->loop) + ms,
+                       sample_begin, samples);
 }
 
-static void fail(struct pod_sample *samples, const struct error *err) {
+static void sample_fail(struct pod_sample *samples, const struct error *err) {
         if (!samples->is_failing)
                 log_warn(MSG("listing the pods of single nodes failed, retrying"),
                          STR("node", samples->node), ERR(err));
@@ -44,7 +44,7 @@ static void fail(struct pod_sample *samples, const struct error *err) {
         wait_ms(samples, ESTIMATOR_SAMPLE_MS);
 }
 
-static void on_pod(void *userdata, const char *text, size_t len) {
+static void sample_on_pod(void *userdata, const char *text, size_t len) {
         struct pod_sample *samples = userdata;
         struct pod_facts facts;
 
@@ -55,14 +55,16 @@ static void on_pod(void *userdata, const char *text, size_t len) {
                 estimator_sample_pod(&samples->sum, &facts.request);
 }
 
-static int parse(struct pod_sample *samples, const struct kube_answer *answer, struct error *err) {
+static int sample_parse(struct pod_sample *samples, const struct kube_answer *answer,
+                        struct error *err) {
         _cleanup_(list_page_done) struct list_page page = {0};
 
         samples->sum = (struct estimator_sample){0};
         if (kube_proto_is(answer->body, answer->body_bytes))
-                return list_proto_parse(answer->body, answer->body_bytes, &kube_proto_pod, on_pod,
-                                        samples, &page, err);
-        return list_page_parse(answer->body, answer->body_bytes, on_pod, samples, &page, err);
+                return list_proto_parse(answer->body, answer->body_bytes, &kube_proto_pod,
+                                        sample_on_pod, samples, &page, err);
+        return list_page_parse(answer->body, answer->body_bytes, sample_on_pod, samples, &page,
+                               err);
 }
 
 static void on_listed(void *userdata, const struct kube_answer *answer) {
@@ -70,8 +72,8 @@ static void on_listed(void *userdata, const struct kube_answer *answer) {
         struct error err = answer->err;
 
         samples->call = NULL;
-        if (answer->outcome != KUBE_OK || parse(samples, answer, &err) < 0) {
-                fail(samples, &err);
+        if (answer->outcome != KUBE_OK || sample_parse(samples, answer, &err) < 0) {
+                sample_fail(samples, &err);
                 return;
         }
         if (samples->is_failing)
@@ -83,7 +85,7 @@ static void on_listed(void *userdata, const struct kube_answer *answer) {
         wait_ms(samples, samples->wait_ms);
 }
 
-static void list(struct pod_sample *samples) {
+static void sample_list(struct pod_sample *samples) {
         _cleanup_(freep) char *fields = xasprintf(
                 "spec.nodeName=%s,status.phase!=Succeeded,status.phase!=Failed", samples->node);
         _cleanup_(freep) char *escaped = kube_escape(fields);
@@ -102,7 +104,7 @@ static void list(struct pod_sample *samples) {
                                                  });
 }
 
-static void begin(void *userdata) {
+static void sample_begin(void *userdata) {
         struct pod_sample *samples = userdata;
         const struct estimator_node *node = estimator_sample_next(
                 samples->estimator, loop_now_unix_ms(samples->loop), &samples->wait_ms);
@@ -112,7 +114,7 @@ static void begin(void *userdata) {
         /* What was not listed for long is another node's turn: its usage may be another now. */
         samples->on_change(samples->userdata);
         if (node)
-                list(samples);
+                sample_list(samples);
         else
                 wait_ms(samples, ESTIMATOR_SAMPLE_MS);
 }

@@ -44,11 +44,11 @@ struct table_watch {
         uint64_t publications_counted;
 };
 
-static int64_t now_unix_ms(const struct table_watch *watch) {
+static int64_t table_now_unix_ms(const struct table_watch *watch) {
         return loop_now_unix_ms(watch->options.loop);
 }
 
-static int64_t now_mono_ms(const struct table_watch *watch) {
+static int64_t table_now_mono_ms(const struct table_watch *watch) {
         return loop_now_mono_ms(watch->options.loop);
 }
 
@@ -57,22 +57,22 @@ static void publish(void *userdata) {
         struct node_table *table = watch->options.table;
         int64_t begin_ns = clock_mono_ns(), cpu_begin_ns = clock_thread_cpu_ns();
 
-        node_table_publish(table, now_unix_ms(watch));
+        node_table_publish(table, table_now_unix_ms(watch));
         int64_t spent_ns = clock_mono_ns() - begin_ns;
         /* Of processor time: on a busy machine we may have been waiting for it meanwhile. */
         int64_t pause_ms = (clock_thread_cpu_ns() - cpu_begin_ns) * PUBLISH_SHARE / 1000000;
         if (pause_ms < PUBLISH_INTERVAL_MS)
                 pause_ms = PUBLISH_INTERVAL_MS;
-        watch->publish_not_before_mono_ms = now_mono_ms(watch) + pause_ms;
+        watch->publish_not_before_mono_ms = table_now_mono_ms(watch) + pause_ms;
         metrics_observe(watch->publish_duration, (double)spent_ns / 1e9);
 
-        int64_t change_ms = node_table_next_change_unix_ms(table) - now_unix_ms(watch);
+        int64_t change_ms = node_table_next_change_unix_ms(table) - table_now_unix_ms(watch);
         if (change_ms > CHANGE_MAX_MS)
                 change_ms = CHANGE_MAX_MS;
         if (change_ms < pause_ms)
                 change_ms = pause_ms;
-        loop_timer_arm(watch->options.loop, &watch->change_timer, now_mono_ms(watch) + change_ms,
-                       publish, watch);
+        loop_timer_arm(watch->options.loop, &watch->change_timer,
+                       table_now_mono_ms(watch) + change_ms, publish, watch);
 }
 
 /* After anything that may have changed the table. The timer fires after this turn's events, so
@@ -86,7 +86,7 @@ static void touched(struct table_watch *watch) {
                        watch->publish_not_before_mono_ms, publish, watch);
 }
 
-static void on_node(void *userdata, enum reflector_event event, const json_t *object) {
+static void table_on_node(void *userdata, enum reflector_event event, const json_t *object) {
         struct table_watch *watch = userdata;
         const char *name = json_string_at(object, "metadata", "name", NULL);
 
@@ -97,23 +97,23 @@ static void on_node(void *userdata, enum reflector_event event, const json_t *ob
         } else {
                 node_table_put(watch->options.table, name,
                                json_at(object, "metadata", "annotations", NULL),
-                               now_unix_ms(watch));
+                               table_now_unix_ms(watch));
                 /* Without whole nodes there are no taints. */
                 node_table_set_zone(watch->options.table, name,
                                     json_at(object, "metadata", "labels", NULL),
                                     json_at(object, "spec", "taints", NULL));
                 node_table_set_pool(watch->options.table, name,
                                     json_at(object, "metadata", "labels", NULL),
-                                    now_unix_ms(watch));
+                                    table_now_unix_ms(watch));
                 if (watch->has_whole_nodes)
                         node_table_set_capacity(watch->options.table, name,
                                                 json_at(object, "status", "capacity", NULL),
-                                                now_unix_ms(watch));
+                                                table_now_unix_ms(watch));
         }
         touched(watch);
 }
 
-static void on_nodes_synced(void *userdata, size_t count) {
+static void table_on_nodes_synced(void *userdata, size_t count) {
         struct table_watch *watch = userdata;
 
         watch->is_synced = true;
@@ -130,15 +130,15 @@ static void on_nodes_synced(void *userdata, size_t count) {
 static bool settle_live(struct table_watch *watch) {
         bool is_live = binding_watch_is_live(watch->bindings);
 
-        node_table_set_live(watch->options.table, is_live, now_unix_ms(watch));
+        node_table_set_live(watch->options.table, is_live, table_now_unix_ms(watch));
         return is_live;
 }
 
-static void on_binding(void *userdata, const char *node, int64_t at_unix_ms) {
+static void table_on_binding(void *userdata, const char *node, int64_t at_unix_ms) {
         struct table_watch *watch = userdata;
 
-        node_table_bind(watch->options.table, node, at_unix_ms, now_unix_ms(watch));
-        settle_live(watch); /* a burst may come before the next look() */
+        node_table_bind(watch->options.table, node, at_unix_ms, table_now_unix_ms(watch));
+        settle_live(watch); /* a burst may come before the next table_watch_look() */
         touched(watch);
 }
 
@@ -162,9 +162,9 @@ static void watch_bindings(struct table_watch *watch) {
         } else if (watch->bindings) {
                 binding_watch_resume(watch->bindings);
         } else {
-                watch->bindings = binding_watch_new(watch->options.loop, watch->options.api,
-                                                    watch->options.metrics,
-                                                    hot_value_keep_ms(policy), on_binding, watch);
+                watch->bindings = binding_watch_new(
+                        watch->options.loop, watch->options.api, watch->options.metrics,
+                        hot_value_keep_ms(policy), table_on_binding, watch);
         }
 }
 
@@ -182,7 +182,7 @@ static void look_at_bindings(struct table_watch *watch) {
                             reflector_trouble(binding_watch_reflector(watch->bindings)));
 }
 
-static void look_at_nodes(struct table_watch *watch) {
+static void table_look_at_nodes(struct table_watch *watch) {
         const char *trouble = reflector_trouble(watch->nodes);
         size_t count = node_table_count(watch->options.table);
 
@@ -201,7 +201,7 @@ static void look_at_nodes(struct table_watch *watch) {
 static void look_at_table(struct table_watch *watch) {
         struct node_table_stats stats;
 
-        node_table_stats(watch->options.table, now_unix_ms(watch), &stats);
+        node_table_stats(watch->options.table, table_now_unix_ms(watch), &stats);
         metrics_set(watch->rows, (double)stats.nodes);
         for (size_t state = 0; state < READING_STATE_COUNT; state++)
                 metrics_set(watch->readings[state], (double)stats.readings[state]);
@@ -219,18 +219,18 @@ static void look_at_table(struct table_watch *watch) {
                 log_info(MSG("annotations no longer have timestamps in the future"));
 }
 
-static void look(void *userdata) {
+static void table_watch_look(void *userdata) {
         struct table_watch *watch = userdata;
 
-        look_at_nodes(watch);
+        table_look_at_nodes(watch);
         look_at_bindings(watch);
         look_at_table(watch);
         touched(watch);
         loop_timer_arm(watch->options.loop, &watch->look_timer,
-                       now_mono_ms(watch) + LOOK_INTERVAL_MS, look, watch);
+                       table_now_mono_ms(watch) + LOOK_INTERVAL_MS, table_watch_look, watch);
 }
 
-static void register_metrics(struct table_watch *watch) {
+static void table_register_metrics(struct table_watch *watch) {
         struct metrics *metrics = watch->options.metrics;
 
         watch->rows = metrics_gauge(metrics, "plimsoll_extender_table_nodes",
@@ -262,14 +262,14 @@ static void watch_nodes(struct table_watch *watch) {
                                              .metadata_only = !watch->has_whole_nodes,
                                              .proto = &kube_proto_node,
                                              .max_objects = NODE_TABLE_MAX_ROWS,
-                                             .on_event = on_node,
-                                             .on_synced = on_nodes_synced,
+                                             .on_event = table_on_node,
+                                             .on_synced = table_on_nodes_synced,
                                              .userdata = watch,
                                      });
 }
 
 /* All nodes once more: of those that are gone, none stays. */
-static void list_again(struct table_watch *watch) {
+static void table_list_again(struct table_watch *watch) {
         node_table_list_begins(watch->options.table);
         watch->must_sweep = true;
         watch_nodes(watch);
@@ -299,14 +299,14 @@ static void watch_estimate(struct table_watch *watch) {
                 .userdata = watch,
         });
         watch->has_whole_nodes = true;
-        list_again(watch);
+        table_list_again(watch);
 }
 
 struct table_watch *table_watch_new(const struct table_watch_options *options) {
         struct table_watch *watch = xcalloc(1, sizeof(*watch));
 
         watch->options = *options;
-        register_metrics(watch);
+        table_register_metrics(watch);
         watch->nodes_check = health_add(options->health, "nodes", "not listed yet");
         watch->bindings_check = health_add(options->health, "bindings", "not listed yet");
         watch->pods_check = health_add(options->health, "pods", "not listed yet");
@@ -314,7 +314,7 @@ struct table_watch *table_watch_new(const struct table_watch_options *options) {
         if (!watch->nodes)
                 watch_nodes(watch);
         watch_bindings(watch);
-        look(watch);
+        table_watch_look(watch);
         return watch;
 }
 
@@ -338,7 +338,7 @@ void table_watch_set_policy(struct table_watch *watch, struct policy *policy) {
         const struct policy *old = node_table_policy(watch->options.table);
         bool has_same_pools = policy_has_same_pools(old, policy);
 
-        node_table_set_policy(watch->options.table, policy, now_unix_ms(watch));
+        node_table_set_policy(watch->options.table, policy, table_now_unix_ms(watch));
         watch->awaits_pools = policy->pool_count > 0 && (!has_same_pools || watch->awaits_pools);
         if (watch->awaits_pools) {
                 loop_timer_disarm(watch->options.loop, &watch->publish_timer);
@@ -346,7 +346,7 @@ void table_watch_set_policy(struct table_watch *watch, struct policy *policy) {
         }
         /* The table keeps no labels. */
         if (watch->awaits_pools && !has_same_pools)
-                list_again(watch);
+                table_list_again(watch);
         watch_bindings(watch);
         watch_estimate(watch);
         touched(watch);
