@@ -84,8 +84,8 @@ json_t *explain_decision_newer(json_t *a, json_t *b) {
         const char *older_uid = json_string_at(older, "uid", NULL);
 
         if (uid && older_uid && strcmp(uid, older_uid) == 0) {
-                take_newer(newer, older, "filter", "filter_calls");
-                take_newer(newer, older, "prioritize", "prioritize_calls");
+                take_newer(newer, older, "filter", "filterCalls");
+                take_newer(newer, older, "prioritize", "prioritizeCalls");
         }
         json_decref(older);
         return newer;
@@ -103,7 +103,7 @@ static const json_t *find_node(const json_t *nodes, const char *name) {
 }
 
 static void print_outcome(const json_t *decision, const struct explain_place *place, FILE *out) {
-        const json_t *nodes = json_at(decision, "prioritize", "best_nodes", NULL);
+        const json_t *nodes = json_at(decision, "prioritize", "bestNodes", NULL);
         const char *node = explain_place_node(place), *uid = explain_place_uid(place);
         const char *asked_uid = json_string_at(decision, "uid", NULL);
         char score[NUMBER_MAX], best_score[NUMBER_MAX];
@@ -129,14 +129,14 @@ static void print_outcome(const json_t *decision, const struct explain_place *pl
 
 static void print_rejections(const json_t *filter, size_t max_nodes, FILE *out) {
         const json_t *predicates = json_at(filter, "predicates", NULL);
-        const json_t *nodes = json_at(filter, "rejected_nodes", NULL);
+        const json_t *nodes = json_at(filter, "rejectedNodes", NULL);
         char over[NUMBER_MAX], value[NUMBER_MAX], limit[NUMBER_MAX];
 
         for (size_t i = 0; i < json_array_size(predicates) && i < max_nodes; i++) {
                 const json_t *predicate = json_array_get(predicates, i);
-                (void)fprintf(out, "  %s over ", plain(predicate, "over_limit", over));
+                (void)fprintf(out, "  %s over ", plain(predicate, "over", over));
                 print_text(predicate, "metric", out);
-                (void)fprintf(out, " above %s %%\n", scaled(predicate, "limit_ratio", 100, limit));
+                (void)fprintf(out, " above %s %%\n", scaled(predicate, "limit", 100, limit));
         }
         for (size_t i = 0; i < json_array_size(nodes) && i < max_nodes; i++) {
                 const json_t *node = json_array_get(nodes, i);
@@ -144,8 +144,8 @@ static void print_rejections(const json_t *filter, size_t max_nodes, FILE *out) 
                 print_text(node, "node", out);
                 (void)fputs(": rejected: ", out);
                 print_text(node, "metric", out);
-                (void)fprintf(out, " is %s of %s %%\n", scaled(node, "value_ratio", 100, value),
-                              scaled(node, "limit_ratio", 100, limit));
+                (void)fprintf(out, " is %s of %s %%\n", scaled(node, "value", 100, value),
+                              scaled(node, "limit", 100, limit));
         }
 }
 
@@ -161,7 +161,7 @@ static void print_filter(const json_t *filter, size_t max_nodes, FILE *out) {
         (void)fprintf(out, ": %s candidates, %s passed", plain(filter, "candidates", candidates),
                       plain(filter, "passed", passed));
         print_count(filter, "rejected", "rejected", out);
-        print_count(filter, "left_out", "left out by the shortlist", out);
+        print_count(filter, "leftOut", "left out by the shortlist", out);
         print_count(filter, "unknown", "not in the extender's table", out);
         (void)fputc('\n', out);
         if (json_is_true(json_at(filter, "daemonset", NULL)))
@@ -169,7 +169,7 @@ static void print_filter(const json_t *filter, size_t max_nodes, FILE *out) {
         if (json_int_at(0, filter, "rule", NULL) > 0)
                 (void)fprintf(out, "  rule %s of the policy holds for it\n",
                               plain(filter, "rule", candidates));
-        if (json_is_true(json_at(filter, "all_over_limits", NULL)))
+        if (json_is_true(json_at(filter, "allOverLimits", NULL)))
                 (void)fputs("  every candidate was over a limit, so all passed\n", out);
         print_rejections(filter, max_nodes, out);
 }
@@ -179,13 +179,12 @@ static void print_filter(const json_t *filter, size_t max_nodes, FILE *out) {
 static void print_learned(const json_t *expected, FILE *out) {
         char cores[NUMBER_MAX], confidence[NUMBER_MAX], mib[NUMBER_MAX], factor[NUMBER_MAX];
 
-        (void)fprintf(out, "  expected: %s CPUs, learned of ",
-                      plain(expected, "load_cores", cores));
+        (void)fprintf(out, "  expected: %s CPUs, learned of ", plain(expected, "loadCores", cores));
         print_text(expected, "workload", out);
         (void)fprintf(out, " (confidence %s %%); %s MiB by the cluster's factor %s\n",
-                      scaled(expected, "confidence_ratio", 100, confidence),
-                      scaled(expected, "load_bytes", 1.0 / (1 << 20), mib),
-                      plain(expected, "cluster_factor_mem_ratio", factor));
+                      scaled(expected, "confidence", 100, confidence),
+                      scaled(expected, "loadBytes", 1.0 / (1 << 20), mib),
+                      plain(expected, "clusterFactorMem", factor));
 }
 
 /* The factors are what all pods use of what they request. */
@@ -193,10 +192,10 @@ static void print_unlearned(const json_t *expected, FILE *out) {
         char cores[NUMBER_MAX], mib[NUMBER_MAX], cpu[NUMBER_MAX], mem[NUMBER_MAX];
 
         (void)fprintf(out, "  expected: %s CPUs and %s MiB, by the cluster's factors %s and %s; ",
-                      plain(expected, "load_cores", cores),
-                      scaled(expected, "load_bytes", 1.0 / (1 << 20), mib),
-                      plain(expected, "cluster_factor_cpu_ratio", cpu),
-                      plain(expected, "cluster_factor_mem_ratio", mem));
+                      plain(expected, "loadCores", cores),
+                      scaled(expected, "loadBytes", 1.0 / (1 << 20), mib),
+                      plain(expected, "clusterFactorCpu", cpu),
+                      plain(expected, "clusterFactorMem", mem));
         if (json_string_at(expected, "workload", NULL)) {
                 (void)fputs("nothing is learned of ", out);
                 print_text(expected, "workload", out);
@@ -211,7 +210,7 @@ static void print_expectation(const json_t *expected, FILE *out) {
 
         if (!json_is_object(expected))
                 return;
-        if (decision_number(expected, "learned_cores", &learned))
+        if (decision_number(expected, "learnedCores", &learned))
                 print_learned(expected, out);
         else
                 print_unlearned(expected, out);
@@ -220,29 +219,29 @@ static void print_expectation(const json_t *expected, FILE *out) {
 /* How old the reading was then. */
 static void print_age(const json_t *usage, FILE *out) {
         char age[DURATION_TEXT_MAX];
-        double age_ms;
+        double age_s;
 
-        if (!decision_number(usage, "reading_age_ms", &age_ms) || fabs(age_ms) > INT32_MAX)
+        if (!decision_number(usage, "ageSeconds", &age_s) || fabs(age_s) > INT32_MAX)
                 return;
-        duration_format((int64_t)age_ms / MS_PER_S * MS_PER_S, age);
+        duration_format((int64_t)age_s * MS_PER_S, age);
         (void)fprintf(out, " (%s old)", age);
 }
 
-static void print_usage(const json_t *node, const char *resource, FILE *out) {
-        const json_t *usage = json_at(node, resource, NULL);
+static void print_usage(const json_t *estimate, const char *resource, FILE *out) {
+        const json_t *usage = json_at(estimate, resource, NULL);
         char total[NUMBER_MAX], part[NUMBER_MAX];
 
         if (!json_is_object(usage))
                 return;
-        (void)fprintf(out, "    %s %s %% = ", resource, scaled(usage, "usage_ratio", 100, total));
-        if (json_is_null(json_at(usage, "reading_ratio", NULL)))
+        (void)fprintf(out, "    %s %s %% = ", resource, scaled(usage, "expected", 100, total));
+        if (json_is_null(json_at(usage, "reading", NULL)))
                 (void)fputs("no reading", out);
         else
-                (void)fprintf(out, "%s read", scaled(usage, "reading_ratio", 100, part));
+                (void)fprintf(out, "%s read", scaled(usage, "reading", 100, part));
         print_age(usage, out);
-        (void)fprintf(out, " + %s in flight", scaled(usage, "in_flight_ratio", 100, part));
-        (void)fprintf(out, " + %s pod twice", scaled(usage, "pod_twice_ratio", 100, part));
-        (void)fprintf(out, " + %s reserved", scaled(usage, "reserved_ratio", 100, part));
+        (void)fprintf(out, " + %s in flight", scaled(usage, "inFlight", 100, part));
+        (void)fprintf(out, " + %s pod twice", scaled(usage, "pod", 100, part));
+        (void)fprintf(out, " + %s reserved", scaled(usage, "reserved", 100, part));
         (void)fprintf(out, ", weight %s\n", plain(usage, "weight", part));
 }
 
@@ -253,47 +252,46 @@ static void print_terms(const json_t *terms, size_t max_terms, FILE *out) {
                 const json_t *term = json_array_get(terms, i);
                 (void)fputs("    ", out);
                 print_text(term, "metric", out);
-                (void)fprintf(out,
-                              ": %s points of 100: ", scaled(term, "points_of_100", 1, points));
-                if (json_is_null(json_at(term, "reading_ratio", NULL)))
+                (void)fprintf(out, ": %s points of 100: ", scaled(term, "points", 1, points));
+                if (json_is_null(json_at(term, "value", NULL)))
                         (void)fputs("no reading", out);
                 else
-                        (void)fprintf(out, "%s %% read",
-                                      scaled(term, "reading_ratio", 100, reading));
+                        (void)fprintf(out, "%s %% read", scaled(term, "value", 100, reading));
                 print_age(term, out);
                 (void)fprintf(out, ", weight %s\n", plain(term, "weight", weight));
         }
 }
 
 static void print_node(const json_t *node, size_t max_terms, FILE *out) {
+        const json_t *estimate = json_at(node, "estimate", NULL);
         char score[NUMBER_MAX], number[NUMBER_MAX];
         double value;
 
         (void)fputs("  ", out);
         print_text(node, "node", out);
         (void)fprintf(out, ": score %s", plain(node, "score", score));
-        if (decision_number(node, "headroom_percent", &value))
-                (void)fprintf(out, ", headroom %s %%", scaled(node, "headroom_percent", 1, number));
-        if (decision_number(node, "score_of_100", &value))
-                (void)fprintf(out, ", %s of 100", plain(node, "score_of_100", number));
-        if (decision_number(node, "hot_value", &value) && value > 0)
-                (void)fprintf(out, ", hot value %s", plain(node, "hot_value", number));
+        if (decision_number(estimate, "headroom", &value))
+                (void)fprintf(out, ", headroom %s %%", scaled(estimate, "headroom", 1, number));
+        if (decision_number(node, "score100", &value))
+                (void)fprintf(out, ", %s of 100", plain(node, "score100", number));
+        if (decision_number(node, "hotValue", &value) && value > 0)
+                (void)fprintf(out, ", hot value %s", plain(node, "hotValue", number));
         if (json_is_false(json_at(node, "known", NULL)))
                 (void)fputs(", not in the extender's table", out);
         if (json_is_true(json_at(node, "last", NULL)))
                 (void)fputs(", over a limit that puts it last", out);
         (void)fputc('\n', out);
-        print_usage(node, "cpu", out);
-        print_usage(node, "mem", out);
-        if (decision_number(node, "other_weighted_ratio", &value) && value > 0)
+        print_usage(estimate, "cpu", out);
+        print_usage(estimate, "mem", out);
+        if (decision_number(estimate, "other", &value) && value > 0)
                 (void)fprintf(out, "    other %s %%, the largest of the other priorities\n",
-                              scaled(node, "other_weighted_ratio", 100, number));
-        print_terms(json_at(node, "terms", NULL), max_terms, out);
+                              scaled(estimate, "other", 100, number));
+        print_terms(json_at(node, "priorities", NULL), max_terms, out);
 }
 
 static void print_ranking(const json_t *ranking, const json_t *filter, size_t max_nodes,
                           FILE *out) {
-        const json_t *nodes = json_at(ranking, "best_nodes", NULL);
+        const json_t *nodes = json_at(ranking, "bestNodes", NULL);
         json_int_t told = json_int_at(0, filter, "passed", NULL);
         char candidates[NUMBER_MAX];
 

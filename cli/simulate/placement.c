@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/strmap.h"
 #include "cli/simulate/difference.h"
@@ -29,7 +30,7 @@ static bool kept_number(const json_t *object, const char *key, double *ret) {
 static void set_kept_reading(const struct judging *judging, json_t *annotations, const char *metric,
                              const json_t *kept, const char *ratio_key) {
         const struct node_table_options *options = judging->options;
-        double ratio, age_ms;
+        double ratio, age_s;
 
         if (!metric)
                 return;
@@ -38,13 +39,13 @@ static void set_kept_reading(const struct judging *judging, json_t *annotations,
         if (!kept_number(kept, ratio_key, &ratio) || ratio < 0 || ratio > ANNOTATION_RATIO_MAX)
                 return;
         /* A rejection has none: it was usable. */
-        (void)kept_number(kept, "reading_age_ms", &age_ms);
-        if (age_ms < -INT32_MAX || age_ms > INT32_MAX)
+        (void)kept_number(kept, "ageSeconds", &age_s);
+        if (age_s < -INT32_MAX || age_s > INT32_MAX)
                 return;
         char text[ANNOTATION_TEXT_MAX];
         annotation_format_ratio(options->is_percent ? ratio * 100 : ratio,
-                                judging->recording->at_unix_ms - (int64_t)age_ms, options->zone,
-                                text);
+                                judging->recording->at_unix_ms - (int64_t)(age_s * MS_PER_S),
+                                options->zone, text);
         (void)json_object_set_new(annotations, key, json_string(text));
 }
 
@@ -52,7 +53,7 @@ static void set_hot(const struct judging *judging, json_t *annotations, const js
         char text[ANNOTATION_TEXT_MAX];
         double hot;
 
-        if (!kept_number(kept, "hot_value", &hot) || hot < 0 || hot > INT32_MAX)
+        if (!kept_number(kept, "hotValue", &hot) || hot < 0 || hot > INT32_MAX)
                 return;
         _cleanup_(freep) char *key = xasprintf("%s" ANNOTATION_HOT_VALUE,
                                                judging->options->annotation_prefix);
@@ -84,7 +85,7 @@ static void add_ranked(const struct judging *judging, json_t *candidates, const 
         const struct policy *policy = node_table_policy(judging->before);
         const char *name = json_string_at(kept, "node", NULL);
         json_t *annotations = placement_add_candidate(judging, candidates, name);
-        const json_t *terms = json_at(kept, "terms", NULL);
+        const json_t *terms = json_at(kept, "priorities", NULL);
         struct estimate_terms estimate;
 
         if (!annotations)
@@ -92,21 +93,21 @@ static void add_ranked(const struct judging *judging, json_t *candidates, const 
         for (size_t i = 0; i < json_array_size(terms); i++)
                 set_kept_reading(judging, annotations,
                                  json_string_at(json_array_get(terms, i), "metric", NULL),
-                                 json_array_get(terms, i), "reading_ratio");
+                                 json_array_get(terms, i), "value");
         set_hot(judging, annotations, kept);
         estimate_terms_init(&estimate, policy, policy_pool_of(policy, labels_of(judging, name)));
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
-                const json_t *usage = json_at(kept, resources[r], NULL);
+                const json_t *usage = json_at(kept, "estimate", resources[r], NULL);
                 if (json_is_object(usage) && estimate.metric[r] >= 0)
                         set_kept_reading(judging, annotations,
                                          policy->metrics[estimate.metric[r]].name, usage,
-                                         "reading_ratio");
+                                         "reading");
         }
 }
 
 static json_t *candidates_of(const struct judging *judging, const json_t *decision) {
-        const json_t *ranked = json_at(decision, "prioritize", "best_nodes", NULL);
-        const json_t *rejected = json_at(decision, "filter", "rejected_nodes", NULL);
+        const json_t *ranked = json_at(decision, "prioritize", "bestNodes", NULL);
+        const json_t *rejected = json_at(decision, "filter", "rejectedNodes", NULL);
         json_t *candidates = json_object();
 
         for (size_t i = 0; i < json_array_size(ranked); i++)
@@ -117,7 +118,7 @@ static json_t *candidates_of(const struct judging *judging, const json_t *decisi
                                                               json_string_at(kept, "node", NULL));
                 if (annotations)
                         set_kept_reading(judging, annotations, json_string_at(kept, "metric", NULL),
-                                         kept, "value_ratio");
+                                         kept, "value");
         }
         return candidates;
 }
@@ -171,7 +172,7 @@ static void placement_judge_both(const struct judging *judging, const json_t *ca
 /* Return: false when there was nothing to choose. */
 static bool read_placement(const json_t *item, struct placement *ret) {
         const json_t *decision = json_at(item, "decision", NULL);
-        const json_t *ranked = json_at(decision, "prioritize", "best_nodes", NULL);
+        const json_t *ranked = json_at(decision, "prioritize", "bestNodes", NULL);
         const char *node = json_string_at(item, "node", NULL);
         const char *first = json_string_at(json_array_get(ranked, 0), "node", NULL);
         const char *at = json_string_at(decision, "prioritize", "at", NULL);

@@ -28,7 +28,7 @@
 #define RECORDING_KIND "PlimsollRecording"
 
 enum {
-        RECORDING_VERSION = 1,
+        RECORDING_VERSION = 2,
         RECORDING_MAX_BYTES = 256 << 20, /* 100,000 nodes with all their pods are about 100 MB */
 };
 

@@ -22,9 +22,9 @@ static void put_number(struct buf *out, const char *key, double value) {
 
 static void json_put_age(struct buf *out, int32_t age_ms) {
         if (age_ms == DECISION_NEVER_READ)
-                json_write_null(out, "reading_age_ms");
+                json_write_null(out, "ageSeconds");
         else
-                json_write_int(out, "reading_age_ms", age_ms);
+                json_write_seconds(out, "ageSeconds", age_ms);
 }
 
 static void json_put_pod(struct buf *out, const struct decision_pod *pod) {
@@ -56,15 +56,15 @@ static void put_predicates(struct buf *out, const struct decision_filter *filter
                 const struct decision_predicate *of = &filter->predicates[i];
                 json_write_object(out, NULL);
                 json_put_filter_text(out, filter, "metric", of->metric);
-                put_number(out, "limit_ratio", of->limit_ratio);
-                json_write_int(out, "over_limit", of->over_count);
+                put_number(out, "limit", of->limit_ratio);
+                json_write_int(out, "over", of->over_count);
                 json_write_object_end(out);
         }
         json_write_array_end(out);
 }
 
 static void json_put_rejections(struct buf *out, const struct decision_filter *filter) {
-        json_write_array(out, "rejected_nodes");
+        json_write_array(out, "rejectedNodes");
         for (size_t i = 0; i < filter->rejection_count; i++) {
                 const struct decision_rejection *of = &filter->rejections[i];
                 const struct decision_predicate *by = &filter->predicates[of->predicate];
@@ -72,8 +72,8 @@ static void json_put_rejections(struct buf *out, const struct decision_filter *f
                 json_write_object(out, NULL);
                 json_put_filter_text(out, filter, "node", of->node);
                 json_put_filter_text(out, filter, "metric", by->metric);
-                put_number(out, "value_ratio", of->value_ratio);
-                put_number(out, "limit_ratio", by->limit_ratio);
+                put_number(out, "value", of->value_ratio);
+                put_number(out, "limit", by->limit_ratio);
                 json_write_object_end(out);
         }
         json_write_array_end(out);
@@ -82,16 +82,16 @@ static void json_put_rejections(struct buf *out, const struct decision_filter *f
 static void json_put_filter(struct buf *out, const struct decision_filter *filter) {
         json_write_object(out, "filter");
         json_write_time(out, "at", filter->at_unix_ms);
-        json_write_int(out, "policy_generation", (int64_t)filter->policy_generation);
+        json_write_int(out, "policyGeneration", (int64_t)filter->policy_generation);
         json_write_int(out, "candidates", filter->candidates);
         json_write_int(out, "passed", filter->candidates - filter->rejected - filter->duplicates);
         json_write_int(out, "rejected", filter->rejected);
-        json_write_int(out, "left_out", filter->left_out);
+        json_write_int(out, "leftOut", filter->left_out);
         json_write_int(out, "unknown", filter->unknown);
         json_write_int(out, "duplicates", filter->duplicates);
         json_write_text(out, "list", list_names[filter->list]);
         json_write_bool(out, "daemonset", filter->is_daemonset);
-        json_write_bool(out, "all_over_limits", filter->is_all_over);
+        json_write_bool(out, "allOverLimits", filter->is_all_over);
         json_write_int(out, "rule", filter->rule);
         put_predicates(out, filter);
         json_put_rejections(out, filter);
@@ -109,12 +109,12 @@ static void json_put_expectation(struct buf *out, const struct decision_ranking 
         json_write_object(out, "expected");
         put_text_or_null(out, "workload", ranking->text + ranking->workload.at,
                          ranking->workload.len);
-        put_number(out, "learned_cores", of->is_learned ? of->load.of[ESTIMATE_CPU] : NAN);
-        put_number(out, "confidence_ratio", of->confidence);
-        put_number(out, "load_cores", of->load.of[ESTIMATE_CPU]);
-        json_write_int(out, "load_bytes", (int64_t)of->load.of[ESTIMATE_MEM]);
-        put_number(out, "cluster_factor_cpu_ratio", of->factor.ratio[ESTIMATE_CPU]);
-        put_number(out, "cluster_factor_mem_ratio", of->factor.ratio[ESTIMATE_MEM]);
+        put_number(out, "learnedCores", of->is_learned ? of->load.of[ESTIMATE_CPU] : NAN);
+        put_number(out, "confidence", of->confidence);
+        put_number(out, "loadCores", of->load.of[ESTIMATE_CPU]);
+        json_write_int(out, "loadBytes", (int64_t)of->load.of[ESTIMATE_MEM]);
+        put_number(out, "clusterFactorCpu", of->factor.ratio[ESTIMATE_CPU]);
+        put_number(out, "clusterFactorMem", of->factor.ratio[ESTIMATE_MEM]);
         json_write_object_end(out);
 }
 
@@ -126,13 +126,13 @@ static void json_put_usage(struct buf *out, const char *key, float weight,
         }
         json_write_object(out, key);
         put_number(out, "weight", weight);
-        put_number(out, "reading_ratio",
+        put_number(out, "reading",
                    usage->age_ms == DECISION_NEVER_READ ? NAN : (double)usage->reading_ratio);
         json_put_age(out, usage->age_ms);
-        put_number(out, "in_flight_ratio", usage->in_flight_ratio);
-        put_number(out, "pod_twice_ratio", usage->pod_ratio);
-        put_number(out, "reserved_ratio", usage->reserved_ratio);
-        put_number(out, "usage_ratio",
+        put_number(out, "inFlight", usage->in_flight_ratio);
+        put_number(out, "pod", usage->pod_ratio);
+        put_number(out, "reserved", usage->reserved_ratio);
+        put_number(out, "expected",
                    usage->reading_ratio + usage->in_flight_ratio + usage->pod_ratio +
                            usage->reserved_ratio);
         json_write_object_end(out);
@@ -142,33 +142,35 @@ static void json_put_estimate(struct buf *out, const struct decision_ranking *ra
                               const struct decision_node *node) {
         const struct decision_estimate *estimate = &node->estimate;
 
+        json_write_object(out, "estimate");
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
                 json_put_usage(out, resource_names[r], ranking->weights[node->pool][r],
                                &estimate->usage[r]);
-        put_number(out, "other_weighted_ratio", estimate->other);
-        put_number(out, "headroom_percent", estimate->headroom);
+        put_number(out, "other", estimate->other);
+        put_number(out, "headroom", estimate->headroom);
+        json_write_object_end(out);
 }
 
 static void json_put_terms(struct buf *out, const struct decision_ranking *ranking,
                            const struct decision_node *node) {
         const struct decision_terms *terms = &node->terms;
 
-        json_write_array(out, "terms");
+        json_write_array(out, "priorities");
         for (size_t i = terms->begin; i < terms->end; i++) {
                 const struct decision_priority *of = &ranking->priorities[i];
                 bool is_read = terms->age_ms[i] != DECISION_NEVER_READ;
                 json_write_object(out, NULL);
                 json_write_text_len(out, "metric", ranking->text + of->metric.at, of->metric.len);
                 put_number(out, "weight", of->weight);
-                put_number(out, "reading_ratio", is_read ? (double)terms->usage_ratio[i] : NAN);
+                put_number(out, "value", is_read ? (double)terms->usage_ratio[i] : NAN);
                 json_put_age(out, terms->age_ms[i]);
-                put_number(out, "full_ratio", of->full_ratio);
-                put_number(out, "points_of_100", terms->points[i]);
+                put_number(out, "full", of->full_ratio);
+                put_number(out, "points", terms->points[i]);
                 json_write_object_end(out);
         }
         json_write_array_end(out);
-        put_number(out, "hot_value", terms->hot);
-        json_write_int(out, "score_of_100", terms->score100);
+        put_number(out, "hotValue", terms->hot);
+        json_write_int(out, "score100", terms->score100);
 }
 
 static void json_put_node(struct buf *out, const struct decision_ranking *ranking,
@@ -189,14 +191,14 @@ static void json_put_node(struct buf *out, const struct decision_ranking *rankin
 static void json_put_ranking(struct buf *out, const struct decision_ranking *ranking) {
         json_write_object(out, "prioritize");
         json_write_time(out, "at", ranking->at_unix_ms);
-        json_write_int(out, "policy_generation", (int64_t)ranking->policy_generation);
+        json_write_int(out, "policyGeneration", (int64_t)ranking->policy_generation);
         json_write_int(out, "candidates", ranking->candidates);
         json_write_int(out, "unknown", ranking->unknown);
         json_write_int(out, "duplicates", ranking->duplicates);
         json_write_text(out, "scoring", policy_scoring_names[ranking->scoring]);
         if (ranking->scoring == POLICY_SCORING_ESTIMATE)
                 json_put_expectation(out, ranking);
-        json_write_array(out, "best_nodes");
+        json_write_array(out, "bestNodes");
         for (size_t i = 0; i < ranking->node_count; i++) {
                 json_write_line(out);
                 json_put_node(out, ranking, &ranking->nodes[i]);
@@ -209,8 +211,8 @@ static void json_put_ranking(struct buf *out, const struct decision_ranking *ran
 
 void decision_json(const struct decision *decision, struct buf *out) {
         json_put_pod(out, &decision->pod);
-        json_write_int(out, "filter_calls", decision->filter_count);
-        json_write_int(out, "prioritize_calls", decision->ranking_count);
+        json_write_int(out, "filterCalls", decision->filter_count);
+        json_write_int(out, "prioritizeCalls", decision->ranking_count);
         if (decision->filter_count > 0)
                 json_put_filter(out, &decision->filter);
         else
@@ -233,14 +235,14 @@ static void put_count_if(struct buf *out, const char *key, bool is_known, uint32
 static void put_line(struct buf *out, const struct decisions_line *line) {
         json_put_pod(out, &line->pod);
         json_write_time(out, "at", line->at_unix_ms);
-        json_write_int(out, "filter_calls", line->filter_count);
-        json_write_int(out, "prioritize_calls", line->ranking_count);
+        json_write_int(out, "filterCalls", line->filter_count);
+        json_write_int(out, "prioritizeCalls", line->ranking_count);
         put_count_if(out, "candidates", line->has_filter, line->candidates);
         put_count_if(out, "passed", line->has_filter, line->passed);
         put_count_if(out, "rejected", line->has_filter, line->rejected);
-        put_count_if(out, "left_out", line->has_filter, line->left_out);
-        put_text_or_null(out, "best_node", line->best_node, line->best_node_len);
-        put_count_if(out, "best_score", line->best_points >= 0, (uint32_t)line->best_points);
+        put_count_if(out, "leftOut", line->has_filter, line->left_out);
+        put_text_or_null(out, "bestNode", line->best_node, line->best_node_len);
+        put_count_if(out, "bestScore", line->best_points >= 0, (uint32_t)line->best_points);
         json_write_object_end(out);
 }
 

@@ -190,12 +190,12 @@ def test_decisions_say_where_pods_went(
         assert found["uid"] == pod["metadata"]["uid"]
         told, ranking = found["filter"], found["prioritize"]
         assert (told["candidates"], told["passed"], told["rejected"]) == (5, 4, 1)
-        assert [row["node"] for row in told["rejected_nodes"]] == [hot]
+        assert [row["node"] for row in told["rejectedNodes"]] == [hot]
         assert ranking["scoring"] == scoring and ranking["candidates"] == 4
-        best_score = ranking["best_nodes"][0]["score"]
-        best = [row["node"] for row in ranking["best_nodes"] if row["score"] == best_score]
+        best_score = ranking["bestNodes"][0]["score"]
+        best = [row["node"] for row in ranking["bestNodes"] if row["score"] == best_score]
         assert places[name] in best, (name, places[name], ranking)
-        assert lines[name]["best_node"] == best[0] and lines[name]["best_score"] == best_score
+        assert lines[name]["bestNode"] == best[0] and lines[name]["bestScore"] == best_score
         alone += len(best) == 1
     assert alone > 0
     figure(f"20 pods are on the best node of their decision, {alone} of them on the only")

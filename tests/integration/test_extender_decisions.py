@@ -68,52 +68,54 @@ def test_estimate(cluster, start):
         second = scheduler.prioritize(passing, pod("web-1", "shop"))
     assert (first["namespace"], first["name"]) == ("shop", "web-0")
     assert first["uid"] == asked["metadata"]["uid"]
-    assert (first["filter_calls"], first["prioritize_calls"]) == (1, 1)
+    assert (first["filterCalls"], first["prioritizeCalls"]) == (1, 1)
 
     told = first["filter"]
-    counts = {"candidates": 7, "passed": 4, "rejected": 2, "left_out": 0, "duplicates": 1}
+    counts = {"candidates": 7, "passed": 4, "rejected": 2, "leftOut": 0, "duplicates": 1}
     assert {key: told[key] for key in counts} == counts and told["unknown"] == 1
-    assert told["list"] == "whole" and not told["all_over_limits"] and not told["daemonset"]
-    assert {row["metric"]: row["over_limit"] for row in told["predicates"]} == {CPU: 1, MEM: 1}
-    assert {row["node"] for row in told["rejected_nodes"]} == set(rejected) == {HOT, FULL}
-    for row in told["rejected_nodes"]:
-        assert row["value_ratio"] > row["limit_ratio"]
+    assert told["list"] == "whole" and not told["allOverLimits"] and not told["daemonset"]
+    assert {row["metric"]: row["over"] for row in told["predicates"]} == {CPU: 1, MEM: 1}
+    assert {row["node"] for row in told["rejectedNodes"]} == set(rejected) == {HOT, FULL}
+    for row in told["rejectedNodes"]:
+        assert row["value"] > row["limit"]
 
     ranking = first["prioritize"]
-    assert ranking["scoring"] == "estimate" and ranking["expected"]["load_cores"] == 1
+    assert ranking["scoring"] == "estimate" and ranking["expected"]["loadCores"] == 1
     assert ranking["expected"]["workload"] == "shop/ReplicaSet/web-7d9"
-    sent = {row["node"]: row["score"] for row in ranking["best_nodes"]}
+    sent = {row["node"]: row["score"] for row in ranking["bestNodes"]}
     assert {node: score for node, score in sent.items() if score > 0} == scores
-    assert [row["score"] for row in ranking["best_nodes"]] == sorted(sent.values(), reverse=True)
-    for row in ranking["best_nodes"]:
+    assert [row["score"] for row in ranking["bestNodes"]] == sorted(sent.values(), reverse=True)
+    for row in ranking["bestNodes"]:
         if not row["known"]:
             continue
         for resource in ("cpu", "mem"):
-            usage = row[resource]
-            parts = ("in_flight_ratio", "pod_twice_ratio", "reserved_ratio")
-            total = (usage["reading_ratio"] or 0) + sum(usage[part] for part in parts)
-            assert math.isclose(total, usage["usage_ratio"], abs_tol=1e-5)
-        largest = max(row[r]["usage_ratio"] * row[r]["weight"] for r in ("cpu", "mem"))
-        assert math.isclose(row["headroom_percent"], 100 * (1 - largest), abs_tol=1e-3)
+            usage = row["estimate"][resource]
+            parts = ("inFlight", "pod", "reserved")
+            total = (usage["reading"] or 0) + sum(usage[part] for part in parts)
+            assert math.isclose(total, usage["expected"], abs_tol=1e-5)
+        largest = max(
+            row["estimate"][r]["expected"] * row["estimate"][r]["weight"] for r in ("cpu", "mem")
+        )
+        assert math.isclose(row["estimate"]["headroom"], 100 * (1 - largest), abs_tol=1e-3)
     # The second pod saw what the first was promised.
-    best = ranking["best_nodes"][0]["node"]
+    best = ranking["bestNodes"][0]["node"]
     others = decision(extender, "shop/web-1")
     assert others["filter"] is None
-    assert {row["node"]: row["score"] for row in others["prioritize"]["best_nodes"]} | second == {
-        row["node"]: row["score"] for row in others["prioritize"]["best_nodes"]
+    assert {row["node"]: row["score"] for row in others["prioritize"]["bestNodes"]} | second == {
+        row["node"]: row["score"] for row in others["prioritize"]["bestNodes"]
     }
     reserved = {
-        row["node"]: row["cpu"]["reserved_ratio"]
-        for row in others["prioritize"]["best_nodes"]
+        row["node"]: row["estimate"]["cpu"]["reserved"]
+        for row in others["prioritize"]["bestNodes"]
         if row["known"]
     }
     assert reserved[best] == pytest.approx(0.1) and sum(reserved.values()) == reserved[best]
 
     lines = decisions(extender)
     assert [line["name"] for line in lines] == ["web-1", "web-0"]
-    assert lines[1]["best_node"] == best and lines[1]["best_score"] == scores[best]
-    assert {key: lines[1][key] for key in ("candidates", "passed", "rejected", "left_out")} == {
-        key: counts[key] for key in ("candidates", "passed", "rejected", "left_out")
+    assert lines[1]["bestNode"] == best and lines[1]["bestScore"] == scores[best]
+    assert {key: lines[1][key] for key in ("candidates", "passed", "rejected", "leftOut")} == {
+        key: counts[key] for key in ("candidates", "passed", "rejected", "leftOut")
     }
     # One line each, for grep.
     rows = extender.page_of_now("/decisions").text.splitlines()
@@ -197,7 +199,7 @@ def test_odd_pods_and_nodes(cluster, start):
             scheduler.filter([IDLE], odd)
     lines = decisions(extender)
     assert [line["name"] for line in lines] == ["web-0"]
-    rows = decision(extender, "default/web-0")["prioritize"]["best_nodes"]
+    rows = decision(extender, "default/web-0")["prioritize"]["bestNodes"]
     assert [row["node"] for row in rows] == [*names[:5], "x" * 253]
     assert not any(row["known"] for row in rows)
 

@@ -54,7 +54,7 @@ def explain(plimsoll):
 
 def decision(verb="prioritize", at="2026-07-23T11:33:09.996Z", node="node-1"):
     answers = {"filter": None, "prioritize": None}
-    answers[verb] = {"at": at, "candidates": 3, "best_nodes": [{"node": node, "score": 10}]}
+    answers[verb] = {"at": at, "candidates": 3, "bestNodes": [{"node": node, "score": 10}]}
     return {"namespace": "shop", "name": "web-0", "uid": "1", **answers}
 
 

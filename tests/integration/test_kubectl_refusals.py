@@ -81,7 +81,7 @@ def test_which_decisions_are_the_last(cluster, plimsoll, tmp_path):
     times = [f"2026-07-23T11:33:0{number}.000Z" for number in range(5)]
     for name in EXTENDERS:
         for number in range(3):
-            at = {"at": times[0], "best_nodes": [{"node": "node-0"}]}
+            at = {"at": times[0], "bestNodes": [{"node": "node-0"}]}
             decision = {**asked(f"web-{number}", times[0]), "prioritize": at}
             cluster.objects[f"{ASKED.format(name)}?pod=shop/web-{number}"] = decision
 
@@ -161,7 +161,7 @@ def test_a_pods_nodes(cluster, plimsoll):
     """Five of them; with -o wide all."""
     cluster.objects["/api/v1/namespaces/shop/pods/web-0"] = pod(0)
     best = [{"node": f"node-{number}", "score": 9 - number} for number in range(7)]
-    answer = {**asked("web-0", ago()), "prioritize": {"at": ago(), "best_nodes": best}}
+    answer = {**asked("web-0", ago()), "prioritize": {"at": ago(), "bestNodes": best}}
     for name in EXTENDERS:
         cluster.objects[f"{ASKED.format(name)}?pod=shop/web-0"] = answer
     for flags, count in ((), 5), (("-owide",), 7):

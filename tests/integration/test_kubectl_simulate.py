@@ -25,30 +25,30 @@ def page(query=""):
     return [f"{PODS}/{name}:8010/proxy/decisions{query}" for name in EXTENDERS]
 
 
-def reading(metric, ratio, age_ms=2000):
+def reading(metric, ratio, age_s=2):
     return {
         "metric": metric,
         "weight": 1,
-        "reading_ratio": ratio,
-        "reading_age_ms": age_ms,
-        "full_ratio": 1,
-        "points_of_100": 50,
+        "value": ratio,
+        "ageSeconds": age_s,
+        "full": 1,
+        "points": 50,
     }
 
 
 def ranked(node, ratio, score=5):
     terms = [reading(CPU, ratio)] if ratio is not None else []
-    return {"node": node, "score": score, "known": True, "terms": terms, "hot_value": 0}
+    return {"node": node, "score": score, "known": True, "priorities": terms, "hotValue": 0}
 
 
 def decision(name, best, rejected=(), at="2026-07-23T11:33:09.996Z", **more):
-    over = [{"node": n, "metric": CPU, "value_ratio": v, "limit_ratio": 0.8} for n, v in rejected]
+    over = [{"node": n, "metric": CPU, "value": v, "limit": 0.8} for n, v in rejected]
     return {
         "namespace": "shop",
         "name": name,
         "uid": f"uid-{name}",
-        "filter": {"at": at, "daemonset": False, "rejected_nodes": over, **more},
-        "prioritize": {"at": at, "best_nodes": best} if best else None,
+        "filter": {"at": at, "daemonset": False, "rejectedNodes": over, **more},
+        "prioritize": {"at": at, "bestNodes": best} if best else None,
     }
 
 
@@ -356,10 +356,10 @@ def test_hostile_decisions(cluster, plimsoll, tmp_path):
     odd = decision(
         "web-0", [ranked("node-0", 1e300), ranked("\x1b[31m", -1), 3, None, {"node": []}]
     )
-    odd["prioritize"]["best_nodes"][0]["terms"] += [3, {"metric": "\x1b"}, {"metric": []}]
-    odd["prioritize"]["best_nodes"][0]["cpu"] = {"reading_ratio": "x", "reading_age_ms": 1e300}
-    odd["prioritize"]["best_nodes"][0]["hot_value"] = 1e300
-    odd["filter"]["rejected_nodes"] = [1, {"node": "node-1"}, {"node": "node-2", "metric": 1}]
+    odd["prioritize"]["bestNodes"][0]["priorities"] += [3, {"metric": "\x1b"}, {"metric": []}]
+    odd["prioritize"]["bestNodes"][0]["estimate"] = {"cpu": {"reading": "x", "ageSeconds": 1e300}}
+    odd["prioritize"]["bestNodes"][0]["hotValue"] = 1e300
+    odd["filter"]["rejectedNodes"] = [1, {"node": "node-1"}, {"node": "node-2", "metric": 1}]
     tell(cluster, [odd])
     path = write(tmp_path / "policy.yaml", STRICT)
     shown = plimsoll("simulate", "-f", path, "-owide", status=1)

@@ -11,22 +11,23 @@
 
 #define FILTER                                                                                     \
         "\"filter\": {\"at\": \"2026-07-23T11:33:09.996Z\", \"candidates\": 9, \"passed\": 7,"     \
-        " \"rejected\": 2, \"left_out\": 3, \"unknown\": 1,"                                       \
-        " \"predicates\": [{\"metric\": \"cpu_usage_avg_5m\", \"limit_ratio\": 0.65,"              \
-        "   \"over_limit\": 2}],"                                                                  \
-        " \"rejected_nodes\": [{\"node\": \"hot\", \"metric\": \"cpu_usage_avg_5m\","              \
-        "   \"value_ratio\": 0.7, \"limit_ratio\": 0.65}]}"
+        " \"rejected\": 2, \"leftOut\": 3, \"unknown\": 1,"                                        \
+        " \"predicates\": [{\"metric\": \"cpu_usage_avg_5m\", \"limit\": 0.65,"                    \
+        "   \"over\": 2}],"                                                                        \
+        " \"rejectedNodes\": [{\"node\": \"hot\", \"metric\": \"cpu_usage_avg_5m\","               \
+        "   \"value\": 0.7, \"limit\": 0.65}]}"
 #define RANKING                                                                                    \
         "\"prioritize\": {\"at\": \"2026-07-23T11:33:09.998Z\", \"candidates\": 4,"                \
         " \"scoring\": \"estimate\", \"expected\": {\"workload\": \"shop/ReplicaSet/web\","        \
-        "   \"learned_cores\": 0.5, \"confidence_ratio\": 0.8, \"load_cores\": 0.5,"               \
-        "   \"load_bytes\": 209715200, \"cluster_factor_cpu_ratio\": 0.7,"                         \
-        "   \"cluster_factor_mem_ratio\": 1},"                                                     \
-        " \"best_nodes\": ["                                                                       \
-        "  {\"node\": \"a\", \"score\": 10, \"known\": true, \"headroom_percent\": 75, \"cpu\":"   \
-        "    {\"weight\": 1, \"reading_ratio\": 0.1, \"reading_age_ms\": 1996,"                    \
-        "     \"in_flight_ratio\": 0.05, \"pod_twice_ratio\": 0.1, \"reserved_ratio\": 0,"         \
-        "     \"usage_ratio\": 0.25}, \"mem\": null},"                                             \
+        "   \"learnedCores\": 0.5, \"confidence\": 0.8, \"loadCores\": 0.5,"                       \
+        "   \"loadBytes\": 209715200, \"clusterFactorCpu\": 0.7,"                                  \
+        "   \"clusterFactorMem\": 1},"                                                             \
+        " \"bestNodes\": ["                                                                        \
+        "  {\"node\": \"a\", \"score\": 10, \"known\": true, \"estimate\": {\"headroom\": 75, "    \
+        "\"cpu\":"                                                                                 \
+        "    {\"weight\": 1, \"reading\": 0.1, \"ageSeconds\": 1.996,"                             \
+        "     \"inFlight\": 0.05, \"pod\": 0.1, \"reserved\": 0,"                                  \
+        "     \"expected\": 0.25}, \"mem\": null}},"                                               \
         "  {\"node\": \"b\", \"score\": 7, \"known\": false}]}"
 #define WHOLE "{\"uid\": \"1\", " FILTER ", " RANKING "}"
 #define SHOWN_FILTER                                                                               \
@@ -83,19 +84,19 @@ TEST(prints) {
                 {WHOLE, NULL, SHOWN_FILTER SHOWN_RANKING},
                 {"{\"uid\": \"2\"}", POD("a"),
                  "what follows is about an earlier pod of that name\n" NOTHING},
-                {"{\"filter\": {\"passed\": 1, \"daemonset\": true, \"all_over_limits\": true}}",
+                {"{\"filter\": {\"passed\": 1, \"daemonset\": true, \"allOverLimits\": true}}",
                  POD("a"),
                  "filter at ?: ? candidates, 1 passed\n"
                  "  it is a DaemonSet's, which passes everywhere\n"
                  "  every candidate was over a limit, so all passed\n"
                  "prioritize: was not asked, since a single node passed\n"},
-                {"{\"prioritize\": {\"expected\": {\"workload\": \"w\", \"load_cores\": 1,"
-                 " \"cluster_factor_cpu_ratio\": 0.7}, \"best_nodes\": [{\"node\": \"a\","
-                 " \"score\": 3, \"score_of_100\": 31, \"hot_value\": 2, \"terms\": ["
-                 " {\"metric\": \"m\", \"reading_ratio\": null, \"points_of_100\": 0,"
+                {"{\"prioritize\": {\"expected\": {\"workload\": \"w\", \"loadCores\": 1,"
+                 " \"clusterFactorCpu\": 0.7}, \"bestNodes\": [{\"node\": \"a\","
+                 " \"score\": 3, \"score100\": 31, \"hotValue\": 2, \"priorities\": ["
+                 " {\"metric\": \"m\", \"value\": null, \"points\": 0,"
                  "  \"weight\": 0.2},"
-                 " {\"metric\": \"n\", \"reading_ratio\": 0.3, \"reading_age_ms\": 61000,"
-                 "  \"points_of_100\": 31.2, \"weight\": 1}]}]}}",
+                 " {\"metric\": \"n\", \"value\": 0.3, \"ageSeconds\": 61,"
+                 "  \"points\": 31.2, \"weight\": 1}]}]}}",
                  NULL,
                  "filter: was not asked\n"
                  "prioritize at ?: ? candidates, scoring ?\n"
@@ -104,12 +105,12 @@ TEST(prints) {
                  "  a: score 3, 31 of 100, hot value 2\n"
                  "    m: 0.0 points of 100: no reading, weight 0.2\n"
                  "    n: 31.2 points of 100: 30.0 % read (1m1s old), weight 1\n"},
-                {"{\"filter\": {\"rule\": 2}, \"prioritize\": {\"expected\": {\"load_cores\": 0.1},"
-                 " \"best_nodes\": [{\"node\": \"a\", \"score\": 0, \"hot_value\": 0, \"last\": "
+                {"{\"filter\": {\"rule\": 2}, \"prioritize\": {\"expected\": {\"loadCores\": 0.1},"
+                 " \"bestNodes\": [{\"node\": \"a\", \"score\": 0, \"hotValue\": 0, \"last\": "
                  "true,"
-                 " \"cpu\": {\"reading_ratio\": null, \"usage_ratio\": 0.1},"
-                 " \"other_weighted_ratio\": 0.3},"
-                 " {\"node\": \"b\", \"score\": 1, \"other_weighted_ratio\": 0}]}}",
+                 " \"estimate\": {\"cpu\": {\"reading\": null, \"expected\": 0.1},"
+                 " \"other\": 0.3}},"
+                 " {\"node\": \"b\", \"score\": 1, \"other\": 0}]}}",
                  NULL,
                  "filter at ?: ? candidates, ? passed\n"
                  "  rule 2 of the policy holds for it\n"
@@ -131,8 +132,8 @@ TEST(prints) {
 TEST(prints_some_of_each) {
         static const char two[] =
                 "{\"filter\": {\"predicates\": [{\"metric\": \"m\"}, {\"metric\": \"n\"}],"
-                " \"rejected_nodes\": [{\"node\": \"x\"}, {\"node\": \"y\"}]},"
-                " \"prioritize\": {\"best_nodes\": [{\"node\": \"a\", \"terms\":"
+                " \"rejectedNodes\": [{\"node\": \"x\"}, {\"node\": \"y\"}]},"
+                " \"prioritize\": {\"bestNodes\": [{\"node\": \"a\", \"priorities\":"
                 " [{\"metric\": \"s\"}, {\"metric\": \"t\"}]}, {\"node\": \"b\"}]}}";
         static const char *const lines[][2] = {{"  ? over m ", "  ? over n "},
                                                {"  x: rejected", "  y: rejected"},
@@ -156,15 +157,17 @@ TEST(prints_anything) {
                 "{\"filter\": [], \"prioritize\": 3}",
                 "{\"filter\": {}, \"prioritize\": {}}",
                 "{\"uid\": {}, \"filter\": {\"at\": 1, \"candidates\": \"many\", \"rejected\":"
-                " 1e308, \"predicates\": {}, \"rejected_nodes\": [1, null, [], {}]}}",
-                "{\"filter\": {\"predicates\": [null, {\"metric\": 1, \"limit_ratio\": 1e308}],"
+                " 1e308, \"predicates\": {}, \"rejectedNodes\": [1, null, [], {}]}}",
+                "{\"filter\": {\"predicates\": [null, {\"metric\": 1, \"limit\": 1e308}],"
                 " \"rejected\": -9223372036854775808}}",
-                "{\"prioritize\": {\"at\": \"\\u001b[31m\", \"expected\": [], \"best_nodes\": {}}}",
-                "{\"prioritize\": {\"at\": \"a\\u0000b\", \"expected\": {\"learned_cores\": 1e308,"
-                " \"confidence_ratio\": 1e308}, \"best_nodes\": [1, null, {\"node\": [],"
-                " \"cpu\": {\"reading_age_ms\": 1e300}, \"mem\": [], \"terms\": 1},"
-                " {\"node\": \"\\u001b[2J\\n\", \"cpu\": {\"reading_age_ms\": -2147483647},"
-                " \"headroom_percent\": -1e308, \"terms\": [1, {\"reading_age_ms\": 1}]}]}}",
+                "{\"prioritize\": {\"at\": \"\\u001b[31m\", \"expected\": [], \"bestNodes\": {}}}",
+                "{\"prioritize\": {\"at\": \"a\\u0000b\", \"expected\": {\"learnedCores\": 1e308,"
+                " \"confidence\": 1e308}, \"bestNodes\": [1, null, {\"node\": [],"
+                " \"estimate\": {\"cpu\": {\"ageSeconds\": 1e300}, \"mem\": []}, \"priorities\": "
+                "1},"
+                " {\"node\": \"\\u001b[2J\\n\", \"estimate\": {\"cpu\": {\"ageSeconds\": "
+                "-2147483647},"
+                " \"headroom\": -1e308}, \"priorities\": [1, {\"ageSeconds\": 1}]}]}}",
         };
         static const char *const pods[] = {NULL, "[]", "{}", POD("a"), "{\"spec\": 1}"};
 
@@ -187,12 +190,12 @@ TEST(newer) {
                  "{\"filter\": {\"at\": " LATE "}}"},
                 {"{\"filter\": {\"at\": " LATE "}}", "{\"filter\": {\"at\": \"now\"}}",
                  "{\"filter\": {\"at\": " LATE "}}"},
-                {"{\"uid\": \"1\", \"filter\": {\"at\": " EARLY "}, \"filter_calls\": 3,"
-                 " \"prioritize\": null, \"prioritize_calls\": 0}",
-                 "{\"uid\": \"1\", \"filter\": null, \"filter_calls\": 0,"
-                 " \"prioritize\": {\"at\": " LATE "}, \"prioritize_calls\": 2}",
-                 "{\"uid\": \"1\", \"filter\": {\"at\": " EARLY "}, \"filter_calls\": 3,"
-                 " \"prioritize\": {\"at\": " LATE "}, \"prioritize_calls\": 2}"},
+                {"{\"uid\": \"1\", \"filter\": {\"at\": " EARLY "}, \"filterCalls\": 3,"
+                 " \"prioritize\": null, \"prioritizeCalls\": 0}",
+                 "{\"uid\": \"1\", \"filter\": null, \"filterCalls\": 0,"
+                 " \"prioritize\": {\"at\": " LATE "}, \"prioritizeCalls\": 2}",
+                 "{\"uid\": \"1\", \"filter\": {\"at\": " EARLY "}, \"filterCalls\": 3,"
+                 " \"prioritize\": {\"at\": " LATE "}, \"prioritizeCalls\": 2}"},
                 {"{\"uid\": \"1\", \"filter\": {\"at\": " EARLY "}}",
                  "{\"uid\": \"2\", \"prioritize\": {\"at\": " LATE "}}",
                  "{\"uid\": \"2\", \"prioritize\": {\"at\": " LATE "}}"},

@@ -32,25 +32,26 @@
         NODE("calm", "0.10", "0.60", "0")                                                          \
         ", " NODE("busy", "0.10", "0.60", "5") ", " NODE("warm", "0.40", "0.40", "0")
 #define RECORDING                                                                                  \
-        "{\"kind\": \"PlimsollRecording\", \"version\": 1, \"at\": \"" AT                          \
+        "{\"kind\": \"PlimsollRecording\", \"version\": 2, \"at\": \"" AT                          \
         "\", \"annotations\": {\"prefix\": \"\", \"timezone\": \"UTC\", \"unit\": \"ratio\"},"     \
         " \"policy\": {\"from\": \"x\", \"text\": \"\"}, \"pods\": [], \"notes\": [],"             \
         " \"nodes\": [" NODES "], \"decisions\": [%s]}"
 
 #define POD "\"namespace\": \"shop\", \"name\": \"web-0\""
 #define FILTER(rejected)                                                                           \
-        "\"filter\": {\"at\": \"" AT "\", \"daemonset\": false, \"rejected_nodes\": [" rejected "]}"
-#define RANKING(nodes) "\"prioritize\": {\"at\": \"" AT "\", \"best_nodes\": [" nodes "]}"
+        "\"filter\": {\"at\": \"" AT "\", \"daemonset\": false, \"rejectedNodes\": [" rejected "]" \
+        "}"
+#define RANKING(nodes) "\"prioritize\": {\"at\": \"" AT "\", \"bestNodes\": [" nodes "]}"
 #define ON(node, members) "{\"node\": \"" node "\", \"decision\": {" POD ", " members "}}"
 #define RANKED(node, more) "{\"node\": \"" node "\"" more "}"
 /* What was read of a metric. */
-#define TERM(ratio, age_ms)                                                                        \
-        ", \"terms\": [{\"metric\": \"cpu_usage_avg_5m\", \"reading_ratio\": " ratio               \
-        ", \"reading_age_ms\": " age_ms "}]"
-#define USAGE(ratio) "{\"reading_ratio\": " ratio ", \"reading_age_ms\": 0}"
+#define TERM(ratio, age_s)                                                                         \
+        ", \"priorities\": [{\"metric\": \"cpu_usage_avg_5m\", \"value\": " ratio                  \
+        ", \"ageSeconds\": " age_s "}]"
+#define USAGE(ratio) "{\"reading\": " ratio ", \"ageSeconds\": 0}"
 #define WARM RANKED("warm", "")
 #define REJECTED(node, ratio)                                                                      \
-        "{\"node\": \"" node "\", \"metric\": \"cpu_usage_avg_5m\", \"value_ratio\": " ratio "}"
+        "{\"node\": \"" node "\", \"metric\": \"cpu_usage_avg_5m\", \"value\": " ratio "}"
 
 /* @count: 0, it is left out. */
 struct expected {
@@ -103,7 +104,7 @@ TEST(readings) {
                  {1, 2, 1, 1, 1, 0}},
                 {ON("calm", RANKING(RANKED("calm", TERM("0.45", "0")) ", " WARM)),
                  {1, 2, 2, 2, 1, 0}},
-                {ON("calm", RANKING(RANKED("calm", TERM("0.7", "2000")) ", " WARM)),
+                {ON("calm", RANKING(RANKED("calm", TERM("0.7", "2")) ", " WARM)),
                  {1, 2, 2, 0, 1, 1}},
                 /* By both policies. */
                 {ON("calm", RANKING(WARM) ", " FILTER(REJECTED("calm", "0.96"))),
@@ -121,13 +122,13 @@ TEST(readings) {
                 {ON("calm", RANKING(RANKED("calm", TERM("0.1", "-3e9")) ", " WARM)),
                  {1, 2, 2, 2, 1, 0}},
                 /* A hot value in place of the present one, and what can be none. */
-                {ON("calm", RANKING(RANKED("calm", ", \"hot_value\": 5") ", " WARM)),
+                {ON("calm", RANKING(RANKED("calm", ", \"hotValue\": 5") ", " WARM)),
                  {1, 2, 2, 2, 1, 0}},
-                {ON("busy", RANKING(RANKED("busy", ", \"hot_value\": 0") ", " WARM)),
+                {ON("busy", RANKING(RANKED("busy", ", \"hotValue\": 0") ", " WARM)),
                  {1, 2, 1, 1, 1, 0}},
-                {ON("busy", RANKING(RANKED("busy", ", \"hot_value\": -1") ", " WARM)),
+                {ON("busy", RANKING(RANKED("busy", ", \"hotValue\": -1") ", " WARM)),
                  {1, 2, 2, 2, 1, 0}},
-                {ON("calm", RANKING(RANKED("calm", ", \"hot_value\": 1e300") ", " WARM)),
+                {ON("calm", RANKING(RANKED("calm", ", \"hotValue\": 1e300") ", " WARM)),
                  {1, 2, 1, 1, 1, 0}},
                 /* A node that is no longer there, or was not asked about. */
                 {ON("gone", RANKING(RANKED("gone", TERM("0.6", "0")) ", " WARM)),
@@ -152,11 +153,13 @@ TEST(estimates) {
                 struct expected expected;
         } cases[] = {
                 {ESTIMATE(CPU),
-                 ON("calm", RANKING(RANKED("calm", ", \"cpu\": " USAGE("0.7")) ", " WARM)),
+                 ON("calm", RANKING(RANKED("calm", ", \"estimate\": {\"cpu\": " USAGE(
+                                                           "0.7") "}") ", " WARM)),
                  {1, 2, 2, 0, 1, 1}},
                 /* Without a reading, and without pods, a node is as good as the other. */
                 {ESTIMATE(CPU),
-                 ON("calm", RANKING(RANKED("calm", ", \"cpu\": " USAGE("null")) ", " WARM)),
+                 ON("calm", RANKING(RANKED("calm", ", \"estimate\": {\"cpu\": " USAGE(
+                                                           "null") "}") ", " WARM)),
                  {1, 2, 1, 2, 1, 0}},
                 {ESTIMATE(CPU),
                  ON("calm", RANKING(RANKED("calm", ", \"cpu\": null") ", " WARM)),
@@ -166,7 +169,8 @@ TEST(estimates) {
                  {1, 2, 1, 1, 1, 0}},
                 /* It is not estimated by that. */
                 {ESTIMATE(MEM),
-                 ON("calm", RANKING(RANKED("calm", ", \"cpu\": " USAGE("0.7")) ", " WARM)),
+                 ON("calm", RANKING(RANKED("calm", ", \"estimate\": {\"cpu\": " USAGE(
+                                                           "0.7") "}") ", " WARM)),
                  {1, 2, 2, 1, 0, 0}},
         };
 
@@ -179,7 +183,7 @@ TEST(what_is_left_out) {
                 "{\"node\": \"calm\", \"decision\": {}}",
                 "{\"node\": \"calm\", \"decision\": {\"name\": \"a\", " RANKING("") "}}",
                 "{\"node\": \"calm\", \"decision\": {\"namespace\": \"a\", " RANKING("") "}}",
-                ON("calm", "\"prioritize\": {\"best_nodes\": []}"),
+                ON("calm", "\"prioritize\": {\"bestNodes\": []}"),
                 "{\"node\": null, \"decision\": {" POD ", " RANKING("") "}}",
                 ON("calm", "\"filter\": {\"at\": \"" AT "\", \"daemonset\": true}"),
         };

@@ -55,12 +55,12 @@ TEST(node) {
 }
 
 #define START                                                                                      \
-        "\"kind\": \"PlimsollRecording\", \"version\": 1, \"at\": \"" AT "\", \"annotations\": {"  \
+        "\"kind\": \"PlimsollRecording\", \"version\": 2, \"at\": \"" AT "\", \"annotations\": {"  \
         "\"prefix\": \"\", \"timezone\": \"UTC\", \"unit\": \"ratio\"}, \"policy\": {\"from\": "   \
         "\"x\", "                                                                                  \
         "\"text\": \"y\"}"
 #define ANNOTATIONS(members)                                                                       \
-        "\"kind\": \"PlimsollRecording\", \"version\": 1, \"at\": \"" AT                           \
+        "\"kind\": \"PlimsollRecording\", \"version\": 2, \"at\": \"" AT                           \
         "\", \"annotations\": {" members "}, \"policy\": {\"from\": \"x\", \"text\": \"y\"}"
 #define LISTS(nodes, pods, decisions, notes)                                                       \
         ", \"nodes\": " nodes ", \"pods\": " pods ", \"decisions\": " decisions                    \
@@ -79,10 +79,10 @@ TEST(documents) {
                  NULL},
                 {"", "kind: expected PlimsollRecording"},
                 {"\"kind\": \"Pod\"", "kind: expected PlimsollRecording"},
-                {"\"kind\": \"PlimsollRecording\", \"version\": 2", "version: expected 1"},
-                {"\"kind\": \"PlimsollRecording\", \"version\": 1, \"at\": \"now\"",
+                {"\"kind\": \"PlimsollRecording\", \"version\": 1", "version: expected 2"},
+                {"\"kind\": \"PlimsollRecording\", \"version\": 2, \"at\": \"now\"",
                  "at: 'now': expected a time"},
-                {"\"kind\": \"PlimsollRecording\", \"version\": 1", "at: expected a string"},
+                {"\"kind\": \"PlimsollRecording\", \"version\": 2", "at: expected a string"},
                 {ANNOTATIONS("") EMPTY, "annotations.prefix: expected a string"},
                 {ANNOTATIONS("\"prefix\": \"\"") EMPTY, "annotations.timezone: expected a string"},
                 {ANNOTATIONS("\"prefix\": \"\", \"timezone\": \"UTC\", \"unit\": 1") EMPTY,

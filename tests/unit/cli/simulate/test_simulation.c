@@ -57,7 +57,7 @@ static json_t *record(size_t count, const char *cpu) {
                 json_array_append_new(decisions,
                                       json_pack("{s:s, s:{s:s, s:s, s:{s:s, s:[{s:s}, {s:s}]}}}",
                                                 "node", name, "decision", "namespace", "shop",
-                                                "name", name, "prioritize", "at", AT, "best_nodes",
+                                                "name", name, "prioritize", "at", AT, "bestNodes",
                                                 "node", name, "node", beside));
         }
         return json_pack("{s:s, s:i, s:s, s:{s:s, s:s, s:s}, s:{s:s, s:s}, s:o, s:[], s:o, s:[]}",
@@ -150,7 +150,7 @@ TEST(another_first_choice) {
                                       json_pack("{s:O}", "node", json_at(node, "name", NULL)));
         }
         json_object_set_new(json_at(json_array_get(decisions, 2), "decision", "prioritize", NULL),
-                            "best_nodes", best);
+                            "bestNodes", best);
         simulate(&simulated, root, POLICY("", CPU), POLICY("", GPUS));
         _cleanup_(freep) char *text = print(&simulated, false);
         assert_non_null(

@@ -62,7 +62,7 @@ TEST(predicates) {
         assert_int_equal(fixture->decision.filter.predicate_count, DECISION_TERMS_MAX);
         assert_int_equal(fixture->decision.filter.rejected, METRICS);
         assert_int_equal(fixture->decision.filter.rule, 0);
-        const json_t *nodes = member(fixture, "filter", "rejected_nodes");
+        const json_t *nodes = member(fixture, "filter", "rejectedNodes");
         assert_int_equal(json_array_size(nodes), DECISION_TERMS_MAX);
         assert_text(json_array_get(nodes, 0), "node", "over-6");
         buf_done(&names);
@@ -82,23 +82,23 @@ TEST(rule) {
 TEST(priorities) {
         static const struct {
                 const char *at;
-                double age_ms;
+                double age_s;
         } rows[] = {
-                {READ, 30000},
-                {"2026-06-23T09:46:40Z", INT32_MAX},
-                {"2026-08-23T09:46:40Z", -(double)INT32_MAX},
+                {READ, 30},
+                {"2026-06-23T09:46:40Z", INT32_MAX / 1000.0},
+                {"2026-08-23T09:46:40Z", -INT32_MAX / 1000.0},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct fixture *fixture = fixture_new(seven_metrics);
                 put_gauges(fixture, "a", "0.25", METRICS, "malformed", rows[i].at);
                 ask_prioritize(fixture, POD, "\"a\"", false);
-                const json_t *node = json_array_get(member(fixture, "prioritize", "best_nodes"), 0);
-                const json_t *terms = json_object_get(node, "terms");
+                const json_t *node = json_array_get(member(fixture, "prioritize", "bestNodes"), 0);
+                const json_t *terms = json_object_get(node, "priorities");
                 assert_int_equal(json_array_size(terms), DECISION_TERMS_MAX);
                 for (size_t t = 0; t < DECISION_TERMS_MAX; t++) {
-                        assert_number(json_array_get(terms, t), "reading_ratio", 0.25);
-                        assert_number(json_array_get(terms, t), "reading_age_ms", rows[i].age_ms);
+                        assert_number(json_array_get(terms, t), "value", 0.25);
+                        assert_number(json_array_get(terms, t), "ageSeconds", rows[i].age_s);
                 }
                 fixture_free(fixture);
         }
@@ -110,10 +110,10 @@ TEST(never_read) {
 
         put_gauges(fixture, "a", "malformed", METRICS, "0.25", READ);
         ask_prioritize(fixture, POD, "\"a\"", false);
-        const json_t *node = json_array_get(member(fixture, "prioritize", "best_nodes"), 0);
-        const json_t *term = json_array_get(json_object_get(node, "terms"), 0);
-        assert_true(json_is_null(json_object_get(term, "reading_ratio")));
-        assert_true(json_is_null(json_object_get(term, "reading_age_ms")));
+        const json_t *node = json_array_get(member(fixture, "prioritize", "bestNodes"), 0);
+        const json_t *term = json_array_get(json_object_get(node, "priorities"), 0);
+        assert_true(json_is_null(json_object_get(term, "value")));
+        assert_true(json_is_null(json_object_get(term, "ageSeconds")));
         fixture_free(fixture);
 }
 
@@ -136,12 +136,12 @@ TEST(long_names) {
         ask_prioritize(fixture, OTHER_POD, names.data, false);
         (void)buf_puts(&names, ",\"idle\"");
         ask_filter(fixture, OTHER_POD, names.data);
-        const json_t *rejected = member(fixture, "filter", "rejected_nodes");
+        const json_t *rejected = member(fixture, "filter", "rejectedNodes");
         count = DECISION_FILTER_TEXT_BYTES / NODE_NAME_MAX;
         assert_int_equal(json_array_size(rejected), count + 1);
         assert_text(json_array_get(rejected, count), "node", "short");
         assert_int_equal(fixture->decision.filter.rejected, 6);
-        assert_int_equal(json_array_size(member(fixture, "prioritize", "best_nodes")), count);
+        assert_int_equal(json_array_size(member(fixture, "prioritize", "bestNodes")), count);
         buf_done(&names);
         fixture_free(fixture);
 }
@@ -174,10 +174,10 @@ TEST(learned) {
 
         ask_prioritize(fixture, POD, "\"x\"", false);
         const json_t *expected = member(fixture, "prioritize", "expected");
-        assert_true(json_is_null(json_object_get(expected, "learned_cores")));
+        assert_true(json_is_null(json_object_get(expected, "learnedCores")));
         expectation->is_learned = true;
         expectation->load.of[ESTIMATE_CPU] = 0.375;
-        assert_number(member(fixture, "prioritize", "expected"), "learned_cores", 0.375);
+        assert_number(member(fixture, "prioritize", "expected"), "learnedCores", 0.375);
         fixture_free(fixture);
 }
 

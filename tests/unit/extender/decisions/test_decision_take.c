@@ -15,31 +15,31 @@ TEST(filter) {
         assert_text(shown, "namespace", "shop");
         assert_text(shown, "name", "web-1");
         assert_text(shown, "uid", "u-1");
-        assert_number(shown, "filter_calls", 1);
+        assert_number(shown, "filterCalls", 1);
         assert_true(json_is_null(json_object_get(shown, "prioritize")));
         const json_t *filter = json_object_get(shown, "filter");
         assert_text(filter, "at", "2026-07-23T09:46:40.000Z");
         assert_number(filter, "candidates", 6);
         assert_number(filter, "passed", 3);
         assert_number(filter, "rejected", 2);
-        assert_number(filter, "left_out", 2);
+        assert_number(filter, "leftOut", 2);
         assert_number(filter, "unknown", 1);
         assert_number(filter, "duplicates", 1);
         assert_text(filter, "list", "short");
-        assert_true(json_is_false(json_object_get(filter, "all_over_limits")));
+        assert_true(json_is_false(json_object_get(filter, "allOverLimits")));
         const json_t *predicates = json_object_get(filter, "predicates");
         assert_int_equal(json_array_size(predicates), 2);
         assert_text(json_array_get(predicates, 1), "metric", "mem_usage_avg_5m");
-        assert_number(json_array_get(predicates, 1), "limit_ratio", 0.9);
-        assert_number(json_array_get(predicates, 1), "over_limit", 1);
-        const json_t *nodes = json_object_get(filter, "rejected_nodes");
+        assert_number(json_array_get(predicates, 1), "limit", 0.9);
+        assert_number(json_array_get(predicates, 1), "over", 1);
+        const json_t *nodes = json_object_get(filter, "rejectedNodes");
         assert_int_equal(json_array_size(nodes), 2);
         assert_text(json_array_get(nodes, 0), "node", "hot");
         assert_text(json_array_get(nodes, 0), "metric", "cpu_usage_avg_5m");
-        assert_number(json_array_get(nodes, 0), "value_ratio", 0.7);
+        assert_number(json_array_get(nodes, 0), "value", 0.7);
         assert_text(json_array_get(nodes, 1), "node", "full");
-        assert_number(json_array_get(nodes, 1), "value_ratio", 0.91);
-        assert_number(json_array_get(nodes, 1), "limit_ratio", 0.9);
+        assert_number(json_array_get(nodes, 1), "value", 0.91);
+        assert_number(json_array_get(nodes, 1), "limit", 0.9);
 
         ask_filter(fixture, POD, "\"a\",\"b\"");
         assert_text(json_object_get(show(fixture), "filter"), "list", "whole_retry");
@@ -49,9 +49,9 @@ TEST(filter) {
         filter = json_object_get(show(fixture), "filter");
         assert_number(filter, "passed", 2);
         assert_number(filter, "rejected", 0);
-        assert_true(json_is_true(json_object_get(filter, "all_over_limits")));
-        assert_number(json_array_get(json_object_get(filter, "predicates"), 0), "over_limit", 1);
-        assert_int_equal(json_array_size(json_object_get(filter, "rejected_nodes")), 0);
+        assert_true(json_is_true(json_object_get(filter, "allOverLimits")));
+        assert_number(json_array_get(json_object_get(filter, "predicates"), 0), "over", 1);
+        assert_int_equal(json_array_size(json_object_get(filter, "rejectedNodes")), 0);
         fixture_free(fixture);
 }
 
@@ -62,19 +62,20 @@ static void check_sums(const json_t *nodes) {
 
         json_array_foreach (json_iterable(nodes), i, node) {
                 static const char *const resources[] = {"cpu", "mem"};
-                double largest = json_number_value(json_object_get(node, "other_weighted_ratio"));
+                const json_t *estimate = json_object_get(node, "estimate");
+                double largest = json_number_value(json_object_get(estimate, "other"));
                 for (size_t r = 0; r < ARRAY_LEN(resources); r++) {
-                        const json_t *usage = json_object_get(node, resources[r]);
-                        static const char *const parts[] = {"reading_ratio", "in_flight_ratio",
-                                                            "pod_twice_ratio", "reserved_ratio"};
+                        const json_t *usage = json_object_get(estimate, resources[r]);
+                        static const char *const parts[] = {"reading", "inFlight", "pod",
+                                                            "reserved"};
                         double sum = 0;
                         for (size_t p = 0; p < ARRAY_LEN(parts); p++)
                                 sum += json_number_value(json_object_get(usage, parts[p]));
-                        assert_number(usage, "usage_ratio", sum);
+                        assert_number(usage, "expected", sum);
                         largest = fmax(largest,
                                        sum * json_number_value(json_object_get(usage, "weight")));
                 }
-                double headroom = json_number_value(json_object_get(node, "headroom_percent"));
+                double headroom = json_number_value(json_object_get(estimate, "headroom"));
                 assert_true(fabs(headroom - 100 * (1 - largest)) < 1e-3);
         }
 }
@@ -102,27 +103,27 @@ TEST(estimate) {
         assert_number(ranking, "candidates", 5);
         const json_t *expected = json_object_get(ranking, "expected");
         assert_text(expected, "workload", "shop/StatefulSet/web");
-        assert_number(expected, "load_cores", 1);
-        assert_number(expected, "load_bytes", 0x1p30);
-        assert_number(expected, "confidence_ratio", 0);
-        assert_number(expected, "cluster_factor_cpu_ratio", 1);
-        assert_true(json_is_null(json_object_get(expected, "learned_cores")));
-        const json_t *nodes = json_object_get(ranking, "best_nodes");
+        assert_number(expected, "loadCores", 1);
+        assert_number(expected, "loadBytes", 0x1p30);
+        assert_number(expected, "confidence", 0);
+        assert_number(expected, "clusterFactorCpu", 1);
+        assert_true(json_is_null(json_object_get(expected, "learnedCores")));
+        const json_t *nodes = json_object_get(ranking, "bestNodes");
         assert_int_equal(json_array_size(nodes), 4);
         const json_t *a = json_array_get(nodes, 0), *b = json_array_get(nodes, 1);
         assert_text(a, "node", "a");
         assert_number(a, "score", 10);
-        assert_number(json_object_get(a, "cpu"), "weight", 1);
-        assert_number(json_object_get(a, "cpu"), "reading_ratio", 0.2);
-        assert_number(json_object_get(a, "cpu"), "reading_age_ms", 30000);
-        assert_number(json_object_get(a, "cpu"), "pod_twice_ratio", 0.2);
-        assert_number(json_object_get(a, "cpu"), "reserved_ratio", 0.02);
-        assert_number(json_object_get(a, "mem"), "weight", 0.5);
-        assert_number(json_object_get(a, "mem"), "reserved_ratio", 0.01);
-        assert_number(a, "headroom_percent", 58);
+        assert_number(json_at(a, "estimate", "cpu", NULL), "weight", 1);
+        assert_number(json_at(a, "estimate", "cpu", NULL), "reading", 0.2);
+        assert_number(json_at(a, "estimate", "cpu", NULL), "ageSeconds", 30);
+        assert_number(json_at(a, "estimate", "cpu", NULL), "pod", 0.2);
+        assert_number(json_at(a, "estimate", "cpu", NULL), "reserved", 0.02);
+        assert_number(json_at(a, "estimate", "mem", NULL), "weight", 0.5);
+        assert_number(json_at(a, "estimate", "mem", NULL), "reserved", 0.01);
+        assert_number(json_at(a, "estimate", NULL), "headroom", 58);
         assert_text(b, "node", "b");
-        assert_number(json_object_get(b, "cpu"), "in_flight_ratio", 0.05);
-        assert_number(b, "headroom_percent", 100 * (1 - 0.495));
+        assert_number(json_at(b, "estimate", "cpu", NULL), "inFlight", 0.05);
+        assert_number(json_at(b, "estimate", NULL), "headroom", 100 * (1 - 0.495));
         assert_text(json_array_get(nodes, 3), "node", "x");
         assert_true(json_is_false(json_object_get(json_array_get(nodes, 3), "known")));
         json_auto_t *known = json_copy(json_iterable(nodes));
@@ -151,21 +152,21 @@ TEST(terms) {
                 ask_prioritize(fixture, POD, "\"busy\",\"idle\",\"half\"", rows[i].is_compact);
                 const json_t *ranking = json_object_get(show(fixture), "prioritize");
                 assert_null(json_object_get(ranking, "expected"));
-                const json_t *nodes = json_object_get(ranking, "best_nodes");
+                const json_t *nodes = json_object_get(ranking, "bestNodes");
                 assert_text(json_array_get(nodes, 0), "node", "idle");
                 for (size_t n = 0; n < ARRAY_LEN(rows[i].scores); n++)
                         assert_number(json_array_get(nodes, n), "score", rows[i].scores[n]);
                 const json_t *half = json_array_get(nodes, 1);
                 assert_text(half, "node", "half");
-                assert_number(half, "score_of_100", 60);
-                assert_number(half, "hot_value", 0);
-                const json_t *cpu = json_array_get(json_object_get(half, "terms"), 0);
+                assert_number(half, "score100", 60);
+                assert_number(half, "hotValue", 0);
+                const json_t *cpu = json_array_get(json_object_get(half, "priorities"), 0);
                 assert_text(cpu, "metric", "cpu_usage_avg_5m");
                 assert_number(cpu, "weight", 2);
-                assert_number(cpu, "reading_ratio", 0.4);
-                assert_number(cpu, "reading_age_ms", 30000);
-                assert_number(cpu, "full_ratio", 1);
-                assert_number(cpu, "points_of_100", 40);
+                assert_number(cpu, "value", 0.4);
+                assert_number(cpu, "ageSeconds", 30);
+                assert_number(cpu, "full", 1);
+                assert_number(cpu, "points", 40);
                 fixture_free(fixture);
         }
 }
@@ -187,9 +188,8 @@ TEST(bounds) {
         ask_filter(fixture, POD, names.data);
         ask_prioritize(fixture, POD, names.data, true);
         const json_t *shown = show(fixture);
-        const json_t *rejected = json_object_get(json_object_get(shown, "filter"),
-                                                 "rejected_nodes");
-        const json_t *best = json_object_get(json_object_get(shown, "prioritize"), "best_nodes");
+        const json_t *rejected = json_object_get(json_object_get(shown, "filter"), "rejectedNodes");
+        const json_t *best = json_object_get(json_object_get(shown, "prioritize"), "bestNodes");
         assert_true(json_array_size(rejected) > 10 && json_array_size(rejected) <= 16);
         assert_true(json_array_size(best) > 2 && json_array_size(best) <= 16);
         for (size_t i = 1; i < json_array_size(best); i++)
@@ -212,7 +212,7 @@ TEST(hostile_names) {
 
         ask_prioritize(fixture, POD, names, false);
         const json_t *nodes = json_object_get(json_object_get(show(fixture), "prioritize"),
-                                              "best_nodes");
+                                              "bestNodes");
         assert_int_equal(json_array_size(nodes), 6);
         assert_text(json_array_get(nodes, 0), "node", "\"},{\"node\":\"");
         assert_text(json_array_get(nodes, 3), "node",
@@ -223,7 +223,7 @@ TEST(hostile_names) {
         decision_json_list(lines, decisions_list(decisions, lines), &text);
         assert_int_equal(json_parse(text.data, text.len, &list, NULL), 0);
         const json_t *line = json_array_get(json_object_get(list, "decisions"), 0);
-        assert_text(line, "best_node", "\"},{\"node\":\"");
+        assert_text(line, "bestNode", "\"},{\"node\":\"");
         assert_true(json_is_null(json_object_get(line, "candidates")));
         json_decref(list);
         fixture_free(fixture);
