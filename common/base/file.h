@@ -1,8 +1,8 @@
 /*
- * Reads small files that a flag or a configuration names, whole. Only regular files: a FIFO without
- * a writer or an endless device would block the loop thread. Every such file is read here.
+ * Reads the whole of a small file that a flag or a configuration names. It must be a regular file:
+ * a FIFO without a writer or an endless device would block the loop's thread.
  *
- * A command that somebody started and waits for may also read a pipe: file_read_input().
+ * A command that somebody has started and waits for may also read a pipe: file_read_input().
  */
 #pragma once
 
@@ -23,10 +23,10 @@ _must_check_ int file_read(const char *path, size_t max_bytes, char **ret_text, 
                            struct error *err);
 
 /**
- * file_read_input() - the same of whatever @path names, which may block; "-" is standard input
+ * file_read_input() - as file_read(), but of any kind of file, and it may block; "-" is stdin
  * Return: as file_read(), without -EINVAL
  */
 _must_check_ int file_read_input(const char *path, size_t max_bytes, char **ret_text,
                                  size_t *ret_len, struct error *err);
-/** file_input_name() - of @path, for people */
+/** file_input_name() - the name of such a file for people */
 const char *file_input_name(const char *path);

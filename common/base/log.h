@@ -4,9 +4,9 @@
  *     log_warn(MSG("patch failed"), STR("node", name), INT("status", 409));
  *     ts=2026-07-23T11:25:54.120Z level=warn msg="patch failed" node=node-a status=409
  *
- * Messages are constant text; what varies goes into keys, where it is escaped: a peer cannot
- * forge a line. The caller never passes secrets. Thread-safe: each line is one write(2). What is
- * too long is cut, a field that does not fit is left out, and the line then ends with cut=true.
+ * Messages are constant text; what varies goes into keys, where it is escaped, so that no peer can
+ * forge a line. The caller never passes secrets. Thread-safe: each line is one write(2). A value
+ * that is too long is cut, a field that does not fit is left out; the line then ends with cut=true.
  */
 #pragma once
 

@@ -4,7 +4,7 @@
  * once, counted, shown on /readyz?verbose, and retried every minute, since a certificate may become
  * valid.
  *
- * An expired certificate does not replace another one (http_server_set_tls()). At start it is
+ * An expired certificate never replaces another one (http_server_set_tls()). At start it is
  * served, with a warning.
  *
  * Everything runs on the loop's thread.

@@ -122,7 +122,7 @@ static void destroy_client(struct http_client *client) {
         free(client);
 }
 
-/* User callbacks may free the client; the outermost leave_callback() then destroys it. */
+/* A callback of the user may free the client; the outermost leave_callback() then destroys it. */
 static void enter_callback(struct http_client *client) {
         client->depth++;
 }
@@ -132,7 +132,7 @@ static void leave_callback(struct http_client *client) {
                 destroy_client(client);
 }
 
-static void finish_call(struct http_call *call, CURLcode code) {
+static void end_http_call(struct http_call *call, CURLcode code) {
         struct http_client *client = call->client;
         struct http_response response;
 
@@ -221,9 +221,9 @@ static void after_curl(struct http_shard *shard) {
                 if (!message)
                         break;
                 assert(message->msg == CURLMSG_DONE); /* there is no other */
-                CURLcode code = message->data.result; /* finish_call() invalidates the message */
+                CURLcode code = message->data.result; /* end_http_call() invalidates the message */
                 (void)curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &call);
-                finish_call(call, code);
+                end_http_call(call, code);
         }
 }
 
@@ -326,7 +326,7 @@ static void on_call_timer(void *userdata) {
                                (long long)(is_total ? call->timeout_ms : call->idle_timeout_ms),
                                call->received_bytes);
         enter_callback(client);
-        finish_call(call, CURLE_OPERATION_TIMEDOUT);
+        end_http_call(call, CURLE_OPERATION_TIMEDOUT);
         leave_callback(client);
 }
 
@@ -352,7 +352,7 @@ static void start_call(struct http_call *call) {
                         mem_exhausted();
                 loop_timer_arm(client->loop, &call->timer, due_mono_ms(call), on_call_timer, call);
         } else {
-                finish_call(call, code);
+                end_http_call(call, code);
         }
 }
 
@@ -385,7 +385,7 @@ static struct http_shard *shard_new(struct http_client *client) {
         return shard;
 }
 
-/* How many idle connections each shard keeps. */
+/* Sets how many idle connections each shard keeps. */
 static void limit_connections(const struct http_client *client, const struct http_pool *pool) {
         assert(pool->shard_count > 0);
 
@@ -437,8 +437,9 @@ static struct http_shard *choose_shard(const struct http_pool *pool,
         return pool->shards[index % pool->shard_count];
 }
 
-/* Twice as many. Each keeps the first half of its turns, with their connections; those of the
- * other half are idle from now on, and curl closes them at CURLOPT_MAXAGE_CONN. */
+/* Doubles the number of shards. Each keeps the first half of its turns, with their connections. The
+ * connections of the other half are idle from now on, and curl closes them at CURLOPT_MAXAGE_CONN.
+ */
 static void double_shards(struct http_client *client, struct http_pool *pool) {
         struct http_shard **shards = xreallocarray(NULL, pool->shard_count * 2,
                                                    sizeof(struct http_shard *));
