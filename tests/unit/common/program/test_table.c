@@ -12,8 +12,9 @@ static const struct style plain = {"", "", "", "", "", "", false, SIZE_MAX};
 static const struct style colored = {"<b>", "<r>", "<y>", "<g>", "<d>", "<o>", true, SIZE_MAX};
 
 static char *printed(struct table *table, size_t width, size_t left_out) {
-        char *text = NULL;
-        size_t len = 0;
+        /* Static, since gcc 12 warns of a pointer to a local variable that the stream had. */
+        static char *text;
+        static size_t len;
         FILE *out = open_memstream(&text, &len);
 
         assert_non_null(out);
