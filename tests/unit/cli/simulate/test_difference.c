@@ -1,5 +1,5 @@
 /* What differs between two judgements of the same nodes. */
-#include "tests/unit/fixture/test.h"
+#include "tests/unit/fixture/policy.h"
 
 #include <string.h>
 
@@ -9,18 +9,11 @@
 #define NOW_TEXT "2026-07-23T12:00:00Z"
 #define NOW_UNIX_MS INT64_C(1784808000000)
 #define POLICY(predicates, priorities, more)                                                       \
-        "apiVersion: scheduler.policy.crane.io/v1alpha1\n"                                         \
-        "kind: DynamicSchedulerPolicy\n"                                                           \
-        "spec:\n"                                                                                  \
         "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, {name: mem_usage_avg_5m, period: "   \
         "3m}, {name: disk_usage_avg_1h, period: 3m}]\n"                                            \
         "  predicate: [" predicates "]\n"                                                          \
         "  priority: [" priorities "]\n" more
-#define SYNC(entries)                                                                              \
-        "apiVersion: scheduler.policy.crane.io/v1alpha1\n"                                         \
-        "kind: DynamicSchedulerPolicy\n"                                                           \
-        "spec:\n"                                                                                  \
-        "  syncPolicy: [" entries "]\n"
+#define SYNC(entries) "  syncPolicy: [" entries "]\n"
 #define CPU_LIMIT(limit) "{name: cpu_usage_avg_5m, maxLimitPecent: " limit "}"
 #define CPU "{name: cpu_usage_avg_5m, weight: 1}"
 #define MEM "{name: mem_usage_avg_5m, weight: 1}"
@@ -47,12 +40,8 @@ struct side {
 static void judge(struct side *side, const char *text) {
         const struct node_table_options options = {.annotation_prefix = ""};
         const struct explained_pod nobody = {0};
-        struct policy *policy = NULL;
-        struct error err = ERROR_NULL;
 
-        if (policy_parse(text, strlen(text), true, &policy, &err) < 0)
-                fail_msg("%s", err.msg);
-        side->table = node_table_new(&options, policy, NOW_UNIX_MS);
+        side->table = node_table_new(&options, policy_of(text), NOW_UNIX_MS);
         for (size_t i = 0; i < NODES; i++) {
                 json_auto_t *annotations = json_loads(nodes[i].annotations, 0, NULL);
                 assert_non_null(annotations);

@@ -1,5 +1,5 @@
 /* Kept placements judged again: whatever the recording holds of them. */
-#include "tests/unit/fixture/test.h"
+#include "tests/unit/fixture/policy.h"
 
 #include <string.h>
 
@@ -9,9 +9,6 @@
 
 #define AT "2026-07-23T12:00:00Z"
 #define POLICY(predicates, priorities, more)                                                       \
-        "apiVersion: scheduler.policy.crane.io/v1alpha1\n"                                         \
-        "kind: DynamicSchedulerPolicy\n"                                                           \
-        "spec:\n"                                                                                  \
         "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, {name: mem_usage_avg_5m, period: "   \
         "3m}]\n"                                                                                   \
         "  predicate: [" predicates "]\n"                                                          \
@@ -57,15 +54,6 @@
 struct expected {
         size_t count, candidates, rank_before, rank_after, same_first, rejected;
 };
-
-static struct policy *policy_of(const char *text) {
-        struct policy *policy = NULL;
-        struct error err = ERROR_NULL;
-
-        if (policy_parse(text, strlen(text), true, &policy, &err) < 0)
-                fail_msg("%s", err.msg);
-        return policy;
-}
 
 /* @decisions: one. */
 static void check(const char *decision, const char *before, const char *after,

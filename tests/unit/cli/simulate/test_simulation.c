@@ -1,5 +1,5 @@
 /* What `simulate` shows, to people and to programs. */
-#include "tests/unit/fixture/test.h"
+#include "tests/unit/fixture/policy.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,9 +10,6 @@
 
 #define AT "2026-07-23T12:00:00Z"
 #define POLICY(predicates, priorities)                                                             \
-        "apiVersion: scheduler.policy.crane.io/v1alpha1\n"                                         \
-        "kind: DynamicSchedulerPolicy\n"                                                           \
-        "spec:\n"                                                                                  \
         "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, {name: gpus, period: 3m}]\n"         \
         "  predicate: [" predicates "]\n"                                                          \
         "  priority: [" priorities "]\n"
@@ -33,15 +30,6 @@ struct simulated {
         struct placements placements;
         struct simulation simulation;
 };
-
-static struct policy *policy_of(const char *text) {
-        struct policy *policy = NULL;
-        struct error err = ERROR_NULL;
-
-        if (policy_parse(text, strlen(text), false, &policy, &err) < 0)
-                fail_msg("%s", err.msg);
-        return policy;
-}
 
 /* @count nodes whose load is @cpu, and a placement on each, which was the extender's choice before
  * the node at its side. */

@@ -1,5 +1,5 @@
 /* The line of a node, whatever its annotations hold. */
-#include "tests/unit/fixture/test.h"
+#include "tests/unit/fixture/policy.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -12,9 +12,6 @@
 #define NOW_TEXT "2026-07-23T12:00:00Z"
 #define NOW_UNIX_MS INT64_C(1784808000000)
 #define POLICY(terms)                                                                              \
-        "apiVersion: scheduler.policy.crane.io/v1alpha1\n"                                         \
-        "kind: DynamicSchedulerPolicy\n"                                                           \
-        "spec:\n"                                                                                  \
         "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, {name: mem_usage_avg_5m, period: "   \
         "240h}]\n" terms
 #define CPU POLICY("  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n")
@@ -32,15 +29,11 @@ static char *print(const char *policy_text, const char *annotations) {
         _cleanup_(explanation_done) struct explanation explanation;
         _cleanup_(top_view_done) struct top_view view;
         json_auto_t *known = json_loads(annotations, 0, NULL);
-        struct policy *policy = NULL;
-        struct error err = ERROR_NULL;
         char *text = NULL;
         size_t len = 0;
 
-        if (policy_parse(policy_text, strlen(policy_text), true, &policy, &err) < 0)
-                fail_msg("%s", err.msg);
-        _cleanup_(node_table_freep) struct node_table *table = node_table_new(&options, policy,
-                                                                              NOW_UNIX_MS);
+        _cleanup_(node_table_freep) struct node_table *table = node_table_new(
+                &options, policy_of(policy_text), NOW_UNIX_MS);
         assert_non_null(known);
         node_table_put(table, "node", known, NOW_UNIX_MS);
         explanation_init(&explanation, table, &nobody, NOW_UNIX_MS);

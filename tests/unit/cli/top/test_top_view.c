@@ -1,5 +1,5 @@
 /* What `top` makes of an explanation: columns, order, sums. */
-#include "tests/unit/fixture/test.h"
+#include "tests/unit/fixture/policy.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -12,10 +12,7 @@
 #define NOW_TEXT "2026-07-23T12:00:00Z"
 #define NOW_UNIX_MS INT64_C(1784808000000)
 
-static const char policy_text[] = "apiVersion: scheduler.policy.crane.io/v1alpha1\n"
-                                  "kind: DynamicSchedulerPolicy\n"
-                                  "spec:\n"
-                                  "  syncPolicy:\n"
+static const char policy_text[] = "  syncPolicy:\n"
                                   "  - {name: cpu_usage_avg_5m, period: 3m}\n"
                                   "  - {name: cpu_usage_max_avg_1h, period: 15m}\n"
                                   "  - {name: mem_usage_p95_1h, period: 3m}\n"
@@ -46,12 +43,8 @@ static struct {
 static int set_up(void **state) {
         const struct node_table_options options = {.annotation_prefix = ""};
         const struct explained_pod nobody = {0};
-        struct policy *policy = NULL;
-        struct error err = ERROR_NULL;
 
-        if (policy_parse(policy_text, strlen(policy_text), true, &policy, &err) < 0)
-                fail_msg("%s", err.msg);
-        here.table = node_table_new(&options, policy, NOW_UNIX_MS);
+        here.table = node_table_new(&options, policy_of(policy_text), NOW_UNIX_MS);
         for (size_t i = 0; i < ARRAY_LEN(nodes); i++) {
                 json_auto_t *annotations = NULL;
                 assert_int_equal(json_parse(nodes[i].annotations, strlen(nodes[i].annotations),

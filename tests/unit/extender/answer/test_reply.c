@@ -1,5 +1,5 @@
 /* Replies to the byte, for requests by name and by Node object. */
-#include "tests/unit/fixture/test.h"
+#include "tests/unit/fixture/policy.h"
 
 #include <errno.h>
 
@@ -11,10 +11,7 @@
 
 #define NOW INT64_C(1784800000000) /* 2026-07-23T09:46:40Z */
 
-static const char policy_text[] = "apiVersion: scheduler.policy.crane.io/v1alpha1\n"
-                                  "kind: DynamicSchedulerPolicy\n"
-                                  "spec:\n"
-                                  "  syncPolicy:\n"
+static const char policy_text[] = "  syncPolicy:\n"
                                   "  - {name: cpu_usage_avg_5m, period: 3m}\n"
                                   "  - {name: mem_usage_avg_5m, period: 3m}\n"
                                   "  predicate:\n"
@@ -44,14 +41,10 @@ static void put(struct node_table *table, const char *name, const char *cpu, con
 
 static struct fixture *fixture_new(const char *extra_policy) {
         struct fixture *fixture = xcalloc(1, sizeof(*fixture));
-        struct policy *policy = NULL;
-        struct error err = ERROR_NULL;
         _cleanup_(freep) char *text = xasprintf("%s%s", policy_text, extra_policy);
 
-        if (policy_parse(text, strlen(text), true, &policy, &err) < 0)
-                fail_msg("%s", err.msg);
         fixture->table = node_table_new(&(struct node_table_options){.annotation_prefix = ""},
-                                        policy, NOW);
+                                        policy_of(text), NOW);
         put(fixture->table, "idle", "0.10000,2026-07-23T09:46:00Z", "0.1,2026-07-23T09:46:00Z");
         put(fixture->table, "half", "0.50000,2026-07-23T09:46:00Z", "0.1,2026-07-23T09:46:00Z");
         put(fixture->table, "busy", "0.66000,2026-07-23T09:46:00Z", "0.9,2026-07-23T09:46:00Z");

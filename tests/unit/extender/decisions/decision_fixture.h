@@ -1,7 +1,7 @@
 /* Requests that are judged, and what is kept of them and shown. */
 #pragma once
 
-#include "tests/unit/fixture/test.h"
+#include "tests/unit/fixture/policy.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -18,9 +18,6 @@
 #define READ "2026-07-23T09:46:10Z"
 
 #define POLICY(extender)                                                                           \
-        "apiVersion: scheduler.policy.crane.io/v1alpha1\n"                                         \
-        "kind: DynamicSchedulerPolicy\n"                                                           \
-        "spec:\n"                                                                                  \
         "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, {name: mem_usage_avg_5m, period: "   \
         "3m}]\n"                                                                                   \
         "  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.65}, {name: mem_usage_avg_5m, "  \
@@ -48,13 +45,9 @@ struct fixture {
 
 static inline struct fixture *fixture_new(const char *text) {
         struct fixture *fixture = xcalloc(1, sizeof(*fixture));
-        struct policy *policy = NULL;
-        struct error err = ERROR_NULL;
 
-        if (policy_parse(text, strlen(text), true, &policy, &err) < 0)
-                fail_msg("%s", err.msg);
         fixture->table = node_table_new(&(struct node_table_options){.annotation_prefix = ""},
-                                        policy, NOW);
+                                        policy_of(text), NOW);
         reply_init(&fixture->reply);
         return fixture;
 }

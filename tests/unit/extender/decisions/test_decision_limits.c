@@ -16,9 +16,6 @@ enum { METRICS = 7 };
 
 /* clang-format off */
 static const char seven_metrics[] =
-        "apiVersion: scheduler.policy.crane.io/v1alpha1\n"
-        "kind: DynamicSchedulerPolicy\n"
-        "spec:\n"
         "  syncPolicy: [" GAUGES "]\n"
         "  predicate: [" LIMITS "]\n"
         "  priority: [" WEIGHTS "]\n"

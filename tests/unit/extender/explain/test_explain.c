@@ -1,5 +1,5 @@
 /* What `explain` takes from pods, and how it draws a node. */
-#include "tests/unit/fixture/test.h"
+#include "tests/unit/fixture/policy.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,21 +11,14 @@
 #define NOW INT64_C(1784800000000) /* 2026-07-23T09:46:40Z */
 
 #define POLICY(extender)                                                                           \
-        "apiVersion: scheduler.policy.crane.io/v1alpha1\n"                                         \
-        "kind: DynamicSchedulerPolicy\n"                                                           \
-        "spec:\n"                                                                                  \
         "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"                                   \
         "  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.5}]\n"                           \
         "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"                                      \
         "  extender: {scoring: " extender "}\n"
 
 static struct node_table *table_new(const char *text) {
-        struct policy *policy = NULL;
-        struct error err = ERROR_NULL;
-
-        if (policy_parse(text, strlen(text), true, &policy, &err) < 0)
-                fail_msg("%s", err.msg);
-        return node_table_new(&(struct node_table_options){.annotation_prefix = ""}, policy, NOW);
+        return node_table_new(&(struct node_table_options){.annotation_prefix = ""},
+                              policy_of(text), NOW);
 }
 
 #define META(name) "\"metadata\":{" name "\"uid\":\"u\"}"

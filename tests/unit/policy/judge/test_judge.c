@@ -1,5 +1,5 @@
 /* Verdicts by scoring: estimate, and what happens when every candidate is over a limit. */
-#include "tests/unit/fixture/test.h"
+#include "tests/unit/fixture/policy.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -18,9 +18,6 @@
 enum { GIB = 1 << 30 };
 
 #define POLICY(extender)                                                                           \
-        "apiVersion: scheduler.policy.crane.io/v1alpha1\n"                                         \
-        "kind: DynamicSchedulerPolicy\n"                                                           \
-        "spec:\n"                                                                                  \
         "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, {name: mem_usage_avg_5m, period: "   \
         "3m}, {name: disk_usage_avg_5m, period: 3m}]\n"                                            \
         "  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.65}]\n"                          \
@@ -53,13 +50,9 @@ static void put(struct node_table *table, const char *name, double cpu, double m
 
 static struct fixture *fixture_new(const char *policy_text) {
         struct fixture *fixture = xcalloc(1, sizeof(*fixture));
-        struct policy *policy = NULL;
-        struct error err = ERROR_NULL;
 
-        if (policy_parse(policy_text, strlen(policy_text), true, &policy, &err) < 0)
-                fail_msg("%s", err.msg);
         fixture->table = node_table_new(&(struct node_table_options){.annotation_prefix = ""},
-                                        policy, NOW);
+                                        policy_of(policy_text), NOW);
         return fixture;
 }
 
@@ -254,7 +247,6 @@ TEST(all_over) {
 }
 
 #define LAST_POLICY(extender)                                                                      \
-        "apiVersion: " POLICY_API_VERSION "\nkind: " POLICY_KIND "\nspec:\n"                       \
         "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, {name: mem_usage_avg_5m, period: "   \
         "3m}]\n"                                                                                   \
         "  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.65, overLimit: last}, {name: "   \
@@ -364,7 +356,6 @@ TEST(last_is_not_reserved) {
 /* The first rule that matches the pod: exempt, or more limits. */
 TEST(rules) {
         static const char policy[] =
-                "apiVersion: " POLICY_API_VERSION "\nkind: " POLICY_KIND "\nspec:\n"
                 "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, {name: mem_usage_avg_5m, "
                 "period: 3m}]\n"
                 "  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.65}]\n"

@@ -1,12 +1,9 @@
 /* With scoring: estimate, what is not known of a candidate is not idle. */
-#include "tests/unit/fixture/test.h"
+#include "tests/unit/fixture/policy.h"
 
 #include "judged_nodes.h"
 
 #define POLICY(rest)                                                                               \
-        "apiVersion: " POLICY_API_VERSION "\n"                                                     \
-        "kind: " POLICY_KIND "\n"                                                                  \
-        "spec:\n"                                                                                  \
         "  syncPolicy:\n"                                                                          \
         "  - {name: cpu_usage_avg_5m, period: 3m}\n"                                               \
         "  - {name: mem_usage_avg_5m, period: 3m}\n"                                               \
@@ -29,15 +26,6 @@ static const char pools[] = POLICY("  priority: [{name: cpu_usage_avg_5m, weight
 static const char no_priority[] = POLICY("");
 
 enum { NODES_MAX = 6 };
-
-static struct policy *policy_of(const char *text) {
-        struct policy *policy = NULL;
-        struct error err = ERROR_NULL;
-
-        if (policy_parse(text, strlen(text), true, &policy, &err) < 0)
-                fail_msg("%s", err.msg);
-        return policy;
-}
 
 /* The pod requests a core, which counts twice: a fifth of each node. Two per cent make a point. */
 TEST(median) {

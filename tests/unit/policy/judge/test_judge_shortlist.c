@@ -1,5 +1,5 @@
 /* When there is a shortlist, who is on it by each scoring, and how that is answered. */
-#include "tests/unit/fixture/test.h"
+#include "tests/unit/fixture/policy.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -13,9 +13,6 @@
 
 #define NOW INT64_C(1784800000000) /* 2026-07-23T09:46:40Z */
 #define POLICY(spec)                                                                               \
-        "apiVersion: " POLICY_API_VERSION "\n"                                                     \
-        "kind: " POLICY_KIND "\n"                                                                  \
-        "spec:\n"                                                                                  \
         "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"                                   \
         "  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.8}]\n" spec
 #define PRIORITY(scale) "  priority: [{name: cpu_usage_avg_5m, weight: 1, scale: " scale "}]\n"
@@ -34,11 +31,8 @@ struct fixture {
 
 static struct fixture *fixture_new(const char *text) {
         struct fixture *fixture = xcalloc(1, sizeof(*fixture));
-        struct policy *policy = NULL;
-        struct error err = ERROR_NULL;
+        struct policy *policy = policy_of(text);
 
-        if (policy_parse(text, strlen(text), true, &policy, &err) < 0)
-                fail_msg("%s", err.msg);
         fixture->table = node_table_new(&(struct node_table_options){.annotation_prefix = ""},
                                         policy, NOW);
         fixture->places = policy->shortlist == POLICY_SHORTLIST_AUTO ? SHORTLIST_AUTO_PLACES
