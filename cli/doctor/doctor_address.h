@@ -14,7 +14,7 @@ struct doctor_address {
  * @port: in place of {port} */
 struct doctor_address doctor_address_parse(const char *url, long long port);
 
-/** doctor_address_is() - whether the host is called so */
+/** doctor_address_is() - whether this is the host */
 bool doctor_address_is(const struct doctor_address *address, const char *host);
 bool doctor_address_is_ip(const struct doctor_address *address);
 /** doctor_address_is_loopback() - no NetworkPolicy is between the containers of a pod */

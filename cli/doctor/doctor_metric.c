@@ -156,7 +156,7 @@ static const struct doctor_check rows[] = {
         {"patches", "annotations come late",
          "raise --patch-qps, or lengthen the policy's shortest period", check_patches,
          .needs_page = DOCTOR_CONTROLLER},
-        {"one-leader", "two that write overwrite each other; none writes nothing",
+        {"one-leader", "two leaders overwrite each other's values; without one, nothing is written",
          "give all controllers the same --leader-elect-resource-namespace", check_leaders,
          .needs_page = DOCTOR_CONTROLLER},
         {"extender-called", "pods are placed as if it were not installed",

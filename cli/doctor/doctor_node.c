@@ -125,7 +125,7 @@ static const struct doctor_check rows[] = {
         {"annotations-left", "they are old, nobody renews them, and other schedulers may use them",
          "plimsoll-controller --cleanup --dry-run, with the controllers stopped", check_nodes,
          .set = DOCTOR_FOREIGN, .state = DOCTOR_WARNING,
-         .what = "have readings that no metric of the policy is called like"},
+         .what = "have readings of metrics that the policy does not have"},
         {"annotations-writers", "each overwrites the other's values",
          "stop crane-scheduler-controller, or give one of them another --annotation-prefix",
          check_nodes, .set = DOCTOR_SHARED, .state = DOCTOR_FAULT,

@@ -20,7 +20,8 @@ static const char *entry_text(const struct doctor_facts *facts, const char *key)
 
 static void check_registered(const struct doctor_facts *facts, struct doctor_finding *finding) {
         if (!doctor_needs_entry(facts, finding) && facts->config)
-                doctor_find(finding, DOCTOR_FAULT, "%s: no extender has port %d or is called so",
+                doctor_find(finding, DOCTOR_FAULT,
+                            "%s: no extender has port %d, or plimsoll in its urlPrefix",
                             facts->config->from, KUBE_PORT_EXTENDER);
 }
 
@@ -127,7 +128,8 @@ static void check_autoscaler(const struct doctor_facts *facts, struct doctor_fin
 }
 
 #define AUTOSCALER_WHY                                                                             \
-        "when every node is above a limit, pods wait, and it adds no node: to it they fit"
+        "when every node is above a limit, pods wait, and it adds no node, since it sees no "      \
+        "limits"
 #define AUTOSCALER_MEND                                                                            \
         "set overLimit: last on the policy's limits, or spec.extender.whenAllOver: pass"
 
@@ -137,7 +139,7 @@ static const struct doctor_check rows[] = {
         {"scheduler-ignorable", "without the extender, no pod is scheduled, its own included",
          "set ignorable: true", check_true, .needs_entry = true, .key = "ignorable",
          .state = DOCTOR_FAULT},
-        {"scheduler-timeout", "an extender that hangs holds up every pod for so long",
+        {"scheduler-timeout", "an extender that hangs delays every pod by this time",
          "set httpTimeout: 200ms", check_timeout, .needs_entry = true},
         {"scheduler-weight", "other plugins outweigh the load", "set weight: 3", check_weight,
          .needs_entry = true},
@@ -146,7 +148,8 @@ static const struct doctor_check rows[] = {
          .state = DOCTOR_WARNING},
         {"scheduler-verbs", "limits need filterVerb, scores prioritizeVerb",
          "set filterVerb: filter, prioritizeVerb: prioritize", check_verbs, .needs_entry = true},
-        {"scheduler-sampling", "pods get the best node of a sample, or wait if all of it is hot",
+        {"scheduler-sampling",
+         "pods get the best node of a sample, or wait if all nodes in it are above a limit",
          "set percentageOfNodesToScore: 100", check_sampling, .needs_entry = true},
         {"scheduler-batching",
          "pods that are alike are scheduled one by one, also where load does not matter",
