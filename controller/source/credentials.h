@@ -24,6 +24,36 @@ struct credentials_options {
         bool is_insecure;                     /* do not verify the certificate */
 };
 
+/*
+ * Rows of an option table for one peer, which put their values into the struct credentials_options
+ * @c
+ * @prefix: of their names, a literal: "node-exporter-"
+ * @peer:   in their help: "the exporters"
+ */
+/* clang-format off */
+#define CREDENTIALS_ROWS(prefix, c, peer)                                                          \
+        {.name = prefix "ca-file", .type = OPTION_STRING, .value = &(c).ca_file,                   \
+         .metavar = "FILE",                                                                        \
+         .help = "Certificate authorities of " peer ". Default: the system's."},                   \
+        {.name = prefix "insecure-skip-verify", .type = OPTION_BOOL, .value = &(c).is_insecure,    \
+         .help = "Do not verify the certificates of " peer "."},                                   \
+        {.name = prefix "server-name", .type = OPTION_STRING, .value = &(c).server_name,           \
+         .metavar = "NAME",                                                                        \
+         .help = "Name in the certificates of " peer ". Default: the host of the URL."},           \
+        {.name = prefix "cert-file", .type = OPTION_STRING, .value = &(c).cert_file,               \
+         .metavar = "FILE", .help = "Client certificate, with --" prefix "key-file."},             \
+        {.name = prefix "key-file", .type = OPTION_STRING, .value = &(c).key_file,                 \
+         .metavar = "FILE", .help = "Key of the client certificate."},                             \
+        {.name = prefix "username", .type = OPTION_STRING, .value = &(c).username,                 \
+         .metavar = "NAME",                                                                        \
+         .help = "User for basic authentication, with --" prefix "password-file."},                \
+        {.name = prefix "password-file", .type = OPTION_STRING, .value = &(c).password_file,       \
+         .metavar = "FILE", .help = "File with the password; read again every minute."},           \
+        {.name = prefix "bearer-token-file", .type = OPTION_STRING,                                \
+         .value = &(c).bearer_token_file, .metavar = "FILE",                                       \
+         .help = "File with a token for Authorization: Bearer; read again every minute."}
+/* clang-format on */
+
 /**
  * credentials_options_check() - do they fit together?
  * @prefix:      what stands before the names in messages: "--node-exporter-"
