@@ -13,7 +13,6 @@ from api_kit import (
     PODS,
     POLICIES,
     PROTOBUF,
-    TABLE,
     names,
     policy,
     refused,
@@ -314,40 +313,6 @@ def test_accept_is_a_list_of_preferences(api):
     by_quality = f"application/json;q=0.5,{PARTIAL_LIST.split(',')[0]};q=0.9"
     assert api.get(NODES, Accept=by_quality)["kind"] == "PartialObjectMetadataList"
     assert api.get(NODES, Accept="*/*")["kind"] == "NodeList"
-
-
-def test_table(api):
-    api.add_nodes("a", address="127.1.0.1")
-    table = api.get(NODES, Accept=TABLE)
-    assert table["kind"] == "Table"
-    columns = [(column["name"], column["priority"]) for column in table["columnDefinitions"]]
-    assert columns == [
-        ("Name", 0),
-        ("Status", 0),
-        ("Roles", 0),
-        ("Age", 0),
-        ("Version", 0),
-        ("Internal-IP", 1),
-        ("External-IP", 1),
-        ("OS-Image", 1),
-        ("Kernel-Version", 1),
-        ("Container-Runtime", 1),
-    ]
-    row = table["rows"][0]
-    assert row["object"]["kind"] == "PartialObjectMetadata"
-    cells = dict(zip([name for name, _ in columns], row["cells"]))
-    del cells["Age"]
-    assert list(cells.values()) == [
-        "a",
-        "Ready",
-        "<none>",
-        "v1.32.4",
-        "127.1.0.1",
-        "<none>",
-        "Debian GNU/Linux 12 (bookworm)",
-        "6.1.0-32-amd64 (amd64)",
-        "containerd://1.7.27",
-    ]
 
 
 def test_large_lists_are_gzipped_when_asked(api):

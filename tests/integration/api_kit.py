@@ -19,7 +19,6 @@ PARTIAL = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,applicat
 PARTIAL_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
 PROTOBUF = "application/vnd.kubernetes.protobuf,application/json;q=0.9"
 NONSENSE = "application/json;as=Nonsense;g=meta.k8s.io;v=v1"
-TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 
 
 class Api(ApiClient):

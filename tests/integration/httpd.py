@@ -11,6 +11,8 @@ answer is complete.
 
 import asyncio
 import email.utils
+import json
+import re
 import resource
 import socket
 import ssl
@@ -518,6 +520,56 @@ class Server:
     def done(self, request, abandoned=False):
         if self.on_done:
             self.on_done(request, abandoned)
+
+
+class AdminEndpoints:
+    """The endpoints of a peer's `server`: POST /root/a/b with JSON is post_a_b(body), GET get_a_b(request)."""
+
+    root = None
+
+    def handle_admin(self, request):
+        path = request.path.rstrip("/")
+        name = path.removeprefix(self.root).strip("/").replace("/", "_")
+        handler = getattr(self, f"{request.method.lower()}_{name or 'index'}", None)
+        if not path.startswith(self.root) or handler is None:
+            text = f"no such admin endpoint; see GET {self.root}/"
+            request.reply(404, json.dumps({"error": text}).encode() + b"\n")
+            return
+        try:
+            argument = request
+            if request.method == "POST":
+                argument = json.loads(request.body) if request.body else {}
+            answer = handler(argument)
+        except (ValueError, KeyError, TypeError, re.error) as error:
+            text = f"{type(error).__name__}: {error}"
+            request.reply(400, json.dumps({"error": text}).encode() + b"\n")
+            return
+        if asyncio.iscoroutine(answer):
+            task = asyncio.get_running_loop().create_task(answer)
+            task.add_done_callback(lambda done: self._reply(request, done.result()))
+        else:
+            self._reply(request, answer)
+
+    @staticmethod
+    def _reply(request, answer):
+        if isinstance(answer, str):
+            request.reply(200, answer.encode(), "text/plain; charset=utf-8")
+        else:
+            answer = {"ok": True} if answer is None else answer
+            text = json.dumps(answer, separators=(",", ":"), ensure_ascii=False)
+            request.reply(200, text.encode() + b"\n")
+
+    async def post_listen(self, body):
+        if body["on"]:
+            await self.server.come_back()
+        else:
+            self.server.go_away()
+
+    def post_close(self, _body):
+        idle = [conn for conn in self.server.connections if conn.current is None]
+        for conn in idle:
+            conn.close()
+        return {"connections": len(idle)}
 
 
 def bound_socket(host, port, device=None):

@@ -23,7 +23,6 @@ The admin endpoints are on a port of their own. `targets` in a body is a list of
     POST /exporters/close      {}: close every idle connection
 """
 
-import asyncio
 import base64
 import json
 import os
@@ -31,23 +30,24 @@ import time
 import zlib
 
 from addresses import address_of, url_host
-from httpd import Server
+from httpd import AdminEndpoints, Server
 
 from . import agent, trouble
 from .page import COLLECTORS, DISABLED
 from .target import SIGNALS, Clock, Target
 
 
-class Fleet:
+class Fleet(AdminEndpoints):
+    root = "/exporters"
+
     def __init__(self, options):
         self.options = options
         self.clock = Clock(options.speed)
         self.targets = {}
-        self.aliases = {}
         self.defaults = {"load": {}, "trouble": None, "times": -1, "disabled": []}
         self.orders = []
-        self.server = Server(self.handle, on_connect=self.connected, on_done=self.done)
-        self.admin_server = Server(self.administer)
+        self.server = Server(self.handle_page, on_connect=self.connected, on_done=self.done)
+        self.admin_server = Server(self.handle_admin)
         self.authorization = None
         if options.basic_auth:
             packed = base64.b64encode(options.basic_auth.encode()).decode()
@@ -102,7 +102,7 @@ class Fleet:
             conn.muted = True
             conn.transport.pause_reading()
 
-    def handle(self, request):
+    def handle_page(self, request):
         parts = request.path.strip("/").split("/")
         if parts[0] == "node" and len(parts) >= 2:
             key, path = parts[1], "/" + "/".join(parts[2:])
@@ -189,36 +189,6 @@ class Fleet:
         target.scrapes.append((at_unix, code, collect))
 
     # -- administration ----------------------------------------------------------------------
-
-    def administer(self, request):
-        path = request.path.rstrip("/")
-        name = path.removeprefix("/exporters").strip("/").replace("/", "_")
-        handler = getattr(self, f"{request.method.lower()}_{name or 'index'}", None)
-        if not path.startswith("/exporters") or handler is None:
-            request.reply(404, b'{"error":"no such endpoint; see GET /exporters/"}\n')
-            return
-        try:
-            argument = request
-            if request.method == "POST":
-                argument = json.loads(request.body) if request.body else {}
-            answer = handler(argument)
-        except (ValueError, KeyError, TypeError) as error:
-            text = json.dumps({"error": f"{type(error).__name__}: {error}"})
-            request.reply(400, text.encode() + b"\n")
-            return
-        if asyncio.iscoroutine(answer):
-            task = asyncio.get_running_loop().create_task(answer)
-            task.add_done_callback(lambda done: self._reply(request, done.result()))
-        else:
-            self._reply(request, answer)
-
-    @staticmethod
-    def _reply(request, answer):
-        if isinstance(answer, str):
-            request.reply(200, answer.encode(), "text/plain; charset=utf-8")
-        else:
-            answer = {"ok": True} if answer is None else answer
-            request.reply(200, json.dumps(answer).encode() + b"\n")
 
     def _selected(self, wanted):
         if wanted == "all":
@@ -343,18 +313,6 @@ class Fleet:
 
     def get_scrapes(self, request):
         return list(self.target(request.param("target")).scrapes)
-
-    async def post_listen(self, body):
-        if body["on"]:
-            await self.server.come_back()
-        else:
-            self.server.go_away()
-
-    def post_close(self, _body):
-        idle = [conn for conn in self.server.connections if conn.current is None]
-        for conn in idle:
-            conn.close()
-        return {"connections": len(idle)}
 
 
 def ready_line(scheme, loopback, port, admin_port):

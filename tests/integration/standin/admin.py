@@ -15,7 +15,7 @@ silently test nothing.
     POST   /standin/faults           one rule (or a list); see faults.py
     GET    /standin/faults           with hits
     DELETE /standin/faults
-    POST   /standin/freeze           {seconds?}: accept and read, answer nothing
+    POST   /standin/freeze           accept and read, answer nothing
     POST   /standin/thaw
     POST   /standin/listen           {on: bool}: refuse and break connections, as when it is down
     POST   /standin/stale            {revisions: N}: lists from the watch cache lag N revisions
@@ -38,14 +38,12 @@ silently test nothing.
     POST   /standin/bind             {nodes, prefix?, namespace?, count?, per_second?}
     POST   /standin/phase            {phase, prefix?, namespace?}
     POST   /standin/delete           {resource, names | prefix, count?}
-    POST   /standin/mutate           {per_second, seconds, nodes?, what: annotations | heartbeat,
-                                      keys?}: change nodes in the background
+    POST   /standin/mutate           {per_second, seconds, nodes?, keys?}: change annotations of
+                                      nodes in the background
     POST   /standin/nodemetrics      what metrics.k8s.io says of the nodes; see node_metrics.py
     POST   /standin/objects          {resource, object}: store as it is, unvalidated
     GET    /standin/objects          ?resource= &namespace= &name=: as stored
     GET    /standin/jobs             background jobs: id, done, total, running
-    POST   /standin/jobs/stop        {}
-    POST   /standin/resources        {group, version, plural, kind, namespaced}: one more row
 """
 
 import asyncio
@@ -56,11 +54,10 @@ import time
 from collections import deque
 
 from addresses import address_of
+from httpd import AdminEndpoints
 
 from . import fabricate, patch
 from .api import Api, route_of
-from .registry import custom_resource
-from .store import dumps
 from .writes import bind
 
 REQUESTS_MAX = 50_000
@@ -154,7 +151,9 @@ def _only(body, *known):
     return body
 
 
-class Admin:
+class Admin(AdminEndpoints):
+    root = "/standin"
+
     def __init__(self, server, store, api, faults, journal):
         self.server = server
         self.store = store
@@ -162,37 +161,7 @@ class Admin:
         self.faults = faults
         self.journal = journal
         self.jobs = []
-        self.thaw_timer = None
         self.tls = None
-
-    def handle(self, request):
-        path = request.path.rstrip("/")
-        name = path.removeprefix("/standin").strip("/").replace("/", "_")
-        handler = getattr(self, f"{request.method.lower()}_{name or 'index'}", None)
-        if not path.startswith("/standin") or handler is None:
-            request.reply(404, b'{"error":"no such admin endpoint; see GET /standin/"}\n')
-            return
-        try:
-            argument = request
-            if request.method == "POST":
-                argument = json.loads(request.body) if request.body else {}
-            answer = handler(argument)
-        except (ValueError, KeyError, TypeError, re.error) as error:
-            text = f"{type(error).__name__}: {error}"
-            request.reply(400, dumps({"error": text}) + b"\n")
-            return
-        if asyncio.iscoroutine(answer):
-            task = asyncio.get_running_loop().create_task(answer)
-            task.add_done_callback(lambda done: self._reply(request, done.result()))
-        else:
-            self._reply(request, answer)
-
-    @staticmethod
-    def _reply(request, answer):
-        if isinstance(answer, str):
-            request.reply(200, answer.encode(), "text/plain; charset=utf-8")
-        else:
-            request.reply(200, dumps(answer if answer is not None else {"ok": True}) + b"\n")
 
     # -- looking -----------------------------------------------------------------------------
 
@@ -307,15 +276,9 @@ class Admin:
         self.faults.clear()
 
     def post_freeze(self, body):
-        _only(body, "seconds")
+        _only(body)
         self.store.freeze()
         self.server.freeze()
-        if self.thaw_timer:
-            self.thaw_timer.cancel()
-            self.thaw_timer = None
-        if "seconds" in body:
-            loop = asyncio.get_running_loop()
-            self.thaw_timer = loop.call_later(body["seconds"], self.post_thaw, {})
 
     def post_certificate(self, body):
         _only(body, "directory")
@@ -326,13 +289,6 @@ class Admin:
         _only(body)
         self.server.thaw()
         self.store.thaw()
-
-    async def post_listen(self, body):
-        _only(body, "on")
-        if body["on"]:
-            await self.server.come_back()
-        else:
-            self.server.go_away()
 
     def post_stale(self, body):
         _only(body, "revisions")
@@ -391,19 +347,11 @@ class Admin:
         _only(body, "on")
         self.store.has_protobuf = bool(body["on"])
 
-    def post_close(self, body):
-        _only(body)
-        idle = [c for c in self.server.connections if c.current is None]
-        for conn in idle:
-            conn.close()
-        return {"connections": len(idle)}
-
     def post_auth(self, body):
-        _only(body, "tokens", "certificates", "certificate_users", "reset")
+        _only(body, "tokens", "certificates", "reset")
         auth = self.api.authenticator
         if body.get("reset"):
             auth.tokens.clear()
-            auth.certificate_users.clear()
             auth.certificates = False
         for row in body.get("tokens", ()):
             auth.set_token(**_only(row, "token", "user", "groups", "rules"))
@@ -518,13 +466,10 @@ class Admin:
         return {"deleted": len(doomed)}
 
     def post_mutate(self, body):
-        _only(body, "per_second", "seconds", "nodes", "what", "keys")
+        _only(body, "per_second", "seconds", "nodes", "keys")
         nodes = self.store.named("nodes")
         names = body.get("nodes") or [name for _, name in nodes.keys]
         keys = body.get("keys", ["cpu_usage_avg_5m"])
-        what = body.get("what", "annotations")
-        if what not in ("annotations", "heartbeat"):
-            raise ValueError("what must be annotations or heartbeat")
 
         def step(i):
             version = nodes.get("", names[i % len(names)])
@@ -533,14 +478,9 @@ class Admin:
             obj = version.obj
             metadata = dict(obj["metadata"])
             now = patch.now_rfc3339()
-            if what == "annotations":
-                values = {key: f"{random.random():.5f},{now}" for key in keys}
-                metadata["annotations"] = {**metadata.get("annotations", {}), **values}
-                nodes.put({**obj, "metadata": metadata})
-            else:
-                conditions = [{**c, "lastHeartbeatTime": now} for c in obj["status"]["conditions"]]
-                status = {**obj["status"], "conditions": conditions}
-                nodes.put({**obj, "metadata": metadata, "status": status})
+            values = {key: f"{random.random():.5f},{now}" for key in keys}
+            metadata["annotations"] = {**metadata.get("annotations", {}), **values}
+            nodes.put({**obj, "metadata": metadata})
 
         total = int(body["per_second"] * body["seconds"])
         return self._job("mutate", step, total, body["per_second"])
@@ -603,12 +543,3 @@ class Admin:
 
     def get_jobs(self, _request):
         return self.jobs
-
-    def post_jobs_stop(self, body):
-        _only(body)
-        for job in self.jobs:
-            job["running"] = False
-
-    def post_resources(self, body):
-        _only(body, "group", "version", "plural", "kind", "namespaced", "status")
-        self.store.registry.add(custom_resource(**body))

@@ -223,9 +223,8 @@ class Api(Writes):
         request.reply(status, body, media_type, headers=headers)
 
     def _view(self, request, resource, is_list):
-        include = request.param("includeObject", "Metadata")
         accept = request.headers.get("accept")
-        return view_for(resource, accept, is_list, include, self.store.has_protobuf)
+        return view_for(resource, accept, is_list, self.store.has_protobuf)
 
     def _answer_object(self, request, status, resource, version):
         view = self._view(request, resource, False)
@@ -407,9 +406,7 @@ class Api(Writes):
         """A watch from nowhere begins with everything that exists, as ADDED."""
         for version in collection.all():
             if matches is None or matches(version.obj):
-                with_columns = watcher.first and watcher.view.form == "table"
-                watcher.first = False
-                watcher.send("ADDED", watcher.view.single(version, with_columns))
+                watcher.send("ADDED", watcher.view.single(version))
                 watcher.events_sent += 1
         watcher.since = watcher.store.revision
 

@@ -30,7 +30,6 @@ DISCOVERY = ("/api", "/api/*", "/apis", "/apis/*", "/openapi", "/openapi/*")
 class Authenticator:
     def __init__(self):
         self.tokens = {}
-        self.certificate_users = {}
         self.certificates = False
 
     def set_token(self, token, user="test", groups=(), rules=None):
@@ -70,7 +69,7 @@ class Authenticator:
                 name = value
             elif key == "organizationName":
                 groups.append(value)
-        return self.certificate_users.get(name) or User(name, tuple(groups))
+        return User(name, tuple(groups))
 
 
 def _listed(values, wanted):

@@ -1,4 +1,4 @@
-"""Accept headers: whole objects, PartialObjectMetadata or Tables, in the order of quality.
+"""Accept headers: whole objects or PartialObjectMetadata, in the order of quality.
 
 As in the real server the first acceptable clause wins, and only then is it checked against the
 request: asking a list for `as=PartialObjectMetadata` is 406 even when a plain clause follows.
@@ -9,7 +9,6 @@ from .errors import not_acceptable
 from .store import View
 
 _FORMS = {
-    "Table": "table",
     "PartialObjectMetadata": "partial",
     "PartialObjectMetadataList": "partial",
 }
@@ -76,7 +75,7 @@ def has_errors_in_protobuf(plural, header):
     return _protobuf_as(header) == "" and protobuf.kind_of(plural) is not None
 
 
-def view_for(resource, header, is_list, include="Metadata", has_protobuf=True):
+def view_for(resource, header, is_list, has_protobuf=True):
     """The View that this request asked for. A watch shows single objects."""
     wanted = _protobuf_as(header) if has_protobuf else None
     proto = None if wanted is None else protobuf.kind_of(resource.plural, wanted)
@@ -95,4 +94,4 @@ def view_for(resource, header, is_list, include="Metadata", has_protobuf=True):
             "you requested PartialObjectMetadataList, but the requested object is not a list "
             f"(*{resource.group or 'core'}.{resource.kind})"
         )
-    return View(resource, _FORMS[wanted], version, include, proto)
+    return View(resource, _FORMS[wanted], version, proto)

@@ -87,7 +87,7 @@ class StandIn:
         self.journal = Journal()
         self.server = Server(self.handle, on_done=self.journal.record)
         self.admin = Admin(self.server, self.store, self.api, self.faults, self.journal)
-        self.admin_server = Server(self.admin.handle)
+        self.admin_server = Server(self.admin.handle_admin)
         for name in ("default", "kube-system", "kube-public", "kube-node-lease"):
             self.admin.ensure_namespace(name)
         if options.nodes:

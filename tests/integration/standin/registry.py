@@ -5,7 +5,6 @@ A custom resource needs a row and nothing else, see custom_resource() and CUSTOM
 
 from dataclasses import dataclass, field
 
-from . import columns
 
 _METADATA_FIELDS = {"metadata.name": ("metadata", "name")}
 _NAMESPACED_FIELDS = {**_METADATA_FIELDS, "metadata.namespace": ("metadata", "namespace")}
@@ -41,7 +40,6 @@ class Resource:
     typed: bool = True
     empty: dict = field(default_factory=dict)
     fields: dict = field(default_factory=dict)
-    columns: tuple = columns.DEFAULT
 
     @property
     def group_version(self):
@@ -97,7 +95,6 @@ BUILT_IN = (
             },
         },
         fields={**_METADATA_FIELDS, "spec.unschedulable": ("spec", "unschedulable")},
-        columns=columns.NODES,
     ),
     Resource(
         "",
@@ -121,7 +118,6 @@ BUILT_IN = (
             "status.podIP": ("status", "podIP"),
             "status.nominatedNodeName": ("status", "nominatedNodeName"),
         },
-        columns=columns.PODS,
     ),
     Resource(
         "",
@@ -146,7 +142,6 @@ BUILT_IN = (
             "source": ("source", "component"),
             "type": ("type",),
         },
-        columns=columns.EVENTS,
     ),
     Resource(
         "",
@@ -158,7 +153,6 @@ BUILT_IN = (
         status=True,
         empty={"spec": {}, "status": {}},
         fields={**_METADATA_FIELDS, "status.phase": ("status", "phase")},
-        columns=columns.NAMESPACES,
     ),
     Resource(
         "coordination.k8s.io",
@@ -171,7 +165,6 @@ BUILT_IN = (
         create_on_update=True,
         empty={"spec": {}},
         fields=_NAMESPACED_FIELDS,
-        columns=columns.LEASES,
     ),
 )
 

@@ -12,7 +12,7 @@ import json
 from bisect import bisect_right, insort
 from collections import deque
 
-from . import columns, protobuf
+from . import protobuf
 from .errors import expired, too_large_version, too_old
 from httpd import frame
 
@@ -60,17 +60,16 @@ class Version:
 
 
 class View:
-    """How objects are shown: whole, as metadata, or as table rows (one per content type); in JSON,
-    or as a protobuf.Kind.
+    """How objects are shown: whole or as metadata (one per content type); in JSON, or as a
+    protobuf.Kind.
     """
 
-    def __init__(self, resource, form="object", version="v1", include="Metadata", proto=None):
+    def __init__(self, resource, form="object", version="v1", proto=None):
         self.resource = resource
         self.proto = proto
         self.form = form
         self.version = version
-        self.include = include
-        self.key = (form, version, include, proto is not None)
+        self.key = (form, version, proto is not None)
         head = {"kind": resource.kind, "apiVersion": resource.group_version}
         if not resource.typed:
             # These are maps to the real server, which it writes in the order of their keys.
@@ -81,15 +80,12 @@ class View:
             % version.encode()
         )
 
-    def single(self, version, with_columns=True):
+    def single(self, version):
         if self.proto:
             return protobuf.single(self.proto, version.obj)
         if self.form == "object":
             return version.item_json(self._head)
-        if self.form == "partial":
-            return self._partial_head + version.metadata_json() + b"}"
-        metadata = {"resourceVersion": version.obj["metadata"].get("resourceVersion", "")}
-        return self._table(metadata, [version], with_columns)
+        return self._partial_head + version.metadata_json() + b"}"
 
     def item(self, version):
         if self.form == "partial":
@@ -97,8 +93,6 @@ class View:
         return version.item_json(b"" if self.resource.typed else self._head)
 
     def list(self, metadata, versions):
-        if self.form == "table":
-            return self._table(metadata, versions, True)
         if self.proto:
             return protobuf.list_of(self.proto, metadata, [version.obj for version in versions])
         if self.form == "partial":
@@ -128,8 +122,6 @@ class View:
         metadata = {"resourceVersion": str(revision)}
         if initial_events_end:
             metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
-        if self.form == "table":
-            return self._table(metadata, [], False)
         if self.proto:
             return protobuf.single(self.proto, {"metadata": metadata})
         head = {"kind": kind, "apiVersion": group_version, "metadata": metadata}
@@ -162,22 +154,6 @@ class View:
     def stream_type(self):
         return self.media_type + (";stream=watch" if self.proto else "")
 
-    def _table(self, metadata, versions, with_columns):
-        rows = []
-        for version in versions:
-            row = b'{"cells":%b' % dumps(columns.cells(self.resource, version.obj))
-            if self.include == "Object":
-                row += b',"object":' + version.item_json(self._head)
-            elif self.include == "Metadata":
-                row += b',"object":' + self._partial_head + version.metadata_json() + b"}"
-            rows.append(row + b"}")
-        shown = columns.definitions(self.resource) if with_columns else []
-        return (
-            b'{"kind":"Table","apiVersion":"meta.k8s.io/%b","metadata":%b,"columnDefinitions":%b,'
-            b'"rows":[%b]}'
-            % (self.version.encode(), dumps(metadata), dumps(shown), b",".join(rows))
-        )
-
 
 class Event:
     """One change: `new` is None for a deletion, `old` for a creation."""
@@ -201,14 +177,13 @@ class Event:
             return MODIFIED if before else ADDED
         return DELETED if before else None
 
-    def framed(self, kind, view, first=False):
-        key = (kind, view.key, first)
+    def framed(self, kind, view):
+        key = (kind, view.key)
         line = self.lines.get(key)
         if line is None:
             # A deletion, and leaving a selector, show the last matching state at the new revision.
             version = self.new if kind != DELETED else self.old.with_revision(self.revision)
-            body = view.single(version, with_columns=first)
-            line = frame(view.event(kind, body))
+            line = frame(view.event(kind, view.single(version)))
             self.lines[key] = line
         return line
 
@@ -230,7 +205,6 @@ class Watcher:
         self.stream = None
         self.buffer = []
         self.flushing = False
-        self.first = True
         self.events_sent = 0
         self.bookmarks_sent = 0
 
@@ -240,11 +214,9 @@ class Watcher:
         kind = event.seen_by(self.matches)
         if kind is None:
             return
-        first = self.first and self.view.form == "table"
-        self.first = False
         self.since = event.revision
         self.events_sent += 1
-        self.push(event.framed(kind, self.view, first))
+        self.push(event.framed(kind, self.view))
 
     def push(self, framed):
         self.buffer.append(framed)
