@@ -250,7 +250,7 @@ def test_lists_removed(plane, world, figure):
 
 @pytest.mark.nightly
 def test_cleanup_names_what_it_may_not(plane, plimsoll, figure):
-    """It runs once, so there is the log alone."""
+    """It runs once, so it has only a log, and no page."""
     argv = [plimsoll.binary(CONTROLLER), f"--kubeconfig={plimsoll.kubeconfig(CONTROLLER)}"]
     with without(plane, [CLEANUP]):
         done = subprocess.run(

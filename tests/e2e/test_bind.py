@@ -34,7 +34,7 @@ def may_bind(plane):
 
 @pytest.fixture
 def name(namespace):
-    """The scheduler's: of this test alone, whatever others have left to be scheduled."""
+    """The scheduler's name, which only this test has: other tests may have left pods to be scheduled."""
     return namespace.name
 
 

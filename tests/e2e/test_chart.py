@@ -13,6 +13,7 @@ from cluster.pages import environment, follow, owners_overlay
 from cluster.plimsoll import fast_policy
 from harness import wait_until
 from pages import TOP, block
+from programs import complete
 from test_install_and_leave import objects
 from tools import build
 
@@ -56,11 +57,9 @@ def render(tmp_path):
     def run(values, *flags, namespace="kube-system"):
         path = tmp_path / "values.yaml"
         path.write_text(yaml.safe_dump(values), encoding="utf-8")
-        return subprocess.run(
-            [build.program("helm"), "template", "plimsoll", CHART, "--namespace", namespace,
-             "--kube-version", "1.36.0", "--values", str(path), *flags],
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
+        argv = ("template", "plimsoll", CHART, "--namespace", namespace)
+        argv += ("--kube-version", "1.36.0", "--values", path, *flags)
+        return complete(build.program("helm"), *argv, status=None)
 
     def rendered(values, *flags, **more):
         done = run(values, *(flags or ["--skip-tests"]), **more)
@@ -72,11 +71,7 @@ def render(tmp_path):
 
 
 def kustomize(path):
-    done = subprocess.run(
-        [build.program("kubectl"), "kustomize", str(path)],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    return list(yaml.safe_load_all(done.stdout))
+    return list(yaml.safe_load_all(complete(build.program("kubectl"), "kustomize", path).stdout))
 
 
 def pod_template(item):
@@ -400,12 +395,8 @@ def test_install_upgrade_rollback_uninstall(bare, exporters, figure):
     before = objects(bare)
 
     def helm(*argv):
-        done = subprocess.run(
-            ["helm", *argv, "--namespace=kube-system"],
-            env=environment(bare), capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        argv = ("helm", *argv, "--namespace=kube-system")
+        return complete(*argv, env=environment(bare), timeout=600).stdout
 
     def replicas(name="plimsoll-controller"):
         path = f"/apis/apps/v1/namespaces/kube-system/deployments/{name}"

@@ -1,6 +1,6 @@
 """Pods make load, load moves pods: the same arrivals in three clusters, side by side.
 
-One cluster has kube-scheduler alone, one our extender with crane's arithmetic, one with scoring:
+One cluster has only kube-scheduler, one our extender with crane's arithmetic, one with scoring:
 estimate. All get the same pods of Deployments and Jobs at the same times. What arrives is
 drawn by the simulator of tests/placement from scenarios/, played ten times as fast with windows
 that much shorter, so that its prediction stands beside what was measured. What is measured follows

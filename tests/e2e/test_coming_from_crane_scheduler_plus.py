@@ -4,8 +4,6 @@ The fork is objects and a thread that writes what its controller would; its agen
 programs run as the Deployments of the overlay have them: their environment is read from there.
 """
 
-import os
-import subprocess
 import threading
 import time
 
@@ -18,6 +16,7 @@ from cluster.plimsoll import TOP, Plimsoll, ask, pod_environment, refused, wait_
 from cluster.workloads import pod_object
 from harness import Exporters, wait_until
 from pages import block
+from programs import complete
 from reference_policy import Policy, timestamp_ms
 
 PAGE = "deploy/coming-from/crane-scheduler-plus.md"
@@ -229,14 +228,8 @@ def test_there_and_back(bare, agents, log_dir, run, binary, background, figure):
     assert controller["process"].stop() == 0
     follow(bare, first)
     env = pod_environment(bare, "plimsoll-cleanup", "batch/v1/jobs")
-    cleaner = subprocess.run(
-        [
-            binary("plimsoll-controller"), "--cleanup",
-            f"--kubeconfig={plimsoll.kubeconfig('plimsoll-controller')}",
-        ],
-        env={**os.environ, **env}, capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
-    assert cleaner.returncode == 0, cleaner.stderr
+    kubeconfig = plimsoll.kubeconfig("plimsoll-controller")
+    complete("plimsoll-controller", "--cleanup", f"--kubeconfig={kubeconfig}", env=env)
     assert not any(PREFIX in key for name in names for key in fleet.annotations(name))
     assert all(theirs(name) for name in names), "the fork's stay"
     extender.stop()

@@ -5,7 +5,6 @@ Our programs run as processes; the controller has the environment that the overl
 """
 
 import re
-import subprocess
 import threading
 
 import pytest
@@ -18,6 +17,7 @@ from cluster.plimsoll import Plimsoll, pod_environment, refused, total, wait_rea
 from cluster.workloads import Namespace, load_pod
 from harness import wait_until
 from pages import block
+from programs import complete
 
 PAGE = "deploy/coming-from/metrics-server-plugin.md"
 DEPLOYMENT = "/apis/apps/v1/namespaces/kube-system/deployments/plimsoll-controller"
@@ -37,7 +37,7 @@ def bare(bare):
 
 
 def scheduler_of_page():
-    """(the profile, the extenders) that the page tells to configure."""
+    """(the profile, the extenders) that the page asks the reader to configure."""
     config = yaml.safe_load(block(PAGE, "scheduler"))
     return config["profiles"][0], config["extenders"]
 
@@ -125,14 +125,8 @@ def test_there_and_back(bare, exporters, log_dir, run, binary, figure):
     first, rest = block(PAGE, "leave").split("kubectl -n kube-system wait", 1)
     assert controller.stop() == 0
     follow(bare, first)
-    cleaner = subprocess.run(
-        [
-            binary("plimsoll-controller"), "--cleanup",
-            f"--kubeconfig={plimsoll.kubeconfig('plimsoll-controller')}",
-        ],
-        capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
-    assert cleaner.returncode == 0, cleaner.stderr
+    kubeconfig = plimsoll.kubeconfig("plimsoll-controller")
+    complete("plimsoll-controller", "--cleanup", f"--kubeconfig={kubeconfig}")
     extender.stop()
     follow(bare, "kubectl -n kube-system wait" + rest)
     assert not any(set(METRICS) & fleet.annotations(name).keys() for name in names)

@@ -2,11 +2,9 @@
 standard, its accounts may no more than they must, and the guard on Nodes holds."""
 
 import json
-import os
 import pathlib
 import re
 import statistics
-import subprocess
 import time
 import urllib.parse
 
@@ -15,6 +13,7 @@ import yaml
 from cluster.api import Api
 from cluster.pages import owners_overlay
 from harness import wait_until
+from programs import complete
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 DEPLOY = TOP / "deploy"
@@ -78,7 +77,7 @@ def test_pods_keep_to_the_restricted_standard(plane, name):
         plane.api.create(f"/api/v1/namespaces/{namespace}/pods?dryRun=All", pod)
 
 
-def test_the_api_server_takes_the_component(plane, tmp_path, binary):
+def test_the_api_server_takes_the_component(plane, tmp_path):
     overlay = str(owners_overlay(tmp_path / "overlay"))
     done = plane.kubectl("apply", "-k", overlay, "--dry-run=server", check=False)
     assert done.returncode == 0, done.stderr
@@ -91,16 +90,13 @@ def test_the_api_server_takes_the_component(plane, tmp_path, binary):
     )
     env = {entry["name"]: entry.get("value") for entry in extender["env"]}
     assert env["PLIMSOLL_CLIENT_CA_FILE"], "whoever is answered can bind pods"
-    said = subprocess.run(
-        [binary("plimsoll-extender"), "--check-config"],
-        env={**os.environ, "PLIMSOLL_BIND": env["PLIMSOLL_BIND"]},
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
+    env = {"PLIMSOLL_BIND": env["PLIMSOLL_BIND"]}
+    said = complete("plimsoll-extender", "--check-config", env=env)
     assert "\nbind=true (env)\n" in said.stdout, said.stdout
 
 
 @pytest.mark.parametrize("name", BUT_DOCTOR)
-def test_flags_are_ones_that_the_programs_have(plane, binary, name):
+def test_flags_are_ones_that_the_programs_have(plane, name):
     templates = pod_templates(plane, name)
     containers = [c for template in templates for c in template["spec"]["containers"]]
     ours = [c for c in containers if c["image"].startswith("plimsoll-")]
@@ -115,11 +111,7 @@ def test_flags_are_ones_that_the_programs_have(plane, binary, name):
         args = [re.sub(r"\$\((\w+)\)", lambda m: env[m[1]], a) for a in container["args"]]
         # Files of the Secret are not here.
         env = {k: v for k, v in env.items() if not k.endswith("_FILE")}
-        done = subprocess.run(
-            [binary(program), "--check-config", *args],
-            env={**os.environ, **env}, capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        assert done.returncode == 0, f"{program} {args}: {done.stderr}"
+        complete(program, "--check-config", *args, env=env)
 
 
 @pytest.mark.parametrize("name", BUT_DOCTOR)

@@ -5,7 +5,6 @@ processes with the same accounts.
 """
 
 import re
-import subprocess
 from collections import Counter
 
 import yaml
@@ -14,6 +13,7 @@ from cluster.pages import follow
 from cluster.plimsoll import Plimsoll, fast_policy, refused
 from harness import wait_until
 from pages import TOP, block
+from programs import complete
 
 PAGE = "docs/install.md"
 # Of Kubernetes itself, and never at rest.
@@ -115,11 +115,7 @@ def test_the_cluster_is_as_before(bare, exporters, log_dir, run, binary, tmp_pat
     first, rest = leaving.split("kubectl -n kube-system wait", 1)
     controller.stop()
     follow(bare, first)
-    cleaner = subprocess.run(
-        [binary("plimsoll-controller"), kubeconfig, "--cleanup"],
-        capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
-    assert cleaner.returncode == 0, cleaner.stderr
+    complete("plimsoll-controller", kubeconfig, "--cleanup")
     assert not refused(bare, "plimsoll-controller")
     follow(bare, "kubectl -n kube-system wait" + rest)
     # As the page says below them.

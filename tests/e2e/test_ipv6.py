@@ -1,4 +1,4 @@
-"""A cluster of IPv6 alone: its network has no IPv4 address, not even on loopback, and sockets that are
+"""A cluster of only IPv6: its network has no IPv4 address, not even on loopback, and sockets that are
 asked for `::` take nothing else unless they say so (bindv6only)."""
 
 import ctypes
@@ -12,6 +12,7 @@ from cluster.kubelet import ReviewingKubelet
 from cluster.plimsoll import fast_policy, page, wait_ready
 from cluster.workloads import placed, pod_object
 from harness import Exporters, wait_until
+from programs import complete
 
 ADDRESS = "fd00::1"  # of the control plane, and of our pods: an API server's proxy asks no ::1
 NODES = ("fd00:1::1", "fd00:1::2")
@@ -108,8 +109,8 @@ def test_ipv6_alone(plane, fleet, exporters, kubelet_node, plimsoll, binary, fig
     run_extender_in_a_pod(plane, kubelet_node)
     argv = [binary("kubectl-plimsoll"), "explain", "pod", "default/web-0"]
     argv += [f"--kubeconfig={plane.kubeconfig}"]
-    done = subprocess.run(argv, capture_output=True, text=True, check=False)
-    assert done.returncode == 0 and "no extender tells" not in done.stdout, done
+    done = complete(*argv)
+    assert "no extender tells" not in done.stdout, done
     assert f"{hot}: rejected" in done.stdout, done.stdout
 
     # The Lease is handed over.
@@ -127,7 +128,7 @@ def test_ipv6_alone(plane, fleet, exporters, kubelet_node, plimsoll, binary, fig
         "--dry-run",
     ]
     argv += [f"--policy-config-path={policy}", f"--target-url-template={template}"]
-    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    done = complete(*argv, status=None)
     assert re.search(rf"^{hot} +[89]\d\.\d%", done.stdout, re.MULTILINE), done
 
     # On `::` the programs take IPv4 too, if there is any.

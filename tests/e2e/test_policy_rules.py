@@ -118,7 +118,7 @@ def test_pools_have_limits_of_their_own(fleet, namespace, plimsoll, scheduler, f
         namespace.create_pod(f"web-{i}", scheduler=namespace.name)
     places = namespace.wait_bound(4)
     assert set(places.values()) == {names["idle gpu"]}, "not spot, which is fuller"
-    # Of the others alone, only spot nodes have room.
+    # Among the other nodes, only spot nodes have room.
     fleet.remove([names["idle gpu"]])
     namespace.create_pod("late", scheduler=namespace.name)
     assert namespace.wait_bound(1, app=None) and wait_until(

@@ -14,6 +14,7 @@ import yaml
 from cluster.plimsoll import fast_policy
 from harness import NIGHTLY
 from pages import shown_policies
+from programs import complete
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 BAD = TOP / "tests" / "data" / "bad-policies"
@@ -352,12 +353,9 @@ class Sample:
 
 def by_programs(policies):
     """What the programs' parser says of each: "ok", or what is wrong (tools/policy_lines.c)."""
-    done = subprocess.run(
-        [os.path.join(os.environ["PLIMSOLL_BUILD_DIR"], "tests", "policy_lines")],
-        input="".join(f"{json.dumps(policy)}\n" for policy in policies),
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    said = done.stdout.splitlines()
+    program = os.path.join(os.environ["PLIMSOLL_BUILD_DIR"], "tests", "policy_lines")
+    lines = "".join(f"{json.dumps(policy)}\n" for policy in policies)
+    said = complete(program, input=lines).stdout.splitlines()
     assert len(said) == len(policies)
     return said
 

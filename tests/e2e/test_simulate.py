@@ -17,7 +17,7 @@ CPU, MEM, PEAK = "cpu_usage_avg_5m", "mem_usage_avg_5m", "cpu_usage_max_avg_1h"
 NODES = 200
 SPREAD = {"scoring": "spread"}
 ESTIMATE = {"scoring": "estimate", "shortlist": 0}
-ESTIMATE_BEST = 16  # of which the extender tells the score
+ESTIMATE_BEST = 16  # the extender names the scores of so many nodes
 
 
 def policy(limits, weights, extender=None, scale="absolute"):

@@ -21,8 +21,8 @@ cluster              an API server for kubectl-plimsoll: a paper_cluster.PaperCl
 plimsoll(..)         kubectl-plimsoll with these words, of `cluster`, to its end: what it says
 
 Tests marked `nightly` run only in `make nightly`. A missing prerequisite is an error, never a skip.
-After each test every program is stopped, and the test fails if a sanitizer spoke, if a program died
-that was not told to, or if a peer has a traceback; a failure's report has the ends of all logs.
+After each test every program is stopped. The test fails if a sanitizer complained, if a program ended
+that the test did not end, or if a peer has a traceback; a failure's report has the ends of all logs.
 """
 
 import itertools

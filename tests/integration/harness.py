@@ -156,7 +156,7 @@ class Process:
         return self.popen.wait()
 
     def assert_clean(self):
-        """No sanitizer has anything to say, and nobody died who was not told to."""
+        """No sanitizer has complained, and the program has not ended unless the test ended it."""
         match = SANITIZER_SIGNS.search(self.stderr())
         assert match is None, f"{self.name}: {self.stderr()[max(0, match.start() - 500):][:6000]}"
         code = self.popen.poll()

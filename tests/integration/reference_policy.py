@@ -4,10 +4,9 @@
 Filter, score and hot value as the policy's description has them (docs/policy.md), written from that and
 not from policy/*.c. test_harness_reference_policy.py shows on crane's own answers that this is right.
 
-    reference_policy.py generate --seed 7 --nodes 50 DIRECTORY     policy.yaml, nodes.json, now
-    reference_policy.py compare --triples 100000 build/extender/plimsoll-extender
+    reference_policy.py --triples 100000 build/extender/plimsoll-extender
 
-`compare` runs `PROGRAM explain` on random policies, nodes with annotations that are broken in every
+It runs `PROGRAM explain` on random policies, nodes with annotations that are broken in every
 way that comes to mind, and clocks, and prints every node on which the two disagree.
 """
 
@@ -604,26 +603,10 @@ def compare(program, triples, seed=0, nodes_per_case=100):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    commands = parser.add_subparsers(dest="command", required=True)
-    generate = commands.add_parser("generate", help="write one case into a directory")
-    generate.add_argument("directory", type=pathlib.Path)
-    generate.add_argument("--nodes", type=int, default=50)
-    against = commands.add_parser("compare", help="run a program on random cases")
-    against.add_argument("program")
-    against.add_argument("--triples", type=int, default=100000)
-    for command in (generate, against):
-        command.add_argument("--seed", type=int, default=0)
+    parser.add_argument("program")
+    parser.add_argument("--triples", type=int, default=100000)
+    parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-
-    if options.command == "generate":
-        case = Generator(options.seed).case(options.nodes)
-        options.directory.mkdir(parents=True, exist_ok=True)
-        (options.directory / "policy.yaml").write_text(case.policy_text(), encoding="utf-8")
-        (options.directory / "nodes.json").write_text(
-            json.dumps(case.node_list()), encoding="utf-8"
-        )
-        (options.directory / "now").write_text(case.now + "\n", encoding="ascii")
-        return 0
     differences = compare(options.program, options.triples, options.seed)
     print(*differences, sep="\n", end="\n" if differences else "")
     print(f"{options.triples} triples, {len(differences)} differences")

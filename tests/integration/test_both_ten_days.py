@@ -187,7 +187,7 @@ def test_ten_days(churn, log_dir):
             assert found.is_flat(measure), (name, measure, samples)
 
 
-# -- the statistic tells what is flat from what grows ------------------------------------------
+# -- the statistic distinguishes what is flat from what grows -----------------------------------
 
 HOURS = range(8 * DAY)
 BASE_KIB = 12 * 1024

@@ -92,28 +92,6 @@ def test_patches_that_fail(start_standin, start_exporters, start_controller):
     assert 0 < len(began) <= len(ways) * 3
 
 
-def test_lists_that_fail(start_standin, start_exporters, start_controller):
-    """At the start: errors, cut and senseless lists, a continue token that has expired."""
-    standin, exporters = start_standin("--nodes", 530), start_exporters(*FAST)
-    standin.fault("status", verb="list", resource="nodes", status=500)
-    standin.fault("truncate", verb="list", resource="nodes", bytes=5000)
-    standin.fault("garbage", verb="list", resource="nodes")
-    expired = {"status": 410, "reason": "Expired", "path": "continue="}
-    standin.fault("status", verb="list", resource="nodes", **expired)
-    controller = start_controller(standin, exporters, content=RULES)
-    is_ready, text = controller.ready()
-    assert not is_ready and "no complete list yet" in text
-    wait_until(lambda: controller.metric("plimsoll_nodes") == 530, what="every node")
-    controller.wait_ready()
-    wait_until(lambda: len(all_readings(standin, KEY)) == 530, what="every node's windows")
-    assert [row["hits"] for row in standin.faults().values()] == [1, 1, 1, 1]
-    lists = requests_since(standin, 0, verb="list", resource="nodes")
-    told = log_lines(controller.process, "list/watch failed, retrying")
-    print(f"{len(lists)} list requests, {len(told)} lines of log about the trouble")
-    assert len(lists) < 40 and 1 <= len(told) <= 4
-    assert len(log_lines(controller.process, "list/watch recovered")) == 1
-
-
 def test_watches_that_end(start_standin, start_exporters, start_controller):
     """After each kind of end what happened meanwhile is known, and what happens next is seen."""
     standin, exporters = start_standin("--nodes", 3), start_exporters(*FAST)
@@ -157,7 +135,7 @@ def test_watches_that_end(start_standin, start_exporters, start_controller):
             lambda n=count: len(exporters.scrapes(f"127.1.0.{n}")) >= 2, what="two more scrapes"
         )
         assert len(exporters.scrapes(gone)) <= scraped + 1
-    # Bookmarks alone, and pods whose watch went through the same.
+    # Only bookmarks; and pods, whose watch went through the same.
     for _ in range(3):
         standin.admin("bookmarks", {"now": True})
     wait_until(lambda: len(standin.watches("pods")) == 1, what="a watch on pods")

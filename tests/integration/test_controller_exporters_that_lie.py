@@ -1,4 +1,4 @@
-"""Pages that look right and are not: what stands still tells nothing, and another node's page is refused."""
+"""Pages that look right and are not: a page that stands still is no reading, another node's is refused."""
 
 import contextlib
 
@@ -25,7 +25,7 @@ def pair(start_standin, start_exporters):
 
 @pytest.mark.nightly
 def test_a_page_that_stands_still(pair, start_controller):
-    """It is no news, not of memory either, of which alone one could not see it; after a minute a failure."""
+    """It is no reading, not even of memory, whose value could be the same; after a minute it is a failure."""
     standin, exporters = pair
     controller = start_controller(standin, exporters, "--annotation-dead-band=0")
     at = [lambda n=n: reading(standin, f"node-000{n}", MEMORY) for n in range(2)]

@@ -1,6 +1,6 @@
 """Two controllers and one Lease: one of them writes, whatever happens to it.
 
-Each has a token, and so a user, of its own, by which the stand-in tells their patches apart.
+Each has a token, and so a user, of its own, by which the stand-in distinguishes their patches.
 """
 
 import itertools
@@ -196,7 +196,7 @@ def test_orderly_handover_and_back(start_pair, standin):
 
 
 TROUBLES = {
-    # Its patches go through all the while: the lease alone is what it cannot renew.
+    # Its patches go through all the while: only the lease cannot be renewed.
     "renewals are refused": {"action": "status", "status": 500, "resource": "leases"},
     "renewals are not answered": {"action": "hang", "resource": "leases"},
     # Applied, but it never hears of it.

@@ -226,7 +226,7 @@ def test_policy_is_read_again(start_standin, start_exporters, start_controller, 
     process = controller.process
     wait_until(lambda: len(all_readings(standin, "cpu_usage_avg_5m")) == 2, what="the first policy")
     assert controller.metric("plimsoll_policy_generation") == 1
-    # The symbolic link is swapped; nobody tells the program.
+    # The symbolic link is swapped; the program gets no signal.
     mount(policy({"cpu_usage_avg_5m": "1s", "mem_usage_avg_5m": "1s"}))
     began = time.monotonic()
     wait_until(

@@ -276,7 +276,7 @@ def test_the_next_source_takes_over_and_gives_back(
     serve(standin, available=True)
     # Of the five minutes, what metrics-server said before and after.
     wait_values(standin, MEM, dict.fromkeys(names, 0.25))
-    # One node alone.
+    # Only one node.
     serve(standin, change={"node-0001": None})
     wait_values(standin, MEM, {"node-0000": 0.25, "node-0001": 0.6})
     # No instant was written twice with different values.

@@ -257,37 +257,3 @@ def test_it_dies_and_comes_back(start_prometheus, start_exporters, start_standin
         written = [row["body"]["metadata"]["annotations"] for row in standin.patches(name=node)]
         stamps = [row[name].partition(",")[2] for row in written if name in row]
         assert len(stamps) == len(set(stamps)), "no annotation twice in one second"
-
-
-@pytest.mark.nightly
-@pytest.mark.timeout(600)
-def test_six_minutes(
-    start_prometheus, start_exporters, start_standin, start_controller, start_asking
-):
-    """A load that moves, at crane's and everybody's usual intervals."""
-    exporters = start_exporters()
-    for i in range(3):
-        load = {"kind": "sine", "mean": 0.5, "amplitude": 0.3, "period_s": 120 + 60 * i}
-        exporters.set([f"127.1.0.{i + 1}"], load={"cpu": load, "mem": load})
-    targets = {f"127.1.0.{i + 1}:{exporters.port}": {} for i in range(3)}
-    computing = start_prometheus(targets)
-    recording = start_prometheus(
-        targets, rules=CRANE_RULES.format(active="15s", mean="15s", peak="30s"), name="recording"
-    )
-    content = policy({CPU: "5s", MEM: "5s", "cpu_usage_max_avg_1h": "5s"})
-    standins = [start_standin("--nodes", 3) for _ in range(3)]
-    start_controller(
-        standins[0], exporters, "--annotation-dead-band=0", "--scrape-interval=15s", content=content
-    )
-    for standin, prometheus in zip(standins[1:], (computing, recording)):
-        start_asking(standin, prometheus, content=content)
-    end = time.monotonic() + 360
-    wait_until(lambda: time.monotonic() > end, 400, "six minutes to pass", poll_s=1)
-    for standin, what in zip(standins[1:], ("computed", "by crane's rules")):
-        apart = max(
-            abs(values(standins[0], node, [key])[key] - values(standin, node, [key])[key])
-            for node in names(3)
-            for key in (CPU, MEM)
-        )
-        print(f"after six minutes, {what}: {apart:.5f} apart")
-        assert apart < TOLERANCE

@@ -146,19 +146,6 @@ def test_api_server_down_for_a_while(start):
     extender.wait_live()
 
 
-@pytest.mark.parametrize("action", ["garbage", "deep", "html", "empty", "not_http", "truncate"])
-def test_lists_of_garbage_at_start(start_standin, start_extender, action):
-    standin = start_standin("--nodes", len(NODES))
-    annotate(standin, BUSY, 0.9)
-    fault = standin.fault(action, verb="list", resource="nodes", count=-1)
-    extender = start_extender(standin)
-    with extender.scheduler() as scheduler:
-        wait_until(lambda: standin.faults()[fault]["hits"] >= 2, what="two lists of that")
-        assert scheduler.filter(NODES) == (NODES, {})
-        standin.clear_faults()
-        wait_until(lambda: list(scheduler.filter(NODES)[1]) == [BUSY], 60, what="the rejection")
-
-
 def test_tokens_rotate(start, tmp_path):
     token_path = tmp_path / "token"
     token_path.write_text("first")
@@ -224,16 +211,6 @@ def test_nodes_forbidden(start):
     assert extender.metric("plimsoll_watch_restarts_total", **restarts) == watches
 
 
-def test_no_bookmarks(start):
-    standin, extender, hammer = start("--bookmark-interval", "0.05")
-    extender.wait_live()
-    hammer.wait_rejected(BUSY)
-    standin.admin("bookmarks", {"on": False})
-    catches_up(standin, hammer)
-    standin.admin("compact", {"watches": "expire"})
-    catches_up(standin, hammer)
-
-
 # More of them are in the unit tests of the reflector and of its stream.
 GARBAGE_LINES = {
     "no JSON": ["garbage"],
@@ -255,21 +232,6 @@ def test_garbage_in_watches(start, kind):
         sent = standin.admin("watches/inject", {"lines": GARBAGE_LINES[kind], "resource": "nodes"})
         assert sent["watches"] == 1
         catches_up(standin, hammer)
-
-
-def test_protobuf_goes_and_comes(start):
-    """In a watch that goes on, and in a list anew."""
-    standin, extender, hammer = start()
-    extender.wait_live()
-    hammer.wait_rejected(BUSY)
-    for has_protobuf in (False, True):
-        standin.admin("protobuf", {"on": has_protobuf})
-        standin.admin("watches/cut", {})
-        catches_up(standin, hammer)
-        standin.admin("compact", {"watches": "expire"})
-        catches_up(standin, hammer)
-    restarts = extender.labels("plimsoll_watch_restarts_total", "reason")
-    assert "expired" in restarts and "malformed" not in restarts, restarts
 
 
 def test_what_is_missing_is_named(start_standin, start_extender):

@@ -144,36 +144,6 @@ def test_bindings_to_nodes_not_seen_yet_are_kept(cluster, start):
 # -- what annotations may look like ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize("prefix", ["load.example.com", "load.example.com/"])
-def test_prefix(cluster, start, prefix):
-    annotate(cluster, A, **{f"load.example.com/{CPU}": 0.9, f"other.example.com/{CPU}": 0})
-    annotate(cluster, B, **{f"load.example.com/{CPU}": 0.3, f"load.example.com/{HOT}": 1})
-    extender = start(cluster, f"--annotation-prefix={prefix}", hot={})
-    with extender.scheduler() as scheduler:
-        wait_scores(scheduler, {A: 1, B: 6, C: 0})  # the bare annotations are not ours
-        assert list(scheduler.filter(NODES)[1]) == [A]
-
-
-def test_timezone(cluster, start):
-    """Crane stamps the local time of Asia/Shanghai with a literal Z."""
-    hours = 3600
-    annotate(cluster, A, 0.9, at=ago(-8 * hours))
-    annotate(cluster, B, 0.3, at=ago(-8 * hours - 400))
-    annotate(cluster, C, 0.3)  # eight hours ago, to such a reader
-    extender = start(cluster, "--annotation-timezone=Asia/Shanghai")
-    with extender.scheduler() as scheduler:
-        wait_scores(scheduler, {A: 1, B: 7, C: 0})
-        assert list(scheduler.filter(NODES)[1]) == [A]
-        # To one that reads UTC the others are ahead, which counts, with a warning.
-    other = start(cluster)
-    with other.scheduler() as scheduler:
-        wait_scores(scheduler, {A: 1, B: 7, C: 7})
-    wait_until(
-        lambda: other.metric("plimsoll_extender_skewed_readings") == 2, what="skewed readings"
-    )
-    other.process.wait_log("timestamps in the future")
-
-
 # -- against the reference ------------------------------------------------------------------------
 
 

@@ -40,15 +40,13 @@ def best(names, count):
 def start(start_standin, start_extender):
     """An extender with that spec.extender, and NODES: 100 in zone a, 100 in b, 40 in c."""
 
-    def call(fields, limit=0.9, prepare=None):
+    def call(fields, limit=0.9):
         standin = start_standin("--nodes", len(NODES), "--images", 0)
         for i, name in enumerate(NODES):
             usage = f"{0.6 - i / 500:.5f},{ago()}"
             metadata = {"labels": {ZONE: zone_of(name)}, "annotations": {CPU: usage}}
             answer = standin.patch(f"/api/v1/nodes/{name}", {"metadata": metadata})
             assert answer.status == 200, answer.text
-        if prepare:
-            prepare(standin)
         content = policy(limits={CPU: limit})
         if fields is not None:
             content["spec"]["extender"] = fields
@@ -103,20 +101,3 @@ def test_whole_list(start):
     assert extender.metric(lists, list="whole_preferences") == 3
     assert extender.metric(lists, list="whole_retry") == 2
     assert extender.metric(lists, list="short") == 4
-
-
-def test_nodes_to_be_avoided(start):
-    """Nodes with a soft taint are the idlest, and do not fill the list."""
-
-    def taint(standin):
-        taints = [{"key": "spot", "value": "true", "effect": "PreferNoSchedule"}]
-        for name in NODES[140:200]:
-            answer = standin.patch(f"/api/v1/nodes/{name}", {"spec": {"taints": taints}})
-            assert answer.status == 200, answer.text
-
-    extender = start({"shortlist": 40, "scoring": "estimate"}, prepare=taint)
-    with extender.scheduler() as scheduler:
-        passing, _ = scheduler.filter(NODES, new_pod(), is_short=True)
-    # Of a, of b, of those of b that are avoided, and of c; within a quarter of a per cent by order.
-    groups = NODES[88:100], NODES[128:140], NODES[188:200], NODES[228:]
-    assert [len(set(passing) & set(group)) for group in groups] == [10] * 4

@@ -1,4 +1,4 @@
-"""What kubectl plimsoll says where the API server refuses a call, or tells what no server should."""
+"""What kubectl plimsoll says where the API server refuses a call, or sends what no server should."""
 
 import copy
 import json
@@ -76,7 +76,7 @@ def asked(name, at):
 
 
 def test_which_decisions_are_the_last(cluster, plimsoll, tmp_path):
-    """By the newest time that an extender tells of a pod, and then by name."""
+    """By the newest time that an extender has for a pod, and then by name."""
     path = written(tmp_path, policy(limits={CPU: 0.9}, weights={CPU: 1}))
     times = [f"2026-07-23T11:33:0{number}.000Z" for number in range(5)]
     for name in EXTENDERS:

@@ -40,7 +40,7 @@ def test_example_runs(example):
 
 
 def test_same_seeds_same_figures(example):
-    """Whichever else runs: arrivals depend on the seed alone."""
+    """Arrivals depend only on the seed, whatever else runs."""
     alone = simulate("--scenario", example, "--seeds=2", "-o", "json", "--algorithm=estimate")
     both = simulate(
         *("--scenario", example, "--seeds=2", "-o", "json"),

@@ -40,7 +40,7 @@ def gcovr(*arguments):
 
 
 def leave_out(file):
-    """Remove what gcovr cannot tell by a line alone."""
+    """Remove what gcovr cannot recognise by one line."""
     text = (TOP / file["file"]).read_text(encoding="utf-8").splitlines()
     lines = {line["line_number"]: line for line in file["lines"]}
     leave_out_ways_to_the_end(text, lines)

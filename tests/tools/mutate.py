@@ -81,7 +81,7 @@ class Mutant:
 
 
 class Source:
-    """The tokens of a source, which bracket closes which, and what is to be left alone."""
+    """The tokens of a source, which bracket closes which, and what must not be changed."""
 
     def __init__(self, text):
         self.text = text

@@ -33,7 +33,7 @@ class Plimsoll:
     """Starts the programs of one test; `run(argv, name)` and `binary(name)` are its fixtures."""
 
     def __init__(self, plane, directory, run, binary, name=""):
-        """`name` tells it from another one in the same test, with another control plane."""
+        """`name` distinguishes it from another one in the same test, which has another control plane."""
         self.plane = plane
         self.directory = os.path.join(directory, name)
         os.makedirs(self.directory, exist_ok=True)

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Builds the programs of a real cluster, once, and tells where they are.
+"""Builds the programs of a real cluster, once, and prints where they are.
 
     build.py                  build what is missing of every module, with progress; the older
                               versions of Kubernetes only with PLIMSOLL_NIGHTLY=1

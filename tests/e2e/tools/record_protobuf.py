@@ -128,7 +128,7 @@ def record_life(plane, namespace):
 
 
 def record_bookmark(plane):
-    """The one that tells where the objects that exist already end; here there are none."""
+    """The bookmark after the objects that exist already; here there are none."""
     record(
         plane,
         "bookmark",
