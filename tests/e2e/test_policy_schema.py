@@ -9,6 +9,7 @@ import re
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
+import bad_policies
 import pytest
 import yaml
 from cluster.plimsoll import fast_policy
@@ -17,7 +18,6 @@ from pages import shown_policies
 from programs import complete
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
-BAD = TOP / "tests" / "data" / "bad-policies"
 POLICIES = "/apis/scheduler.policy.crane.io/v1alpha1/dynamicschedulerpolicies"
 
 
@@ -46,26 +46,26 @@ NO_OBJECTS = re.compile(
 # keys are resolved, tags and a second document are read, octals and underscores become numbers,
 # of two equal keys the later is taken.
 ONLY_ODD_AS_FILES = {
-    "06-two-documents.yaml",
-    "10-duplicate-key.yaml",
-    "12-merge-key.yaml",
-    "13-tag.yaml",
-    "72-weight-octal.yaml",
-    "73-weight-with-underscore.yaml",
-    "62-limit-hexadecimal.yaml",
+    "two-documents.yaml",
+    "duplicate-key.yaml",
+    "merge-key.yaml",
+    "tag.yaml",
+    "weight-octal.yaml",
+    "weight-with-underscore.yaml",
+    "limit-hexadecimal.yaml",
 }
 
 
 # Refused for another field than the programs complain of first.
 ELSEWHERE = {
-    "11-anchor-and-alias.yaml": "spec.priority[1]",  # resolved, it names a metric twice
-    "14-latin1.yaml": "metadata.name",
-    "49-predicate-period-zero.yaml": "spec.syncPolicy[0].period",  # a number, in an object
+    "anchor-and-alias.yaml": "spec.priority[1]",  # resolved, it names a metric twice
+    "latin1.yaml": "metadata.name",
+    "predicate-period-zero.yaml": "spec.syncPolicy[0].period",  # a number, in an object
 }
 
 
 # Refused before their fields are looked at: they have no form in JSON, or kubectl cannot compare them.
-NOT_JSON = {"61-limit-nan.yaml", "68-weight-infinite.yaml", "17-json-quoted-number.json"}
+NOT_JSON = {"limit-nan.yaml", "weight-infinite.yaml", "json-quoted-number.json"}
 
 
 def paths_that_name(field):
@@ -85,27 +85,25 @@ TOLD = re.compile(
 )
 
 
-def answers(plane, names):
+def answers(plane, folder, names):
     """{file: what kubectl says of it}, "" where it would be applied."""
 
     def apply(*chosen):
-        files = [f"--filename={BAD / name}" for name in chosen]
+        files = [f"--filename={folder / name}" for name in chosen]
         return plane.kubectl("apply", "--dry-run=server", *files, check=False).stderr
 
     said = {}
     for text in TOLD.split(apply(*names)):
-        if found := re.search(rf"{BAD}/([\w.-]+\.(?:yaml|json))", text):
+        if found := re.search(rf"{folder}/([\w.-]+\.(?:yaml|json))", text):
             said[found[1]] = text
     # Of all at once it does not tell which are taken, nor which are empty.
     return said | {name: apply(name) for name in names if name not in said}
 
 
-def test_bad_policies_are_refused_by_field(plane, figure):
-    expected = dict(
-        line.split("\t") for line in (BAD / "expected.tsv").read_text("utf-8").splitlines()
-    )
+def test_bad_policies_are_refused_by_field(plane, figure, tmp_path):
+    expected = bad_policies.write(tmp_path)
     problems, by_field, no_objects, taken = [], [], [], []
-    for name, said in answers(plane, expected).items():
+    for name, said in answers(plane, tmp_path, expected).items():
         field = re.match(r"line \d+: ((spec|metadata)[^:]*): ", expected[name])
         if not said:
             taken.append(name)

@@ -7,7 +7,7 @@ import pytest
 
 from programs import complete
 
-BAD = pathlib.Path(__file__).resolve().parents[1] / "data" / "bad-policies"
+TOP = pathlib.Path(__file__).resolve().parents[2]
 PROGRAMS = ("plimsoll-controller", "plimsoll-extender")
 
 
@@ -45,7 +45,7 @@ def test_unknown_field(program, tmp_path):
 @pytest.mark.parametrize("name", ["policy.yaml", "crane.yaml"])
 def test_what_is_printed_reads_back(program, name, tmp_path):
     path = tmp_path / "policy.yaml"
-    path.write_bytes((BAD.parents[2] / "policy" / name).read_bytes())
+    path.write_bytes((TOP / "policy" / name).read_bytes())
     printed = policy_in_force(program, path)
     path.write_text(printed)
     assert policy_in_force(program, path) == printed

@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+import bad_policies
 from controller_kit import (
     all_readings,
     lease_renewed_unix,
@@ -16,21 +17,14 @@ from controller_kit import (
     policy,
     read_annotation,
 )
-from harness import HERE, wait_until
+from harness import wait_until
 from policies import ago, node_names, write_policy
 from programs import complete
 
-BAD_POLICIES = os.path.join(os.path.dirname(HERE), "data", "bad-policies")
 FAST = ("--speed", "20")
 KILLS, WORLDS = 1000, 10
 LEASE_S = 2
 PEAKS = ("cpu_usage_max_avg_1h", "cpu_usage_max_avg_1d", "mem_usage_max_avg_1h")
-
-
-def bad_policies():
-    """{file: what must be said about it}"""
-    with open(os.path.join(BAD_POLICIES, "expected.tsv"), encoding="utf-8") as file:
-        return dict(line.rstrip("\n").split("\t") for line in file)
 
 
 def add_nodes_with_peaks(standin, rng, oldest_s):
@@ -235,12 +229,13 @@ def test_policy_is_read_again(start_standin, start_exporters, start_controller, 
     print(f"the second policy's windows came {time.monotonic() - began:.1f} s after the swap")
     assert controller.metric("plimsoll_policy_generation") == 2
 
-    chosen = ["01-empty.yaml", "07-tab-indent.yaml", "15-nul-byte.yaml", "16-json-cut-off.json"]
-    chosen += ["38-period-misspelt.yaml", "58-limit-negative.yaml", "70-weight-nan.yaml"]
-    expected = bad_policies()
+    chosen = ["empty.yaml", "tab-indent.yaml", "nul-byte.yaml", "json-cut-off.json"]
+    chosen += ["period-misspelt.yaml", "limit-negative.yaml", "weight-nan.yaml"]
+    bad = tmp_path / "bad"
+    bad.mkdir()
+    expected = bad_policies.write(bad)
     for count, name in enumerate(chosen, 1):
-        with open(os.path.join(BAD_POLICIES, name), "rb") as file:
-            mount(file.read())
+        mount((bad / name).read_bytes())
         # SIGHUP instead of waiting for the next look; only one of them is left to be noticed.
         if count > 1:
             process.popen.send_signal(signal.SIGHUP)
@@ -282,9 +277,9 @@ def test_no_start_with_a_bad_policy(program, tmp_path):
         "{current-context: c, contexts: [{name: c, context: {cluster: c}}],"
         " clusters: [{name: c, cluster: {server: http://127.0.0.1:1}}]}"
     )
-    expected = {os.path.join(BAD_POLICIES, name): text for name, text in bad_policies().items()}
-    cases = {path: text for path, text in expected.items() if path.endswith(".json")}
-    cases[os.path.join(BAD_POLICIES, "40-period-in-days.yaml")] = "line 6: "
+    expected = bad_policies.write(tmp_path)
+    cases = {str(tmp_path / name): why for name, why in expected.items() if name.endswith(".json")}
+    cases[str(tmp_path / "period-in-days.yaml")] = "line 6: "
     cases[str(tmp_path / "missing.yaml")] = "cannot open: No such file or directory"
     cases[str(tmp_path)] = cases["/dev/zero"] = "not a regular file"
     assert len(cases) >= 6

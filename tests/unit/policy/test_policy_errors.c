@@ -1,7 +1,8 @@
 /*
- * Policies that are refused: every file of tests/data/bad-policies, and what would be too large or
- * too odd to keep as a file. expected.tsv there has one line per file: its name, a tab, the
- * message.
+ * Policies that are refused: those of tests/data/bad-policies, and what would be too large or too
+ * odd to keep as a file. A row of table.tsv there is a file's name, where the file itself is odd,
+ * and the message; or a name, a text of base.yaml (none: its end), what takes its place, and the
+ * message. A newline is \n, a backslash two.
  */
 #include "tests/unit/fixture/test.h"
 
@@ -11,55 +12,94 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "policy/policy.h"
 
 #define BAD_POLICIES TEST_DATA "/bad-policies"
 
-enum { ROWS_MIN = 40 };
+enum { ROWS_MIN = 150, COLUMNS = 4, TABLE_MAX_BYTES = 1 << 20 };
 
-static void assert_refused(const char *name, const char *expected) {
+static char *read_text(const char *name, size_t *ret_len) {
         _cleanup_(freep) char *path = xasprintf("%s/%s", BAD_POLICIES, name);
-        _cleanup_(freep) char *message = xasprintf("%s: %s", path, expected);
+        struct error err = ERROR_NULL;
+        char *text = NULL;
+
+        if (file_read(path, TABLE_MAX_BYTES, &text, ret_len, &err) < 0)
+                fail_msg("%s", err.msg);
+        return text;
+}
+
+static void unescape(char *text) {
+        char *to = text;
+
+        for (; *text; text++)
+                if (*text == '\\')
+                        *to++ = *++text == 'n' ? '\n' : *text;
+                else
+                        *to++ = *text;
+        *to = '\0';
+}
+
+/* @old once in @base replaced by @new. */
+static char *changed(const char *base, char *old, char *new) {
+        unescape(old);
+        unescape(new);
+        const char *at = *old ? strstr(base, old) : base + strlen(base);
+        if (!at || (*old && strstr(at + 1, old)))
+                fail_msg("'%s' is not in base.yaml once", old);
+        return xasprintf("%.*s%s%s", (int)(at - base), base, new, at + strlen(old));
+}
+
+static void assert_refused(const char *name, const char *text, size_t len, const char *expected) {
         struct policy *policy = NULL;
         struct error err = ERROR_NULL;
 
-        if (policy_load_file(path, false, &policy, &err) == 0)
+        if (policy_parse(text, len, false, &policy, &err) == 0)
                 fail_msg("%s was accepted", name);
         assert_null(policy);
         assert_true(err.code < 0);
-        if (strcmp(err.msg, message) != 0)
-                fail_msg("%s\n  got      %s\n  expected %s", name, err.msg, message);
+        if (strcmp(err.msg, expected) != 0)
+                fail_msg("%s\n  got      %s\n  expected %s", name, err.msg, expected);
 }
 
+static void check_row(char *row, const char *base) {
+        char *columns[COLUMNS];
+        size_t count = 0, len;
+
+        for (char *rest = row; rest && count < COLUMNS;)
+                columns[count++] = strsep(&rest, "\t");
+        assert_true(count == 2 || count == COLUMNS);
+        _cleanup_(freep) char *text = count == 2 ? read_text(columns[0], &len)
+                                                 : changed(base, columns[1], columns[2]);
+        assert_refused(columns[0], text, count == 2 ? len : strlen(text), columns[count - 1]);
+}
+
+/* Beside the table and the base. */
 static size_t count_files(void) {
         size_t files = 0;
         DIR *directory = opendir(BAD_POLICIES);
 
         assert_non_null(directory);
         for (struct dirent *entry; (entry = readdir(directory)) != NULL;)
-                files += entry->d_name[0] != '.' && strcmp(entry->d_name, "expected.tsv") != 0;
+                files += entry->d_name[0] != '.';
         (void)closedir(directory);
-        return files;
+        return files - 2;
 }
 
-TEST(files) {
-        FILE *table = fopen(BAD_POLICIES "/expected.tsv", "re");
-        char *line = NULL;
-        size_t line_bytes = 0, rows = 0;
+TEST(table) {
+        size_t len, rows = 0, files = 0;
+        _cleanup_(freep) char *base = read_text("base.yaml", &len);
+        _cleanup_(freep) char *table = read_text("table.tsv", &len);
+        struct policy *policy = NULL;
 
-        assert_non_null(table);
-        for (ssize_t len; (len = getline(&line, &line_bytes, table)) > 0; rows++) {
-                char *tab = strchr(line, '\t');
-                assert_non_null(tab);
-                *tab = '\0';
-                line[len - 1] = '\0'; /* the newline */
-                assert_refused(line, tab + 1);
+        assert_int_equal(policy_parse(base, strlen(base), true, &policy, NULL), 0);
+        policy_free(policy);
+        for (char *rest = table, *row; (row = strsep(&rest, "\n")) && *row; rows++) {
+                files += strchr(row, '\t') == strrchr(row, '\t');
+                check_row(row, base);
         }
-        free(line);
-        (void)fclose(table);
-        /* As many rows as files: none is left out. */
-        assert_int_equal(rows, count_files());
+        assert_int_equal(files, count_files()); /* none is left out */
         assert_true(rows >= ROWS_MIN);
 }
 
