@@ -38,7 +38,7 @@ struct metric_query {
 _must_check_ bool metric_query_parse(const char *name, struct metric_query *ret);
 
 /**
- * metric_query_parse_for() - the same for one resource alone, called @resource_name
+ * metric_query_parse_for() - the same for a single resource, which is called @resource_name
  * @resource: what becomes the query's resource
  */
 _must_check_ bool metric_query_parse_for(const char *name, const char *resource_name,

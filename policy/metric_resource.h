@@ -88,9 +88,9 @@ struct metric_resource_row {
             .what = "busier direction of the busiest physical network device against its link's "  \
                     "speed",                                                                       \
             .kind = METRIC_KIND_NETWORK, .families = METRIC_FAMILIES_NETWORK)                      \
-        ROW(NET_RX, .name = "net_rx", .what = "`net`, received alone",                             \
+        ROW(NET_RX, .name = "net_rx", .what = "`net`, received only",                             \
             .kind = METRIC_KIND_NETWORK, .families = METRIC_FAMILIES_NETWORK)                      \
-        ROW(NET_TX, .name = "net_tx", .what = "`net`, sent alone",                                 \
+        ROW(NET_TX, .name = "net_tx", .what = "`net`, sent only",                                 \
             .kind = METRIC_KIND_NETWORK, .families = METRIC_FAMILIES_NETWORK)                      \
         ROW(DISK, .name = "disk", .what = "share of time the busiest disk was doing I/O",          \
             .kind = METRIC_KIND_DISK,                                                              \

@@ -18,7 +18,7 @@
 
 #define POLICY_API_VERSION "scheduler.policy.crane.io/v1alpha1"
 #define POLICY_KIND "DynamicSchedulerPolicy"
-/* Of the keys of spec.taints on nodes; the level follows. */
+/* A taint of spec.taints on a node has this key, and its level behind it. */
 #define POLICY_TAINT_PREFIX "load.plimsoll.io/"
 #define POLICY_TAINT_EFFECT "PreferNoSchedule"
 
@@ -54,11 +54,11 @@ struct policy_match {
 };
 
 /*
- * A spec.metrics entry: a resource of the policy's own, beside cpu, mem and the others, from which
- * <name>_usage_<statistic>_<window> follow. Its usage is a gauge, or a counter's rate per second,
- * reduced over the series that match, and divided by what counts as full: `capacity`, or the same
- * reduction of the gauge `capacity_series` on the same page. As a metric_query's resource it is
- * METRIC_RESOURCE_COUNT plus its index.
+ * A spec.metrics entry: a resource of the policy's own, beside the built-in ones, from which the
+ * metrics <name>_usage_<statistic>_<window> follow. Its usage is a gauge, or a counter's rate per
+ * second, reduced over the series that match, and divided by what counts as full: `capacity`, or
+ * the same reduction of the gauge `capacity_series` on the same page. As a metric_query's resource
+ * it is METRIC_RESOURCE_COUNT plus its index.
  */
 struct policy_resource {
         char name[POLICY_RESOURCE_NAME_MAX + 1];
@@ -106,7 +106,7 @@ struct policy_priority {
         double target_ratio; /* of verdict_packed(), above 0 and below 1; 0: none */
 };
 
-/* Some of the predicates or priorities, by their indices. */
+/* A part of the predicates, or of the priorities, by index. */
 struct policy_range {
         size_t begin, end;
 };
@@ -149,7 +149,7 @@ enum policy_scoring { POLICY_SCORING_ABSOLUTE, POLICY_SCORING_SPREAD, POLICY_SCO
 /* When every candidate of a filter call is over a predicate's limit: all fail, or all pass. */
 enum policy_when_all_over { POLICY_ALL_OVER_REJECT, POLICY_ALL_OVER_PASS };
 
-/* How many of the passing nodes a filter call may tell; 0: all. AUTO: see answer/shortlist.h. */
+/* How many of the nodes that pass a filter call answers with; 0: all. AUTO: answer/shortlist.h. */
 enum { POLICY_SHORTLIST_AUTO = -1 };
 enum policy_shortlist_for { POLICY_SHORTLIST_FOR_WITHOUT_PREFERENCES, POLICY_SHORTLIST_FOR_ALL };
 
@@ -160,7 +160,7 @@ struct policy {
         size_t metric_count;
         struct policy_metric metrics[POLICY_MAX_METRICS];
         size_t predicate_count;
-        size_t predicate_total; /* and those of the pools behind them */
+        size_t predicate_total; /* with those of pools and rules, which stand behind them */
         struct policy_predicate predicates[POLICY_MAX_TERMS];
         bool has_last; /* some predicate has overLimit: last */
         size_t priority_count;
@@ -237,11 +237,11 @@ bool policy_has_same_pools(const struct policy *a, const struct policy *b);
  * POLICY_MAX_LEVELS; 0: it is not one of ours */
 unsigned policy_taint_level(const json_t *taint);
 
-/** policy_is_relative() - some priority has scale: relative, so that a node's score depends on the
- * other candidates */
+/** policy_is_relative() - some priority has scale: relative: a node's score depends on the other
+ * candidates */
 bool policy_is_relative(const struct policy *policy);
 
-/** policy_resource_name() - of a metric_query's resource, built in or the policy's own */
+/** policy_resource_name() - the name of a metric_query's resource, built in or the policy's own */
 const char *policy_resource_name(const struct policy *policy, unsigned resource);
 
 /** policy_metric_exporter() - the exporter that the metric is read from; "" for the node's own */

@@ -7,5 +7,5 @@
 #include "policy/policy.h"
 #include "policy/policy_reader.h"
 
-/** policy_advise() - warn about @spec, of which all of @policy was read without an error */
+/** policy_advise() - warn about @spec, from which @policy was read without an error */
 void policy_advise(const struct policy_map *spec, const struct policy *policy);

@@ -41,8 +41,7 @@ static void add_request(struct pod_load *sum, const struct inflight_pod *pod, do
                 sum->of[r] = fmax(0, sum->of[r] + share * pod->request.of[r]);
 }
 
-/* Does every window hold the pod whole, or nothing of it any more? Where nothing is read yet it
- * waits for the first reading. */
+/* Does every window hold the whole pod, or nothing of it any more? Before the first reading, no. */
 static bool is_settled(const struct inflight *node, const struct inflight_pod *pod) {
         int64_t changed = pod_is_live(pod) ? pod->bound_unix_ms : pod->gone_unix_ms;
         bool is_read = false;
@@ -58,8 +57,8 @@ static bool is_settled(const struct inflight *node, const struct inflight_pod *p
         return is_read;
 }
 
-/* Came and went since the last readings, longer ago than a window: no reading will hold it. So a
- * node whose exporter is away keeps no more than the pods of a window. */
+/* Did the pod come and go since the last readings, and longer ago than a window? Then no reading
+ * will hold it. So a node whose exporter is away keeps no more pods than those of a window. */
 static bool is_past(const struct inflight *node, const struct inflight_pod *pod,
                     int64_t now_unix_ms) {
         int64_t window_ms = 0;
@@ -74,8 +73,8 @@ static bool is_past(const struct inflight *node, const struct inflight_pod *pod,
                pod->gone_unix_ms <= now_unix_ms - (window_ms > 0 ? window_ms : UNREAD_MS);
 }
 
-/* The workload's; begun when it has none. Pods without an owner share one, of which nothing is
- * learned. */
+/* The group of a workload; a new one where the node has none yet. Pods without an owner share a
+ * group, which teaches nothing. */
 static struct inflight_group *group_of(struct inflight *node, struct workload *workload) {
         for (size_t i = 0; i < node->group_count; i++)
                 if (node->groups[i].workload == workload)
@@ -93,7 +92,7 @@ static struct inflight_pod *find_recent(const struct inflight *node, uint64_t id
         return NULL;
 }
 
-/* Of no pod, and the next CPU reading has nothing to teach of it. */
+/* No pod is left, and the next CPU reading can teach nothing about the workload. */
 static bool is_empty(const struct inflight_group *group) {
         return group->settled == 0 && group->recent == 0 && !(group->pods > 0);
 }
@@ -121,7 +120,8 @@ static void drop_past(struct inflight *node, struct workload_set *workloads, int
         drop_empty_groups(node, workloads);
 }
 
-/* For a pod that came or went then. Before its group is looked up: others may be dropped. */
+/* For a pod that came or went at that time. Called before its group is looked up, since groups may
+ * be dropped. */
 static bool make_room_for_recent(struct inflight *node, struct workload_set *workloads,
                                  int64_t at_unix_ms) {
         if (node->recent_count == node->recent_cap)
@@ -145,8 +145,8 @@ void inflight_done(struct inflight *node, struct workload_set *workloads) {
         *node = (struct inflight){0};
 }
 
-/* What the present readings hold of a pod that was not known when they came: the next one brings
- * nothing new of it. */
+/* Counts what the present readings hold of a pod that was not known when they came, so that the
+ * next reading does not show it as new. */
 static void add_held(struct inflight *node, struct inflight_group *group,
                      const struct inflight_pod *pod) {
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
@@ -203,8 +203,8 @@ void inflight_end(struct inflight *node, struct workload_set *workloads,
                 drop_empty_groups(node, workloads);
 }
 
-/* Live pods that all windows hold whole are only counted from here on, gone ones that none holds
- * are forgotten. */
+/* From here on, live pods that all windows hold whole are only counted. Pods that are gone, and
+ * that no window holds, are forgotten. */
 static void settle(struct inflight *node) {
         size_t kept = 0;
 

@@ -24,7 +24,7 @@ static const json_t *find_condition(const json_t *object) {
         return NULL;
 }
 
-/* A merge patch replaces the whole list: the conditions of others are copied. */
+/* A merge patch replaces the whole list, so the conditions of other writers are copied. */
 static json_t *conditions_with(const json_t *object, json_t *ours) {
         const json_t *conditions = json_at(object, "status", "conditions", NULL);
         json_t *all = json_array();

@@ -19,8 +19,8 @@ struct policy_status {
  * policy_status_patch() - the merge patch that sets the object's status to @status
  * @object: as read; its InForce condition keeps its lastTransitionTime while its status does
  *
- * The patch carries @object's resource version, so that it conflicts with any later write: it would
- * remove conditions that others have added since.
+ * The patch carries @object's resource version, so it conflicts with any later write. Without that
+ * it would remove the conditions that other writers have added since.
  * Return: {"metadata":{...}, "status":{...}}, owned by the caller; NULL when there is nothing to
  * change
  */

@@ -1,13 +1,12 @@
 /*
  * Pod bindings as they happen: a watch on pending pods that have a node. A binding sets
  * spec.nodeName in one transaction, so each binding is one object that begins to match. It is
- * counted once per pod uid, with the local time at which the event arrived, since the API server's
- * clock may differ by more than the minute that a hot value covers. Pods from a list, and events
- * older than clock skew explains, get the PodScheduled condition's time.
+ * counted once per pod uid, at the time that pod_watch.h gives it: by our own clock, since the API
+ * server's may differ by more than the minute that a hot value covers.
  *
- * At start and on every relist, pods of any phase that were bound within `recent_ms` are reported,
- * so that a burst of bindings is not lost. Mirror pods (static pods of a kubelet) and pods of
- * DaemonSets are ignored.
+ * After the start and after each new list, pods of any phase that were bound within `recent_ms` are
+ * reported, so that no burst of bindings is lost. Mirror pods (static pods of a kubelet) and pods
+ * of DaemonSets are ignored.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /*
- * What is to be known of a Pod: by the estimate, and by those who answer the scheduler. Read from
- * the object's JSON text in one pass, without a tree and without memory of its own. Fields may come
- * in any order; a repeated one counts as it stands last. Pure.
+ * What the estimate and the extender's answers need to know about a Pod. It is read from the
+ * object's JSON text in one pass, without a tree and without memory of its own. Fields may come in
+ * any order; of a repeated one the last counts. Pure.
  *
  * A field of another type than expected, or a string that holds escapes or characters outside ASCII
  * (no name, time or quantity does), counts as absent.
@@ -59,7 +59,7 @@ struct pod_facts {
         int64_t bound_unix_ms;   /* PodScheduled, else the creation; 0: unknown */
         bool is_finished;        /* its phase is Succeeded or Failed */
         bool is_daemonset;       /* an owner's kind is DaemonSet */
-        bool is_mirror;          /* of a static pod, which its kubelet runs */
+        bool is_mirror;          /* it stands for a static pod, which a kubelet runs */
         /* It prefers some nodes, which the scheduler weighs against the others: by a
          * preferredDuringSchedulingIgnoredDuringExecution of its affinity that is not empty, or a
          * topologySpreadConstraint with whenUnsatisfiable: ScheduleAnyway. */
@@ -76,7 +76,7 @@ _must_check_ bool pod_facts_skim(struct pod_facts *facts, const char *text, size
 /**
  * pod_facts_take() - the same for the value at the cursor
  *
- * A value that is no object has no facts: all are 0. After it, skim->has_odd_text tells whether a
+ * A value that is no object has no facts: all are 0. Afterwards, skim->has_odd_text is whether some
  * string was counted as absent.
  */
 _must_check_ bool pod_facts_take(struct pod_facts *facts, struct skim *skim);

@@ -1,11 +1,12 @@
 /*
- * Bound pods from a watch: what is to be known of each (policy/pods/pod_facts.h), and when it is
- * gone. Objects are neither decoded nor indexed here, so that a cluster's first list needs memory
- * for a page of it; the owner marks what a list shows and sweeps the rest.
+ * Bound pods from a watch: the facts of each (policy/pods/pod_facts.h), and when it is gone.
+ * Objects are neither decoded nor indexed here, so a cluster's first list needs the memory of one
+ * page; the owner marks the pods that a list shows and sweeps the rest.
  *
- * A pod that appears before our eyes was bound when its event arrived: the API server's clock may
- * differ from ours. Pods from a list, events of known pods, and those older than clock skew
- * explains get the PodScheduled condition's time. Nothing was bound in the future.
+ * A pod that the watch sees appear was bound when its event arrived: the API server's clock may
+ * differ from ours. A pod from a list, a pod that is known already, and one whose PodScheduled
+ * condition is older than the clocks may differ, was bound at that condition's time. No pod was
+ * bound in the future.
  */
 #pragma once
 
@@ -19,17 +20,16 @@
 /* The API server's clock and ours may differ by this. */
 enum { POD_WATCH_CLOCK_SKEW_MS = 300000 };
 
-/* The first list begins before pod_watch_new() returns. None may free the watch; all but `pod` may
- * be NULL. */
+/* The first list begins before pod_watch_new() returns. No callback may free the watch. All but
+ * `pod` may be NULL. */
 struct pod_watch_events {
-        /* Until list_ended every pod that exists is shown; also anew when a list has failed. */
+        /* Every pod that exists follows, until list_ended. A list that failed begins again. */
         void (*list_begins)(void *userdata);
-        /* A pod with an id, a node and a time, unfinished. @is_appeared: the watch has just seen it
-         * bound; else it was listed or has changed, and if it is known, the time that it came with
-         * first holds. */
+        /* An unfinished pod with an id, a node and a time. @is_appeared: the watch has just seen it
+         * bound. Else it was listed or has changed; then its first time holds, if it is known. */
         void (*pod)(void *userdata, const struct pod_facts *facts, bool is_appeared);
         void (*gone)(void *userdata, uint64_t id);
-        /* A pod that has finished, if it is shown at all; NULL: it is gone. @is_appeared: it did so
+        /* A pod that has finished; without this callback it is gone. @is_appeared: it has finished
          * just now; else perhaps long ago. */
         void (*finished)(void *userdata, const struct pod_facts *facts, bool is_appeared);
         void (*list_ended)(void *userdata);
@@ -39,11 +39,11 @@ struct pod_watch;
 
 enum pod_watch_scope {
         POD_WATCH_ALL, /* bound and unfinished */
-        /* Bound, and not running: not yet, and one that leaves runs by now or is deleted; or not
-         * any more, and such a one comes from those that ran. */
+        /* Bound pods that are Pending or finished. One that drops out of Pending has started or was
+         * deleted. */
         POD_WATCH_RECENT,
-        /* Bound, and pending: each binding begins to match once. A list also shows those that run
-         * by now; they are not reported as gone. */
+        /* Bound pods that are Pending, so each binding is one pod that appears. A list also shows
+         * pods that run by now; the watch does not report those as gone. */
         POD_WATCH_PENDING,
 };
 
