@@ -138,7 +138,7 @@ TEST(pods) {
                 struct pod pod;
         } later[] = {
                 {"ADDED", {"g", "n3", "Pending", 2 * MS_PER_MIN}},    /* our clock is ahead */
-                {"ADDED", {"h", "n3", "Running", MS_PER_DAY}},        /* no clock is that wrong */
+                {"ADDED", {"h", "n3", "Running", 6 * MS_PER_MIN}},    /* no clock is that wrong */
                 {"MODIFIED", {"g", "n3", "Running", 2 * MS_PER_MIN}}, /* known since it came */
                 {"MODIFIED", {"a", "n1", "Failed", 2 * MS_PER_MIN}},
                 {"DELETED", {"b", "n1", "Running", MS_PER_DAY}},
