@@ -149,7 +149,7 @@ static bool read_field(struct skim *skim, const struct field *field, void *ret) 
                              : read_elements(skim, field->read_element, ret);
 }
 
-static bool read_text(struct skim *skim, void *ret) {
+static bool read_pod_text(struct skim *skim, void *ret) {
         return skim_plain_text(skim, ret);
 }
 
@@ -177,7 +177,7 @@ static bool read_presence(struct skim *skim, void *ret) {
 }
 
 /* 0: it is no whole number */
-static bool read_integer(struct skim *skim, void *ret) {
+static bool read_pod_integer(struct skim *skim, void *ret) {
         const char *begin = skim->at;
 
         if (!skim_value(skim))
@@ -191,8 +191,8 @@ static bool read_integer(struct skim *skim, void *ret) {
 
 static bool read_owner(struct skim *skim, void *ret) {
         static const struct field fields[] = {
-                VALUE("kind", struct owner, kind, read_text),
-                VALUE("name", struct owner, name, read_text),
+                VALUE("kind", struct owner, kind, read_pod_text),
+                VALUE("name", struct owner, name, read_pod_text),
                 VALUE("controller", struct owner, is_controller, read_true),
                 {0},
         };
@@ -209,9 +209,9 @@ static bool read_owner(struct skim *skim, void *ret) {
         return true;
 }
 
-static bool read_labels(struct skim *skim, void *ret) {
+static bool read_pod_labels(struct skim *skim, void *ret) {
         static const struct field fields[] = {
-                VALUE("pod-template-hash", struct labels, pod_template_hash, read_text),
+                VALUE("pod-template-hash", struct labels, pod_template_hash, read_pod_text),
                 {0},
         };
         struct labels *labels = ret;
@@ -230,11 +230,11 @@ static const struct field annotation_fields[] = {
 };
 
 static const struct field metadata_fields[] = {
-        VALUE("namespace", struct metadata, namespace, read_text),
-        VALUE("name", struct metadata, name, read_text),
-        VALUE("uid", struct metadata, uid, read_text),
+        VALUE("namespace", struct metadata, namespace, read_pod_text),
+        VALUE("name", struct metadata, name, read_pod_text),
+        VALUE("uid", struct metadata, uid, read_pod_text),
         VALUE("creationTimestamp", struct metadata, created_unix_ms, read_pod_time),
-        VALUE("labels", struct metadata, labels, read_labels),
+        VALUE("labels", struct metadata, labels, read_pod_labels),
         OBJECT("annotations", struct metadata, is_mirror, annotation_fields),
         LIST("ownerReferences", struct metadata, owners, read_owner),
         {0},
@@ -247,7 +247,7 @@ static void add_requests(struct pod_load *sum, const struct requests *requests) 
                 sum->of[r] += requests->of[r].value;
 }
 
-static bool read_amount(struct skim *skim, void *ret) {
+static bool read_pod_amount(struct skim *skim, void *ret) {
         struct amount *amount = ret;
         struct skim_string text;
         double value;
@@ -260,8 +260,8 @@ static bool read_amount(struct skim *skim, void *ret) {
 }
 
 static const struct field requests_fields[] = {
-        VALUE("cpu", struct requests, of[ESTIMATE_CPU], read_amount),
-        VALUE("memory", struct requests, of[ESTIMATE_MEM], read_amount),
+        VALUE("cpu", struct requests, of[ESTIMATE_CPU], read_pod_amount),
+        VALUE("memory", struct requests, of[ESTIMATE_MEM], read_pod_amount),
         {0},
 };
 
@@ -273,7 +273,7 @@ static const struct field resources_fields[] = {
 static bool read_container(struct skim *skim, void *ret) {
         static const struct field fields[] = {
                 OBJECT("resources", struct container, requests, resources_fields),
-                VALUE("restartPolicy", struct container, restart_policy, read_text),
+                VALUE("restartPolicy", struct container, restart_policy, read_pod_text),
                 {0},
         };
         struct sums *sums = ret;
@@ -306,7 +306,7 @@ static const struct field affinity_fields[] = {
 
 static bool read_constraint(struct skim *skim, void *ret) {
         static const struct field fields[] = {
-                {ONLY("whenUnsatisfiable", struct skim_string), .read = read_text},
+                {ONLY("whenUnsatisfiable", struct skim_string), .read = read_pod_text},
                 {0},
         };
         struct skim_string unsatisfiable = {0};
@@ -318,9 +318,9 @@ static bool read_constraint(struct skim *skim, void *ret) {
 }
 
 static const struct field spec_fields[] = {
-        VALUE("nodeName", struct spec, node, read_text),
-        VALUE("priorityClassName", struct spec, priority_class, read_text),
-        VALUE("priority", struct spec, priority, read_integer),
+        VALUE("nodeName", struct spec, node, read_pod_text),
+        VALUE("priorityClassName", struct spec, priority_class, read_pod_text),
+        VALUE("priority", struct spec, priority, read_pod_integer),
         LIST("containers", struct spec, containers, read_container),
         LIST("initContainers", struct spec, init, read_container),
         OBJECT("overhead", struct spec, overhead, requests_fields),
@@ -334,8 +334,8 @@ static const struct field spec_fields[] = {
 
 static bool read_condition(struct skim *skim, void *ret) {
         static const struct field fields[] = {
-                VALUE("type", struct condition, type, read_text),
-                VALUE("status", struct condition, status, read_text),
+                VALUE("type", struct condition, type, read_pod_text),
+                VALUE("status", struct condition, status, read_pod_text),
                 VALUE("lastTransitionTime", struct condition, since_unix_ms, read_pod_time),
                 {0},
         };
@@ -351,7 +351,7 @@ static bool read_condition(struct skim *skim, void *ret) {
 }
 
 static const struct field status_fields[] = {
-        VALUE("phase", struct status, phase, read_text),
+        VALUE("phase", struct status, phase, read_pod_text),
         LIST("conditions", struct status, bound_unix_ms, read_condition),
         {0},
 };
