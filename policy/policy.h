@@ -149,7 +149,7 @@ enum policy_scoring { POLICY_SCORING_ABSOLUTE, POLICY_SCORING_SPREAD, POLICY_SCO
 /* When every candidate of a filter call is over a predicate's limit: all fail, or all pass. */
 enum policy_when_all_over { POLICY_ALL_OVER_REJECT, POLICY_ALL_OVER_PASS };
 
-/* How many of the nodes that pass a filter call answers with; 0: all. AUTO: answer/shortlist.h. */
+/* How many of the nodes that pass a filter call answers with; 0: all. AUTO: judge/shortlist.h. */
 enum { POLICY_SHORTLIST_AUTO = -1 };
 enum policy_shortlist_for { POLICY_SHORTLIST_FOR_WITHOUT_PREFERENCES, POLICY_SHORTLIST_FOR_ALL };
 
