@@ -181,14 +181,15 @@ static int set_value(const struct option_row *row, enum origin origin, struct gi
         return set_enum(row, given, err);
 }
 
-static bool is_name(const char *name, const char *text, size_t len) {
+static bool is_option_name(const char *name, const char *text, size_t len) {
         return name && strlen(name) == len && memcmp(name, text, len) == 0;
 }
 
 static const struct option_row *find_row(const struct option_row *rows, size_t count,
                                          const char *name, size_t len) {
         for (size_t i = 0; i < count; i++)
-                if (is_name(rows[i].name, name, len) || is_name(rows[i].alias, name, len))
+                if (is_option_name(rows[i].name, name, len) ||
+                    is_option_name(rows[i].alias, name, len))
                         return &rows[i];
         return NULL;
 }
