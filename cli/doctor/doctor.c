@@ -127,7 +127,7 @@ static void print_document(struct report *report) {
 }
 
 /* It becomes part of paths, and of the commands that mend. */
-static bool is_name(const char *text) {
+static bool is_namespace(const char *text) {
         return *text && !text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-")];
 }
 
@@ -138,7 +138,7 @@ static int doctor_run(int count, char **words, struct error *err) {
         struct report report = {.facts = &facts};
 
         int r = verb_no_words(count, words, err);
-        if (r == 0 && !is_name(settings.namespace))
+        if (r == 0 && !is_namespace(settings.namespace))
                 r = error_set(err, EINVAL, "--namespace: '%.64s' is no namespace's name",
                               settings.namespace);
         if (r == 0)
