@@ -1,6 +1,5 @@
 /* What annotation_parse() accepts is usable, and what we write of it reads back the same. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "fuzz.h"

@@ -1,7 +1,6 @@
 /* Whatever is accepted can stand in a path and in a JSON string as it is. */
 #include "fuzz.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"

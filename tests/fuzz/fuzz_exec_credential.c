@@ -1,5 +1,4 @@
 /* What a credential plugin printed: an accepted token can stand in a header. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"

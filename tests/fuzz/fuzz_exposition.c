@@ -3,7 +3,6 @@
  * a cut page begin the samples of the whole one, and numbers are those of strtod().
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"

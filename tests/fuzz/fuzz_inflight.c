@@ -5,7 +5,6 @@
 #include "fuzz.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/attributes.h"

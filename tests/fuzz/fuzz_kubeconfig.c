@@ -1,5 +1,4 @@
 /* A kubeconfig: what is accepted holds no control character where a header will be made of it. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"

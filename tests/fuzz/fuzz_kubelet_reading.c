@@ -3,7 +3,6 @@
  * fetched 15 s apart, the first byte of a page chooses which one is read. Whatever they say: shares
  * are in [0, 1], intervals are positive, and nothing is both a counter and a gauge.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"

@@ -2,7 +2,6 @@
  * A list page taken apart in its text, against jansson on the whole: what one reads, the other
  * reads too, and the same.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"

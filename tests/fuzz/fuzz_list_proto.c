@@ -2,7 +2,6 @@
  * A list in protobuf, of pods or of nodes, twice: whatever it holds, what is handed on is JSON, and
  * as much as is counted; and what counts as seen before is an object that is known.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"

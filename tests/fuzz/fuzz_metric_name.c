@@ -1,5 +1,4 @@
 /* A name that is a query has its parts written in it, and nothing else. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"

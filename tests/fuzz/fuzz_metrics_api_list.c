@@ -1,7 +1,5 @@
 /* Whatever metrics.k8s.io may answer, what is handed on can be computed with. */
 #include <math.h>
-#include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"

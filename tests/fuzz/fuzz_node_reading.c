@@ -4,7 +4,6 @@
  * page says is what the whole page says, and memory stays within the arrays' ceilings.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"

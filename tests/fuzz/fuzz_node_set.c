@@ -3,7 +3,6 @@
  * fit to be a host, and annotations of any kind leave values that are usable or none.
  */
 #include <jansson.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"

@@ -1,7 +1,5 @@
 /* Numbers and durations: what is read can be written, and reads back as the same. */
 #include <errno.h>
-#include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/duration.h"

@@ -1,5 +1,4 @@
 /* A policy that is accepted holds what the programs rely on, and prints as an equal policy. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"

@@ -3,8 +3,6 @@
  * is no number of ours has no suffix that makes it one.
  */
 #include <math.h>
-#include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"

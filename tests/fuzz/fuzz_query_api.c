@@ -2,7 +2,6 @@
  * A form gets an answer in one of the two forms of Prometheus' API, as its status says, and a value
  * only of the metric that is there.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"

@@ -2,7 +2,6 @@
  * counted of them adds up. */
 #include "fuzz.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"

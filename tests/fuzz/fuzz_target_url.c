@@ -2,7 +2,6 @@
  * A template that is accepted gives, for any node, a URL to the host that the template names: what
  * comes from the API server cannot add a path, a query, a user or another host.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"

@@ -1,5 +1,4 @@
 /* Timestamps: what is read, written to milliseconds, reads back as the same instant. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"

@@ -3,8 +3,6 @@
  * Whatever jansson reads as JSON, tree_parse() reads too, to the same structure.
  */
 #include <errno.h>
-#include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"

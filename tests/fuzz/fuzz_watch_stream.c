@@ -2,7 +2,6 @@
  * The body of a watch of pods or nodes in JSON or protobuf, its first byte saying how it is cut:
  * the same events and the same end come out of the whole and of the pieces.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"

@@ -1,8 +1,6 @@
 /* Which annotations are kept, and as what they come back. */
 #include "tests/unit/fixture/test.h"
 
-#include <string.h>
-
 #include "base/mem.h"
 #include "policy/annotation.h"
 #include "policy/kept_annotations.h"

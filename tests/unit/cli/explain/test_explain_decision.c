@@ -1,9 +1,7 @@
 /* What people are shown of an extender's answer, whatever the JSON is. */
 #include "tests/unit/fixture/test.h"
 
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "cli/explain/explain_decision.h"

@@ -1,8 +1,6 @@
 /* What differs between two judgements of the same nodes. */
 #include "tests/unit/fixture/policy.h"
 
-#include <string.h>
-
 #include "cli/simulate/difference.h"
 #include "codec/json.h"
 

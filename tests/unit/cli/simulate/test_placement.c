@@ -1,8 +1,6 @@
 /* Kept placements judged again: whatever the recording holds of them. */
 #include "tests/unit/fixture/policy.h"
 
-#include <string.h>
-
 #include "base/mem.h"
 #include "cli/simulate/placement.h"
 #include "codec/json.h"

@@ -2,7 +2,6 @@
 #include "tests/unit/fixture/policy.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "cli/simulate/simulation.h"

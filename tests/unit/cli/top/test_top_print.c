@@ -1,9 +1,7 @@
 /* The line of a node, whatever its annotations hold. */
 #include "tests/unit/fixture/policy.h"
 
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "cli/top/top_view.h"

@@ -2,7 +2,6 @@
 #include "tests/unit/fixture/policy.h"
 
 #include <errno.h>
-#include <stdint.h>
 #include <stdlib.h>
 
 #include "base/mem.h"

@@ -2,7 +2,6 @@
 #include "tests/unit/fixture/test.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "base/glob.h"
 

@@ -2,7 +2,6 @@
 #include "tests/unit/fixture/test.h"
 
 #include <fcntl.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>

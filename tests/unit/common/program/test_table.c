@@ -1,9 +1,7 @@
 /* Tables as people see them. */
 #include "tests/unit/fixture/test.h"
 
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "program/table.h"

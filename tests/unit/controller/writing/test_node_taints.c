@@ -2,7 +2,6 @@
 #include "tests/unit/fixture/test.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "controller/writing/node_taints.h"

@@ -2,7 +2,6 @@
 #include "tests/unit/fixture/policy.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/buf.h"
 #include "base/mem.h"

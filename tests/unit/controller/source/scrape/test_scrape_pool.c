@@ -1,8 +1,6 @@
 /* The memory of pages: taken with the first byte, reused, within limits, and one budget for all. */
 #include "tests/unit/fixture/test.h"
 
-#include <string.h>
-
 #include "controller/source/scrape/scrape_pool.h"
 
 enum { MAX_PAGE_BYTES = 1 << 20, BUDGET_BYTES = 2 << 20, PAGE_BYTES = 20000 };

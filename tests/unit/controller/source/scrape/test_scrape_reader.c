@@ -2,8 +2,6 @@
  * nothing. */
 #include "tests/unit/fixture/test.h"
 
-#include <string.h>
-
 #include "base/mem.h"
 #include "controller/source/scrape/scrape_reader.h"
 
