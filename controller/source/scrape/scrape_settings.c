@@ -217,7 +217,8 @@ static int check_credentials(const struct scrape_options *options, const char *n
                              bool opens_files, struct error *err) {
         char prefix[64];
 
-        (void)snprintf(prefix, sizeof(prefix), "--exporter-option=%s.", name);
+        (void)snprintf(prefix, sizeof(prefix), "--exporter-option=%.*s.", POLICY_RESOURCE_NAME_MAX,
+                       name);
         return credentials_options_check(&options->credentials, prefix, opens_files, err);
 }
 
