@@ -149,12 +149,12 @@ static bool parse_series(const char *at, const char *end, struct exposition_samp
                parse_trailer(at, end, ret);
 }
 
-void exposition_begin(struct exposition *skim, const struct exposition_set *set, const char *page,
-                      size_t page_bytes, bool is_complete) {
+void exposition_begin(struct exposition *skim, const struct exposition_set *set, const char *text,
+                      size_t text_bytes, bool is_complete) {
         *skim = (struct exposition){
                 .set = set,
-                .at = page,
-                .end = page_bytes > 0 ? page + page_bytes : page,
+                .at = text,
+                .end = text_bytes > 0 ? text + text_bytes : text,
                 .is_complete = is_complete,
         };
 }

@@ -1,16 +1,17 @@
 /*
  * A skim of the Prometheus text format 0.0.4: steps from newline to newline and looks only at the
  * lines of wanted families. Those are read strictly (name, labels, value, timestamp); all other
- * bytes are never inspected, so that a page costs little more than the search for its newlines.
+ * bytes are never inspected, so that an exposition costs little more than the search for its
+ * newlines.
  *
  * Any bytes are survived: nothing is allocated, nothing is copied but overlong numbers, and the
- * work is linear in the page. OpenMetrics odds on wanted lines are tolerated: exemplars,
+ * work is linear in the exposition. OpenMetrics odds on wanted lines are tolerated: exemplars,
  * fractional timestamps, "# EOF"; so is CRLF.
  *
  * A last line without its newline may be truncated ("...} 12" of "...} 1234\n"): it is used only
- * if the caller has a complete page.
+ * if the caller has a complete exposition.
  *
- *     exposition_begin(&skim, &set, page, page_bytes, true);
+ *     exposition_begin(&skim, &set, text, text_bytes, true);
  *     while (exposition_next(&skim, &sample))
  *             ... sample.family, sample.value, exposition_label(&sample, "cpu") ...
  *     report(skim.malformed);
@@ -28,7 +29,7 @@ enum {
         EXPOSITION_MAX_FAMILIES = 128,
         EXPOSITION_MAX_LABELS = 32,      /* of one wanted series; a line with more is malformed */
         EXPOSITION_MAX_NUMBER = 255,     /* characters of one value; longer ones are malformed */
-        EXPOSITION_MAX_BYTES = 16 << 20, /* bytes: the ceiling for whoever fetches the page */
+        EXPOSITION_MAX_BYTES = 16 << 20, /* bytes: the ceiling for whoever fetches the exposition */
 };
 
 /* What to look for, prepared once and shared by any number of skims. Read-only after init. */
@@ -49,7 +50,7 @@ struct exposition_set {
  */
 void exposition_set_init(struct exposition_set *set, const char *const *names, size_t count);
 
-/* A slice of the page: not terminated. */
+/* A slice of the exposition: not terminated. */
 struct exposition_label {
         const char *name;
         size_t name_len;
@@ -80,19 +81,19 @@ struct exposition {
 
 /**
  * exposition_begin() - start a skim
- * @page:        borrowed until the skim's last use; need not be terminated; NULL when @page_bytes
+ * @text:        borrowed until the skim's last use; need not be terminated; NULL when @text_bytes
  *               is 0
  * @is_complete: the transfer ended as its framing announced, so that a last line without a
  *               newline is whole
  */
-void exposition_begin(struct exposition *skim, const struct exposition_set *set, const char *page,
-                      size_t page_bytes, bool is_complete);
+void exposition_begin(struct exposition *skim, const struct exposition_set *set, const char *text,
+                      size_t text_bytes, bool is_complete);
 
 /**
- * exposition_next() - the next sample of a wanted family, in the page's order
+ * exposition_next() - the next sample of a wanted family, in the exposition's order
  *
  * Repeated series come as often as they stand there. @ret is undefined after false.
- * Return: false at the end of the page
+ * Return: false at the end of the exposition
  */
 _must_check_ bool exposition_next(struct exposition *skim, struct exposition_sample *ret);
 

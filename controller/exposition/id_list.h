@@ -1,7 +1,7 @@
 /*
- * Arrays whose items begin with a 64-bit id and are sorted by it: the devices of a page, which come
- * several times, once per family, and are compared with those of the page before. Ids are hashes of
- * names (hash_fnv1a()): a peer that finds collisions only blurs its own node.
+ * Arrays whose items begin with a 64-bit id and are sorted by it: the devices of an exposition,
+ * which come several times, once per family, and are compared with those of the exposition before.
+ * Ids are hashes of names (hash_fnv1a()): a peer that finds collisions only blurs its own node.
  */
 #pragma once
 

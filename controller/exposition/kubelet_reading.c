@@ -10,7 +10,7 @@
 
 static const struct {
         uint8_t resource;
-        const char *name, *cadvisor_name; /* NULL: not on that page */
+        const char *name, *cadvisor_name; /* NULL: not there */
 } families[] = {
         {METRIC_RESOURCE_COUNT, "resource_scrape_error", "container_scrape_error"},
         {METRIC_CPU, "node_cpu_usage_seconds_total", "container_cpu_usage_seconds_total"},
@@ -44,14 +44,15 @@ const char *kubelet_wants_path(const struct kubelet_wants *wants, const char *ow
         return own_path ? own_path : "/metrics/resource";
 }
 
-/* What one page says. */
-struct page {
+/* What one exposition says. */
+struct kubelet_tally {
         uint32_t found;
         bool has_error;
         struct kubelet_sample samples[METRIC_RESOURCE_COUNT];
 };
 
-/* Cadvisor's page has every cgroup's lines, and CPU time per CPU where that is switched on. */
+/* Cadvisor's exposition has every cgroup's lines, and CPU time per CPU where that is switched on.
+ */
 static bool is_of_node(const struct kubelet_wants *wants, const struct exposition_sample *sample) {
         const struct exposition_label *cpu = exposition_label(sample, "cpu");
 
@@ -61,23 +62,23 @@ static bool is_of_node(const struct kubelet_wants *wants, const struct expositio
 
 /* False when the sample cannot be used. */
 static bool take_sample(const struct kubelet_wants *wants, const struct exposition_sample *sample,
-                        const struct kubelet_clocks *clocks, struct page *page) {
+                        const struct kubelet_clocks *clocks, struct kubelet_tally *tally) {
         unsigned resource = wants->resource[sample->family];
         struct kubelet_sample taken = {.value = sample->value,
                                        .at_unix_ms = clocks->now_unix_ms,
                                        .seen_mono_ms = clocks->now_mono_ms};
 
         if (resource == METRIC_RESOURCE_COUNT) {
-                page->has_error |= sample->value != 0;
+                tally->has_error |= sample->value != 0;
                 return true;
         }
-        if (!is_of_node(wants, sample) || page->found >> resource & 1)
+        if (!is_of_node(wants, sample) || tally->found >> resource & 1)
                 return true;
         if (!(sample->value >= 0 && sample->value <= NODE_COUNTER_MAX) ||
             (sample->timestamp_len > 0 && !exposition_timestamp(sample, &taken.at_unix_ms)))
                 return false;
-        page->samples[resource] = taken;
-        page->found |= UINT32_C(1) << resource;
+        tally->samples[resource] = taken;
+        tally->found |= UINT32_C(1) << resource;
         return true;
 }
 
@@ -138,19 +139,19 @@ static int64_t step_mono_ms(int64_t newest_unix_ms, const struct kubelet_clocks 
 static enum kubelet_outcome compare_samples(struct kubelet_state *state,
                                             const struct kubelet_wants *wants,
                                             const struct kubelet_capacity *capacity,
-                                            const struct page *page,
+                                            const struct kubelet_tally *tally,
                                             const struct kubelet_clocks *clocks,
                                             struct kubelet_reading *ret) {
         int64_t newest_unix_ms = INT64_MIN, youngest_ms = INT64_MAX;
         enum kubelet_outcome outcome = KUBELET_NO_METRICS;
 
         for (unsigned r = 0; r < METRIC_RESOURCE_COUNT; r++) {
-                const struct kubelet_sample *sample = &page->samples[r];
+                const struct kubelet_sample *sample = &tally->samples[r];
                 struct kubelet_sample *before = &state->samples[r];
                 uint32_t bit = UINT32_C(1) << r;
                 if (!(wants->resources & bit))
                         continue;
-                if (!(page->found & bit)) {
+                if (!(tally->found & bit)) {
                         ret->why[r] = "the page has no such series";
                         continue;
                 }
@@ -184,16 +185,16 @@ enum kubelet_outcome kubelet_reading_take(struct kubelet_state *state,
                                           size_t text_bytes, bool is_complete,
                                           const struct kubelet_clocks *clocks,
                                           struct kubelet_reading *ret) {
-        struct page page = {0};
+        struct kubelet_tally tally = {0};
         struct exposition skim;
         struct exposition_sample sample;
 
         *ret = (struct kubelet_reading){0};
         exposition_begin(&skim, &wants->set, text, text_bytes, is_complete);
         while (exposition_next(&skim, &sample))
-                ret->malformed += !take_sample(wants, &sample, clocks, &page);
+                ret->malformed += !take_sample(wants, &sample, clocks, &tally);
         ret->malformed += skim.malformed;
-        if (page.has_error)
+        if (tally.has_error)
                 return KUBELET_SCRAPE_ERROR;
-        return compare_samples(state, wants, capacity, &page, clocks, ret);
+        return compare_samples(state, wants, capacity, &tally, clocks, ret);
 }

@@ -1,5 +1,5 @@
 /*
- * A kubelet's page as numbers, and from two of them to what happened in between. Pure.
+ * A kubelet's exposition as numbers, and from two of them to what happened in between. Pure.
  *
  *     node_cpu_usage_seconds_total 7035.284543992 1795294586458
  *     node_memory_working_set_bytes 2.65166848e+08 1795294586458
@@ -8,7 +8,7 @@
  *
  * /metrics/resource has CPU, memory and swap; /metrics/cadvisor also has pressure, of cgroup `/`
  * (pkg/kubelet/metrics/collectors/resource_metrics.go, and cadvisor's metrics/prometheus.go).
- * Capacity is not on the page: a share is of the Node's status.capacity.
+ * Capacity is not in the exposition: a share is of the Node's status.capacity.
  *
  * The kubelet answers with a sample that is up to 15 s old, and repeats it until it has the next
  * one. The time behind a value is the sample's: rates divide by the difference of two, and a value
@@ -46,7 +46,7 @@ enum {
         (UINT32_C(1) << METRIC_CPU | UINT32_C(1) << METRIC_MEM | UINT32_C(1) << METRIC_SWAP |      \
          KUBELET_PRESSURE)
 
-/* Which page is read, and what of it. Must not be moved: it points into itself. */
+/* Which exposition is read, and what of it. Must not be moved: it points into itself. */
 struct kubelet_wants {
         uint32_t resources;
         bool is_cadvisor; /* /metrics/cadvisor, since the policy needs pressure */
@@ -58,7 +58,8 @@ struct kubelet_wants {
 /** kubelet_wants_init() - @resources: NODE_RESOURCE_BIT()s; those that no kubelet has are ignored
  */
 void kubelet_wants_init(struct kubelet_wants *wants, uint32_t resources);
-/** kubelet_wants_path() - of the page: @own_path if it is not NULL, unless pressure is wanted */
+/** kubelet_wants_path() - of the exposition: @own_path if it is not NULL, unless pressure is wanted
+ */
 const char *kubelet_wants_path(const struct kubelet_wants *wants, const char *own_path);
 
 /* Of the Node; 0: not known. */
@@ -83,7 +84,7 @@ enum kubelet_outcome {
         KUBELET_REPEATED,     /* nothing new yet */
         KUBELET_STALE,        /* nothing new for too long */
         KUBELET_SCRAPE_ERROR, /* the kubelet could not get its own statistics */
-        KUBELET_NO_METRICS,   /* the page has nothing that is wanted */
+        KUBELET_NO_METRICS,   /* the exposition has nothing that is wanted */
         KUBELET_NO_CAPACITY,  /* of which the Node tells the capacity */
 };
 
@@ -98,14 +99,14 @@ struct kubelet_reading {
 };
 
 /**
- * kubelet_reading_take() - compare a page with the samples before, and remember its own
- * @page: any bytes, not kept; linear time, no memory
+ * kubelet_reading_take() - compare an exposition with the samples before, and remember its own
+ * @text: any bytes, not kept; linear time, no memory
  * @is_complete: as for exposition_begin()
  * @ret: always set; its step is empty unless KUBELET_NEW is returned
  */
 enum kubelet_outcome kubelet_reading_take(struct kubelet_state *state,
                                           const struct kubelet_wants *wants,
-                                          const struct kubelet_capacity *capacity, const char *page,
-                                          size_t page_bytes, bool is_complete,
+                                          const struct kubelet_capacity *capacity, const char *text,
+                                          size_t text_bytes, bool is_complete,
                                           const struct kubelet_clocks *clocks,
                                           struct kubelet_reading *ret);

@@ -1,5 +1,5 @@
 /*
- * The filesystems of a page: which of them count, and how full the fullest is. Part of
+ * The filesystems of an exposition: which of them count, and how full the fullest is. Part of
  * node_reading.c.
  *
  * Counted is what lies on the node's own disks and what a pod's image, logs and emptyDir may land
@@ -38,7 +38,7 @@ struct node_filesystem {
         double values[FILESYSTEM_FIELD_COUNT];
 };
 
-/* The filesystems of one page. Zero-initialised is empty. */
+/* The filesystems of one exposition. Zero-initialised is empty. */
 struct node_filesystem_tally {
         size_t count, cap;
         struct node_filesystem *filesystems;

@@ -1,6 +1,6 @@
 /*
- * The network devices of a page: which of them count, what went through them, how fast they are.
- * Part of node_reading.c.
+ * The network devices of an exposition: which of them count, what went through them, how fast they
+ * are. Part of node_reading.c.
  *
  * The net resources are of the busiest *physical* device: what goes through a veth or a VLAN goes
  * through the device below it as well, and a virtual device's speed is arbitrary (veth says 10
@@ -57,14 +57,14 @@ enum node_network_field {
         NETWORK_FIELD_COUNT,
 };
 
-/* A device as it is put together from the page's families. */
+/* A device as it is put together from the exposition's families. */
 struct node_network_device {
         uint64_t id;   /* of its name */
         uint32_t seen; /* fields, a bit each */
         double values[NETWORK_FIELD_COUNT];
 };
 
-/* The devices of one page. Zero-initialised is empty. */
+/* The devices of one exposition. Zero-initialised is empty. */
 struct node_network_tally {
         size_t count, cap;
         struct node_network_device *devices;

@@ -12,7 +12,7 @@
 enum { MODE_NAME_MAX = 16, MODE_MAX = 32 };
 static_assert(MODE_MAX <= 32, "cpu_sum's seen has a bit for each");
 
-/* One CPU while the page is read. */
+/* One CPU while the exposition is read. */
 struct cpu_sum {
         uint32_t seen; /* modes, a bit each */
         uint32_t fingerprint;
@@ -30,7 +30,7 @@ struct node_reading_scratch {
         bool is_network_finished; /* network_why is set */
         const char *network_why;
         uint32_t cpu_end;                   /* one more than the largest id met */
-        struct cpu_sum cpus[NODE_MAX_CPUS]; /* by id; all zero between two pages */
+        struct cpu_sum cpus[NODE_MAX_CPUS]; /* by id; all zero between two expositions */
         size_t mode_count;
         struct {
                 char name[MODE_NAME_MAX];
@@ -103,7 +103,8 @@ static bool is_counter(double value_s) {
         return is_usable_value(value_s) && value_s <= COUNTER_MAX_S;
 }
 
-/* The number of a mode on this page, in the order of appearance; -1 when it cannot have one. */
+/* The number of a mode in this exposition, in the order of appearance; -1 when it cannot have one.
+ */
 static int find_mode(struct node_reading_scratch *scratch, const struct exposition_label *label) {
         size_t len = label->value_len;
 
@@ -170,7 +171,8 @@ static int cpu_idle_bit(struct node_reading_scratch *scratch) {
         return -1;
 }
 
-/* The sums become the reading's array, ascending; the table is left zero for the next page. */
+/* The sums become the reading's array, ascending; the table is left zero for the next exposition.
+ */
 static void finish_cpus(struct node_reading *reading) {
         struct node_reading_scratch *scratch = reading->scratch;
         int idle = cpu_idle_bit(scratch);
@@ -443,12 +445,12 @@ static void finish_resources(struct node_reading *reading, const struct node_wan
 }
 
 void node_reading_parse(struct node_reading *reading, const struct node_wants *wants,
-                        const char *page, size_t page_bytes, bool is_complete) {
+                        const char *text, size_t text_bytes, bool is_complete) {
         struct exposition skim;
         struct exposition_sample sample;
 
         begin_reading(reading);
-        exposition_begin(&skim, &wants->set, page, page_bytes, is_complete);
+        exposition_begin(&skim, &wants->set, text, text_bytes, is_complete);
         while (exposition_next(&skim, &sample)) {
                 const struct node_family *family = &wants->families[sample.family];
                 if (!take_built_in(reading, wants, &sample))

@@ -1,18 +1,18 @@
 /*
- * One node_exporter page as numbers: the counters and gauges that the policy's metrics need, taken
- * out of the page in one skim. A reading has what the page shows and whether it can be used;
- * node_state.h compares it with the reading before.
+ * One node_exporter exposition as numbers: the counters and gauges that the policy's metrics need,
+ * taken out of the exposition in one skim. A reading has what the exposition shows and whether it
+ * can be used; node_state.h compares it with the reading before.
  *
  * The built-in resources and their series are in policy/metric_resource.h; node_network.h and
  * node_filesystem.h have which devices count, node_resource.h what the policy declares for itself.
  *
  * Ready-made metrics are gauges node_<name>, taken as they stand.
  *
- * Trust: a resource is `usable` only when all of its series on the page are. One malformed,
+ * Trust: a resource is `usable` only when all of its series in the exposition are. One malformed,
  * negative or non-finite value, one CPU without `idle`, and the resource is unusable in this
- * reading; the others are not affected. Of a repeated series the first one counts. A page that may
- * be cut (is_complete false) gives no resource that is made of a set of series (all but those of
- * METRIC_KIND_SHARE and METRIC_KIND_TIME): a part of the set would pass for the whole.
+ * reading; the others are not affected. Of a repeated series the first one counts. An exposition
+ * that may be cut (is_complete false) gives no resource that is made of a set of series (all but
+ * those of METRIC_KIND_SHARE and METRIC_KIND_TIME): a part of the set would pass for the whole.
  */
 #pragma once
 
@@ -51,7 +51,8 @@ struct node_own {
 };
 
 /*
- * A reading. Large and reused from page to page: one per thread that parses, not one per node.
+ * A reading. Large and reused from exposition to exposition: one per thread that parses, not one
+ * per node.
  */
 struct node_reading {
         uint32_t usable; /* resources that have a value in this reading */
@@ -90,11 +91,11 @@ void node_reading_free(struct node_reading *reading);
 DEFINE_FREEP(struct node_reading, node_reading_free);
 
 /**
- * node_reading_parse() - fill @reading from a page; whatever it held before is gone
- * @page:        any bytes, not kept; linear time, bounded memory
+ * node_reading_parse() - fill @reading from an exposition; whatever it held before is gone
+ * @text:        any bytes, not kept; linear time, bounded memory
  * @is_complete: as for exposition_begin()
  *
- * Never fails: a page without anything usable gives a reading with `usable` 0.
+ * Never fails: an exposition without anything usable gives a reading with `usable` 0.
  */
 void node_reading_parse(struct node_reading *reading, const struct node_wants *wants,
-                        const char *page, size_t page_bytes, bool is_complete);
+                        const char *text, size_t text_bytes, bool is_complete);

@@ -1,6 +1,6 @@
 /*
- * Resources of the policy's own (spec.metrics) on a page: the series that match, and what becomes
- * of them. Part of node_reading.c.
+ * Resources of the policy's own (spec.metrics) in an exposition: the series that match, and what
+ * becomes of them. Part of node_reading.c.
  */
 #pragma once
 
@@ -23,7 +23,7 @@ struct node_series {
         struct node_device *items; /* by ascending id */
 };
 
-/* One resource on one page. Zero-initialised is empty. */
+/* One resource in one exposition. Zero-initialised is empty. */
 struct node_resource_tally {
         struct node_series used, capacity;
 };
@@ -38,7 +38,7 @@ double node_resource_reduce(enum policy_reduce reduce, const struct node_device 
                             size_t count);
 
 /**
- * node_resource_capacity() - what counts as full, by the policy or by the page
+ * node_resource_capacity() - what counts as full, by the policy or by the exposition
  * @ret: > 0
  * Return: NULL, or why nothing can be said (constant text)
  */

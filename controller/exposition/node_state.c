@@ -11,11 +11,12 @@
  * by less than this has stood still. */
 static const double STILL_S = 1e-3;
 
-/* No counter advances by more in one interval: 115 days. Beyond, a page is nonsense; well below,
- * an exporter may run on a clock much faster than ours and still be right. */
+/* No counter advances by more in one interval: 115 days. Beyond, an exposition is nonsense; well
+ * below, an exporter may run on a clock much faster than ours and still be right. */
 static const double ABSURD_S = 1e7;
 
-/* How far the time of a CPU may be from ours: pages overtake each other, and kernels lose ticks. */
+/* How far the time of a CPU may be from ours: expositions overtake each other, and kernels lose
+ * ticks. */
 static const double SLACK_S = 2, SLACK = 0.1;
 
 void node_state_forget_own(struct node_state *state) {
@@ -73,7 +74,7 @@ static bool step_cpu(const struct node_state *state, const struct node_reading *
         }
         *ret_busy_s = busy_s;
         *ret_total_s = total_s;
-        return total_s > 0; /* not so when an exporter serves the same page again */
+        return total_s > 0; /* not so when an exporter serves the same exposition again */
 }
 
 bool node_state_is_repeated(const struct node_state *state, const struct node_reading *reading) {

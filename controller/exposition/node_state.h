@@ -47,8 +47,8 @@ void node_state_forget_own(struct node_state *state);
 /**
  * node_state_is_repeated() - whether the CPUs' counters are those of the reading before
  *
- * Idle time is counted too, so on a machine that runs they never stand still: the page comes out of
- * a cache, or its exporter is stuck. False when @reading or the one before has no CPUs.
+ * Idle time is counted too, so on a machine that runs they never stand still: the exposition comes
+ * out of a cache, or its exporter is stuck. False when @reading or the one before has no CPUs.
  */
 bool node_state_is_repeated(const struct node_state *state, const struct node_reading *reading);
 

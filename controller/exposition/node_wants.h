@@ -1,5 +1,5 @@
 /*
- * Which families of a page are read, and for what: prepared once per policy.
+ * Which families of an exposition are read, and for what: prepared once per policy.
  */
 #pragma once
 
@@ -103,7 +103,7 @@ void node_wants_init(struct node_wants *wants, const struct node_wants_options *
 
 /**
  * node_wants_collectors() - node_exporter's collectors that suffice, for ?collect[]=
- * Return: the number of names set in @ret_names (constants); 0 when the whole page is needed,
+ * Return: the number of names set in @ret_names (constants); 0 when the whole exposition is needed,
  * because a ready-made metric or a series of the policy's own may be of any collector
  */
 size_t node_wants_collectors(const struct node_wants *wants,
