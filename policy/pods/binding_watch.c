@@ -60,7 +60,7 @@ static void remember_binding(struct binding_watch *watch, uint64_t id, int64_t n
         (void)strmap_put(&watch->by_id, (const char *)&seen->id, sizeof(seen->id), seen);
 }
 
-static void on_pod_bound(void *userdata, const struct pod_facts *facts, bool is_appeared) {
+static void on_pending_pod(void *userdata, const struct pod_facts *facts, bool is_appeared) {
         struct binding_watch *watch = userdata;
         int64_t now_unix_ms = loop_now_unix_ms(watch->loop);
         char node[POD_FACTS_NAME_MAX + 1] = "";
@@ -85,7 +85,7 @@ void binding_watch_pause(struct binding_watch *watch) {
 
 void binding_watch_resume(struct binding_watch *watch) {
         /* A pod that is gone from the watch is mostly one that is running by now. */
-        static const struct pod_watch_events events = {.pod = on_pod_bound};
+        static const struct pod_watch_events events = {.pod = on_pending_pod};
 
         if (!watch->pods)
                 watch->pods = pod_watch_new(watch->loop, watch->api, watch->metrics,
