@@ -11,13 +11,13 @@ enum { CHECKS_MAX_BYTES = 64 << 10 };
 
 /* Printing */
 
-static int compare_node_names(const void *a, const void *b) {
+static int compare_shown_nodes(const void *a, const void *b) {
         const struct controller_node *const *left = a, *const *right = b;
 
         return strcmp((*left)->node->name, (*right)->node->name);
 }
 
-static void print_node(struct printout *printout, const struct controller_node *n) {
+static void print_shown_node(struct printout *printout, const struct controller_node *n) {
         struct plan_values values;
 
         controller_node_values(n, &values);
@@ -39,10 +39,10 @@ void controller_view_print(struct controller *c) {
         CONTROLLER_NODE_FOREACH(n, c) {
                 all[count++] = n;
         }
-        qsort(all, count, sizeof(*all), compare_node_names);
+        qsort(all, count, sizeof(*all), compare_shown_nodes);
         printout_begin(&printout, c->compiled, c->options.output, c->once == ONCE_NOT);
         for (size_t i = 0; i < count; i++)
-                print_node(&printout, all[i]);
+                print_shown_node(&printout, all[i]);
         if (!printout_end(&printout, stdout))
                 controller_end(c, 1);
 }

@@ -33,7 +33,8 @@ static struct table *printout_table_new(const struct compiled_policy *compiled,
         return table_new(style, columns, 1 + count + ARRAY_LEN(behind));
 }
 
-static void print_usage(struct printout *printout, const struct plan_values *values, size_t i) {
+static void print_usage_cell(struct printout *printout, const struct plan_values *values,
+                             size_t i) {
         double limit = policy_limit_ratio(printout->compiled->policy, values->pool, i);
         bool is_over = limit > 0 && values->ratio[i] > limit;
 
@@ -52,7 +53,7 @@ static void print_table_row(struct printout *printout, const struct printout_row
         table_cell(table, "", "%s", row->node);
         for (size_t i = 0; i < compiled->policy->metric_count; i++) {
                 if (plan_has(row->values, i)) {
-                        print_usage(printout, row->values, i);
+                        print_usage_cell(printout, row->values, i);
                         continue;
                 }
                 table_cell(table, "", "-");

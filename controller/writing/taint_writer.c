@@ -191,7 +191,7 @@ static bool is_awaited(const struct taint_node *node, int64_t now_mono_ms) {
         return !load_level_is_settled(&node->level) && now_mono_ms < node->awaited_mono_ms;
 }
 
-static void compare_nodes(struct taint_writer *writer) {
+static void compare_node_levels(struct taint_writer *writer) {
         unsigned carried[POLICY_MAX_LEVELS + 1] = {0};
         int64_t now_mono_ms = taints_now(writer);
         struct publisher_job *job;
@@ -232,7 +232,7 @@ void taint_writer_tick(struct taint_writer *writer, bool may_write) {
         if (now_mono_ms < writer->look_mono_ms)
                 return;
         writer->look_mono_ms = now_mono_ms + (int64_t)(node_count / NODES_PER_MS);
-        compare_nodes(writer);
+        compare_node_levels(writer);
         if (writer->awaited * NODES_PER_AWAITED > node_count || !may_write)
                 return;
         TAILQ_FOREACH (job, publisher_jobs(writer->publisher), link)

@@ -21,7 +21,7 @@ static bool is_label(const char *text, size_t len) {
         return true;
 }
 
-static bool is_namespace(const char *text) {
+static bool is_pod_namespace(const char *text) {
         return is_label(text, strlen(text));
 }
 
@@ -80,7 +80,7 @@ int bind_request_parse(struct bind_request *ret, const char *text, size_t len, s
                 char *value;
                 size_t size;
         } members[] = {
-                {"PodNamespace", is_namespace, "namespace", request.pod_namespace,
+                {"PodNamespace", is_pod_namespace, "namespace", request.pod_namespace,
                  sizeof(request.pod_namespace)},
                 {"PodName", is_subdomain, "pod name", request.pod_name, sizeof(request.pod_name)},
                 {"PodUID", is_uid, "UID", request.pod_uid, sizeof(request.pod_uid)},

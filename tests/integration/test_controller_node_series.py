@@ -95,10 +95,10 @@ def test_what_is_measured_no_more_is_not_shown(two_nodes, start_controller):
         wait_until(lambda f=family: nodes(f) == {"node-0000"}, 90, f"the silent node's {family}")
 
 
-def test_node_metrics_switched_off(two_nodes, start_controller):
+def test_node_series_switched_off(two_nodes, start_controller):
     exporters, standin = two_nodes
     controller = start_controller(
-        standin, exporters, "--node-metrics=false", content=policy(**RULES)
+        standin, exporters, "--node-series=false", content=policy(**RULES)
     )
     wait_until(lambda: controller.metric("plimsoll_windows") > 0, what="windows")
     assert not [name for name in controller.metrics().types if name.startswith("plimsoll_node_")]
@@ -141,7 +141,7 @@ def test_what_is_answered(two_nodes, start_controller, tmp_path):
     standin.add_nodes(None, names=["dead"], first_address="127.9.0.1")
     exporters.trouble(["127.9.0.1"], "close")
     path = write_policy(tmp_path / "policy.json", policy())
-    controller = start_controller(standin, exporters, "--node-metrics=false", content=path)
+    controller = start_controller(standin, exporters, "--node-series=false", content=path)
 
     def settled():
         answer = post(controller, query=CPU, time=f"{time.time():.3f}")
