@@ -100,6 +100,15 @@ static double cpu(const struct estimator *estimator, const struct estimator_node
 
 #define assert_near(a, b) assert_true(fabs((a) - (b)) < 1e-6)
 
+/* Node "a" with 10 cores. */
+static struct estimator_node *hold_a(struct estimator *estimator) {
+        static size_t changes;
+        struct estimator_node *node = estimator_node_hold(estimator, "a", 1, &changes);
+
+        estimator_set_capacity(node, &(struct pod_load){{10, 32.0 * GIB}});
+        return node;
+}
+
 /* Bindings and ends move the usage at once, and a reading that holds them makes it whole. */
 TEST(usage) {
         size_t changes = 0;
@@ -194,11 +203,9 @@ TEST(numbers) {
 
 TEST(learning) {
         const struct pod_load request = {{1, GIB}};
-        size_t changes = 0;
         _cleanup_(estimator_freep) struct estimator *estimator = estimator_new(count_change, NULL);
-        struct estimator_node *node = estimator_node_hold(estimator, "a", 1, &changes);
+        struct estimator_node *node = hold_a(estimator);
 
-        estimator_set_capacity(node, &(struct pod_load){{10, 32.0 * GIB}});
         struct estimator_expectation expected = estimator_expect(estimator, "d/w", 3, &request);
         assert_near(expected.load.of[ESTIMATE_CPU], 1);
         assert_false(expected.is_learned);
@@ -230,11 +237,9 @@ TEST(learning) {
 TEST(start) {
         const struct pod_load request = {{1, GIB}};
         struct estimator_stats stats;
-        size_t changes = 0;
         _cleanup_(estimator_freep) struct estimator *estimator = estimator_new(count_change, NULL);
-        struct estimator_node *node = estimator_node_hold(estimator, "a", 1, &changes);
+        struct estimator_node *node = hold_a(estimator);
 
-        estimator_set_capacity(node, &(struct pod_load){{10, 32.0 * GIB}});
         read_cpu(estimator, node, 0.4, NOW);
         for (uint64_t id = 1; id <= 10; id++)
                 bind(estimator, id, "a", "d/w", 1, NOW - 3600000 + (int64_t)id);
@@ -252,11 +257,9 @@ TEST(start) {
 /* Most pods request nothing: the factor is of what they count as, not of the few requests. */
 TEST(without_requests) {
         struct estimator_stats stats;
-        size_t changes = 0;
         _cleanup_(estimator_freep) struct estimator *estimator = estimator_new(count_change, NULL);
-        struct estimator_node *node = estimator_node_hold(estimator, "a", 1, &changes);
+        struct estimator_node *node = hold_a(estimator);
 
-        estimator_set_capacity(node, &(struct pod_load){{10, 32.0 * GIB}});
         read_cpu(estimator, node, 0.6, NOW);
         for (uint64_t id = 1; id <= 20; id++)
                 bind(estimator, id, "a", "", 0, NOW - 3600000);
@@ -323,12 +326,10 @@ static double factor(struct estimator *estimator) {
 
 /* With recent pods only, the factor comes from samples of nodes that have a reading. */
 TEST(samples) {
-        size_t changes = 0;
         int64_t wait_ms;
         _cleanup_(estimator_freep) struct estimator *estimator = estimator_new(count_change, NULL);
-        struct estimator_node *node = estimator_node_hold(estimator, "a", 1, &changes);
+        struct estimator_node *node = hold_a(estimator);
 
-        estimator_set_capacity(node, &(struct pod_load){{10, 32.0 * GIB}});
         read_cpu(estimator, node, 0.2, NOW);
         bind_recent(estimator, 1, "a", 1);
         assert_near(cpu(estimator, node, NOW), 0.3);
@@ -348,13 +349,11 @@ TEST(samples) {
 
 /* With recent pods only, the end of a pod that finished is seen, once. */
 TEST(recent_ends) {
-        size_t changes = 0;
         _cleanup_(estimator_freep) struct estimator *estimator = estimator_new(count_change, NULL);
-        struct estimator_node *node = estimator_node_hold(estimator, "a", 1, &changes);
+        struct estimator_node *node = hold_a(estimator);
         struct estimator_pod ended = pod(1, "a", "d/w", 1, NOW - 3600000);
         const struct estimator_pod late = pod(3, "a", "d/w", 1, NOW - 3600000);
 
-        estimator_set_capacity(node, &(struct pod_load){{10, 32.0 * GIB}});
         read_cpu(estimator, node, 0.5, NOW);
         estimator_end_recent(estimator, &late, false, NOW + 1000); /* perhaps long ago */
         assert_near(cpu(estimator, node, NOW), 0.5);
@@ -471,11 +470,9 @@ TEST(jobs) {
 
 /* The only pod of a workload ends between two readings: the second teaches what it used. */
 TEST(last_pod) {
-        size_t changes = 0;
         _cleanup_(estimator_freep) struct estimator *estimator = estimator_new(count_change, NULL);
-        struct estimator_node *node = estimator_node_hold(estimator, "a", 1, &changes);
+        struct estimator_node *node = hold_a(estimator);
 
-        estimator_set_capacity(node, &(struct pod_load){{10, 32.0 * GIB}});
         bind(estimator, 1, "a", "d/w", 0.5, NOW - WINDOW_MS);
         read_cpu(estimator, node, 0.3, NOW);
         estimator_end(estimator, 1, NOW);
