@@ -90,6 +90,16 @@ double policy_limit_ratio(const struct policy *policy, size_t pool, size_t metri
         return lowest;
 }
 
+bool policy_uses(const struct policy *policy, size_t metric) {
+        for (size_t i = 0; i < policy->predicate_total; i++)
+                if (policy->predicates[i].metric == metric && policy->predicates[i].limit_ratio > 0)
+                        return true;
+        for (size_t i = 0; i < policy->priority_total; i++)
+                if (policy->priorities[i].metric == metric && policy->priorities[i].weight > 0)
+                        return true;
+        return false;
+}
+
 static bool is_same_selector(const struct policy_selector *a, const struct policy_selector *b) {
         if (a->count != b->count)
                 return false;

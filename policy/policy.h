@@ -230,6 +230,8 @@ static inline struct policy_range policy_pool_priorities(const struct policy *po
 }
 /** policy_limit_ratio() - the lowest limit on a metric for the nodes of a pool; 0: none */
 double policy_limit_ratio(const struct policy *policy, size_t pool, size_t metric);
+/** policy_uses() - a limit or a weight above 0, of whichever pool, rests on a metric */
+bool policy_uses(const struct policy *policy, size_t metric);
 /** policy_has_same_pools() - both choose a node's pool in the same way */
 bool policy_has_same_pools(const struct policy *a, const struct policy *b);
 

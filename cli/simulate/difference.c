@@ -59,16 +59,6 @@ static void rank_nodes(struct difference_side *side, size_t count) {
         }
 }
 
-static bool is_metric_used(const struct policy *policy, size_t metric) {
-        for (size_t i = 0; i < policy->predicate_total; i++)
-                if (policy->predicates[i].metric == metric && policy->predicates[i].limit_ratio > 0)
-                        return true;
-        for (size_t i = 0; i < policy->priority_total; i++)
-                if (policy->priorities[i].metric == metric && policy->priorities[i].weight > 0)
-                        return true;
-        return false;
-}
-
 static void look_at_metrics(struct difference *difference) {
         const struct explanation *before = difference->before.explanation;
         const struct explanation *after = difference->after.explanation;
@@ -77,7 +67,7 @@ static void look_at_metrics(struct difference *difference) {
         for (size_t i = 0; i < after->policy->metric_count; i++) {
                 struct difference_metric *metric = &difference->metrics[difference->metric_count];
                 int known = policy_metric_index(before->policy, after->policy->metrics[i].name);
-                if (!is_metric_used(after->policy, i))
+                if (!policy_uses(after->policy, i))
                         continue;
                 metric->metric = i;
                 metric->is_new = known < 0 || before->policy->metrics[known].period_ms == 0;

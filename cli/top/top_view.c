@@ -37,29 +37,21 @@ static void set_title(struct top_column *column, const struct policy *policy, bo
         (void)snprintf(column->title, sizeof(column->title), "%s%s", name, limit);
 }
 
-/* Does a limit or a score use the metric? */
-static bool is_shown(const struct policy *policy, size_t metric, double *ret_limit_ratio) {
-        bool is_used = false;
+/* The spec's own limit, before those of pools. */
+static double shown_limit_ratio(const struct policy *policy, size_t metric) {
+        double limit_ratio = 0;
 
-        *ret_limit_ratio = 0;
-        /* The spec's own limit is before those of pools. */
-        for (size_t i = policy->predicate_total; i-- > 0;)
-                if (policy->predicates[i].metric == metric) {
-                        *ret_limit_ratio = policy->predicates[i].limit_ratio;
-                        is_used = true;
-                }
-        for (size_t i = 0; i < policy->priority_total; i++)
-                is_used |= policy->priorities[i].metric == metric;
-        return is_used;
+        for (size_t pool = 0; limit_ratio == 0 && pool <= policy->pool_count; pool++)
+                limit_ratio = policy_limit_ratio(policy, pool, metric);
+        return limit_ratio;
 }
 
 static void view_look(struct top_view *view, struct top_node *node) {
         const struct explanation *of = view->explanation;
         struct reading reading;
-        double limit_ratio;
 
         for (size_t i = 0; i < of->policy->metric_count; i++) {
-                if (!is_shown(of->policy, i, &limit_ratio))
+                if (!policy_uses(of->policy, i))
                         continue;
                 node->used++;
                 node_table_reading(of->table, node->row, i, of->now_unix_ms, &reading);
@@ -79,14 +71,16 @@ static void view_look(struct top_view *view, struct top_node *node) {
 void top_view_init(struct top_view *view, const struct explanation *explanation,
                    const char *policy_from, bool has_all, bool is_ascii) {
         const struct policy *policy = explanation->policy;
-        double limit_ratio;
 
         *view = (struct top_view){.explanation = explanation, .policy_from = policy_from};
         for (size_t i = 0; i < policy->metric_count; i++) {
-                if (!is_shown(policy, i, &limit_ratio) && !has_all)
+                if (!policy_uses(policy, i) && !has_all)
                         continue;
                 struct top_column *column = &view->columns[view->column_count++];
-                *column = (struct top_column){.metric = i, .limit_ratio = limit_ratio};
+                *column = (struct top_column){
+                        .metric = i,
+                        .limit_ratio = shown_limit_ratio(policy, i),
+                };
                 set_title(column, policy, is_ascii);
         }
         view->node_count = node_table_count(explanation->table);

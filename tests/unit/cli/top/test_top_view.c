@@ -21,7 +21,7 @@ static const char policy_text[] = "  syncPolicy:\n"
                                   "  priority:\n"
                                   "  - {name: cpu_usage_avg_5m, weight: 1}\n"
                                   "  - {name: mem_usage_p95_1h, weight: 1}\n"
-                                  "  - {name: gpus, weight: 0}\n";
+                                  "  - {name: gpus, weight: 0.001}\n";
 
 static const struct {
         const char *name, *annotations;
