@@ -127,7 +127,7 @@ static void add_to_step(const struct kubelet_state *state, unsigned resource,
         step->den[resource] = wall_s;
 }
 
-/* When the newest sample was taken, by our clock. A node whose clock is far from ours tells nothing
+/* When the newest sample was taken, by our clock. A node whose clock is far from ours says nothing
  * of that. */
 static int64_t step_mono_ms(int64_t newest_unix_ms, const struct kubelet_clocks *clocks) {
         int64_t age_ms = clocks->now_unix_ms - newest_unix_ms;

@@ -38,7 +38,7 @@ enum {
         KUBELET_MAX_FAMILIES = 8,
 };
 
-/* What a kubelet can tell of: a bit each. */
+/* The resources that a kubelet reports, a bit each. */
 #define KUBELET_PRESSURE                                                                           \
         (UINT32_C(1) << METRIC_PSI_CPU | UINT32_C(1) << METRIC_PSI_MEM |                           \
          UINT32_C(1) << METRIC_PSI_IO)
@@ -85,7 +85,7 @@ enum kubelet_outcome {
         KUBELET_STALE,        /* nothing new for too long */
         KUBELET_SCRAPE_ERROR, /* the kubelet could not get its own statistics */
         KUBELET_NO_METRICS,   /* the exposition has nothing that is wanted */
-        KUBELET_NO_CAPACITY,  /* of which the Node tells the capacity */
+        KUBELET_NO_CAPACITY,  /* the Node has no capacity for what is reported */
 };
 
 struct kubelet_clocks {

@@ -68,7 +68,7 @@ static bool is_physical(const struct node_network_device *device) {
                values[NETWORK_PROTOCOL] == INFINIBAND;
 }
 
-/* The kernel does not tell the carrier of a device that is switched off. */
+/* The kernel does not report the carrier of a device that is switched off. */
 static bool has_carrier(const struct node_network_device *device) {
         return has(device, NETWORK_CARRIER) ? device->values[NETWORK_CARRIER] == 1
                                             : !has(device, NETWORK_ID);

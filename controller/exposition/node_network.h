@@ -13,7 +13,7 @@
  * - node_network_protocol_type is Ethernet (1) or InfiniBand (32): no tunnel.
  * - node_network_carrier is 1: a device without link has no speed, and no traffic.
  *
- * With patterns of the operator's, those alone decide, and the carrier. A device that the exporter
+ * With the operator's patterns, only they and the carrier decide. A device that the exporter
  * shows no traffic of does not count: its operator has excluded it there.
  *
  * The speed is node_network_speed_bytes. It is absent or negative (-125000: "-1 Mbit/s") for most

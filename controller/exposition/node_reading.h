@@ -10,9 +10,10 @@
  *
  * Trust: a resource is `usable` only when all of its series in the exposition are. One malformed,
  * negative or non-finite value, one CPU without `idle`, and the resource is unusable in this
- * reading; the others are not affected. Of a repeated series the first one counts. An exposition
- * that may be cut (is_complete false) gives no resource that is made of a set of series (all but
- * those of METRIC_KIND_SHARE and METRIC_KIND_TIME): a part of the set would pass for the whole.
+ * reading; other resources are not affected. Of a repeated series the first one counts. An
+ * exposition that may be cut (is_complete false) gives no resource that is made of a set of series
+ * (all but those of METRIC_KIND_SHARE and METRIC_KIND_TIME): a part of the set would pass for the
+ * whole.
  */
 #pragma once
 
@@ -66,7 +67,7 @@ struct node_reading {
         struct node_device *disks; /* by ascending id: seconds of I/O */
         size_t link_count;
         struct node_link *links; /* by ascending id: the network devices that count */
-        /* Of a gauge the usage, a ratio in [0, 1]; of METRIC_KIND_TIME the seconds; others have 0.
+        /* Of a gauge the usage, a ratio in [0, 1]; of METRIC_KIND_TIME the seconds; other kinds: 0.
          */
         double values[METRIC_RESOURCE_COUNT];
 

@@ -281,7 +281,7 @@ static void remember_own(struct node_state *state, const struct node_wants *want
         }
 }
 
-/* Arrays of a node change their length on hotplug alone, so they are cut to fit. */
+/* Arrays of a node change their length only on hotplug, so they are cut to fit. */
 static void remember(struct node_state *state, const struct node_wants *wants,
                      const struct node_reading *reading, int64_t now_mono_ms) {
         size_t cpu_count = reading->usable & NODE_RESOURCE_BIT(METRIC_CPU) ? reading->cpu_count : 0;

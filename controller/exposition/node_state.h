@@ -41,7 +41,7 @@ struct node_state {
 
 void node_state_done(struct node_state *state);
 
-/** node_state_forget_own() - the policy's own resources are others now */
+/** node_state_forget_own() - the policy's own resources have changed */
 void node_state_forget_own(struct node_state *state);
 
 /**
@@ -69,7 +69,7 @@ size_t node_state_bytes(const struct node_state *state);
  * @wants: those that @reading was read by
  *
  * @ret_step is complete: at_mono_ms, counters and gauges, ready for window_store_add(). On a first
- * reading it has gauges alone (and the store ignores them for want of an interval).
+ * reading it has only gauges (and the store ignores them for want of an interval).
  * Return: the resources whose interval was dropped although the reading before had them: reset,
  * changed set, or no longer usable
  */

@@ -53,7 +53,7 @@ void bindings_add(struct bindings *bindings, const char *node, int64_t at_unix_m
         binding_ring_add(ring, at_unix_ms, bindings->keep_ms);
 }
 
-static void on_pod_bound(void *userdata, const char *node, int64_t at_unix_ms) {
+static void on_binding_seen(void *userdata, const char *node, int64_t at_unix_ms) {
         struct bindings *bindings = userdata;
 
         bindings_add(bindings, node, at_unix_ms, loop_now_unix_ms(bindings->loop));
@@ -64,7 +64,7 @@ void bindings_watch(struct bindings *bindings, struct loop *loop, struct kube_ap
         if (bindings->watch)
                 return;
         bindings->loop = loop;
-        bindings->watch = binding_watch_new(loop, api, metrics, bindings->keep_ms, on_pod_bound,
+        bindings->watch = binding_watch_new(loop, api, metrics, bindings->keep_ms, on_binding_seen,
                                             bindings);
 }
 

@@ -198,7 +198,7 @@ static char *find_labels(const json_t *labels, const char *name) {
         }
         out.max_bytes = NODE_SET_MAX_LABELS_BYTES;
         (void)buf_putc(&out, '}');
-        char *copy = out.len > 2 ? xstrdup(out.data) : NULL; /* of its length alone */
+        char *copy = out.len > 2 ? xstrdup(out.data) : NULL; /* of its length only */
         buf_done(&out);
         return copy;
 }

@@ -108,7 +108,7 @@ bool node_set_is_listed(const struct node_set *set);
 void node_set_apply(struct node_set *set, enum reflector_event event, const json_t *object);
 
 /**
- * node_set_read_target() - "NAME=URL", or a URL alone, whose host is then the name
+ * node_set_read_target() - "NAME=URL", or only a URL, whose host is then the name
  * @ret_name: owned by the caller
  * @ret_url:  points into @text
  * Return: 0; -EINVAL

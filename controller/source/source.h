@@ -81,7 +81,7 @@ struct source_traits {
         int64_t interval_ms; /* between two readings of a node, > 0 */
         bool is_ready_made;  /* it hands in values and no steps: there is nothing for windows */
         bool is_on_demand;   /* else it is kept warm; see the top of this file */
-        struct source_scope scope; /* those with an exporter stand behind the others */
+        struct source_scope scope; /* those with an exporter stand behind all that have none */
 };
 
 /* What sources need; borrowed. */
@@ -114,7 +114,7 @@ struct source_ops {
         void (*free)(struct source *source);
 };
 
-/* What sources are told beside their own flags. */
+/* What sources need to know beside their own flags. */
 struct source_setup {
         bool is_once;     /* every node twice, as soon as possible */
         bool has_targets; /* nodes are those of --target */

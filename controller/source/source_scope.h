@@ -3,8 +3,9 @@
  * which source is waited for. Pure.
  *
  * A metric of a resource that the policy declares with `exporter: dcgm` comes from the
- * exporter that --exporter calls so; all others are for any source of --metrics-source, as far as
- * it knows such a resource. A Prometheus has scraped every exporter, and so has every metric.
+ * exporter that --exporter calls so; every other metric is for any source of --metrics-source, as
+ * far as it knows such a resource. A Prometheus has scraped every exporter, and so has every
+ * metric.
  */
 #pragma once
 

@@ -72,8 +72,8 @@ enum { WINDOW_MEAN_MS = 5 * 60 * 1000 }; /* the mean that max and quantile windo
 struct window_step {
         int64_t at_mono_ms;
         uint32_t counters; /* channels (1u << channel) with num and den: used, and available */
-        uint32_t gauges;   /* channels with num alone: the ratio now */
-        uint32_t means;    /* channels with num alone: the mean of the 5 minutes that end now, of
+        uint32_t gauges;   /* channels with only num: the ratio now */
+        uint32_t means;    /* channels with only num: the mean of the 5 minutes that end now, of
                               a source with data of its own; no interval is needed */
         double num[WINDOW_MAX_CHANNELS];
         double den[WINDOW_MAX_CHANNELS];

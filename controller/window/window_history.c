@@ -2,7 +2,7 @@
 
 #include "controller/window/window_ring.h"
 
-/* Whether @ring tells more of the last @span_ms than @best does. */
+/* Whether @ring has more of the last @span_ms than @best does. */
 static bool reaches_further(const struct window_ring *ring, const struct window_ring *best,
                             int64_t span_ms) {
         int64_t reach_ms = ring->window_ms < span_ms ? ring->window_ms : span_ms;

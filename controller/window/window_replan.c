@@ -68,7 +68,7 @@ static struct window_cell origin_cell(const struct window_store *from, struct or
 }
 
 /* The channels of a ring share its spans: those of the closest ring that any of them has, which
- * reaches back as far as all the others, or as far as the window. */
+ * reaches back as far as all other rings, or as far as the window. */
 static void replay_cells(struct window_store *to, const struct window_ring *to_ring,
                          const struct window_store *from, const struct origin *origins,
                          const struct window_renumbering *renumbering) {

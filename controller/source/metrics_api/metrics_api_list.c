@@ -13,7 +13,7 @@ struct visit {
         void *userdata;
 };
 
-static bool read_amount(const json_t *item, const char *resource, double *ret) {
+static bool read_usage_amount(const json_t *item, const char *resource, double *ret) {
         const char *text = json_string_at(item, "usage", resource, NULL);
         double amount;
 
@@ -38,8 +38,8 @@ static bool read_item(const json_t *item, struct metrics_api_item *ret) {
 
         if (!timestamp || !timestamp_parse(timestamp, strlen(timestamp), &metrics.at_unix_ms))
                 return false;
-        metrics.has_cpu = read_amount(item, "cpu", &metrics.cpu_cores);
-        metrics.has_memory = read_amount(item, "memory", &metrics.memory_bytes);
+        metrics.has_cpu = read_usage_amount(item, "cpu", &metrics.cpu_cores);
+        metrics.has_memory = read_usage_amount(item, "memory", &metrics.memory_bytes);
         *ret = metrics;
         return metrics.has_cpu || metrics.has_memory;
 }

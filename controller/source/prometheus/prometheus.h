@@ -16,7 +16,7 @@
  * A recorded maximum outlives its node by its window. It therefore counts only while there is a
  * 5-minute mean of the same resource.
  *
- * Several series for one node, of the same kind: the largest counts, and a metric tells how many
+ * Several series for one node, of the same kind: the largest counts, and a metric shows how many
  * there were.
  */
 #pragma once

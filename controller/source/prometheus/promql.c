@@ -29,7 +29,7 @@ static void put_metric_name(const char *name, struct buf *out) {
         buf_printf(out, "{__name__=\"%s\"}", name);
 }
 
-/* The labels that targets are told apart by; a series of a user's own may have any others. */
+/* The labels that targets are told apart by; a user's own series may have any other labels. */
 #define TARGET "job, instance, node, nodename, kubernetes_node"
 
 /* A series of a policy's own, of those that match:
@@ -183,7 +183,7 @@ bool promql_history(const struct promql *promql, unsigned resource, int64_t step
 
         promql_mean_name(promql, resource, name);
         duration_format(step_ms, step);
-        /* max_over_time() takes the name off, by which the reader tells what was recorded. */
+        /* max_over_time() takes the name off, by which the reader knows what was recorded. */
         buf_puts(out, "label_replace(max_over_time(");
         put_metric_name(name, out);
         buf_printf(out, "[%s]), \"__name__\", \"%s\", \"\", \"\") or on (instance) ", step, name);
