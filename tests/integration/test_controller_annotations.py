@@ -182,7 +182,10 @@ def test_nothing_is_written_for_its_own_sake(start_standin, start_exporters, sta
     wait_until(lambda: len(rows("node-0001")) >= 2, what="two patches of the second node")
     # Less than the dead band, but across the limit.
     exporters.set(["127.1.0.2"], load={"mem": 0.6530})
-    wait_until(lambda: len(rows("node-0000")) >= 3, what="three patches of a still node")
+    wait_until(
+        lambda: min(len(rows("node-0000")), len(rows("node-0001"))) >= 3,
+        what="three patches of a still node, and of one that crosses its limit",
+    )
     still, crossing = gaps_s(rows("node-0000")), gaps_s(rows("node-0001"))
     values = [read_annotation(patched(r)["mem_usage_avg_1s"]).value for r in rows("node-0001")]
     print(f"period 3 s; still node: {still}; one that crosses its limit: {crossing}, {values}")
