@@ -44,16 +44,10 @@ static void check_unwritten(const struct doctor_facts *facts, struct doctor_find
 
         if (!doctor_needs_nodes(facts, finding))
                 return;
-        for (size_t i = 0; with_some > 0 && i < policy->metric_count; i++) {
-                bool is_used = false;
-                for (size_t j = 0; j < policy->predicate_total; j++)
-                        is_used |= policy->predicates[j].metric == i;
-                for (size_t j = 0; j < policy->priority_total; j++)
-                        is_used |= policy->priorities[j].metric == i;
-                if (is_used && facts->nodes.read_of[i] == 0)
+        for (size_t i = 0; with_some > 0 && i < policy->metric_count; i++)
+                if (policy_uses(policy, i) && facts->nodes.read_of[i] == 0)
                         buf_printf(&names, "%s%s", names.len > 0 ? ", " : "",
                                    policy->metrics[i].name);
-        }
         if (names.len > 0)
                 doctor_find(finding, DOCTOR_FAULT, "no node has %s", names.data);
 }

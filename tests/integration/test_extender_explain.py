@@ -282,7 +282,7 @@ def test_input_without_end_is_bounded(binary):
     with open("/dev/zero", "rb") as endless:
         status, message, peak_mib = run_measured(argv, 2 << 30, stdin=endless)
     assert status == 2, message
-    assert f"more than {512 << 20} bytes" in message
+    assert f"larger than {512 << 20} bytes" in message
     print(f"endless input: refused at {peak_mib:.0f} MiB")
 
 
