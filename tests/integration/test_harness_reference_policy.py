@@ -93,7 +93,7 @@ def test_differences_are_seen():
         },
     }
     case = Case(document, {"n": {"a": f"0.75,{NOW}"}}, stamp(NOW_MS))
-    verdict = {"rejectedBy": "a", "lastBy": "", "score100": 25, "score": 3}
+    verdict = {"rejectedBy": "a", "lastBy": "", "score100": 25, "score": None}
     right = [{"node": "n", **verdict, "more": 1}]
     assert case.expected() == [{k: v for k, v in right[0].items() if k != "more"}]
     assert not list(case.differences(right))
