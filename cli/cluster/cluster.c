@@ -174,16 +174,6 @@ enum kube_outcome cluster_get(struct cluster *cluster, const char *path, json_t 
         return answer.outcome;
 }
 
-static int parse_list_page(const struct cluster_listing *listing,
-                           const struct cluster_answer *answer, struct list_page *ret,
-                           struct error *err) {
-        if (listing->proto && kube_proto_is(answer->body, answer->body_bytes))
-                return list_proto_parse(answer->body, answer->body_bytes, listing->proto,
-                                        listing->on_item, listing->userdata, ret, err);
-        return list_page_parse(answer->body, answer->body_bytes, listing->on_item,
-                               listing->userdata, ret, err);
-}
-
 /* One page. @token: where it begins; replaced by where the next does, NULL behind the last. */
 static enum kube_outcome list_one(struct cluster *cluster, const struct cluster_listing *listing,
                                   unsigned limit, char **token, struct error *err) {
@@ -203,7 +193,9 @@ static enum kube_outcome list_one(struct cluster *cluster, const struct cluster_
                                             .max_body_bytes = PAGE_MAX_BYTES},
                      &answer);
         free(TAKE_PTR(*token));
-        if (answer.outcome == KUBE_OK && parse_list_page(listing, &answer, &page, &answer.err) < 0)
+        if (answer.outcome == KUBE_OK &&
+            list_parse(answer.body, answer.body_bytes, listing->proto, listing->on_item,
+                       listing->userdata, &page, &answer.err) < 0)
                 answer.outcome = KUBE_BAD_ANSWER;
         if (answer.outcome != KUBE_OK)
                 (void)error_set(err, answer.err.code, "GET %s: %s", path, answer.err.msg);

@@ -71,3 +71,10 @@ int list_proto_parse(const char *data, size_t len, const struct proto_message *m
         page = (struct list_page){0};
         return 0;
 }
+
+int list_parse(const char *data, size_t len, const struct proto_message *message, list_item_fn *fn,
+               void *userdata, struct list_page *ret, struct error *err) {
+        return message && kube_proto_is(data, len)
+                       ? list_proto_parse(data, len, message, fn, userdata, ret, err)
+                       : list_page_parse(data, len, fn, userdata, ret, err);
+}

@@ -25,3 +25,11 @@ enum { LIST_PROTO_ITEM_MAX_BYTES = 8 << 20 };
 _must_check_ int list_proto_parse(const char *data, size_t len, const struct proto_message *message,
                                   list_item_fn *fn, void *userdata, struct list_page *ret,
                                   struct error *err);
+
+/**
+ * list_parse() - list_page_parse() or list_proto_parse(), by how the body begins
+ * @message: as for the latter; NULL: the body is JSON
+ */
+_must_check_ int list_parse(const char *data, size_t len, const struct proto_message *message,
+                            list_item_fn *fn, void *userdata, struct list_page *ret,
+                            struct error *err);

@@ -281,16 +281,6 @@ static void on_listed_item(void *userdata, const char *text, size_t len) {
         delivery_listed(&r->delivery, text, len);
 }
 
-static int parse_listed_page(struct reflector *r, const struct kube_answer *answer,
-                             struct list_page *ret, struct error *err) {
-        r->is_proto = r->spec.proto && kube_proto_is(answer->body, answer->body_bytes);
-        if (!r->is_proto)
-                return list_page_parse(answer->body, answer->body_bytes, on_listed_item, r, ret,
-                                       err);
-        return list_proto_parse(answer->body, answer->body_bytes, r->spec.proto, on_listed_item, r,
-                                ret, err);
-}
-
 static void on_page(void *userdata, const struct kube_answer *answer) {
         struct reflector *r = userdata;
         _cleanup_(list_page_done) struct list_page page = {0};
@@ -302,7 +292,9 @@ static void on_page(void *userdata, const struct kube_answer *answer) {
                 on_list_failure(r, answer);
                 return;
         }
-        int code = parse_listed_page(r, answer, &page, &bad.err);
+        r->is_proto = r->spec.proto && kube_proto_is(answer->body, answer->body_bytes);
+        int code = list_parse(answer->body, answer->body_bytes, r->spec.proto, on_listed_item, r,
+                              &page, &bad.err);
         if (code == 0 && page.continue_token && ++r->pages >= MAX_PAGES)
                 code = error_set(&bad.err, E2BIG, "more than %d pages", MAX_PAGES);
         if (code < 0) {

@@ -60,11 +60,8 @@ static int sample_parse(struct pod_sample *samples, const struct kube_answer *an
         _cleanup_(list_page_done) struct list_page page = {0};
 
         samples->sum = (struct estimator_sample){0};
-        if (kube_proto_is(answer->body, answer->body_bytes))
-                return list_proto_parse(answer->body, answer->body_bytes, &kube_proto_pod,
-                                        sample_on_pod, samples, &page, err);
-        return list_page_parse(answer->body, answer->body_bytes, sample_on_pod, samples, &page,
-                               err);
+        return list_parse(answer->body, answer->body_bytes, &kube_proto_pod, sample_on_pod, samples,
+                          &page, err);
 }
 
 static void on_listed(void *userdata, const struct kube_answer *answer) {
