@@ -1,5 +1,6 @@
 #include "controller/source_kinds.h"
 
+#include <assert.h>
 #include <stddef.h>
 
 #include "controller/source/metrics_api/metrics_server_settings.h"
@@ -12,3 +13,6 @@ const struct source_kind *const source_kinds[] = {
         &node_exporter_kind, &node_metrics_kind,   &kubelet_kind,
         &prometheus_kind,    &metrics_server_kind, NULL,
 };
+
+static_assert(ARRAY_LEN(source_kinds) - 1 <= SOURCE_MAX_KINDS,
+              "each kind has room in a source set");

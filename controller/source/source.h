@@ -74,7 +74,11 @@ struct source_sink {
         size_t source; /* the index of the one that calls */
 };
 
-enum { SOURCE_MAX = 16 };
+enum {
+        SOURCE_MAX_KINDS = 5, /* of controller/source_kinds.c */
+        SOURCE_MAX_EXPORTERS = 11,
+        SOURCE_MAX = SOURCE_MAX_KINDS + SOURCE_MAX_EXPORTERS,
+};
 
 /* What has to be known of a source to judge what it says. */
 struct source_traits {

@@ -11,8 +11,6 @@
 #include "kube/kube_path.h"
 #include "program/options.h"
 
-enum { MAX_EXPORTERS = 11 };
-
 /* Where the rows put their values. */
 static struct {
         int64_t scrape_interval_ms, scrape_timeout_ms, max_page_bytes;
@@ -30,7 +28,7 @@ static struct exporter {
         char name[POLICY_RESOURCE_NAME_MAX + 1];
         struct source_kind kind;
         struct scrape_options options;
-} exporters[MAX_EXPORTERS];
+} exporters[SOURCE_MAX_EXPORTERS];
 static size_t exporter_count;
 
 static const char *const schemes[] = {"http", "https", NULL};
@@ -135,8 +133,8 @@ static int read_exporter(const char *text, const struct source_setup *setup,
         if (text[name_len] != '=')
                 return error_set(err, EINVAL, "\"%.*s\": expected NAME=URL",
                                  (int)strcspn(text, ":@/?"), text);
-        if (exporter_count == MAX_EXPORTERS)
-                return error_set(err, EINVAL, "more than %d exporters", MAX_EXPORTERS);
+        if (exporter_count == SOURCE_MAX_EXPORTERS)
+                return error_set(err, EINVAL, "more than %d exporters", SOURCE_MAX_EXPORTERS);
         int r = check_exporter_name(set, text, name_len, err);
         if (r < 0)
                 return r;
