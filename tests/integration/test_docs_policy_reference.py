@@ -46,3 +46,14 @@ def test_reference_names_every_field():
         if path.startswith("spec"):
             chapter = page.partition(f"\n## {path}\n")[2].partition("\n## ")[0]
             assert re.findall(r"^\| `(\w+)` \|", chapter, re.M) == list(schema["properties"])
+
+
+def test_taint_levels_are_one_number():
+    """The header's, the schema's, and the keys that the guard of nodes lets the controller write."""
+    header = (TOP / "policy/policy.h").read_text("utf-8")
+    most = int(re.search(r"POLICY_MAX_LEVELS = (\d+)", header)[1])
+    crd = (TOP / "deploy/base/crd.yaml").read_text("utf-8")
+    levels = crd[crd.index("levels:\n", crd.index("              taints:\n")) :]
+    assert int(re.search(r"maxItems: (\d+)", levels)[1]) == most
+    guard = (TOP / "deploy/base/node-guard.yaml").read_text("utf-8")
+    assert set(re.findall(r"plimsoll\[\.\]io/(\S+?)\$", guard)) == {f"[1-{most}]"}
