@@ -106,7 +106,7 @@ static int show_nodes(struct cluster *cluster, struct node_table *table, const c
         if (node && !has_node(&explanation))
                 return error_set(err, ENOENT, "there is no node '%.64s'", node);
         if (!output_is_document(settings.output)) {
-                explanation_print(&explanation, style.off[0] != '\0', stdout);
+                explanation_print(&explanation, &style, stdout);
                 if (has_taints)
                         tell_taint_level(cluster, policy, node, NULL);
                 return 0;
@@ -176,7 +176,7 @@ static void explain_by_annotations(struct node_table *table, const struct explai
         if (document)
                 json_object_set_new(document, "nodes", explanation_json(&explanation));
         else
-                explanation_print(&explanation, style.off[0] != '\0', stdout);
+                explanation_print(&explanation, &style, stdout);
 }
 
 static void show_pod(const struct explain_place *place, const struct explain_told *told,

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/timestamp.h"
@@ -38,11 +37,10 @@ static const struct option_row rows[] = {
 /* clang-format on */
 
 static void print(const struct explanation *explanation) {
-        const char *no_colour = getenv("NO_COLOR");
-        bool wants_none = no_colour && no_colour[0] != '\0';
+        struct style style = style_of(stdout);
 
         if (settings.output == OUTPUT_TABLE) {
-                explanation_print(explanation, isatty(STDOUT_FILENO) && !wants_none, stdout);
+                explanation_print(explanation, &style, stdout);
                 return;
         }
         json_auto_t *array = explanation_json(explanation);

@@ -6,18 +6,9 @@
 #include "base/duration.h"
 #include "extender/explain/explanation.h"
 #include "policy/judge/estimate_usage.h"
+#include "program/style.h"
 
 enum { NAME_WIDTH = 26, BAR_CELLS = 20, TEXT_MAX_BYTES = 64, NUMBER_MAX = 16 };
-
-struct style {
-        const char *bold, *red, *green, *yellow, *dim, *off;
-        bool has_bars;
-};
-
-static const struct style plain = {"", "", "", "", "", "", false};
-static const struct style coloured = {
-        "\033[1m", "\033[31m", "\033[32m", "\033[33m", "\033[2m", "\033[0m", true,
-};
 
 static void format_age(int64_t age_ms, char text[static DURATION_TEXT_MAX]) {
         /* Whole seconds. */
@@ -30,14 +21,6 @@ static const char *format_number(double value, char text[static NUMBER_MAX]) {
         return text;
 }
 
-/* Names and annotations are untrusted: bytes other than printable ASCII show as '?'. */
-static void draw_text(const char *text, size_t max_bytes, FILE *out) {
-        for (size_t i = 0; text[i] && i < max_bytes; i++)
-                (void)fputc(text[i] >= ' ' && text[i] <= '~' ? text[i] : '?', out);
-        if (strlen(text) > max_bytes)
-                (void)fputs("...", out);
-}
-
 /* Why there is no value to use. */
 static void draw_unusable(const struct reading *reading, int64_t now_unix_ms,
                           const struct style *style, FILE *out) {
@@ -48,7 +31,7 @@ static void draw_unusable(const struct reading *reading, int64_t now_unix_ms,
                 (void)fputs("missing: no such annotation", out);
         } else if (reading->state == READING_MALFORMED) {
                 (void)fputs("malformed: '", out);
-                draw_text(reading->text, TEXT_MAX_BYTES, out);
+                (void)style_text(reading->text, TEXT_MAX_BYTES, out);
                 (void)fprintf(out, "': %s", reading->err.msg);
         } else {
                 format_age(now_unix_ms - reading->expires_unix_ms, text);
@@ -70,16 +53,12 @@ static void draw_age(const struct reading *reading, int64_t now_unix_ms, const s
                       style->off);
 }
 
+/* In place of nothing where there are no colours. */
 static void draw_bar(double ratio, double limit_ratio, const struct style *style, FILE *out) {
-        if (!style->has_bars)
+        if (style->off[0] == '\0')
                 return;
-        /* Usage may be above 1, and the free share below 0. */
-        int full = ratio >= 1 ? BAR_CELLS : ratio <= 0 ? 0 : (int)lround(ratio * BAR_CELLS);
-        int mark = limit_ratio > 0 ? (int)lround(limit_ratio * BAR_CELLS) : -1;
-        (void)fputs(limit_ratio > 0 && ratio > limit_ratio ? style->red : style->green, out);
-        for (int i = 0; i < BAR_CELLS; i++)
-                (void)fputs(i == mark ? "┃" : i < full ? "█" : "░", out);
-        (void)fprintf(out, "%s ", style->off);
+        style_bar(ratio, limit_ratio, BAR_CELLS, style, out);
+        (void)fputc(' ', out);
 }
 
 static void draw_predicate(const struct explanation *of, size_t row, size_t i,
@@ -197,7 +176,7 @@ static void draw_pod(const struct explanation *of, FILE *out) {
         const struct estimator_expectation *expected = &of->expectation;
 
         (void)fputs(of->pod ? "pod " : "a pod without requests", out);
-        draw_text(of->pod ? of->pod : "", TEXT_MAX_BYTES, out);
+        (void)style_text(of->pod ? of->pod : "", TEXT_MAX_BYTES, out);
         (void)fprintf(
                 out,
                 ": expected to use %.3g CPUs and %.4g MiB; over the cluster pods use %.2f and "
@@ -254,7 +233,7 @@ static void draw_node(const struct explanation *of, size_t row, const struct sty
         double weights = 0;
 
         (void)fputs(style->bold, out);
-        draw_text(node_table_name(of->table, row), NODE_NAME_MAX, out);
+        (void)style_text(node_table_name(of->table, row), NODE_NAME_MAX, out);
         (void)fprintf(out, "%s: ", style->off);
         draw_verdict(of, row, style, out);
         size_t pool = node_table_pool(of->table, row);
@@ -275,8 +254,8 @@ static void draw_node(const struct explanation *of, size_t row, const struct sty
         draw_hot(of, row, style, out);
 }
 
-void explanation_print(const struct explanation *explanation, bool has_colours, FILE *out) {
-        const struct style *style = has_colours ? &coloured : &plain;
+void explanation_print(const struct explanation *explanation, const struct style *style,
+                       FILE *out) {
         size_t count = node_table_count(explanation->table), shown = 0;
 
         if (explanation_has_estimate(explanation))

@@ -9,6 +9,7 @@
 
 #include "extender/explain/explained_pod.h"
 #include "policy/judge/judge.h"
+#include "program/style.h"
 
 struct explanation {
         const struct node_table *table; /* borrowed; its rows, in the order of the input */
@@ -49,7 +50,7 @@ size_t explanation_row(const struct explanation *explanation, size_t place);
 /** explanation_shows() - whether the printers print this row */
 bool explanation_shows(const struct explanation *explanation, size_t row);
 
-/** explanation_print() - for people; @has_colours: escape sequences and bars */
-void explanation_print(const struct explanation *explanation, bool has_colours, FILE *out);
+/** explanation_print() - for people; with bars where @style has colours */
+void explanation_print(const struct explanation *explanation, const struct style *style, FILE *out);
 /** explanation_json() - an array with an object per node; owned by the caller */
 json_t *explanation_json(const struct explanation *explanation);

@@ -95,6 +95,8 @@ static void put(struct node_table *table, const char *name, const char *cpu) {
 
 /* A bar is full at most and empty at least; text of strangers cannot paint the terminal. */
 TEST(drawing) {
+        static const struct style coloured = {"\033[1m", "\033[31m", "\033[33m", "\033[32m",
+                                              "\033[2m", "\033[0m",  true,       80};
         static const struct {
                 const char *cpu, *parts[3];
         } rows[] = {
@@ -121,7 +123,7 @@ TEST(drawing) {
                 assert_non_null(out);
                 put(table, "n\x7f", rows[i].cpu);
                 explanation_init(&explanation, table, &pod, NOW);
-                explanation_print(&explanation, true, out);
+                explanation_print(&explanation, &coloured, out);
                 assert_int_equal(fclose(out), 0);
                 assert_non_null(strstr(drawn, "\033[1mn?\033[0m: "));
                 for (size_t p = 0; p < ARRAY_LEN(rows[i].parts) && rows[i].parts[p]; p++)
