@@ -1,0 +1,56 @@
+/* A filter call with every row, and a prioritize call with those that pass. */
+#include "tests/unit/fixture/policy.h"
+
+#include <math.h>
+
+#include "judged_nodes.h"
+#include "policy/judge/judge_rows.h"
+
+TEST(those_that_pass_are_scored) {
+        static const struct judged_node nodes[] = {
+                {"hot", NULL, "cpu=0.9"}, {"a", NULL, "cpu=0.2"}, {"hotter", NULL, "cpu=0.95"},
+                {"b", NULL, "cpu=0.245"}, {NULL, NULL, NULL},
+        };
+        static const int rejected[] = {0, JUDGE_PASSES, 0, JUDGE_PASSES};
+        static const size_t wanted[] = {SIZE_MAX, 0, SIZE_MAX, 1};
+        const struct pod_load load = {{1, 0}};
+        struct judge judge = JUDGE_NULL;
+        struct judged judged;
+        int rejected_by[4];
+        size_t candidates[4];
+
+        judged_init(&judged, policy_of("  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"
+                                       "  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: "
+                                       "0.8}]\n"
+                                       "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"
+                                       "  extender: {scoring: estimate}\n"));
+        for (size_t i = 0; nodes[i].name; i++)
+                judged_put(&judged, &nodes[i]);
+        judged_ask(&judged, nodes, 1, 1); /* publishes them, too */
+        judge_rows(&judge, &judged.snapshot->nodes, NULL, &load, JUDGED_NOW, rejected_by,
+                   candidates);
+        assert_memory_equal(rejected_by, rejected, sizeof(rejected));
+        assert_memory_equal(candidates, wanted, sizeof(wanted));
+        assert_int_equal(judge.count, 2);
+        assert_int_equal(judge.points[0], 10);
+        assert_int_equal(judge.points[1], 8);
+        /* The pod's core counts twice, on a node of ten. */
+        assert_true(fabs(judge.headrooms[0] - 60) < 1e-9);
+        judge_done(&judge);
+        judged_done(&judged);
+}
+
+TEST(no_rows) {
+        struct judge judge = JUDGE_NULL;
+        struct judged judged;
+        int rejected_by[1];
+        size_t candidates[1];
+
+        judged_init(&judged, policy_of("  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"));
+        judged_ask(&judged, &(struct judged_node){0}, 1, 1);
+        judge_rows(&judge, &judged.snapshot->nodes, NULL, &(struct pod_load){0}, JUDGED_NOW,
+                   rejected_by, candidates);
+        assert_int_equal(judge.count, 0);
+        judge_done(&judge);
+        judged_done(&judged);
+}
