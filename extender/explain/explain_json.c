@@ -39,8 +39,9 @@ static json_t *predicate_json(const struct explanation *of, size_t row, size_t i
         bool is_last = predicate->over_limit == POLICY_OVER_LIMIT_LAST;
         json_t *object = json_pack("{s:s, s:f, s:b, s:b}", "metric",
                                    of->policy->metrics[predicate->metric].name, "limit",
-                                   predicate->limit_ratio, "rejects", is_over && !is_last,
-                                   "putsLast", is_over && is_last);
+                                   predicate->limit_ratio, "rejects",
+                                   is_over && !is_last && of->rejected_by[row] >= 0, "putsLast",
+                                   is_over && is_last && explanation_last_by(of, row) >= 0);
         set_reading_json(object, &reading, of->now_unix_ms);
         return object;
 }
@@ -100,7 +101,7 @@ static json_t *node_json(const struct explanation *of, size_t row) {
         const struct policy *policy = of->policy;
         json_t *predicates = json_array(), *priorities = json_array(), *hot = json_object();
         size_t pool = node_table_pool(of->table, row);
-        struct policy_range limits = policy_pool_predicates(policy, pool);
+        size_t limits[POLICY_MAX_TERMS], limit_count = explanation_limits(of, row, limits);
         struct policy_range terms = policy_pool_priorities(policy, pool);
         int by = of->rejected_by[row];
         struct reading reading;
@@ -113,8 +114,8 @@ static json_t *node_json(const struct explanation *of, size_t row) {
                                    by >= 0 ? policy->predicates[by].reason : "", "lastBy",
                                    metric_of(policy, explanation_last_by(of, row)), "score100",
                                    judge_score100(&of->judge, (uint32_t)row), "score", score);
-        for (size_t i = limits.begin; i < limits.end; i++)
-                json_array_append_new(predicates, predicate_json(of, row, i));
+        for (size_t i = 0; i < limit_count; i++)
+                json_array_append_new(predicates, predicate_json(of, row, limits[i]));
         for (size_t i = terms.begin; i < terms.end; i++)
                 json_array_append_new(priorities, priority_json(of, row, i));
         node_table_hot_reading(of->table, row, of->now_unix_ms, &reading);

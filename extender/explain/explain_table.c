@@ -237,14 +237,14 @@ static void draw_node(const struct explanation *of, size_t row, const struct sty
         (void)fprintf(out, "%s: ", style->off);
         draw_verdict(of, row, style, out);
         size_t pool = node_table_pool(of->table, row);
-        struct policy_range limits = policy_pool_predicates(policy, pool);
+        size_t limits[POLICY_MAX_TERMS], limit_count = explanation_limits(of, row, limits);
         struct policy_range terms = policy_pool_priorities(policy, pool);
         if (pool > 0)
                 (void)fprintf(out, "  pool   number %zu of spec.pools\n", pool);
         for (size_t i = terms.begin; i < terms.end; i++)
                 weights += policy->priorities[i].weight;
-        for (size_t i = limits.begin; i < limits.end; i++)
-                draw_predicate(of, row, i, style, out);
+        for (size_t i = 0; i < limit_count; i++)
+                draw_predicate(of, row, limits[i], style, out);
         if (explanation_has_estimate(of)) {
                 draw_estimate(of, row, style, out);
                 return;
@@ -254,12 +254,25 @@ static void draw_node(const struct explanation *of, size_t row, const struct sty
         draw_hot(of, row, style, out);
 }
 
+/* Which limits hold for the pod, if not only those of the nodes. */
+static void draw_rule(const struct explanation *of, FILE *out) {
+        const struct policy_rule *rule = of->judge.rule;
+
+        if (rule)
+                (void)fprintf(out, "rule %zu of the policy holds for the pod: %s\n\n",
+                              (size_t)(rule - of->policy->rules) + 1,
+                              rule->is_exempt ? "no limit rejects it" : "more limits");
+        else if (of->judge.is_exempt)
+                (void)fputs("the pod is a DaemonSet's: no limit rejects it\n\n", out);
+}
+
 void explanation_print(const struct explanation *explanation, const struct style *style,
                        FILE *out) {
         size_t count = node_table_count(explanation->table), shown = 0;
 
         if (explanation_has_estimate(explanation))
                 draw_pod(explanation, out);
+        draw_rule(explanation, out);
         for (size_t place = 0; place < count; place++) {
                 size_t row = explanation_row(explanation, place);
                 if (!explanation_shows(explanation, row))

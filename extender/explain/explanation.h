@@ -45,6 +45,11 @@ double explanation_fine(const struct explanation *explanation, size_t row);
 /** explanation_last_by() - the predicate that puts a passing row last; -1: none does */
 int explanation_last_by(const struct explanation *explanation, size_t row);
 
+/** explanation_limits() - the predicates that a row is held to: those of its pool, and of the rule
+ * that holds for the pod. Return: how many are in @ret */
+size_t explanation_limits(const struct explanation *explanation, size_t row,
+                          size_t ret[static POLICY_MAX_TERMS]);
+
 /** explanation_row() - the row that is printed as number @place, from 0 */
 size_t explanation_row(const struct explanation *explanation, size_t place);
 /** explanation_shows() - whether the printers print this row */

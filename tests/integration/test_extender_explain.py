@@ -386,6 +386,40 @@ def test_each_kind_of_line(explain):
     assert "score 9 of 10" in text, "where all are to be last, they are ranked as ever"
 
 
+def test_rules(explain):
+    """What the policy asks of a pod by its rule, or since it is a DaemonSet's, is said."""
+    rules = [
+        {"match": {"namespaces": ["shop"], "labels": {"app": "web"}}, "exempt": True},
+        {
+            "match": {"namespaces": ["shop"]},
+            "limits": [{"name": "mem_usage_avg_5m", "maxLimitPecent": 0.2}],
+        },
+    ]
+    policy = {**POLICY, "spec": {**POLICY["spec"], "rules": rules}}
+    over = node("over", cpu_usage_avg_5m=f"0.7,{NOW}", mem_usage_avg_5m=f"0.3,{NOW}")
+
+    def explained(said, more, **metadata):
+        pod = {
+            "kind": "Pod",
+            "metadata": {"namespace": "shop", "name": "p", "uid": "u", **metadata},
+        }
+        items = [over, {**pod, "spec": {"containers": []}}]
+        items[0] = {**over, **more}
+        flags = (f"--now={NOW}", "--pod=shop/p")
+        assert said in explain(policy, items, *flags)
+        (row,) = json.loads(explain(policy, items, *flags, "-ojson"))
+        return row["rejectedBy"], [limit["rejects"] for limit in row["predicates"]]
+
+    calm = node("calm", cpu_usage_avg_5m=f"0.1,{NOW}", mem_usage_avg_5m=f"0.3,{NOW}")
+    said = "rule 1 of the policy holds for the pod: no limit rejects it"
+    assert explained(said, {}, labels={"app": "web"}) == ("", [False, False])
+    said = "rule 2 of the policy holds for the pod: more limits"
+    assert explained(said, calm) == ("mem_usage_avg_5m", [False, False, True])
+    owner = {"kind": "DaemonSet", "name": "d", "controller": True}
+    said = "the pod is a DaemonSet's: no limit rejects it"
+    assert explained(said, {}, ownerReferences=[owner]) == ("", [False, False])
+
+
 def test_estimate_with_others(explain):
     policy = json.loads(json.dumps(POLICY))
     policy["spec"]["syncPolicy"].append({"name": "disk_io_usage_avg_5m", "period": "3m"})

@@ -289,6 +289,28 @@ static void check(const struct cluster *cluster, const struct explanation *expla
         }
 }
 
+/* A node that is rejected has a limit that rejects it, and no other node has one: also where the
+ * limit is the rule's, where none holds for the pod, and where all nodes are over one. */
+static void check_limits(const struct cluster *cluster, const struct explanation *explanation) {
+        json_auto_t *nodes = explanation_json(explanation);
+
+        for (size_t i = 0; i < cluster->node_count; i++) {
+                const json_t *node = json_array_get(nodes, i);
+                const json_t *limits = json_at(node, "predicates", NULL);
+                bool has_its = false, has_any = false;
+                for (size_t k = 0; k < json_array_size(limits); k++) {
+                        const json_t *limit = json_array_get(limits, k);
+                        bool rejects = json_is_true(json_at(limit, "rejects", NULL));
+                        has_any |= rejects;
+                        has_its |= rejects && strcmp(json_string_at(limit, "metric", NULL),
+                                                     json_string_at(node, "rejectedBy", NULL)) == 0;
+                }
+                if (has_any != (explanation->rejected_by[i] >= 0) || has_its != has_any)
+                        fail_msg("n%zu: rejected by %d\n%s", i, explanation->rejected_by[i],
+                                 cluster->policy);
+        }
+}
+
 TEST(as_answered) {
         int count = full_size(20000, 1000);
         size_t rejected = 0, last = 0, ruled = 0;
@@ -303,6 +325,7 @@ TEST(as_answered) {
                 explanation_init(&explanation, table, &pod, NOW);
                 asked_init(&asked, &cluster);
                 check(&cluster, &explanation, &asked);
+                check_limits(&cluster, &explanation);
                 rejected += explanation.rejected_by[0] >= 0;
                 last += explanation.judge.has_last;
                 ruled += explanation.judge.rule != NULL;
