@@ -434,15 +434,17 @@ TEST_BETWEEN(parallel_calls, set_up, tear_down) {
         }
 }
 
-/* At most so many at a time; the time of a call that waits has not begun. */
+/* At most so many at a time; the time of a call that waits has not begun: it waits for as long as
+ * its own timeout. */
 TEST_BETWEEN(queue, set_up, tear_down) {
+        enum { QUEUE_TIMEOUT_MS = 4 * SHORT_MS };
         struct attempt *attempts[12];
 
         http_client_free(client);
         client = http_client_new(loop, &(struct http_client_options){.max_in_flight = 2});
         for (size_t i = 0; i < ARRAY_LEN(attempts); i++) {
                 attempts[i] = new_attempt(peer->origin, i < 2 ? "/hang" : "/slow");
-                attempts[i]->request.timeout_ms = i < 2 ? SHORT_MS : SHORT_MS * 4;
+                attempts[i]->request.timeout_ms = QUEUE_TIMEOUT_MS;
                 begin(attempts[i]);
         }
         /* A stream in a pool of its own does not wait for them. */
@@ -452,7 +454,7 @@ TEST_BETWEEN(queue, set_up, tear_down) {
         http_cancel(TAKE_PTR(attempts[5]->call));
         under_way--;
         loop_run(loop);
-        assert_true(stream->response.duration_ms < SHORT_MS);
+        assert_true(stream->response.duration_ms < QUEUE_TIMEOUT_MS);
         for (size_t i = 0; i < ARRAY_LEN(attempts); i++) {
                 if (i == 5)
                         assert_int_equal(attempts[i]->done_calls, 0);
