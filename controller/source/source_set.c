@@ -35,7 +35,8 @@ int source_set_order(const char *text, const struct source_kind *const *kinds,
                 size_t len = strcspn(at, ",");
                 const struct source_kind *kind = find_kind(kinds, at, len);
                 if (!kind)
-                        return error_set(err, EINVAL, "\"%.*s\": unknown source", (int)len, at);
+                        return error_set(err, EINVAL, "\"%.*s\": unknown source",
+                                         (int)size_min(len, 64), at);
                 if (source_set_item(&set, kind))
                         return error_set(err, EINVAL, "\"%s\" is given twice", kind->name);
                 set.items[set.count++].kind = kind;
