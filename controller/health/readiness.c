@@ -60,8 +60,7 @@ void readiness_publish(const struct readiness *readiness, const struct readiness
         if (!tally->write_trouble)
                 health_pass(readiness->writes, "nothing to write (dry run)");
         else if (*tally->write_trouble)
-                health_fail(readiness->writes, "%s; see the RBAC rule for patching nodes",
-                            tally->write_trouble);
+                health_fail(readiness->writes, "%s", tally->write_trouble);
         else if (tally->nodes > tally->budget_nodes)
                 health_pass(readiness->writes,
                             "patch budget carries %zu of %zu nodes; raise --patch-qps or lengthen "

@@ -63,6 +63,10 @@ void publisher_free(struct publisher *publisher) {
 
 static void publisher_run(void *userdata);
 
+static bool is_denied(const struct kube_answer *answer) {
+        return answer->outcome == KUBE_FORBIDDEN || answer->outcome == KUBE_UNAUTHORIZED;
+}
+
 static void note_failed_run(struct publisher *publisher, const struct kube_answer *answer) {
         if (answer->outcome == KUBE_OK || answer->outcome == KUBE_NOT_FOUND)
                 publisher->failed = 0;
@@ -71,9 +75,10 @@ static void note_failed_run(struct publisher *publisher, const struct kube_answe
         publisher->trouble[0] = '\0';
         if (publisher->failed >= TROUBLE_IN_A_ROW)
                 (void)snprintf(publisher->trouble, sizeof(publisher->trouble),
-                               "the last %zu patches failed: %s: %.*s", publisher->failed,
+                               "the last %zu patches failed: %s: %.*s%s", publisher->failed,
                                kube_outcome_name(answer->outcome),
-                               (int)sizeof(publisher->trouble) - 64, answer->err.msg);
+                               (int)sizeof(publisher->trouble) - 128, answer->err.msg,
+                               is_denied(answer) ? "; see the RBAC rule for patching nodes" : "");
 }
 
 const char *publisher_trouble(const struct publisher *publisher) {
@@ -105,7 +110,7 @@ static void on_patch_done(void *userdata, const struct kube_answer *answer) {
         metrics_inc(metrics_counter(publisher->options.metrics, "plimsoll_patches_total",
                                     "Patches of nodes by outcome, after retries.",
                                     LABELS("outcome", kube_outcome_name(answer->outcome))));
-        if (answer->outcome != KUBE_FORBIDDEN && answer->outcome != KUBE_UNAUTHORIZED)
+        if (!is_denied(answer))
                 publisher->denied = 0;
         else if (++publisher->denied >= DENIED_IN_A_ROW)
                 publisher->paused_until_mono_ms = publisher_now(publisher) + DENIED_PAUSE_MS;

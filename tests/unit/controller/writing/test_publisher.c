@@ -69,7 +69,8 @@ TEST(denied) {
         begin(&f);
         api_run(&f.api, is_denied, &f);
         assert_string_equal(publisher_trouble(f.publisher),
-                            "the last 16 patches failed: forbidden: 403 no");
+                            "the last 16 patches failed: forbidden: 403 no; see the RBAC rule for "
+                            "patching nodes");
         api_run(&f.api, is_quiet, &f);
         assert_int_equal(f.turns, DENIED_IN_A_ROW);
         later_ms += DENIED_PAUSE_MS;
