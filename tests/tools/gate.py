@@ -81,8 +81,6 @@ STEP_LIMIT_S = 6 * 3600 if NIGHTLY else 1800
 # Most tests wait most of the time.
 INTEGRATION_LANES = (os.cpu_count() or 2) + 6
 E2E_LANES = 4
-# More failures than these are no bad luck of a busy machine.
-SECOND_TRIES = 3
 
 
 class Gate:
@@ -146,8 +144,8 @@ class Gate:
         """Run test files of tests/<group>, each batch in a sandbox of its own.
 
         `batches` has {name: files}; what is named by a file has its logs below the group's. `env` is
-        of the batches alone. A few tests that failed have a second try when nothing else runs, and
-        are named at the end.
+        of the batches alone. One test that failed may have a second try when nothing else runs, and
+        is named at the end (Ledger.second_try).
         """
         if not self.build_all():
             self.ledger.account(f"{group}: its build failed", 1, 0)
@@ -179,16 +177,11 @@ class Gate:
 
         outcomes = lanes.run(batches, lane_count, start)
         lanes.remember({k: v for outcome in outcomes for k, v in per_file(group, outcome).items()})
-        failures = [failure for outcome in outcomes for failure in outcome.failures]
-        if NIGHTLY or not failures:
-            return
-        if len(failures) > SECOND_TRIES:
-            self.ledger.failures += failures
-            return
-        self.settle_side_steps()
-        second = start("second-try", [test_id(group, name) for name, _ in failures])
-        names = [name for name, _ in second.failures]
-        self.ledger.unsteady += [failure for failure in failures if failure[0] not in names]
+        failure = None if NIGHTLY else self.ledger.second_try(outcomes)
+        if failure:
+            self.settle_side_steps()
+            if start("second-try", [test_id(group, failure[0])]).passed:
+                self.ledger.unsteady.append(failure)
 
     def settle_side_steps(self):
         for step in self.side_steps:

@@ -42,12 +42,21 @@ MAY_SKIP = [
 ]
 
 
+# What a failure says of a sanitizer's finding, or of a program that has died; the texts of
+# tests/integration/harness.py and programs.py, of subprocess, and of an exit status that is compared.
+DEATH = re.compile(
+    r"(Address|Leak|Memory|Thread|UndefinedBehavior)Sanitizer|runtime error:|Assertion .* failed"
+    r"|\bended with -?\d|: status -\d|Error: -\d+: |\bdied with |\bassert -\d+ (==|in) "
+)
+
+
 class Outcome:
-    """Tests of one step: `times` has (seconds, name) of each, `failures` (name, what it says)."""
+    """Tests of one step: `times` has (seconds, name) of each, `failures` (name, what it says),
+    `deaths` the names of those where a program died or a sanitizer spoke."""
 
     def __init__(self):
         self.passed = 0
-        self.failures, self.skips, self.times, self.figures = [], [], [], []
+        self.failures, self.skips, self.times, self.figures, self.deaths = [], [], [], [], []
 
 
 def read_meson(path):
@@ -78,7 +87,9 @@ def read_junit(path):
         skip = case.find("skipped")
         trouble = [*case.iter("failure"), *case.iter("error")]
         if trouble:
-            found.failures.append((name, (trouble[0].get("message") or "").partition("\n")[0]))
+            said = [one.get("message") or "" for one in trouble]
+            found.failures.append((name, said[0].partition("\n")[0]))
+            found.deaths += [name for text in said if DEATH.search(text)]
         elif skip is not None:
             found.skips.append((name, skip.get("message")))
         else:
@@ -104,14 +115,30 @@ class Ledger:
         self.out = out
         self.passed = 0
         self.skips, self.times, self.failures, self.unsteady = [], [], [], []
+        self.had_second_try = False
         self.lock = threading.Lock()
         self.started_s = time.monotonic()
+
+    def second_try(self, outcomes):
+        """The failure whose test is to be run once more, of a group's; None, and all are counted.
+
+        It is the only one that failed, no other has had a second try in this run, and no program
+        died in it: that is no bad luck of a busy machine.
+        """
+        failures = [failure for outcome in outcomes for failure in outcome.failures]
+        names = {name for name, _ in failures}
+        may_be_luck = len(names) == 1 and not any(outcome.deaths for outcome in outcomes)
+        if not may_be_luck or self.had_second_try:
+            self.failures += failures
+            return None
+        self.had_second_try = True
+        return failures[0]
 
     def account(self, name, code, took_s, count=None, has_second_try=False):
         """Count how a step went; true when all of it is well.
 
         `count` reads the Outcome of the tests it ran; a step without one counts as one. The failures
-        of a step that `has_second_try` are not counted: that try's will be.
+        of a step that `has_second_try` are not counted: second_try() counts them.
         """
         outcome, problem = Outcome(), f"status {code}"
         if count:
@@ -168,5 +195,7 @@ class Ledger:
         for name, reason in self.failures:
             print(f"failed: {name}: {reason}")
         print(f"all of it took {time.monotonic() - self.started_s:.0f} s")
+        if self.unsteady:
+            print(f"{len(self.unsteady)} at its second try")
         print(f"{self.passed} passed, {len(self.failures)} failed, {len(self.skips)} skipped")
         return 1 if self.failures else 0

@@ -1,0 +1,103 @@
+"""What the gate counts: which failure has a second try, and what its closing lines say."""
+
+import pathlib
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tools"))
+import ledger  # the folder of tools has to be in the path first
+
+SLOW = "AssertionError: waited 30 s for the node's taint; last seen: None"
+
+
+def outcome(tmp_path, **said):
+    """What a pytest run leaves whose tests failed with these words; None: it passed."""
+    cases = [
+        f'<testcase classname="integration.test_x" name="{name}" time="1">'
+        + ("" if words is None else f'<failure message="{words}">the source</failure>')
+        + "</testcase>"
+        for name, words in said.items()
+    ]
+    path = tmp_path / "results.xml"
+    path.write_text(f"<testsuites><testsuite>{''.join(cases)}</testsuite></testsuites>", "utf-8")
+    return ledger.read_junit(path)
+
+
+@pytest.fixture(name="book")
+def book_fixture(tmp_path):
+    return ledger.Ledger(tmp_path)
+
+
+def test_one_failure_has_a_second_try(tmp_path, book):
+    outcomes = [outcome(tmp_path, good=None), outcome(tmp_path, slow=SLOW)]
+    assert book.second_try(outcomes) == ("test_x.slow", SLOW)
+    assert not book.failures, "the second try counts"
+
+
+def test_a_group_without_failures_leaves_the_second_try_to_the_next(tmp_path, book):
+    assert book.second_try([outcome(tmp_path, good=None)]) is None
+    assert book.second_try([outcome(tmp_path, slow=SLOW)]) and not book.failures
+
+
+def test_a_test_that_failed_at_its_end_too_is_one(tmp_path, book):
+    assert book.second_try([outcome(tmp_path, slow=SLOW), outcome(tmp_path, slow=SLOW)])
+
+
+def test_two_failures_have_none(tmp_path, book):
+    assert book.second_try([outcome(tmp_path, slow=SLOW, late=SLOW)]) is None
+    assert [name for name, _ in book.failures] == ["test_x.slow", "test_x.late"]
+
+
+def test_the_second_of_a_run_has_none(tmp_path, book):
+    """Two tests that need another try make the run red, in whichever groups they are."""
+    assert book.second_try([outcome(tmp_path, slow=SLOW)])
+    assert book.second_try([outcome(tmp_path, late=SLOW)]) is None
+    assert book.failures == [("test_x.late", SLOW)]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "AssertionError: controller: ==7==ERROR: AddressSanitizer: heap-use-after-free on ..",
+        "AssertionError: controller: track.c:3:5: runtime error: signed integer overflow",
+        "AssertionError: extender: WARNING: ThreadSanitizer: data race (pid=7)",
+        "AssertionError: controller: plan.c:3: plan_next: Assertion `node' failed.",
+        "AssertionError: controller ended with -11:&#10;the log",
+        "RuntimeError: extender ended with 134 before 'listening':&#10;the log",
+        "failed on teardown with AssertionError: controller: status -6 after SIGTERM",
+        "AssertionError: -11: &#10;assert -11 in (None, 0)",
+        "assert -11 == 0",
+        "subprocess.CalledProcessError: Command 'x' died with &lt;Signals.SIGSEGV: 11&gt;.",
+        # In the words of the second of several programs.
+        "AssertionError: a: status 1 after SIGTERM&#10;b ended with 1:",
+    ],
+)
+def test_a_program_that_died_has_none(tmp_path, book, words):
+    assert book.second_try([outcome(tmp_path, gone=words)]) is None
+    assert len(book.failures) == 1
+
+
+def test_death_is_seen_in_either_part_of_a_test(tmp_path, book):
+    """pytest writes a failure and the error of the test's end as two, with one name."""
+    died = outcome(tmp_path, slow="AssertionError: controller ended with -6:")
+    assert book.second_try([outcome(tmp_path, slow=SLOW), died]) is None
+
+
+def test_closing_lines(tmp_path, book, capsys):
+    (tmp_path / "integration").mkdir()
+    assert not book.account("x", 1, 2.0, lambda: outcome(tmp_path, good=None, slow=SLOW), True)
+    book.unsteady.append(book.second_try([outcome(tmp_path, slow=SLOW)]))
+    assert book.account("x again", 0, 1.0, lambda: outcome(tmp_path, slow=None))
+    assert book.finish() == 0
+    *_, named, _, before, last = capsys.readouterr().out.splitlines()
+    assert named == f"passed at its second try only: test_x.slow: {SLOW}"
+    assert (before, last) == ("1 at its second try", "2 passed, 0 failed, 0 skipped")
+
+
+def test_closing_lines_without_a_second_try(tmp_path, book, capsys):
+    book.account("x", 1, 2.0, lambda: outcome(tmp_path, good=None, slow=SLOW))
+    assert book.finish() == 1
+    *_, named, took, last = capsys.readouterr().out.splitlines()
+    assert named.startswith("failed: test_x.slow") and took.startswith("all of it took")
+    assert last == "1 passed, 1 failed, 0 skipped"
