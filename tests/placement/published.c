@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "chance.h"
 #include "codec/json.h"
 #include "controller/track/plan.h"
 #include "controller/window/window.h"
@@ -56,7 +57,8 @@ struct published *published_new(const struct world *world, const struct policy *
                 node->name = world->nodes[n].name;
                 node->windows = window_store_new(published->windows);
                 node->record = plan_record_new(&published->plan);
-                node->scrape_phase_s = (int64_t)(world_random(world->seed, 4000000 + n) * SCRAPE_S);
+                node->scrape_phase_s = (int64_t)(chance_uniform(world->seed, 4000000 + n) *
+                                                 SCRAPE_S);
                 node->next_sync_ms = plan_first_sync_unix_ms(&published->plan, node->name, 0);
                 for (size_t i = 0; i < POLICY_MAX_METRICS; i++)
                         node->values[i].at_s = -1;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "chance.h"
 
 enum { PODS_PER_S = 50, RETRY_S = 30 };
 
@@ -183,7 +184,7 @@ static size_t choose(struct simulation *s, const struct pod *pod, size_t count) 
                                (double)s->algorithm->weight * s->scores[i];
                 ties = score > best ? 1 : ties + (score >= best);
                 if (score > best ||
-                    (score >= best && world_random(s->world->seed ^ 99, s->draws++) * ties < 1))
+                    (score >= best && chance_uniform(s->world->seed ^ 99, s->draws++) * ties < 1))
                         chosen = n;
                 best = fmax(best, score);
         }

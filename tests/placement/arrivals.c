@@ -1,0 +1,245 @@
+#include "arrivals.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "chance.h"
+
+static const double POD_SIGMA = 0.3;
+
+struct drawing {
+        const struct scenario *scenario;
+        uint64_t seed; /* of the world: workloads are drawn from it */
+        uint64_t order_seed, draws;
+        double cluster_cores;
+        struct arrivals *arrivals;
+        size_t cap;
+};
+
+static double draw(struct drawing *drawing) {
+        return chance_uniform(drawing->order_seed, drawing->draws++);
+}
+
+static double life_of(const struct stream *stream, uint64_t seed) {
+        if (stream->life_to_s > 0)
+                return stream->life_from_s +
+                       chance_uniform(seed, 1) * (stream->life_to_s - stream->life_from_s);
+        return chance_exponential(seed, 1, stream->life_mean_s);
+}
+
+/* A workload's request and load are its own, whoever draws them. */
+static double request_of(const struct drawing *drawing, const struct stream *stream,
+                         uint32_t workload) {
+        size_t i = (size_t)(chance_uniform(drawing->seed, 1000000 + workload) *
+                            (double)stream->request_count);
+
+        return stream->requests_cores[i];
+}
+
+static double raw_share(const struct stream *stream, uint64_t number) {
+        return stream->hot_every && number % stream->hot_every == 0 ? stream->hot_ratio
+                                                                    : stream->ratio;
+}
+
+/* Whatever workloads were drawn, together they use what the stream says. */
+static double share_of(const struct drawing *drawing, const struct stream *stream, uint32_t first,
+                       uint64_t number) {
+        double used = 0, requested = 0, wanted = 0;
+
+        for (uint32_t w = 0; w < stream->workloads; w++) {
+                double request = request_of(drawing, stream, first + w);
+                requested += request;
+                used += request * raw_share(stream, first + w);
+                wanted += raw_share(stream, first + w) / (double)stream->workloads;
+        }
+        return raw_share(stream, number) * wanted * requested / used;
+}
+
+static double raw_cores(const struct drawing *drawing, const struct stream *stream,
+                        uint32_t workload) {
+        return stream->uses_from_cores * pow(stream->uses_to_cores / stream->uses_from_cores,
+                                             chance_uniform(drawing->seed, 2000000 + workload));
+}
+
+/* What a workload uses whose request says nothing about it. */
+static double own_cores(const struct drawing *drawing, const struct stream *stream, uint32_t first,
+                        uint32_t workload) {
+        double used = 0, requested = 0;
+
+        if (stream->uses_mean_ratio <= 0)
+                return raw_cores(drawing, stream, workload);
+        for (uint32_t w = 0; w < stream->workloads; w++) {
+                used += raw_cores(drawing, stream, first + w);
+                requested += request_of(drawing, stream, first + w);
+        }
+        return raw_cores(drawing, stream, workload) * stream->uses_mean_ratio * requested /
+               (stream->requested_ratio * used);
+}
+
+/* Over its life. */
+static double mean_bytes(const struct pod *pod) {
+        double life_s = (double)pod->life_s;
+        double grown = life_s < pod->grows_s ? life_s / pod->grows_s / 2
+                                             : 1 - pod->grows_s / life_s / 2;
+
+        return pod->first_bytes + grown * (pod->grown_bytes - pod->first_bytes);
+}
+
+static struct pod *add_pod(struct drawing *drawing, const struct stream *stream, uint32_t first,
+                           uint32_t workload, int64_t at_s) {
+        mem_grow(&drawing->arrivals->pods, drawing->arrivals->count, &drawing->cap);
+        struct pod *pod = &drawing->arrivals->pods[drawing->arrivals->count++];
+        uint64_t seed = chance_mix(drawing->order_seed ^ chance_mix(drawing->draws++ + 77));
+        *pod = (struct pod){
+                .workload = workload,
+                .seed = seed,
+                .node = -1,
+                .arrives_s = at_s,
+                .life_s = (int64_t)life_of(stream, seed) + 10,
+                .spike_factor = stream->spike_factor > 0 ? stream->spike_factor : 1,
+                .spike_s = stream->spike_s,
+                .wave = stream->wave,
+                .wave_phase = chance_uniform(drawing->seed, 7000000 + workload),
+                .request_cores = request_of(drawing, stream, workload),
+        };
+        uint64_t who = stream->is_per_pod ? seed >> 8 : workload;
+        double mean = share_of(drawing, stream, first, who) * pod->request_cores;
+        if (stream->uses_to_cores > 0)
+                mean = own_cores(drawing, stream, first, workload);
+        pod->cores = mean * chance_lognormal(seed, 2, POD_SIGMA);
+        pod->request_bytes = pod->request_cores * BYTES_PER_NODE_CORE / 2;
+        pod->first_bytes = pod->request_bytes * stream->memory_ratio;
+        pod->grown_bytes = stream->grown_every && workload % stream->grown_every == 0
+                                   ? pod->request_bytes * stream->grown_ratio
+                                   : pod->first_bytes;
+        pod->grows_s = stream->grows_s;
+        pod->bytes = mean_bytes(pod);
+        return pod;
+}
+
+static double mean_request(const struct drawing *drawing, const struct stream *stream,
+                           uint32_t first) {
+        double sum = 0;
+
+        for (uint32_t i = 0; i < stream->workloads; i++)
+                sum += request_of(drawing, stream, first + i);
+        return sum / (double)stream->workloads;
+}
+
+static uint32_t any_workload(struct drawing *drawing, const struct stream *stream, uint32_t first) {
+        return first + (uint32_t)(draw(drawing) * (double)stream->workloads);
+}
+
+static void add_steady(struct drawing *drawing, const struct stream *stream, uint32_t first,
+                       int64_t end_s) {
+        double pods = stream->requested_ratio * drawing->cluster_cores /
+                      mean_request(drawing, stream, first);
+        double life = stream->life_to_s > 0 ? (stream->life_from_s + stream->life_to_s) / 2
+                                            : stream->life_mean_s;
+
+        for (size_t i = 0; i < (size_t)ceil(pods); i++)
+                (void)add_pod(drawing, stream, first, any_workload(drawing, stream, first),
+                              (int64_t)((double)i / pods * 300));
+        double at = 0;
+        while (at < (double)end_s) {
+                (void)add_pod(drawing, stream, first, any_workload(drawing, stream, first),
+                              (int64_t)at);
+                at += -log(1 - draw(drawing)) * life / pods;
+        }
+}
+
+static void add_rollouts(struct drawing *drawing, const struct stream *stream, uint32_t first,
+                         int64_t end_s) {
+        double each = stream->requested_ratio * drawing->cluster_cores /
+                      mean_request(drawing, stream, first) / (double)stream->workloads;
+
+        for (uint32_t w = 0; w < stream->workloads; w++) {
+                double at = draw(drawing) * 300;
+                while (at < (double)end_s) {
+                        double next = at + 2400 - 4800 * log(1 - draw(drawing));
+                        for (size_t i = 0; i < (size_t)ceil(each); i++) {
+                                struct pod *pod = add_pod(drawing, stream, first, first + w,
+                                                          (int64_t)(at + 60 * draw(drawing)));
+                                pod->life_s = (int64_t)(next + 60 * draw(drawing)) - pod->arrives_s;
+                        }
+                        at = next;
+                }
+        }
+}
+
+static void add_bursts(struct drawing *drawing, const struct stream *stream, uint32_t first,
+                       int64_t end_s) {
+        double at = (double)drawing->scenario->warm_up_s + stream->at_s;
+
+        do {
+                for (size_t i = 0; i < stream->count; i++)
+                        (void)add_pod(
+                                drawing, stream, first, any_workload(drawing, stream, first),
+                                (int64_t)(at + stream->over_s * (double)i / (double)stream->count));
+                at += stream->repeat_s;
+        } while (stream->repeat_s > 0 && at < (double)end_s);
+}
+
+static void add_jobs(struct drawing *drawing, const struct stream *stream, uint32_t first,
+                     int64_t end_s) {
+        double at = 0;
+
+        while (at < (double)end_s) {
+                uint32_t workload = any_workload(drawing, stream, first);
+                double cores = stream->job_from_cores +
+                               draw(drawing) * (stream->job_to_cores - stream->job_from_cores);
+                double when = at;
+                while (cores > 0) {
+                        cores -= add_pod(drawing, stream, first, workload, (int64_t)when)
+                                         ->request_cores;
+                        when += 1 / stream->pods_per_s;
+                }
+                at += -log(1 - draw(drawing)) * stream->every_s;
+        }
+}
+
+static int compare_arrivals(const void *a, const void *b) {
+        const struct pod *left = a, *right = b;
+
+        if (left->arrives_s != right->arrives_s)
+                return left->arrives_s < right->arrives_s ? -1 : 1;
+        return left->seed < right->seed ? -1 : left->seed > right->seed;
+}
+
+static double cores_at_first(const struct scenario *scenario) {
+        double sum = 0;
+
+        for (size_t i = 0; i < scenario->shape_count; i++)
+                if (scenario->shapes[i].joins_s <= 0)
+                        sum += (double)scenario->shapes[i].count * scenario->shapes[i].cores;
+        return sum;
+}
+
+struct arrivals arrivals_draw(const struct scenario *scenario, uint64_t seed) {
+        static void (*const add[])(struct drawing *, const struct stream *, uint32_t, int64_t) = {
+                [STREAM_STEADY] = add_steady,
+                [STREAM_BURST] = add_bursts,
+                [STREAM_JOBS] = add_jobs,
+                [STREAM_ROLLOUT] = add_rollouts,
+        };
+        struct arrivals arrivals = {0};
+        struct drawing drawing = {
+                .scenario = scenario,
+                .seed = seed,
+                .order_seed = chance_mix(seed + 5),
+                .cluster_cores = cores_at_first(scenario),
+                .arrivals = &arrivals,
+        };
+
+        for (size_t i = 0; i < scenario->stream_count; i++) {
+                const struct stream *stream = &scenario->streams[i];
+                add[stream->kind](&drawing, stream, (uint32_t)arrivals.workload_count,
+                                  scenario->warm_up_s + scenario->measured_s);
+                arrivals.workload_count += stream->workloads;
+        }
+        qsort(arrivals.pods, arrivals.count, sizeof(*arrivals.pods), compare_arrivals);
+        for (size_t i = 0; i < arrivals.count; i++)
+                arrivals.pods[i].index = (uint32_t)i;
+        return arrivals;
+}

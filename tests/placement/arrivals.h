@@ -1,0 +1,31 @@
+/*
+ * Which pods come when, and what they use: drawn from the seed alone, so that every algorithm meets
+ * the same pods.
+ */
+#pragma once
+
+#include "scenario.h"
+
+struct pod {
+        uint32_t workload, index;
+        double request_cores, request_bytes;
+        double cores, bytes; /* its mean load */
+        double first_bytes, grown_bytes, grows_s;
+        double spike_factor, spike_s;
+        double wave, wave_phase;
+        int64_t arrives_s, life_s;
+        uint64_t seed;
+        /* what became of it */
+        int32_t node; /* -1: pending */
+        int64_t bound_s, starts_s;
+        bool has_ended;
+        double now_cores, now_bytes; /* in its node's demand at present */
+};
+
+struct arrivals {
+        struct pod *pods; /* in order of arrival */
+        size_t count, workload_count;
+};
+
+/** arrivals_draw() - @return owns its pods */
+struct arrivals arrivals_draw(const struct scenario *scenario, uint64_t seed);
