@@ -10,7 +10,7 @@ help:
 	@echo 'make quick    what your change is about: the unit tests that it relinks, one integration file, the pages'
 	@echo 'make e2e      both programs with real Kubernetes; its first run builds that, for minutes'
 	@echo 'make ci       what CI runs: make check, make test and make e2e, counted together'
-	@echo 'make nightly  make ci in full size, with the long runs, the fuzzers, other processors, a bare Debian, mutants, coverage: hours'
+	@echo 'make nightly  make ci in full size, with the long runs, the fuzzers, other processors, a bare Debian, mutants, coverage: hours; PART=2: one of 8 parts'
 	@echo 'make check    what needs no running program: format, lint, builds, sanitizers, unit tests, clang-tidy'
 	@echo 'make build    both programs, into $(BUILD)/'
 	@echo 'make bench    compare with peers, and write docs/performance.md anew (BENCH=quick: 3 minutes, no page)'
@@ -41,15 +41,15 @@ test:
 
 e2e:
 	@tests/tools/install-packages build check integration e2e
-	@$(GATE) images e2e
+	@$(GATE) images e2e alone
 
 ci:
 	@tests/tools/install-packages build check integration e2e
-	@$(GATE) unit tidy images integration e2e
+	@$(GATE) unit tidy images integration e2e alone
 
 nightly:
 	@tests/tools/install-packages build check integration e2e cross coverage
-	@PLIMSOLL_NIGHTLY=1 $(GATE) unit tidy images integration e2e fuzz cross bare mutants coverage
+	@PLIMSOLL_NIGHTLY=1 $(GATE) nightly $(PART)
 
 check:
 	@tests/tools/install-packages build check

@@ -1,12 +1,15 @@
-"""What the gate counts: which failure has a second try, and what its closing lines say."""
+"""What the gate counts: which failure has a second try, and what its closing lines say; what is in the
+parts of `make nightly`."""
 
 import pathlib
+import re
 import sys
 
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tools"))
-import ledger  # the folder of tools has to be in the path first
+import gate  # the folder of tools has to be in the path first
+import ledger
 
 SLOW = "AssertionError: waited 30 s for the node's taint; last seen: None"
 
@@ -89,7 +92,8 @@ def test_closing_lines(tmp_path, book, capsys):
     assert not book.account("x", 1, 2.0, lambda: outcome(tmp_path, good=None, slow=SLOW), True)
     book.unsteady.append(book.second_try([outcome(tmp_path, slow=SLOW)]))
     assert book.account("x again", 0, 1.0, lambda: outcome(tmp_path, slow=None))
-    assert book.finish() == 0
+    book.finish()
+    assert not book.failures
     *_, named, _, before, last = capsys.readouterr().out.splitlines()
     assert named == f"passed at its second try only: test_x.slow: {SLOW}"
     assert (before, last) == ("1 at its second try", "2 passed, 0 failed, 0 skipped")
@@ -97,7 +101,67 @@ def test_closing_lines(tmp_path, book, capsys):
 
 def test_closing_lines_without_a_second_try(tmp_path, book, capsys):
     book.account("x", 1, 2.0, lambda: outcome(tmp_path, good=None, slow=SLOW))
-    assert book.finish() == 1
+    book.finish()
     *_, named, took, last = capsys.readouterr().out.splitlines()
     assert named.startswith("failed: test_x.slow") and took.startswith("all of it took")
     assert last == "1 passed, 1 failed, 0 skipped"
+
+
+def test_parts_are_those_of_the_page():
+    page = (gate.TOP / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d+) \| ((?:`[\w-]+`(?:, )?)+) \| .* \| (\d+) \|$", page, re.MULTILINE)
+    assert [int(number) for number, _, _ in rows] == list(range(1, len(gate.PARTS) + 1))
+    assert [tuple(re.findall(r"[\w-]+", names)) for _, names, _ in rows] == list(gate.PARTS)
+    assert all(int(minutes) <= 80 for _, _, minutes in rows)
+    help_text = (gate.TOP / "Makefile").read_text(encoding="utf-8")
+    assert f"one of {len(gate.PARTS)} parts" in help_text
+
+
+def test_the_night_leaves_no_group_out():
+    """A group that is in two parts, or in none, is `quick`, or the fuzzers, which have halves."""
+    named = sorted(name for part in gate.PARTS for name in part)
+    assert named == sorted(set(gate.GROUPS) - {"quick", "fuzz"})
+
+
+def test_the_night_leaves_no_file_out():
+    night = {path.stem for path in gate.integration_files(is_nightly=True)}
+    day = {path.stem for path in gate.integration_files(is_nightly=False)}
+    every = {path.stem for path in gate.test_files("integration")}
+    assert night.isdisjoint(gate.LONG_FILES) and night | set(gate.LONG_FILES) == every
+    assert day == every
+    assert gate.OLDER_FILE in {path.stem for path in gate.test_files("e2e")}
+    targets = {path.stem for path in (gate.TOP / "tests" / "fuzz").glob("fuzz_*.c")}
+    assert sorted(gate.fuzz_half(0) + gate.fuzz_half(1)) == sorted(t[5:] for t in targets)
+
+
+@pytest.mark.parametrize(
+    "words, parts", [([], [1, 2]), (["2"], [2]), (["0"], None), (["3"], None), (["1", "2"], None)]
+)
+def test_parts_that_are_asked_for(monkeypatch, words, parts):
+    monkeypatch.setattr(gate, "PARTS", (("unit",), ("tidy",)))
+    found = gate.chosen_parts(words)
+    assert (found and list(found)) == parts
+
+
+@pytest.mark.parametrize(
+    "words, status, last",
+    [
+        (["nightly", "1"], 0, "1 passed, 0 failed, 0 skipped"),
+        (["nightly", "2"], 1, "0 passed, 1 failed, 0 skipped"),
+        (["nightly"], 1, "1 passed, 1 failed, 0 skipped"),
+    ],
+)
+def test_each_part_has_its_counts(monkeypatch, tmp_path, capsys, words, status, last):
+    monkeypatch.setattr(gate, "OUT", tmp_path)
+    monkeypatch.setattr(gate, "PARTS", (("good",), ("bad",)))
+    groups = {
+        "good": lambda one: one.step("good", ["true"]),
+        "bad": lambda one: one.beside(one.step, "bad", ["false"]),
+    }
+    monkeypatch.setattr(gate, "GROUPS", groups)
+    monkeypatch.setattr(sys, "argv", ["gate.py", *words])
+    assert gate.main() == status
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1] == last
+    counts = [line for line in lines if re.fullmatch(r"\d+ passed, \d+ failed, 0 skipped", line)]
+    assert len(counts) == (3 if words == ["nightly"] else 1)

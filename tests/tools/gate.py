@@ -7,9 +7,9 @@
     gate.py integration    the integration tests against the built programs, and the demo
     gate.py images         the images of deploy/Dockerfile, beside the next group
     gate.py e2e            builds a real cluster's programs once, for minutes, and runs the tests
-                           with it; see tests/e2e/README.md. Then the quick benchmark
-    gate.py fuzz           every fuzz target for $FUZZ_SECONDS: 60, or 600 with PLIMSOLL_NIGHTLY=1, which
-                           is 2 hours and 10 minutes on two processors; see tests/tools/fuzz
+                           with it; see tests/e2e/README.md
+    gate.py alone          those of them that nothing else may run beside, and the quick benchmark
+    gate.py fuzz           every fuzz target for $FUZZ_SECONDS, 60; see tests/tools/fuzz
     gate.py cross          the unit tests of the pure libraries for arm64 and s390x, by qemu
     gate.py bare           `make demo` and `make test` in a Debian 12 where nothing is installed
     gate.py mutants        small changes in what decides about nodes: do the unit tests notice?
@@ -19,6 +19,11 @@
                            integration tests, and not compared)
     gate.py quick          what changed since the last commit: the sanitizer build, the unit tests of
                            the libraries it is in, and the integration file that is nearest to it
+    gate.py nightly [PART] all parts of `make nightly` one after the other, or one of them, each with
+                           its own counts (PARTS). The groups of these alone:
+             long          the integration files that take longest in full size
+             older         builds the older versions of Kubernetes, and runs a test with each
+             fuzz-1 fuzz-2 half of the fuzz targets each, for 600 seconds
 
 Groups run one after the other; what only needs a processor (unit tests, clang-tidy) runs beside
 tests that mostly wait. With PLIMSOLL_NIGHTLY=1 tests have their full sizes.
@@ -32,14 +37,13 @@ import concurrent.futures
 import json
 import os
 import pathlib
-import re
 import shutil
 import subprocess
 import sys
 
 import lanes
 import quick
-from ledger import Ledger, Outcome, read_junit, read_meson
+from ledger import Ledger, Outcome, closing_line, read_junit, read_meson
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 OUT = TOP / "build-gate"
@@ -77,10 +81,17 @@ ENV = INHERITED | {
     # Compiled once, not by each of some thousand starts, and not beside the sources.
     "PYTHONPYCACHEPREFIX": str(OUT / "pycache"),
 }
-STEP_LIMIT_S = 6 * 3600 if NIGHTLY else 1800
+# A part of `make nightly` takes no longer on two processors, since no step may.
+STEP_LIMIT_S = 80 * 60 if NIGHTLY else 1800
 # Most tests wait most of the time.
 INTEGRATION_LANES = (os.cpu_count() or 2) + 6
 E2E_LANES = 4
+# What takes longest at night: in a part of its own.
+LONG_FILES = (
+    *("test_both_allocation_faults", "test_both_release", "test_both_ten_days"),
+    *("test_controller_restart", "test_extender_table_model", "test_kubectl_odd_objects"),
+)
+OLDER_FILE = "test_compatibility"
 
 
 class Gate:
@@ -189,7 +200,7 @@ class Gate:
 
     def finish(self):
         self.settle_side_steps()
-        return self.ledger.finish()
+        self.ledger.finish()
 
 
 def per_file(group, outcome):
@@ -222,9 +233,10 @@ def test_files(group):
     return sorted((TOP / "tests" / group).glob("test_*.py"))
 
 
-def waits(path):
-    """For the night: all tests of the file are marked so."""
-    return re.search(r"^pytestmark = .*\bmark\.nightly\b", path.read_text(encoding="utf-8"), re.M)
+def integration_files(is_nightly=NIGHTLY):
+    """Those of the group `integration`: at night without those of the group `long`."""
+    files = test_files("integration")
+    return [path for path in files if not (is_nightly and path.stem in LONG_FILES)]
 
 
 def unit(gate):
@@ -255,7 +267,11 @@ def integration(gate):
         gate.step("readme", [PYTHON, "tests/tools/readme.py", str(OUT / "gcc")])
         demo = [str(SANDBOX), PYTHON, "tests/demo/demo.py", "--build", str(OUT / "gcc"), "--once"]
         gate.beside(gate.step, "demo", demo)
-    files = {path.stem: [path] for path in test_files("integration") if NIGHTLY or not waits(path)}
+    gate.pytest("integration", {p.stem: [p] for p in integration_files()}, INTEGRATION_LANES)
+
+
+def long(gate):
+    files = {path.stem: [path] for path in test_files("integration") if path.stem in LONG_FILES}
     gate.pytest("integration", files, INTEGRATION_LANES)
 
 
@@ -263,13 +279,22 @@ def images(gate):
     gate.beside(gate.step, "images", ["tests/e2e/tools/images.py"])
 
 
+def build_kubernetes(gate, is_older=False):
+    """By day, and for most tests, one version of it is enough."""
+    env = {"PLIMSOLL_NIGHTLY": "1" if is_older else "0"}
+    return gate.step("kubernetes", ["tests/e2e/tools/build.py"], env, is_shown=True)
+
+
+def runs_alone(path):
+    return "mark.alone" in path.read_text(encoding="utf-8")
+
+
 def e2e(gate):
-    if not gate.step("kubernetes", ["tests/e2e/tools/build.py"], is_shown=True):
+    if not build_kubernetes(gate):
         return
     shutil.rmtree(OUT / "e2e-logs", ignore_errors=True)
-    files = test_files("e2e")
-    alone = [path for path in files if "mark.alone" in path.read_text(encoding="utf-8")]
-    shared = [path for path in files if path not in alone]
+    files = [path for path in test_files("e2e") if not runs_alone(path)]
+    shared = [path for path in files if not NIGHTLY or path.stem != OLDER_FILE]
     shared.sort(key=lanes.expected_s, reverse=True)
     claims = OUT / "e2e-claims"
     shutil.rmtree(claims, ignore_errors=True)
@@ -277,15 +302,39 @@ def e2e(gate):
     named = {f"lane-{i + 1}": shared for i in range(E2E_LANES)}
     gate.settle_side_steps()  # the images
     gate.pytest("e2e", named, E2E_LANES, limit_s=3000, env={"PLIMSOLL_CLAIMS": str(claims)})
-    gate.pytest("e2e", {"alone": alone}, 1, limit_s=3000)
+
+
+def alone(gate):
+    if not build_kubernetes(gate):
+        return
+    files = [path for path in test_files("e2e") if runs_alone(path)]
+    gate.pytest("e2e", {"alone": files}, 1, limit_s=3000)
     if gate.build("gcc"):
         gate.step("bench", [PYTHON, "tests/bench/report.py", str(OUT / "gcc"), "--quick"])
 
 
+def older(gate):
+    if build_kubernetes(gate, is_older=True):
+        gate.pytest("e2e", {OLDER_FILE: [TOP / "tests" / "e2e" / f"{OLDER_FILE}.py"]}, 1)
+
+
 def fuzz(gate):
-    seconds = os.environ.get("FUZZ_SECONDS", "600" if NIGHTLY else "60")
+    seconds = os.environ.get("FUZZ_SECONDS", "60")
     limit_s = STEP_LIMIT_S + 60 * int(seconds)  # as for 60 targets one after the other
     gate.step("fuzz", ["tests/tools/fuzz", seconds], is_shown=True, limit_s=limit_s)
+
+
+def fuzz_half(half):
+    sources = sorted((TOP / "tests" / "fuzz").glob("fuzz_*.c"))
+    return [path.stem.removeprefix("fuzz_") for path in sources[half::2]]
+
+
+def fuzz_1(gate):
+    gate.step("fuzz-1", ["tests/tools/fuzz", "600", *fuzz_half(0)], is_shown=True)
+
+
+def fuzz_2(gate):
+    gate.step("fuzz-2", ["tests/tools/fuzz", "600", *fuzz_half(1)], is_shown=True)
 
 
 def cross(gate):
@@ -357,9 +406,14 @@ GROUPS = {
     "unit": unit,
     "tidy": tidy,
     "integration": integration,
+    "long": long,
     "images": images,
     "e2e": e2e,
+    "alone": alone,
+    "older": older,
     "fuzz": fuzz,
+    "fuzz-1": fuzz_1,
+    "fuzz-2": fuzz_2,
     "cross": cross,
     "bare": bare,
     "mutants": mutants,
@@ -368,16 +422,59 @@ GROUPS = {
 }
 
 
-def main():
-    names = sys.argv[1:]
-    if not names or any(name not in GROUPS for name in names):
-        print(__doc__)
-        return 2
+# Of `make nightly`; CONTRIBUTING.md says what is in each and how long it takes.
+PARTS = (
+    ("unit", "tidy", "integration"),
+    ("long",),
+    ("images", "e2e"),
+    ("alone", "older"),
+    ("fuzz-1",),
+    ("fuzz-2",),
+    ("cross", "bare"),
+    ("mutants", "coverage"),
+)
+
+
+def run(names):
+    """Run groups, with their closing lines; their ledger."""
     gate = Gate()
     for name in names:
         print(f"{name}:", flush=True)
         GROUPS[name](gate)
-    return gate.finish()
+    gate.finish()
+    return gate.ledger
+
+
+def nightly(numbers):
+    """Run parts, each with its own counts; behind several the sum."""
+    ledgers = []
+    for number in numbers:
+        print(f"part {number} of {len(PARTS)}:", flush=True)
+        ledgers.append(run(PARTS[number - 1]))
+    if len(ledgers) > 1:
+        print("all parts:")
+        print(closing_line(*ledgers))
+    return ledgers
+
+
+def chosen_parts(words):
+    """The numbers of the parts that the command line asks for: all, one, or None if it is wrong."""
+    numbers = range(1, len(PARTS) + 1)
+    if not words:
+        return numbers
+    return [n for n in numbers if [str(n)] == words] or None
+
+
+def main():
+    names = sys.argv[1:]
+    if names[:1] == ["nightly"] and chosen_parts(names[1:]):
+        ledgers = nightly(chosen_parts(names[1:]))
+    elif names and all(name in GROUPS for name in names):
+        ledgers = [run(names)]
+    else:
+        print(__doc__)
+        return 2
+    return int(any(ledger.failures for ledger in ledgers))
 
 
 if __name__ == "__main__":

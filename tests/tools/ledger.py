@@ -184,7 +184,7 @@ class Ledger:
             print(f"    the whole log: {log}")
 
     def finish(self):
-        """Print the slowest tests and the closing line; the status to end with."""
+        """Print the slowest tests and the closing line."""
         print(f"the {SLOWEST} slowest tests:")
         for took_s, name in sorted(self.times, reverse=True)[:SLOWEST]:
             print(f"  {took_s:6.1f} s  {name}")
@@ -197,5 +197,11 @@ class Ledger:
         print(f"all of it took {time.monotonic() - self.started_s:.0f} s")
         if self.unsteady:
             print(f"{len(self.unsteady)} at its second try")
-        print(f"{self.passed} passed, {len(self.failures)} failed, {len(self.skips)} skipped")
-        return 1 if self.failures else 0
+        print(closing_line(self))
+
+
+def closing_line(*ledgers):
+    passed = sum(one.passed for one in ledgers)
+    failed = sum(len(one.failures) for one in ledgers)
+    skipped = sum(len(one.skips) for one in ledgers)
+    return f"{passed} passed, {failed} failed, {skipped} skipped"
