@@ -51,6 +51,24 @@ def test_same_seeds_same_figures(example):
     assert row["hotNodeMinutes"]["seeds"][0] != row["hotNodeMinutes"]["seeds"][1]
 
 
+def test_seeds_follow_the_first(example):
+    both, second = (
+        simulate("--scenario", example, "-o", "json", "--algorithm=default", *seeds)
+        for seeds in (["--seeds=2"], ["--seeds=1", "--first-seed=2"])
+    )
+    rows = [json.loads(done.stdout)[0]["hotNodeMinutes"]["seeds"] for done in (both, second)]
+    assert rows[0][1:] == rows[1]
+
+
+def test_every_pod_has_an_id():
+    """Seed 101 once drew a pod whose id was 0, which is none to the extender."""
+    done = simulate(
+        *("--scenario", TOP / "tests" / "placement" / "scenarios" / "batch.yaml"),
+        *("--seeds=1", "--first-seed=101", "--scale=0.01", "--algorithm=estimate"),
+    )
+    assert done.returncode == 0, done.stderr
+
+
 def test_world_is_what_arrives(example):
     done = simulate("--scenario", example, "-o", "world")
     assert done.returncode == 0, done.stderr
@@ -101,6 +119,7 @@ def test_wrong_scenarios_are_refused_with_their_line(tmp_path, text, said):
         (["--scenario", "/nowhere.yaml"], "/nowhere.yaml: cannot open"),
         (["--seeds=0"], "0: not a value"),
         (["--seeds=101"], "101: not a value"),
+        (["--first-seed=-1"], "-1: not a value"),
         (["--scale=0"], "0: not a value"),
         (["--lag=x"], "x: not a value"),
         (["--algorithm=best"], "best: not a value"),
@@ -117,3 +136,7 @@ def test_wrong_arguments_are_refused(arguments, said):
 def test_help_names_every_algorithm():
     done = simulate("--help")
     assert done.returncode == 0 and "\n  estimate " in done.stdout and "no-early" in done.stdout
+    listed = json.loads(simulate("-o", "algorithms").stdout)
+    assert [row["name"] for row in listed if row["isPeer"]][0] == "default"
+    for row in listed:
+        assert f"\n  {row['name']} " in done.stdout and row["about"] in done.stdout

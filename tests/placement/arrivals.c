@@ -1,5 +1,6 @@
 #include "arrivals.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -90,7 +91,9 @@ static struct pod *add_pod(struct drawing *drawing, const struct stream *stream,
                            uint32_t workload, int64_t at_s) {
         mem_grow(&drawing->arrivals->pods, drawing->arrivals->count, &drawing->cap);
         struct pod *pod = &drawing->arrivals->pods[drawing->arrivals->count++];
-        uint64_t seed = chance_mix(drawing->order_seed ^ chance_mix(drawing->draws++ + 77));
+        uint64_t seed = chance_mix(chance_mix(drawing->order_seed) ^
+                                   chance_mix(drawing->draws++ + 77));
+        assert(seed != 0); /* it is the pod's id, and 0 is none */
         *pod = (struct pod){
                 .workload = workload,
                 .seed = seed,

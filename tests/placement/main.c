@@ -34,9 +34,9 @@ struct job {
         size_t algorithm_count;
         const char *policy_file, *crane_policy_file;
         struct policy *policies[ALGORITHM_NEEDS_MINUTELY_MEANS + 1];
-        uint64_t seeds;
+        uint64_t first_seed, seeds;
         double scale, lag_s; /* lag_s < 0: the scenario's */
-        bool is_json, is_world, is_help;
+        bool is_json, is_world, is_list, is_help;
 };
 
 static void print_algorithm(const struct algorithm *algorithm) {
@@ -44,27 +44,44 @@ static void print_algorithm(const struct algorithm *algorithm) {
 }
 
 static void print_help(void) {
-        (void)printf("Usage: placement --scenario FILE... [OPTION]...\n"
-                     "Simulates which nodes get the pods, and how hot that makes them.\n\n"
-                     "  --scenario FILE    a cluster and its pods, see tests/placement/README.md;\n"
-                     "                     repeatable\n"
-                     "  --algorithm NAME   repeatable; default: every peer\n"
-                     "  --policy FILE      of the estimate, with scoring: estimate (default: the\n"
-                     "                     built-in one)\n"
-                     "  --crane-policy FILE  crane's (default: policy/crane.yaml)\n"
-                     "  --seeds N          runs of each, 1 to %d (default 3)\n"
-                     "  --scale F          of the time that is measured, 0.01 to 10 (default 1)\n"
-                     "  --lag SECONDS      from a binding until an algorithm sees it, 0 to %d\n"
-                     "                     (default: the scenario's)\n"
-                     "  -o table|json      (default table); world: the nodes and pods of seed 1\n"
-                     "                     of one scenario, as JSON, and nothing is simulated\n"
-                     "  --help\n\nPeers:\n",
-                     REPORT_MAX_SEEDS, MAX_LAG_S);
+        (void)printf(
+                "Usage: placement --scenario FILE... [OPTION]...\n"
+                "Simulates which nodes get the pods, and how hot that makes them.\n\n"
+                "  --scenario FILE    a cluster and its pods, see tests/placement/README.md;\n"
+                "                     repeatable\n"
+                "  --algorithm NAME   repeatable; default: every peer\n"
+                "  --policy FILE      of the estimate, with scoring: estimate (default: the\n"
+                "                     built-in one)\n"
+                "  --crane-policy FILE  crane's (default: policy/crane.yaml)\n"
+                "  --seeds N          runs of each, 1 to %d (default 3)\n"
+                "  --first-seed N     the others follow (default 1)\n"
+                "  --scale F          of the time that is measured, 0.01 to 10 (default 1)\n"
+                "  --lag SECONDS      from a binding until an algorithm sees it, 0 to %d\n"
+                "                     (default: the scenario's)\n"
+                "  -o table|json      (default table); world: the nodes and pods of the first\n"
+                "                     seed of one scenario, as JSON, and nothing is simulated;\n"
+                "                     algorithms: their names and this text, as JSON\n"
+                "  --help\n\nPeers:\n",
+                REPORT_MAX_SEEDS, MAX_LAG_S);
         for (size_t i = 0; i < ARRAY_LEN(peers); i++)
                 print_algorithm(peers[i]);
         (void)printf("\nThe estimate without a part of it:\n");
         for (size_t i = 0; i < algorithm_estimate_part_count; i++)
                 print_algorithm(&algorithm_estimate_parts[i]);
+}
+
+static void list_algorithm(const struct algorithm *algorithm, bool is_peer) {
+        (void)printf("%s{\"name\": \"%s\", \"about\": \"%s\", \"isPeer\": %s}",
+                     algorithm == peers[0] ? "[" : ",\n", algorithm->name, algorithm->about,
+                     is_peer ? "true" : "false");
+}
+
+static void list_algorithms(void) {
+        for (size_t i = 0; i < ARRAY_LEN(peers); i++)
+                list_algorithm(peers[i], true);
+        for (size_t i = 0; i < algorithm_estimate_part_count; i++)
+                list_algorithm(&algorithm_estimate_parts[i], false);
+        (void)printf("]\n");
 }
 
 static const struct algorithm *find_algorithm(const char *name) {
@@ -105,6 +122,8 @@ static bool take_option(struct job *job, int option, const char *text) {
         case 'n':
                 return number_parse_u64(text, strlen(text), &job->seeds) && job->seeds > 0 &&
                        job->seeds <= REPORT_MAX_SEEDS;
+        case 'i':
+                return number_parse_u64(text, strlen(text), &job->first_seed);
         case 'f':
                 return parse_number(text, 0.01, 10, &job->scale);
         case 'l':
@@ -112,7 +131,8 @@ static bool take_option(struct job *job, int option, const char *text) {
         case 'o':
                 job->is_json = strcmp(text, "json") == 0;
                 job->is_world = strcmp(text, "world") == 0;
-                return job->is_json || job->is_world || strcmp(text, "table") == 0;
+                job->is_list = strcmp(text, "algorithms") == 0;
+                return job->is_json || job->is_world || job->is_list || strcmp(text, "table") == 0;
         default:
                 return false;
         }
@@ -126,6 +146,7 @@ static int parse_arguments(int argc, char **argv, struct job *job, struct error 
                 {"policy", required_argument, NULL, 'p'},
                 {"crane-policy", required_argument, NULL, 'c'},
                 {"seeds", required_argument, NULL, 'n'},
+                {"first-seed", required_argument, NULL, 'i'},
                 {"scale", required_argument, NULL, 'f'},
                 {"lag", required_argument, NULL, 'l'},
                 {"output", required_argument, NULL, 'o'},
@@ -148,7 +169,7 @@ static int parse_arguments(int argc, char **argv, struct job *job, struct error 
         }
         if (optind < argc)
                 return error_set(err, EINVAL, "%s: not an option", argv[optind]);
-        if (job->scenario_count == 0)
+        if (job->scenario_count == 0 && !job->is_list)
                 return error_set(err, EINVAL, "--scenario is missing");
         if (job->is_world && job->scenario_count > 1)
                 return error_set(err, EINVAL, "-o world: one scenario");
@@ -183,13 +204,13 @@ static void run_algorithm(const struct job *job, const struct scenario *scenario
 
         *result = (struct result){
                 .scenario = scenario->name, .algorithm = algorithm->name, .count = job->seeds};
-        for (uint64_t seed = 1; seed <= job->seeds; seed++) {
+        for (uint64_t i = 0; i < job->seeds; i++) {
                 if (is_terminal)
                         (void)fprintf(stderr, "\r%s, %s: seed %llu of %llu\033[K", scenario->name,
-                                      algorithm->name, (unsigned long long)seed,
+                                      algorithm->name, (unsigned long long)i + 1,
                                       (unsigned long long)job->seeds);
-                result->outcomes[seed - 1] = simulate(scenario, algorithm,
-                                                      job->policies[algorithm->needs], seed);
+                result->outcomes[i] = simulate(scenario, algorithm, job->policies[algorithm->needs],
+                                               job->first_seed + i);
         }
         if (is_terminal)
                 (void)fprintf(stderr, "\r\033[K");
@@ -228,7 +249,7 @@ static void run_scenarios(const struct job *job, const struct scenario *scenario
 
 int main(int argc, char **argv) {
         static struct scenario scenarios[MAX_SCENARIOS];
-        struct job job = {.seeds = 3, .scale = 1, .lag_s = -1};
+        struct job job = {.first_seed = 1, .seeds = 3, .scale = 1, .lag_s = -1};
         struct error err = ERROR_NULL;
 
         int r = parse_arguments(argc, argv, &job, &err);
@@ -236,12 +257,16 @@ int main(int argc, char **argv) {
                 print_help();
                 return 0;
         }
+        if (r == 0 && job.is_list) {
+                list_algorithms();
+                return 0;
+        }
         if (r == 0)
                 r = load_policies(&job, &err);
         for (size_t i = 0; r == 0 && i < job.scenario_count; i++)
                 r = scenario_load(job.scenarios[i], &scenarios[i], &err);
         if (r == 0 && job.is_world)
-                report_world(&scenarios[0], 1);
+                report_world(&scenarios[0], job.first_seed);
         else if (r == 0)
                 run_scenarios(&job, scenarios);
         for (size_t i = 0; i < ARRAY_LEN(job.policies); i++)

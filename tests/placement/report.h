@@ -10,7 +10,7 @@ enum { REPORT_MAX_SEEDS = 100 };
 struct result {
         const char *scenario, *algorithm;
         size_t count;
-        struct outcome outcomes[REPORT_MAX_SEEDS]; /* by seed */
+        struct outcome outcomes[REPORT_MAX_SEEDS]; /* of one seed after the other */
 };
 
 /* A mean and its standard error over seeds, which is 0 for one seed. */
@@ -20,7 +20,7 @@ struct measured {
 
 struct measured report_mean(const struct result *result, enum metric metric);
 /** report_relative() - to @base; error by leaving out one seed after the other (jackknife)
- * Return: false when @base is 0 */
+ * Return: false when @base is 0 or has none */
 bool report_relative(const struct result *result, const struct result *base, enum metric metric,
                      struct measured *ret);
 
