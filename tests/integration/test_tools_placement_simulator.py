@@ -69,6 +69,15 @@ def test_every_pod_has_an_id():
     assert done.returncode == 0, done.stderr
 
 
+def test_error_of_the_estimate(example):
+    """Of the estimate and its variants alone."""
+    wanted = [f"--algorithm={name}" for name in ("default", "estimate", "no-compensation")]
+    done = simulate("--scenario", example, "--seeds=2", "-o", "json", *wanted)
+    default, estimate, worse = json.loads(done.stdout)
+    assert "estimateErrorPercent" not in default
+    assert 0 < estimate["estimateErrorPercent"]["mean"] < worse["estimateErrorPercent"]["mean"]
+
+
 def test_world_is_what_arrives(example):
     done = simulate("--scenario", example, "-o", "world")
     assert done.returncode == 0, done.stderr

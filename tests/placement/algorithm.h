@@ -44,6 +44,9 @@ struct algorithm {
         /** decide() - 0 to SCORE_BEST for each candidate, or SCORE_REJECTED */
         void (*decide)(void *self, const struct pod *pod, const uint32_t *candidates, size_t count,
                        int *ret_scores);
+        /** estimated_ratio() - what the last decide() took the CPU usage of one of its candidates
+         * for, before the pod is added; NAN: not known. NULL: it takes it for nothing */
+        double (*estimated_ratio)(const void *self, uint32_t node);
 };
 
 extern const struct algorithm algorithm_default, algorithm_crane, algorithm_koordinator,

@@ -35,6 +35,7 @@ struct estimate {
         const struct parts *parts;
         struct replica replicas[SCENARIO_MAX_REPLICAS];
         size_t replica_count, answering;
+        const struct extender *answered; /* the last decide() */
 };
 
 static int64_t now_unix_ms(const struct estimate *estimate) {
@@ -277,6 +278,7 @@ static void decide(void *self, const struct pod *pod, const uint32_t *candidates
         struct pod_facts facts = ask_about(estimate, replica, pod, &load);
 
         estimate->answering = (estimate->answering + 1) % estimate->replica_count;
+        estimate->answered = replica->answering;
         extender_filter(replica->answering, &facts, candidates, count, ret_scores);
         if (parts->has_no_reservations)
                 facts.id = 0;
@@ -289,13 +291,19 @@ static void decide(void *self, const struct pod *pod, const uint32_t *candidates
                 reserve_whole(estimate, extender_estimator(replica->answering), facts.id, &load);
 }
 
+static double estimated_ratio(const void *self, uint32_t node) {
+        const struct estimate *estimate = self;
+
+        return extender_estimated_ratio(estimate->answered, node);
+}
+
 #define ESTIMATE(name_, about_, early_delta_, ...)                                                 \
         {                                                                                          \
                 .name = (name_), .about = (about_), .needs = ALGORITHM_NEEDS_MEANS,                \
                 .early_delta = (early_delta_), .weight = 3,                                        \
                 .options = &(const struct parts){__VA_ARGS__}, .new = new, .free = free_estimate,  \
                 .on_written = on_written, .on_bound = on_bound, .on_ended = on_ended,              \
-                .on_second = on_second, .decide = decide,                                          \
+                .on_second = on_second, .decide = decide, .estimated_ratio = estimated_ratio,      \
         }
 
 const struct algorithm algorithm_estimate = ESTIMATE("estimate", "Plimsoll's recommended policy",

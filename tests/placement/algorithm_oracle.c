@@ -8,8 +8,7 @@ static const double AS_GOOD_RATIO = 0.002;
 
 static double ratio_with(const struct world *world, uint32_t at, const struct pod *pod) {
         const struct node *node = &world->nodes[at];
-        double cpu = world_base_ratio(world, at) +
-                     (node->mean_cores + pod->cores / node->speed) / node->cores;
+        double cpu = world_mean_ratio(world, at) + pod->cores / node->speed / node->cores;
         double memory = (node->mean_bytes + pod->bytes) / node->bytes;
 
         return cpu > memory ? cpu : memory;

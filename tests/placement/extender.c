@@ -1,6 +1,7 @@
 #include "extender.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@ struct extender {
         bool keeps_readings;
         struct node_table *table;
         bool *has_node;                 /* [node] */
+        double *estimated_ratio;        /* [node] of the last filter call's candidates */
         struct node_snapshot *snapshot; /* of the last filter call; NULL before the first */
         struct request request;
         struct answer answer;
@@ -48,6 +50,7 @@ struct extender *extender_new(const struct situation *situation, bool keeps_read
                                          copy_of(situation->policy), 0);
         extender->has_node = xcalloc(nodes, sizeof(*extender->has_node));
         extender->request.nodes = xcalloc(nodes, sizeof(*extender->request.nodes));
+        extender->estimated_ratio = xcalloc(nodes, sizeof(*extender->estimated_ratio));
         extender_follow_nodes(extender);
         return extender;
 }
@@ -59,6 +62,7 @@ void extender_free(struct extender *extender) {
         request_done(&extender->request);
         node_table_free(extender->table);
         free(extender->has_node);
+        free(extender->estimated_ratio);
         free(extender);
 }
 
@@ -129,6 +133,32 @@ static void begin_request(struct request *request, const struct pod_facts *pod) 
         request->count = 0;
 }
 
+/* The judge's columns, and what the pods whose bindings are not seen yet will use. */
+static void note_estimates(struct extender *extender, const uint32_t *candidates, size_t count) {
+        const struct judge *judge = &extender->answer.judge;
+        const struct node_columns *columns = &judge->nodes->columns;
+        struct reservation of[RESERVATIONS_MAX];
+        size_t reserved = estimator_reservations(extender_estimator(extender), judge->pod->id,
+                                                 judge->now_unix_ms, of);
+
+        for (size_t i = 0; i < count; i++) {
+                double *ratio = &extender->estimated_ratio[candidates[i]];
+                double cores = extender->situation.world->nodes[candidates[i]].cores;
+                uint32_t row = judge->rows[i];
+                *ratio = NAN;
+                if (!judge_knows(judge, i) || columns->missing[row] & 1u << ESTIMATE_CPU)
+                        continue;
+                *ratio = columns->used[ESTIMATE_CPU][row];
+                for (size_t r = 0; r < reserved; r++)
+                        if (of[r].node_number == columns->estimate_number[row])
+                                *ratio += of[r].load.of[ESTIMATE_CPU] / cores;
+        }
+}
+
+double extender_estimated_ratio(const struct extender *extender, uint32_t node) {
+        return extender->estimated_ratio[node];
+}
+
 void extender_filter(struct extender *extender, const struct pod_facts *pod,
                      const uint32_t *candidates, size_t count, int *ret_scores) {
         int64_t now_ms = now_unix_ms(extender);
@@ -141,6 +171,8 @@ void extender_filter(struct extender *extender, const struct pod_facts *pod,
                       &extender->shortlist_pods, now_ms, now_ms);
         for (size_t i = 0; i < count; i++)
                 ret_scores[i] = extender->answer.judge.is_told[i] ? 0 : SCORE_REJECTED;
+        if (extender_estimator(extender))
+                note_estimates(extender, candidates, count);
 }
 
 int extender_score100(const struct extender *extender, size_t index) {

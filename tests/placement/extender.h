@@ -31,6 +31,9 @@ struct estimator *extender_estimator(const struct extender *extender);
  * the shortlist, else 0 */
 void extender_filter(struct extender *extender, const struct pod_facts *pod,
                      const uint32_t *candidates, size_t count, int *ret_scores);
+/** extender_estimated_ratio() - CPU usage that extender_filter() took one of its candidates for,
+ * reservations included and the pod not; NAN: not known. The policy's scoring is estimate */
+double extender_estimated_ratio(const struct extender *extender, uint32_t node);
 /** extender_score100() - of candidate @index of extender_filter(): 0 to 100, where a reply has 0 to
  * 10 */
 int extender_score100(const struct extender *extender, size_t index);

@@ -19,6 +19,7 @@ static const struct {
         [MEAN_UTILISATION] = {"meanUtilisation", "mean", 3},
         [PENDING_PODS] = {"pendingPods", "pending", 0},
         [PATCHES_PER_NODE_MINUTE] = {"patchesPerNodeMinute", "patches", 2},
+        [ESTIMATE_ERROR_PERCENT] = {"estimateErrorPercent", "est. err", 2},
 };
 
 struct measured report_mean(const struct result *result, enum metric metric) {
@@ -39,7 +40,7 @@ bool report_relative(const struct result *result, const struct result *base, enu
                 sum += result->outcomes[i].of[metric];
                 base_sum += base->outcomes[i].of[metric];
         }
-        if (base_sum <= 0)
+        if (isnan(base_sum) || base_sum <= 0)
                 return false;
         for (size_t i = 0; i < result->count; i++) {
                 double rest = base_sum - base->outcomes[i].of[metric];
@@ -58,6 +59,13 @@ void report_table_head(void) {
         (void)printf("\n");
 }
 
+static void report_cell(double value, int decimals) {
+        if (isnan(value))
+                (void)printf(" %9s", "-");
+        else
+                (void)printf(" %9.*f", decimals, value);
+}
+
 void report_table_row(const struct result *result, const struct result *base) {
         struct measured relative;
         char text[32] = "-";
@@ -66,8 +74,7 @@ void report_table_row(const struct result *result, const struct result *base) {
                 (void)snprintf(text, sizeof(text), "%.2f +- %.2f", relative.mean, relative.error);
         (void)printf("%-14s %-16s %-12s", result->scenario, result->algorithm, text);
         for (size_t m = 0; m < METRIC_KINDS; m++)
-                (void)printf(" %9.*f", metrics[m].decimals,
-                             report_mean(result, (enum metric)m).mean);
+                report_cell(report_mean(result, (enum metric)m).mean, metrics[m].decimals);
         (void)printf("\n");
         (void)fflush(stdout);
 }
@@ -77,6 +84,8 @@ void report_json(const struct result *result, const struct result *base) {
                      result->algorithm);
         for (size_t m = 0; m < METRIC_KINDS; m++) {
                 struct measured mean = report_mean(result, (enum metric)m), relative;
+                if (isnan(mean.mean))
+                        continue;
                 (void)printf(",\n  \"%s\": {\"mean\": %.9g, \"error\": %.4g", metrics[m].name,
                              mean.mean, mean.error);
                 if (base && report_relative(result, base, (enum metric)m, &relative))

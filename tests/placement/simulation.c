@@ -37,6 +37,8 @@ struct simulation {
         uint64_t draws;
         double *busiest; /* [second] */
         size_t measured;
+        double estimate_errors; /* of so many decisions: ESTIMATE_ERROR_PERCENT */
+        size_t estimates;
 };
 
 static uint32_t *pods_of(const struct simulation *s, const struct pod *pod, size_t node) {
@@ -191,10 +193,31 @@ static size_t choose(struct simulation *s, const struct pod *pod, size_t count) 
         return chosen;
 }
 
+static void measure_estimate(struct simulation *s, size_t count) {
+        double sum = 0, squares = 0, known = 0;
+
+        if (!s->algorithm->estimated_ratio || s->world->now_s <= s->world->scenario->warm_up_s)
+                return;
+        for (size_t i = 0; i < count; i++) {
+                double error = s->algorithm->estimated_ratio(s->self, s->candidates[i]) -
+                               world_mean_ratio(s->world, s->candidates[i]);
+                if (isnan(error))
+                        continue;
+                sum += error;
+                squares += error * error;
+                known++;
+        }
+        if (known < 2)
+                return;
+        s->estimate_errors += 100 * sqrt(fmax(0, squares / known - pow(sum / known, 2)));
+        s->estimates++;
+}
+
 static void schedule(struct simulation *s, struct pod *pod) {
         size_t count = find_candidates(s, pod);
 
         s->algorithm->decide(s->self, pod, s->candidates, count, s->scores);
+        measure_estimate(s, count);
         size_t at = choose(s, pod, count);
         if (at == s->world->node_count)
                 return;
@@ -286,6 +309,9 @@ static void finish_measuring(const struct simulation *s, struct outcome *outcome
         outcome->of[PENDING_PODS] = (double)s->queue_len;
         outcome->of[PATCHES_PER_NODE_MINUTE] *= 60 / seconds / (double)s->world->node_count;
         qsort(s->busiest, s->measured, sizeof(*s->busiest), compare_doubles);
+        outcome->of[ESTIMATE_ERROR_PERCENT] = s->estimates > 0
+                                                      ? s->estimate_errors / (double)s->estimates
+                                                      : NAN;
         outcome->of[BUSIEST_P99] = s->busiest[(s->measured - 1) * 99 / 100];
 }
 

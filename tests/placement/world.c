@@ -216,6 +216,10 @@ double world_demand_ratio(const struct world *world, size_t at) {
         return world_base_ratio(world, at) + node->demand_cores / node->cores;
 }
 
+double world_mean_ratio(const struct world *world, size_t at) {
+        return world_base_ratio(world, at) + world->nodes[at].mean_cores / world->nodes[at].cores;
+}
+
 double world_usage_ratio(const struct world *world, size_t at) {
         double ratio = world_demand_ratio(world, at);
 

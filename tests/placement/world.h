@@ -51,6 +51,9 @@ bool world_has_node(const struct world *world, size_t node);
 double world_base_ratio(const struct world *world, size_t node);
 /** world_demand_ratio() - of the CPUs; above 1 pods are throttled */
 double world_demand_ratio(const struct world *world, size_t node);
+/** world_mean_ratio() - what its base and the pods that are bound to it use on average, of the CPUs
+ */
+double world_mean_ratio(const struct world *world, size_t node);
 /** world_usage_ratio() - of the CPUs, at most 1 */
 double world_usage_ratio(const struct world *world, size_t node);
 /** world_memory_ratio() - in use, at most 1 */
