@@ -93,7 +93,7 @@ static void check_sampling(const struct doctor_facts *facts, struct doctor_findi
 /*
  * Opportunistic batching: the scores of a pod serve the next ones that are like it. A scheduler
  * with an extender does without, in all its profiles. It logs that, and no metric shows it:
- * https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/scheduler/framework/runtime/framework.go
+ * https://github.com/kubernetes/kubernetes/blob/v1.37.2/pkg/scheduler/framework/runtime/framework.go
  */
 static void check_batching(const struct doctor_facts *facts, struct doctor_finding *finding) {
         if (doctor_minor(facts) < BATCHING_SINCE_MINOR)

@@ -58,7 +58,7 @@ def render(tmp_path):
         path = tmp_path / "values.yaml"
         path.write_text(yaml.safe_dump(values), encoding="utf-8")
         argv = ("template", "plimsoll", CHART, "--namespace", namespace)
-        argv += ("--kube-version", "1.36.0", "--values", path, *flags)
+        argv += ("--kube-version", "1.37.0", "--values", path, *flags)
         return complete(build.program("helm"), *argv, status=None)
 
     def rendered(values, *flags, **more):

@@ -17,7 +17,7 @@ CONTROLLER = "system:serviceaccount:kube-system:plimsoll-controller"
 
 
 @pytest.fixture(
-    params=[*(pytest.param(minor, marks=pytest.mark.nightly) for minor in build.OLDER), "1.36"]
+    params=[*(pytest.param(minor, marks=pytest.mark.nightly) for minor in build.OLDER), "1.37"]
 )
 def plane(request, start_plane):
     module = f"kubernetes-{request.param}" if request.param in build.OLDER else "kubernetes"

@@ -20,7 +20,7 @@ EXAMPLES = {path.stem: path.read_text("utf-8") for path in sorted(FILES)}
 EXAMPLES["README"] = block("README.md", "scheduler")
 SECURE_PORT = 26390
 
-# As kubeadm 1.36 writes it, but for what is of no concern here.
+# As kubeadm 1.37 writes it, but for what is of no concern here.
 STATIC_POD = """
 apiVersion: v1
 kind: Pod
@@ -37,7 +37,7 @@ spec:
     - --bind-address=127.0.0.1
     - --kubeconfig=/etc/kubernetes/scheduler.conf
     - --leader-elect=true
-    image: registry.k8s.io/kube-scheduler:v1.36.3
+    image: registry.k8s.io/kube-scheduler:v1.37.2
     name: kube-scheduler
     resources: {requests: {cpu: 100m}}
     volumeMounts:

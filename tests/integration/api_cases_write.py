@@ -10,6 +10,7 @@ from harness import wait_until
 
 UNSUPPORTED = (415, "UnsupportedMediaType", "415: Unsupported Media Type")
 UNREADABLE = (400, "BadRequest", "error decoding patch: ")
+NO_JSON = (400, "BadRequest", "invalid JSON patch")
 INAPPLICABLE = (422, "Invalid", "the server rejected our request due to an error in our request")
 
 
@@ -97,14 +98,10 @@ def test_annotations_are_validated(api, annotations, says):
     [
         ("application/json", b"{}", *UNSUPPORTED),
         ("", b"{}", *UNSUPPORTED),
-        ("application/merge-patch+json", b"{", *UNREADABLE),
+        ("application/merge-patch+json", b"{", *NO_JSON),
         ("application/merge-patch+json", b"[]", *UNREADABLE),
-        (
-            "application/merge-patch+json",
-            b'{"metadata":{"annotations":{"a":NaN}}}',
-            *UNREADABLE[:2],
-            "error decoding patch: invalid character 'N' looking for beginning of value",
-        ),
+        ("application/merge-patch+json", b'{"metadata":{"annotations":{"a":NaN}}}', *NO_JSON),
+        ("application/json-patch+json", b"[", *NO_JSON),
         (
             "application/json-patch+json",
             b'[{"op":"remove","path":"/metadata/nope"}]',

@@ -43,6 +43,7 @@ OLDER = {
     "1.33": "v1.33.13",
     "1.34": "v1.34.4",
     "1.35": "v1.35.4",
+    "1.36": "v1.36.3",
 }
 
 
@@ -60,7 +61,7 @@ def kubernetes(version):
 # rename: Go names a program by its directory.
 # share: files of a module that the programs want to be given.
 MODULES = {
-    "kubernetes": kubernetes("v1.36.3"),
+    "kubernetes": kubernetes("v1.37.2"),
     "etcd": {"rename": {"server": "etcd"}},
     "kwok": {
         "share": (

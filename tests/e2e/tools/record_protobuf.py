@@ -162,7 +162,7 @@ def full_node(name):
         "allocatable": {"cpu": "7910m", "memory": "31Gi", "ephemeral-storage": "90Gi"},
         "images": [{"names": ["web:1", "web@sha256:0"], "sizeBytes": 123456789}],
         "nodeInfo": {
-            "kubeletVersion": "v1.36.3",
+            "kubeletVersion": "v1.37.2",
             "architecture": "amd64",
             "swap": {"capacity": 4294967296},
         },

@@ -6,8 +6,8 @@ falls back, as against servers before 1.27.
 
 VERSION = {
     "major": "1",
-    "minor": "36",
-    "gitVersion": "v1.36.3-standin",
+    "minor": "37",
+    "gitVersion": "v1.37.2-standin",
     "gitCommit": "0000000000000000000000000000000000000000",
     "gitTreeState": "clean",
     "buildDate": "2026-07-14T16:03:58Z",

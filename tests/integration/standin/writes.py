@@ -182,8 +182,8 @@ class Writes:
             raise unsupported_media_type((patch.JSON, patch.MERGE, patch.APPLY))
         try:
             change = json.loads(request.body, parse_constant=_no_constant)
-        except ValueError as error:
-            raise bad_request(f"error decoding patch: {error}") from None
+        except ValueError:
+            raise bad_request("invalid JSON patch") from None
         version = self._found(collection, route)
         if media == patch.JSON:
             new = patch.apply_json_patch(version.obj, change)
