@@ -1,0 +1,109 @@
+"""tests/placement/traces.py: each source in each of its forms, as lines of the simulator's format."""
+
+import lzma
+import pathlib
+import sys
+
+import pytest
+from pages import TOP
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "placement"))
+import traces  # the folder of the simulator has to be in the path first
+
+BITBRAINS_HEAD = (
+    "Timestamp [ms];\tCPU cores;\tCPU capacity provisioned [MHZ];\tCPU usage [MHZ];\t"
+    "CPU usage [%];\tMemory capacity provisioned [KB];\tMemory usage [KB]\n"
+)
+PLANETLAB = [
+    "workload=princeton_codeen request=1000 step=300 cpu=50,0,120x2\n",
+    "workload=root request=1000 step=300 cpu=1000,990,10,20\n",
+]
+BITBRAINS = ["workload=vm-1 request=2000 step=300 memory=8192 cpu=30,10x2 used=1010,448x2\n"]
+REPACKED = {
+    "planetlab-2011-cpu-5min.csv.xz": "# head\n"
+    "20110303,planet_a_edu,princeton_codeen,5,0,12,12\n20110303,planet_a_edu,root,100,99,1,2\n",
+    "bitbrains-rnd-2013-7-cpu-mem-5min.csv.xz": "# head\n"
+    "1,cpu,2,5852,1372629600,15,5,\n1,mem,8388608,1372629600,1010,448,\n"
+    "2,cpu,0,0,1372629600,0,0,0\n2,mem,0,1372629600,0,0,0\n",
+    "surf-2022-week-jobs-cpu-30s.csv.xz": "# head\n9,60,100,16,100000,1000x3,20\n",
+    "google-2011-jobs-cpu-mem-5min.csv.xz": "# head\n7,1,cpu,6.76,15,15\n7,1,mem,5.1,5,5\n",
+}
+
+
+@pytest.fixture(name="folder")
+def folder_fixture(tmp_path, monkeypatch):
+    monkeypatch.setenv("PLIMSOLL_TRACES", str(tmp_path / "in"))
+    (tmp_path / "in").mkdir()
+    return tmp_path / "in"
+
+
+def written(folder, name):
+    out = traces.prepare(folder.parent / "out")
+    return (out / f"{name}.trace").read_text(encoding="utf-8").splitlines(keepends=True)
+
+
+def test_repacked(folder):
+    for name, text in REPACKED.items():
+        (folder / name).write_bytes(lzma.compress(text.encode()))
+    assert traces.available() == ["planetlab", "bitbrains", "surf", "google"]
+    assert written(folder, "planetlab") == PLANETLAB
+    assert written(folder, "bitbrains") == BITBRAINS
+    assert written(folder, "surf") == [
+        "workload=job-9 request=16000 step=30 arrives=60 lasts=100 cpu=16000x3,320\n"
+    ]
+    assert written(folder, "google") == ["workload=job-7 request=1000 step=300 cpu=68,150x2\n"]
+
+
+def test_as_in_their_homes(folder):
+    day = folder / "planetlab" / "20110303"
+    day.mkdir(parents=True)
+    (day / "planet_a_edu_princeton_codeen").write_text("5\n0\n12\n12\n", encoding="ascii")
+    (day / "planet_a_edu_root").write_text("100\n99\n1\n2\n", encoding="ascii")
+    (folder / "bitbrains").mkdir()
+    rows = "".join(
+        f"{1372629804 + 300 * i};\t2;\t5851.9989;\t87.7;\t{percent};\t8388608.0;\t{kib}\n"
+        for i, (percent, kib) in enumerate(
+            [(1.5, 1034592.8), (0.4666666, 458575.47), (0.5, 459000)]
+        )
+    )
+    (folder / "bitbrains" / "1.csv").write_text(BITBRAINS_HEAD + rows, encoding="utf-8")
+    assert traces.available() == ["planetlab", "bitbrains"]
+    assert written(folder, "planetlab") == PLANETLAB
+    assert written(folder, "bitbrains") == BITBRAINS
+
+
+def test_what_is_missing_is_said(folder):
+    scenario = folder / "scenario.yaml"
+    scenario.write_text(
+        "pods:\n- {kind: replay, trace: surf, life: {mean: 1h}}\n", encoding="utf-8"
+    )
+    assert traces.available() == []
+    assert traces.missing(scenario) == f"{folder} does not have surf: tests/placement/traces.md"
+    (folder / "surf-2022-week-jobs-cpu-30s.csv.xz").write_bytes(lzma.compress(b"9,60,30,1,1,5\n"))
+    assert traces.missing(scenario) is None
+    scenario.write_text("pods:\n- {kind: steady}\n", encoding="utf-8")
+    assert traces.missing(scenario) is None
+
+
+def test_written_again_when_the_source_is_newer(folder):
+    source = folder / "surf-2022-week-jobs-cpu-30s.csv.xz"
+    source.write_bytes(lzma.compress(b"9,60,30,1,1,5\n"))
+    first = written(folder, "surf")
+    target = folder.parent / "out" / "surf.trace"
+    source.write_bytes(lzma.compress(b"8,60,30,1,1,5\n"))
+    assert target.stat().st_mtime >= pathlib.Path(traces.__file__).stat().st_mtime
+    made_s = target.stat().st_mtime
+    for age_s, expected in ((10, first), (-10, [first[0].replace("job-9", "job-8")])):
+        traces.os.utime(source, (made_s - age_s, made_s - age_s))
+        assert written(folder, "surf") == expected
+
+
+def test_page_names_every_source():
+    page = (TOP / "tests" / "placement" / "traces.md").read_text(encoding="utf-8")
+    for name, places in traces.SOURCES.items():
+        assert all(f"`{file}" in page for file, _ in places) and f"| `{name}` |" in page
+
+
+def test_every_scenario_replays_a_source():
+    paths = list((TOP / "tests" / "placement" / "scenarios").glob("replay-*.yaml"))
+    assert {name for path in paths for name in traces.needed(path)} == set(traces.SOURCES)

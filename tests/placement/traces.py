@@ -1,0 +1,205 @@
+#!/usr/bin/python3
+"""Writes recorded series in the simulator's format (traces.md).
+
+    traces.py OUT       OUT/NAME.trace of each source that the folder PLIMSOLL_TRACES has
+
+traces.md says where the sources come from, and how they stand in that folder.
+"""
+
+import csv
+import itertools
+import lzma
+import os
+import pathlib
+import re
+import sys
+import threading
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+STEP_S = 300
+WRITING = threading.Lock()
+UNIT_MILLICORES = 1000  # of 100 %, where a source has only shares of something unnamed
+
+
+def folder():
+    """Where the sources are looked for; it need not exist."""
+    named = os.environ.get("PLIMSOLL_TRACES")
+    return pathlib.Path(named) if named else TOP.parent / "shared" / "data" / "traces"
+
+
+def run_lengths(values):
+    runs = ((value, len(list(same))) for value, same in itertools.groupby(values))
+    return ",".join(f"{value}x{count}" if count > 1 else f"{value}" for value, count in runs)
+
+
+def line(workload, request, step, cpu, **more):
+    """One series; `used` is a list, all else of `more` a number."""
+    used = more.pop("used", None)
+    fields = {"workload": re.sub(r"\s", "-", workload), "request": request, "step": step, **more}
+    fields["cpu"] = run_lengths(cpu)
+    if used:
+        fields["used"] = run_lengths(used)
+    return " ".join(f"{name}={value}" for name, value in fields.items()) + "\n"
+
+
+def repacked(path):
+    """Fields of each line."""
+    with lzma.open(path, "rt", encoding="utf-8") as lines:
+        for text in lines:
+            if not text.startswith("#"):
+                yield text.rstrip("\n").split(",")
+
+
+def filled(texts):
+    """Numbers; a reading that is missing is as the one before it, or as the first."""
+    values = list(itertools.accumulate(texts, lambda last, text: text or last))
+    first = next((text for text in values if text), "0")
+    return [int(text or first) for text in values]
+
+
+def planetlab_line(workload, percentages):
+    cpu = [int(text) * UNIT_MILLICORES // 100 for text in percentages]
+    return line(workload, UNIT_MILLICORES, STEP_S, cpu)
+
+
+def planetlab(path):
+    """day, host, slice, percentages"""
+    for _, _, workload, *percentages in repacked(path):
+        yield planetlab_line(workload, percentages)
+
+
+def slice_of(name):
+    """Of HOST_SLICE: the last two words, which tell slices apart as well as their whole names."""
+    words = name.split("_")
+    return "root" if words[-1] == "root" else "_".join(words[-2:])
+
+
+def planetlab_files(path):
+    """DAY/HOST_SLICE: a percentage in each line"""
+    for file in sorted(path.glob("*/*")):
+        yield planetlab_line(slice_of(file.name), file.read_text(encoding="ascii").split())
+
+
+def bitbrains_line(name, cores, kib, tenths, mib):
+    if cores > 0:
+        cpu, memory = [cores * tenth for tenth in tenths], kib // 1024
+        yield line(f"vm-{name}", 1000 * cores, STEP_S, cpu, memory=memory, used=mib)
+
+
+def bitbrains(path):
+    """vm, cpu, cores, MHz, start, tenths of a percent; and vm, mem, KiB, start, MiB"""
+    lines = repacked(path)
+    for (name, _, cores, _, _, *cpu), (_, _, kib, _, *mib) in zip(lines, lines, strict=True):
+        yield from bitbrains_line(name, int(cores), int(kib), filled(cpu), filled(mib))
+
+
+def bitbrains_files(path):
+    """N.csv: a line for each reading, of which these columns are used"""
+    for file in sorted(path.glob("*.csv"), key=lambda file: int(file.stem)):
+        with open(file, encoding="utf-8", newline="") as text:
+            rows = [[cell.strip() for cell in row] for row in csv.reader(text, delimiter=";")]
+        rows = [dict(zip(rows[0], row, strict=True)) for row in rows[1:]]
+        cores = max(int(row["CPU cores"]) for row in rows)
+        kib = max(float(row["Memory capacity provisioned [KB]"]) for row in rows)
+        cpu = [round(10 * float(row["CPU usage [%]"])) for row in rows]
+        mib = [round(float(row["Memory usage [KB]"]) / 1024) for row in rows]
+        yield from bitbrains_line(file.stem, cores, int(kib), cpu, mib)
+
+
+def surf(path):
+    """job, submitted, duration, cores, MB, run lengths of tenths of a percent"""
+    for job, submitted, duration, cores, _, *runs in repacked(path):
+        pairs = (run.partition("x") for run in runs)
+        cpu = [int(value) * int(cores) for value, _, times in pairs for _ in range(int(times or 1))]
+        times = {"arrives": submitted, "lasts": duration}
+        yield line(f"job-{job}", 1000 * int(cores), 30, cpu, **times)
+
+
+def google(path):
+    """job, day, cpu or mem, percentages"""
+    for job, _, kind, *percentages in repacked(path):
+        if kind == "cpu":
+            cpu = [round(float(text) * UNIT_MILLICORES / 100) for text in percentages]
+            yield line(f"job-{job}", UNIT_MILLICORES, STEP_S, cpu)
+
+
+# Name of the trace: where it may stand in the folder, and what reads it there.
+SOURCES = {
+    "planetlab": [("planetlab-2011-cpu-5min.csv.xz", planetlab), ("planetlab", planetlab_files)],
+    "bitbrains": [
+        ("bitbrains-rnd-2013-7-cpu-mem-5min.csv.xz", bitbrains),
+        ("bitbrains", bitbrains_files),
+    ],
+    "surf": [("surf-2022-week-jobs-cpu-30s.csv.xz", surf)],
+    "google": [("google-2011-jobs-cpu-mem-5min.csv.xz", google)],
+}
+
+
+def source_of(name):
+    """(path, reader) of a trace; None where the folder does not have it"""
+    places = [(folder() / file, reader) for file, reader in SOURCES[name]]
+    return next((place for place in places if place[0].exists()), None)
+
+
+def available():
+    """Names of the traces that can be replayed here."""
+    return [name for name in SOURCES if source_of(name)]
+
+
+def needed(scenario):
+    """Names of the traces that a scenario's file replays."""
+    return re.findall(r"\btrace: *(\w+)", scenario.read_text(encoding="utf-8"))
+
+
+def missing(scenario):
+    """Why a scenario cannot run here; None when it can"""
+    names = [name for name in needed(scenario) if name not in available()]
+    if not names:
+        return None
+    return f"{folder()} does not have {', '.join(names)}: tests/placement/traces.md"
+
+
+def arguments(scenario, build):
+    """What `placement` is given besides a scenario's file: the folder of the traces, if it needs one"""
+    return (
+        ["--traces", prepare(build / "tests" / "placement" / "traces")] if needed(scenario) else []
+    )
+
+
+def write(name, out):
+    """OUT/NAME.trace, unless it is newer than its source and this script"""
+    source, reader = source_of(name)
+    target = out / f"{name}.trace"
+    made_of = max(source.stat().st_mtime, pathlib.Path(__file__).stat().st_mtime)
+    if target.exists() and target.stat().st_mtime > made_of:
+        return
+    part = out / f"{name}.{os.getpid()}"
+    with open(part, "w", encoding="utf-8") as text:
+        text.writelines(reader(source))
+    part.rename(target)
+
+
+def prepare(out):
+    """Writes the traces that are available, and returns OUT, for `placement --traces`."""
+    with WRITING:
+        out.mkdir(parents=True, exist_ok=True)
+        for name in available():
+            write(name, out)
+    return out
+
+
+def main():
+    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
+        print(__doc__)
+        return 2
+    if not available():
+        print(f"{folder()} has none of {', '.join(SOURCES)}", file=sys.stderr)
+        return 1
+    prepare(pathlib.Path(sys.argv[1]))
+    for name in available():
+        print(f"{sys.argv[1]}/{name}.trace: {source_of(name)[0]}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
