@@ -35,6 +35,10 @@ NOT_RUN = {
     ("tests/e2e/README.md", "tests/e2e/tools/build.py"): "builds for these tests, and runs some",
     ("tests/integration/README.md", "PLIMSOLL_BUILD_DIR="): "runs these tests",
     ("tests/placement/README.md", "make build"): "test_tools_placement_simulator.py runs that",
+    (
+        "tests/placement/traces.md",
+        "PLIMSOLL_TRACES=DIR",
+    ): "test_tools_placement_traces.py does that",
 }
 
 

@@ -11,6 +11,8 @@ from pages import TOP, block
 
 SCENARIOS = sorted((TOP / "tests" / "placement" / "scenarios").glob("*.yaml"))
 
+REPLAY = "name: x\nmeasured: 1h\nnodes: [{count: 1, cores: 1}]\npods:\n- {kind: replay, "
+
 
 def simulate(*arguments):
     build = pathlib.Path(os.environ["PLIMSOLL_RELEASE_DIR"])
@@ -90,6 +92,51 @@ def test_world_is_what_arrives(example):
     assert simulate("--scenario", example, "--scenario", example, "-o", "world").returncode == 2
 
 
+@pytest.fixture(name="replay")
+def replay_fixture(tmp_path):
+    """Arguments for the replay that the README shows, of the trace that traces.md shows."""
+    (tmp_path / "example.trace").write_text(block("tests/placement/traces.md", "trace"), "utf-8")
+    (tmp_path / "replay.yaml").write_text(block("tests/placement/README.md", "replay"), "utf-8")
+    return ["--scenario", tmp_path / "replay.yaml", "--traces", tmp_path]
+
+
+def test_replay_is_what_was_recorded(replay):
+    """Two series: 0.5 and 16 cores requested, by two pods that come as recorded; the others by both."""
+    pods = json.loads(simulate(*replay, "-o", "world").stdout)["pods"]
+    recorded = [pod for pod in pods if pod["request"] in (0.5, 16)]
+    assert [(pod["workload"], pod["request"], pod["arrives"]) for pod in recorded] == [
+        (2, 0.5, 0),
+        (3, 16, 60),
+    ]
+    # 100 s and 10 more: 16 cores for 90 s, then 0.2
+    assert recorded[1]["cores"] == pytest.approx((16 * 90 + 0.2 * 20) / 110, rel=1e-5)
+    drawn = {(pod["workload"], pod["request"]) for pod in pods if pod not in recorded}
+    assert drawn == {(0, 0.125), (1, 4)}, "scaled by 0.5, overcommitted by 2"
+    assert all(0 <= pod["cores"] <= 0.5 for pod in pods if pod["workload"] == 0)
+
+
+def test_replay_repeats_itself(replay):
+    runs = [simulate(*replay, "--seeds=2", "-o", "json", "--algorithm=estimate") for _ in "12"]
+    assert runs[0].returncode == 0, runs[0].stderr
+    assert runs[0].stdout == runs[1].stdout
+    (row,) = json.loads(runs[0].stdout)
+    assert row["meanUtilisation"]["seeds"][0] != row["meanUtilisation"]["seeds"][1]
+
+
+def test_replay_without_its_trace_is_refused(replay, tmp_path):
+    done = simulate(*replay[:2])
+    assert done.returncode == 2
+    assert done.stderr == (
+        "placement: replay replays example: --traces is missing, see tests/placement/traces.md\n"
+    )
+    (tmp_path / "example.trace").write_text("workload=a request=1 step=30 cpu=1,2", "utf-8")
+    cut = simulate(*replay)
+    assert cut.returncode == 2 and f"{tmp_path}/example.trace: line 1: cut off" in cut.stderr
+    (tmp_path / "example.trace").unlink()
+    gone = simulate(*replay)
+    assert gone.returncode == 2 and f"{tmp_path}/example.trace: cannot open: " in gone.stderr
+
+
 def test_every_scenario_is_named_like_its_file():
     for path in SCENARIOS:
         assert yaml.safe_load(path.read_text("utf-8"))["name"] == path.stem
@@ -108,7 +155,19 @@ def test_every_scenario_is_named_like_its_file():
         ("name: x\n", "nodes: expected a list of 1 to 4"),
         (
             "name: x\nmeasured: 1h\nnodes: [{count: 1, cores: 1}]\npods:\n- kind: other\n",
-            "kind: expected steady, burst, jobs or rollout",
+            "kind: expected steady, burst, jobs, rollout or replay",
+        ),
+        (REPLAY + "requested: 1}\n", "line 5: trace: expected the name of a trace"),
+        (REPLAY + "trace: ../x}\n", "line 5: trace: expected the name of a trace"),
+        (REPLAY + "trace: x, usage: {share: 1}}\n", "line 5: pods.usage: unknown field"),
+        (REPLAY + "trace: x, scale: 0}\n", "line 5: pods: expected scale > 0 and overcommit > 0"),
+        (
+            REPLAY + "trace: x, requested: 1}\n",
+            "line 5: pods: expected life and requested, or none of them",
+        ),
+        (
+            REPLAY + "trace: x, life: {mean: 1h}}\n",
+            "line 5: pods: expected life and requested, or none of them",
         ),
         ("a: [\n", "line 2"),
     ],

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "chance.h"
+#include "replay.h"
 
 static const double POD_SIGMA = 0.3;
 
@@ -87,8 +88,9 @@ static double mean_bytes(const struct pod *pod) {
         return pod->first_bytes + grown * (pod->grown_bytes - pod->first_bytes);
 }
 
-static struct pod *add_pod(struct drawing *drawing, const struct stream *stream, uint32_t first,
-                           uint32_t workload, int64_t at_s) {
+/* What it requests and uses is yet to be said. */
+static struct pod *new_pod(struct drawing *drawing, const struct stream *stream, uint32_t workload,
+                           int64_t at_s) {
         mem_grow(&drawing->arrivals->pods, drawing->arrivals->count, &drawing->cap);
         struct pod *pod = &drawing->arrivals->pods[drawing->arrivals->count++];
         uint64_t seed = chance_mix(chance_mix(drawing->order_seed) ^
@@ -104,13 +106,20 @@ static struct pod *add_pod(struct drawing *drawing, const struct stream *stream,
                 .spike_s = stream->spike_s,
                 .wave = stream->wave,
                 .wave_phase = chance_uniform(drawing->seed, 7000000 + workload),
-                .request_cores = request_of(drawing, stream, workload),
         };
-        uint64_t who = stream->is_per_pod ? seed >> 8 : workload;
+        return pod;
+}
+
+static struct pod *add_pod(struct drawing *drawing, const struct stream *stream, uint32_t first,
+                           uint32_t workload, int64_t at_s) {
+        struct pod *pod = new_pod(drawing, stream, workload, at_s);
+
+        pod->request_cores = request_of(drawing, stream, workload);
+        uint64_t who = stream->is_per_pod ? pod->seed >> 8 : workload;
         double mean = share_of(drawing, stream, first, who) * pod->request_cores;
         if (stream->uses_to_cores > 0)
                 mean = own_cores(drawing, stream, first, workload);
-        pod->cores = mean * chance_lognormal(seed, 2, POD_SIGMA);
+        pod->cores = mean * chance_lognormal(pod->seed, 2, POD_SIGMA);
         pod->request_bytes = pod->request_cores * BYTES_PER_NODE_CORE / 2;
         pod->first_bytes = pod->request_bytes * stream->memory_ratio;
         pod->grown_bytes = stream->grown_every && workload % stream->grown_every == 0
@@ -125,6 +134,8 @@ static double mean_request(const struct drawing *drawing, const struct stream *s
                            uint32_t first) {
         double sum = 0;
 
+        if (stream->trace)
+                return replay_mean_request(stream);
         for (uint32_t i = 0; i < stream->workloads; i++)
                 sum += request_of(drawing, stream, first + i);
         return sum / (double)stream->workloads;
@@ -132,6 +143,21 @@ static double mean_request(const struct drawing *drawing, const struct stream *s
 
 static uint32_t any_workload(struct drawing *drawing, const struct stream *stream, uint32_t first) {
         return first + (uint32_t)(draw(drawing) * (double)stream->workloads);
+}
+
+/* A random one of the stream's. */
+static void add_any(struct drawing *drawing, const struct stream *stream, uint32_t first,
+                    int64_t at_s) {
+        const struct trace *trace = stream->trace;
+
+        if (!trace) {
+                (void)add_pod(drawing, stream, first, any_workload(drawing, stream, first), at_s);
+                return;
+        }
+        const struct trace_series *series =
+                &trace->series[(size_t)(draw(drawing) * (double)trace->count)];
+        struct pod *pod = new_pod(drawing, stream, first + series->workload, at_s);
+        replay_give(pod, stream, series, replay_moment_s(series, drawing->seed, pod->seed), false);
 }
 
 static void add_steady(struct drawing *drawing, const struct stream *stream, uint32_t first,
@@ -142,12 +168,10 @@ static void add_steady(struct drawing *drawing, const struct stream *stream, uin
                                             : stream->life_mean_s;
 
         for (size_t i = 0; i < (size_t)ceil(pods); i++)
-                (void)add_pod(drawing, stream, first, any_workload(drawing, stream, first),
-                              (int64_t)((double)i / pods * 300));
+                add_any(drawing, stream, first, (int64_t)((double)i / pods * 300));
         double at = 0;
         while (at < (double)end_s) {
-                (void)add_pod(drawing, stream, first, any_workload(drawing, stream, first),
-                              (int64_t)at);
+                add_any(drawing, stream, first, (int64_t)at);
                 at += -log(1 - draw(drawing)) * life / pods;
         }
 }
@@ -202,6 +226,32 @@ static void add_jobs(struct drawing *drawing, const struct stream *stream, uint3
         }
 }
 
+/* Those that run when it begins are there soon, for what is left of them. */
+static void add_recorded(struct drawing *drawing, const struct stream *stream, uint32_t first,
+                         int64_t end_s) {
+        int64_t begins_s = replay_first_s(stream, drawing->seed, end_s);
+
+        for (size_t i = 0; i < stream->trace->count; i++) {
+                const struct trace_series *series = &stream->trace->series[i];
+                int64_t at_s = series->arrives_s - begins_s;
+                int64_t before_s = at_s < 0 ? -at_s : 0;
+                if (at_s >= end_s || before_s >= series->lasts_s)
+                        continue;
+                struct pod *pod = new_pod(drawing, stream, first + series->workload,
+                                          before_s > 0 ? 0 : at_s);
+                pod->life_s = series->lasts_s - before_s + 10;
+                replay_give(pod, stream, series, before_s, true);
+        }
+}
+
+static void add_replayed(struct drawing *drawing, const struct stream *stream, uint32_t first,
+                         int64_t end_s) {
+        if (stream->is_as_recorded)
+                add_recorded(drawing, stream, first, end_s);
+        else
+                add_steady(drawing, stream, first, end_s);
+}
+
 static int compare_arrivals(const void *a, const void *b) {
         const struct pod *left = a, *right = b;
 
@@ -221,10 +271,9 @@ static double cores_at_first(const struct scenario *scenario) {
 
 struct arrivals arrivals_draw(const struct scenario *scenario, uint64_t seed) {
         static void (*const add[])(struct drawing *, const struct stream *, uint32_t, int64_t) = {
-                [STREAM_STEADY] = add_steady,
-                [STREAM_BURST] = add_bursts,
-                [STREAM_JOBS] = add_jobs,
-                [STREAM_ROLLOUT] = add_rollouts,
+                [STREAM_STEADY] = add_steady,   [STREAM_BURST] = add_bursts,
+                [STREAM_JOBS] = add_jobs,       [STREAM_ROLLOUT] = add_rollouts,
+                [STREAM_REPLAY] = add_replayed,
         };
         struct arrivals arrivals = {0};
         struct drawing drawing = {

@@ -15,6 +15,12 @@ struct pod {
         double wave, wave_phase;
         int64_t arrives_s, life_s;
         uint64_t seed;
+        /* What it replays; NULL: nothing. Of its series it is moment_s in when the run begins, or
+         * when it starts. */
+        const struct trace_series *series;
+        const struct stream *stream;
+        int64_t moment_s;
+        bool is_from_start;
         /* what became of it */
         int32_t node; /* -1: pending */
         int64_t bound_s, starts_s;

@@ -17,6 +17,8 @@ import sys
 import time
 import xml.etree.ElementTree as xml
 
+import traces
+
 HERE = pathlib.Path(__file__).resolve().parent
 LEAST_RATIO = 0.01  # of a scenario in the geometric mean: 0 would hide all others
 
@@ -43,7 +45,8 @@ def metric_of(scenario):
 def simulate(build, scenario, seeds, arguments):
     """{algorithm: its row of the simulator's JSON}"""
     argv = [build / "tests" / "placement" / "placement", "-o", "json", "--seeds", str(seeds)]
-    argv += ["--scenario", HERE / "scenarios" / f"{scenario}.yaml"]
+    path = HERE / "scenarios" / f"{scenario}.yaml"
+    argv += ["--scenario", path, *traces.arguments(path, build)]
     argv += ["--algorithm", "default", "--algorithm", "estimate", *arguments]
     said = subprocess.run(argv, check=True, capture_output=True, text=True).stdout
     return {row["algorithm"]: row for row in json.loads(said)}
@@ -88,6 +91,9 @@ def hold_mean(build, results):
     started_s = time.monotonic()
     logs = []
     for path in sorted((HERE / "scenarios").glob("*.yaml")):
+        if traces.missing(path):
+            print(f"left out {path.stem}: {traces.missing(path)}", flush=True)
+            continue
         rows = simulate(build, path.stem, MEAN_SEEDS, [])
         ratio, _ = relative(rows, metric_of(path.stem))
         logs.append(math.log(max(ratio, LEAST_RATIO)))

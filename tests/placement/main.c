@@ -32,7 +32,7 @@ struct job {
         size_t scenario_count;
         const struct algorithm *algorithms[MAX_ALGORITHMS];
         size_t algorithm_count;
-        const char *policy_file, *crane_policy_file;
+        const char *policy_file, *crane_policy_file, *traces;
         struct policy *policies[ALGORITHM_NEEDS_MINUTELY_MEANS + 1];
         uint64_t first_seed, seeds;
         double scale, lag_s; /* lag_s < 0: the scenario's */
@@ -56,6 +56,7 @@ static void print_help(void) {
                 "  --seeds N          runs of each, 1 to %d (default 3)\n"
                 "  --first-seed N     the others follow (default 1)\n"
                 "  --scale F          of the time that is measured, 0.01 to 10 (default 1)\n"
+                "  --traces DIR       of recorded usage, see tests/placement/traces.md\n"
                 "  --lag SECONDS      from a binding until an algorithm sees it, 0 to %d\n"
                 "                     (default: the scenario's)\n"
                 "  -o table|json      (default table); world: the nodes and pods of the first\n"
@@ -119,6 +120,9 @@ static bool take_option(struct job *job, int option, const char *text) {
         case 'c':
                 job->crane_policy_file = text;
                 return true;
+        case 't':
+                job->traces = text;
+                return true;
         case 'n':
                 return number_parse_u64(text, strlen(text), &job->seeds) && job->seeds > 0 &&
                        job->seeds <= REPORT_MAX_SEEDS;
@@ -145,6 +149,7 @@ static int parse_arguments(int argc, char **argv, struct job *job, struct error 
                 {"algorithm", required_argument, NULL, 'a'},
                 {"policy", required_argument, NULL, 'p'},
                 {"crane-policy", required_argument, NULL, 'c'},
+                {"traces", required_argument, NULL, 't'},
                 {"seeds", required_argument, NULL, 'n'},
                 {"first-seed", required_argument, NULL, 'i'},
                 {"scale", required_argument, NULL, 'f'},
@@ -263,14 +268,19 @@ int main(int argc, char **argv) {
         }
         if (r == 0)
                 r = load_policies(&job, &err);
-        for (size_t i = 0; r == 0 && i < job.scenario_count; i++)
+        for (size_t i = 0; r == 0 && i < job.scenario_count; i++) {
                 r = scenario_load(job.scenarios[i], &scenarios[i], &err);
+                if (r == 0)
+                        r = scenario_load_traces(&scenarios[i], job.traces, &err);
+        }
         if (r == 0 && job.is_world)
                 report_world(&scenarios[0], job.first_seed);
         else if (r == 0)
                 run_scenarios(&job, scenarios);
         for (size_t i = 0; i < ARRAY_LEN(job.policies); i++)
                 policy_free(job.policies[i]);
+        for (size_t i = 0; i < job.scenario_count; i++)
+                scenario_done(&scenarios[i]);
         if (r < 0) {
                 (void)fprintf(stderr, "placement: %s\n", err.msg);
                 return 2;

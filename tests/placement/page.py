@@ -20,6 +20,7 @@ import time
 
 import gates
 import plot
+import traces
 
 HERE = pathlib.Path(__file__).resolve().parent
 TOP = HERE.parents[1]
@@ -41,6 +42,8 @@ LONG = {"diurnal", "drift", "allhot", "batch", "leaks"}  # hours, or pods by the
 BEYOND_STUDY = {
     *("autoscaling", "drift", "sampled", "speeds"),
     *("leaks", "loop-restart", "reclaimed", "replicas", "restart", "zones"),
+    *("replay-bitbrains", "replay-google", "replay-planetlab", "replay-planetlab-90m"),
+    "replay-surf",
 }
 PLACE = r"(<!-- placement: {} -->\n).*?(<!-- end -->)"
 
@@ -48,7 +51,8 @@ PLACE = r"(<!-- placement: {} -->\n).*?(<!-- end -->)"
 def simulate(build, scenario, seeds, algorithms, lag="0"):
     """{algorithm: its row of the simulator's JSON}"""
     argv = [build / "tests" / "placement" / "placement", "-o", "json", "--seeds", str(seeds)]
-    argv += ["--scenario", HERE / "scenarios" / f"{scenario}.yaml", "--lag", lag]
+    path = HERE / "scenarios" / f"{scenario}.yaml"
+    argv += ["--scenario", path, *traces.arguments(path, build), "--lag", lag]
     argv += [word for name in algorithms for word in ("--algorithm", name)]
     said = subprocess.run(argv, check=True, capture_output=True, text=True).stdout
     return {row["algorithm"]: row for row in json.loads(said)}
@@ -56,7 +60,10 @@ def simulate(build, scenario, seeds, algorithms, lag="0"):
 
 def measure(build, is_quick):
     """Rows of every scenario's peers, and of every run of the parts."""
-    names = sorted(path.stem for path in (HERE / "scenarios").glob("*.yaml"))
+    paths = sorted((HERE / "scenarios").glob("*.yaml"))
+    for path in filter(traces.missing, paths):
+        print(f"  left out {path.stem}: {traces.missing(path)}", flush=True)
+    names = [path.stem for path in paths if not traces.missing(path)]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 2) as pool:
         peers, parts = {}, {}
         for name in sorted(names, key=lambda name: name not in LONG):

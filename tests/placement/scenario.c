@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/duration.h"
+#include "base/mem.h"
 #include "base/number.h"
 #include "codec/tree.h"
 
@@ -107,6 +108,41 @@ static int read_requests(const struct tree_node *pods, struct stream *stream, st
         return 0;
 }
 
+/* What it uses was recorded: nothing else may be said about that. */
+static int read_replay(const struct tree_node *pods, struct stream *ret, struct error *err) {
+        struct field life[] = {
+                {"mean", FIELD_SECONDS, &ret->life_mean_s, 0},
+                {"from", FIELD_SECONDS, &ret->life_from_s, 0},
+                {"to", FIELD_SECONDS, &ret->life_to_s, 0},
+        };
+        const struct field fields[] = {
+                {"kind", FIELD_OTHER, NULL, 0},
+                {"trace", FIELD_OTHER, NULL, 0},
+                {"scale", FIELD_NUMBER, &ret->scale, 0},
+                {"overcommit", FIELD_NUMBER, &ret->overcommit, 0},
+                {"requested", FIELD_NUMBER, &ret->requested_ratio, 0},
+                {"life", FIELD_MAP, life, ARRAY_LEN(life)},
+        };
+        const char *name = text_of(pods, "trace");
+
+        ret->kind = STREAM_REPLAY;
+        ret->scale = 1;
+        ret->overcommit = 1;
+        ret->memory_ratio = MEMORY_RATIO;
+        int r = read_fields(pods, "pods", fields, ARRAY_LEN(fields), err);
+        if (r < 0)
+                return r;
+        if (*name == '\0' || strlen(name) >= sizeof(ret->trace_name) || strchr(name, '/'))
+                return refuse(pods, "trace", "the name of a trace", err);
+        if (ret->scale <= 0 || ret->overcommit <= 0)
+                return refuse(pods, "pods", "scale > 0 and overcommit > 0", err);
+        ret->is_as_recorded = ret->life_mean_s <= 0 && ret->life_to_s <= 0;
+        if (ret->is_as_recorded != (ret->requested_ratio <= 0))
+                return refuse(pods, "pods", "life and requested, or none of them", err);
+        (void)snprintf(ret->trace_name, sizeof(ret->trace_name), "%s", name);
+        return 0;
+}
+
 static int read_stream(const struct tree_node *pods, struct stream *ret, struct error *err) {
         static const char *const kinds[] = {[STREAM_STEADY] = "steady",
                                             [STREAM_BURST] = "burst",
@@ -163,6 +199,8 @@ static int read_stream(const struct tree_node *pods, struct stream *ret, struct 
                 {"burst", FIELD_MAP, burst, ARRAY_LEN(burst)},
         };
 
+        if (strcmp(text_of(pods, "kind"), "replay") == 0)
+                return read_replay(pods, ret, err);
         ret->memory_ratio = MEMORY_RATIO;
         int r = read_fields(pods, "pods", fields, ARRAY_LEN(fields), err);
         if (r < 0)
@@ -174,7 +212,7 @@ static int read_stream(const struct tree_node *pods, struct stream *ret, struct 
         while (k < ARRAY_LEN(kinds) && strcmp(kind, kinds[k]) != 0)
                 k++;
         if (k == ARRAY_LEN(kinds))
-                return refuse(pods, "kind", "steady, burst, jobs or rollout", err);
+                return refuse(pods, "kind", "steady, burst, jobs, rollout or replay", err);
         ret->kind = (unsigned)k;
         if (ret->workloads == 0)
                 return refuse(pods, "workloads", "at least 1", err);
@@ -268,4 +306,29 @@ int scenario_load(const char *path, struct scenario *ret, struct error *err) {
         if (r == 0)
                 r = read_scenario(tree_root(tree), ret, err);
         return r < 0 ? error_wrap(err, r, "%s", path) : 0;
+}
+
+int scenario_load_traces(struct scenario *scenario, const char *folder, struct error *err) {
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < scenario->stream_count; i++) {
+                struct stream *stream = &scenario->streams[i];
+                if (stream->kind != STREAM_REPLAY)
+                        continue;
+                if (!folder)
+                        return error_set(err, ENOENT,
+                                         "%s replays %s: --traces is missing, see "
+                                         "tests/placement/traces.md",
+                                         scenario->name, stream->trace_name);
+                _cleanup_(freep) char *path = xasprintf("%s/%s.trace", folder, stream->trace_name);
+                r = trace_load(path, &stream->trace, err);
+                if (r == 0)
+                        stream->workloads = stream->trace->workload_count;
+        }
+        return r;
+}
+
+void scenario_done(struct scenario *scenario) {
+        for (size_t i = 0; i < scenario->stream_count; i++)
+                trace_free(scenario->streams[i].trace);
 }

@@ -10,12 +10,13 @@
 
 #include "base/attributes.h"
 #include "base/error.h"
+#include "trace.h"
 
 enum { WORLD_MAX_REQUESTS = 8 };
 
 /* How pods of one kind come. */
 struct stream {
-        enum { STREAM_STEADY, STREAM_BURST, STREAM_JOBS, STREAM_ROLLOUT } kind;
+        enum { STREAM_STEADY, STREAM_BURST, STREAM_JOBS, STREAM_ROLLOUT, STREAM_REPLAY } kind;
         size_t workloads;
         size_t request_count;
         double requests_cores[WORLD_MAX_REQUESTS];
@@ -41,6 +42,12 @@ struct stream {
         size_t count;
         /* jobs */
         double every_s, pods_per_s, job_from_cores, job_to_cores;
+        /* replay: with requested_ratio and a life, or as recorded */
+        char trace_name[32];
+        struct trace *trace; /* owned; scenario_load_traces() */
+        bool is_as_recorded;
+        double scale;      /* of what was requested and used */
+        double overcommit; /* what was requested is divided by it, too */
 };
 
 enum { WORLD_MAX_STREAMS = 4, WORLD_MAX_SHAPES = 4, WORLD_MAX_ZONES = 4 };
@@ -76,3 +83,9 @@ struct scenario {
 
 /** scenario_load() - Return: 0; negative errno with file and line in @err */
 _must_check_ int scenario_load(const char *path, struct scenario *ret, struct error *err);
+/** scenario_load_traces() - what it replays, from @folder; NULL: there is none
+ * Return: 0; negative errno with the file in @err */
+_must_check_ int scenario_load_traces(struct scenario *scenario, const char *folder,
+                                      struct error *err);
+/** scenario_done() - release what it owns */
+void scenario_done(struct scenario *scenario);

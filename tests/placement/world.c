@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "chance.h"
+#include "replay.h"
 
 static const double TIME_SIGMA = 0.2;
 static const double DAY_S = 86400;
@@ -64,6 +65,8 @@ static double load_at(const struct pod *pod, int64_t now_s) {
 
         if (since_s < 0)
                 return 0;
+        if (pod->series)
+                return replay_cores_at(pod, now_s);
         double factor = (double)since_s < pod->spike_s ? pod->spike_factor : 1;
         if (pod->wave > 0)
                 factor *= 1 + pod->wave * sin(2 * M_PI * ((double)now_s / DAY_S + pod->wave_phase));
@@ -80,6 +83,8 @@ static int64_t next_change_s(const struct pod *pod, int64_t now_s) {
         if (since_s >= 0 && (double)since_s < pod->spike_s &&
             pod->starts_s + (int64_t)pod->spike_s < next_s)
                 next_s = pod->starts_s + (int64_t)pod->spike_s;
+        if (since_s >= 0 && pod->series)
+                next_s = replay_next_change_s(pod, now_s);
         return next_s < end_s ? next_s : end_s;
 }
 
@@ -87,6 +92,8 @@ static double bytes_at(const struct pod *pod, int64_t now_s) {
         double since_s = fmax(0, (double)(now_s - pod->starts_s));
         double grown = since_s < pod->grows_s ? since_s / pod->grows_s : 1;
 
+        if (pod->series && now_s >= pod->starts_s)
+                return replay_bytes_at(pod, now_s);
         return pod->first_bytes + grown * (pod->grown_bytes - pod->first_bytes);
 }
 
