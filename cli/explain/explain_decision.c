@@ -1,51 +1,11 @@
 #include "cli/explain/explain_decision.h"
 
-#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "base/duration.h"
 #include "base/timestamp.h"
 #include "codec/json.h"
-
-enum { TEXT_MAX_COLUMNS = 400, NUMBER_MAX = 32 };
-
-/* ---- Members of an object. */
-
-static void print_text(const json_t *object, const char *key, FILE *out) {
-        const char *text = json_string_at(object, key, NULL);
-
-        (void)style_text(text ? text : "?", TEXT_MAX_COLUMNS, out);
-}
-
-static bool decision_number(const json_t *object, const char *key, double *ret) {
-        const json_t *number = json_at(object, key, NULL);
-
-        *ret = json_number_value(number);
-        return json_is_number(number);
-}
-
-/* A number times @factor: a ratio as percent with 100. */
-static const char *scaled(const json_t *object, const char *key, double factor,
-                          char text[static NUMBER_MAX]) {
-        double value;
-
-        if (!decision_number(object, key, &value))
-                return "?";
-        value *= factor;
-        (void)snprintf(text, NUMBER_MAX, fabs(value) < 1e7 ? "%.1f" : "%.3g", value);
-        return text;
-}
-
-static const char *plain(const json_t *object, const char *key, char text[static NUMBER_MAX]) {
-        double value;
-
-        if (!decision_number(object, key, &value))
-                return "?";
-        (void)snprintf(text, NUMBER_MAX, "%.7g", value);
-        return text;
-}
+#include "extender/explain/terms.h"
 
 /* ", 3 unknown", unless there are none. */
 static void print_count(const json_t *object, const char *key, const char *what, FILE *out) {
@@ -106,7 +66,6 @@ static void print_outcome(const json_t *decision, const struct explain_place *pl
         const json_t *nodes = json_at(decision, "prioritize", "bestNodes", NULL);
         const char *node = explain_place_node(place), *uid = explain_place_uid(place);
         const char *asked_uid = json_string_at(decision, "uid", NULL);
-        char score[NUMBER_MAX], best_score[NUMBER_MAX];
 
         if (uid && asked_uid && strcmp(uid, asked_uid) != 0) {
                 (void)fputs("what follows is about an earlier pod of that name\n", out);
@@ -120,8 +79,8 @@ static void print_outcome(const json_t *decision, const struct explain_place *pl
         else if (its == best)
                 (void)fputs("its node is the best that the extender ranked", out);
         else
-                (void)fprintf(out, "its node scored %s, the best %s", plain(its, "score", score),
-                              plain(best, "score", best_score));
+                (void)fprintf(out, "its node scored %s, the best %s",
+                              terms_number(its, "score").text, terms_number(best, "score").text);
         (void)fputs(its == best ? "\n" : ": the scheduler's other plugins have a say\n", out);
 }
 
@@ -130,36 +89,30 @@ static void print_outcome(const json_t *decision, const struct explain_place *pl
 static void print_rejections(const json_t *filter, size_t max_nodes, FILE *out) {
         const json_t *predicates = json_at(filter, "predicates", NULL);
         const json_t *nodes = json_at(filter, "rejectedNodes", NULL);
-        char over[NUMBER_MAX], value[NUMBER_MAX], limit[NUMBER_MAX];
 
         for (size_t i = 0; i < json_array_size(predicates) && i < max_nodes; i++) {
                 const json_t *predicate = json_array_get(predicates, i);
-                (void)fprintf(out, "  %s over ", plain(predicate, "over", over));
-                print_text(predicate, "metric", out);
-                (void)fprintf(out, " above %s %%\n", scaled(predicate, "limit", 100, limit));
+                (void)fprintf(out, "  %s over %s above %s %%\n",
+                              terms_number(predicate, "over").text,
+                              terms_text(predicate, "metric").text,
+                              terms_scaled(predicate, "limit", 100).text);
         }
         for (size_t i = 0; i < json_array_size(nodes) && i < max_nodes; i++) {
                 const json_t *node = json_array_get(nodes, i);
-                (void)fputs("  ", out);
-                print_text(node, "node", out);
-                (void)fputs(": rejected: ", out);
-                print_text(node, "metric", out);
-                (void)fprintf(out, " is %s of %s %%\n", scaled(node, "value", 100, value),
-                              scaled(node, "limit", 100, limit));
+                (void)fprintf(out, "  %s: rejected: %s is %s of %s %%\n",
+                              terms_text(node, "node").text, terms_text(node, "metric").text,
+                              terms_scaled(node, "value", 100).text,
+                              terms_scaled(node, "limit", 100).text);
         }
 }
 
 static void print_filter(const json_t *filter, size_t max_nodes, FILE *out) {
-        char candidates[NUMBER_MAX], passed[NUMBER_MAX];
-
         if (!json_is_object(filter)) {
                 (void)fputs("filter: was not asked\n", out);
                 return;
         }
-        (void)fputs("filter at ", out);
-        print_text(filter, "at", out);
-        (void)fprintf(out, ": %s candidates, %s passed", plain(filter, "candidates", candidates),
-                      plain(filter, "passed", passed));
+        (void)fprintf(out, "filter at %s: %s candidates, %s passed", terms_text(filter, "at").text,
+                      terms_number(filter, "candidates").text, terms_number(filter, "passed").text);
         print_count(filter, "rejected", "rejected", out);
         print_count(filter, "leftOut", "left out by the shortlist", out);
         print_count(filter, "unknown", "not in the extender's table", out);
@@ -168,7 +121,7 @@ static void print_filter(const json_t *filter, size_t max_nodes, FILE *out) {
                 (void)fputs("  it is a DaemonSet's, which passes everywhere\n", out);
         if (json_int_at(0, filter, "rule", NULL) > 0)
                 (void)fprintf(out, "  rule %s of the policy holds for it\n",
-                              plain(filter, "rule", candidates));
+                              terms_number(filter, "rule").text);
         if (json_is_true(json_at(filter, "allOverLimits", NULL)))
                 (void)fputs("  every candidate was over a limit, so all passed\n", out);
         print_rejections(filter, max_nodes, out);
@@ -176,147 +129,32 @@ static void print_filter(const json_t *filter, size_t max_nodes, FILE *out) {
 
 /* ---- Prioritize. */
 
-static void print_learned(const json_t *expected, FILE *out) {
-        char cores[NUMBER_MAX], confidence[NUMBER_MAX], mib[NUMBER_MAX], factor[NUMBER_MAX];
-
-        (void)fprintf(out, "  expected: %s CPUs, learned of ", plain(expected, "loadCores", cores));
-        print_text(expected, "workload", out);
-        (void)fprintf(out, " (confidence %s %%); %s MiB by the cluster's factor %s\n",
-                      scaled(expected, "confidence", 100, confidence),
-                      scaled(expected, "loadBytes", 1.0 / (1 << 20), mib),
-                      plain(expected, "clusterFactorMem", factor));
-}
-
-/* The factors are what all pods use of what they request. */
-static void print_unlearned(const json_t *expected, FILE *out) {
-        char cores[NUMBER_MAX], mib[NUMBER_MAX], cpu[NUMBER_MAX], mem[NUMBER_MAX];
-
-        (void)fprintf(out, "  expected: %s CPUs and %s MiB, by the cluster's factors %s and %s; ",
-                      plain(expected, "loadCores", cores),
-                      scaled(expected, "loadBytes", 1.0 / (1 << 20), mib),
-                      plain(expected, "clusterFactorCpu", cpu),
-                      plain(expected, "clusterFactorMem", mem));
-        if (json_string_at(expected, "workload", NULL)) {
-                (void)fputs("nothing is learned of ", out);
-                print_text(expected, "workload", out);
-        } else {
-                (void)fputs("it has no workload", out);
-        }
-        (void)fputc('\n', out);
-}
-
-static void print_expectation(const json_t *expected, FILE *out) {
-        double learned;
-
-        if (!json_is_object(expected))
-                return;
-        if (decision_number(expected, "learnedCores", &learned))
-                print_learned(expected, out);
-        else
-                print_unlearned(expected, out);
-}
-
-/* How old the reading was then. */
-static void print_age(const json_t *usage, FILE *out) {
-        char age[DURATION_TEXT_MAX];
-        double age_s;
-
-        if (!decision_number(usage, "ageSeconds", &age_s) || fabs(age_s) > INT32_MAX)
-                return;
-        duration_format((int64_t)age_s * MS_PER_S, age);
-        (void)fprintf(out, " (%s old)", age);
-}
-
-static void print_usage(const json_t *estimate, const char *resource, FILE *out) {
-        const json_t *usage = json_at(estimate, resource, NULL);
-        char total[NUMBER_MAX], part[NUMBER_MAX];
-
-        if (!json_is_object(usage))
-                return;
-        (void)fprintf(out, "    %s %s %% = ", resource, scaled(usage, "expected", 100, total));
-        if (json_is_null(json_at(usage, "reading", NULL)))
-                (void)fputs("no reading", out);
-        else
-                (void)fprintf(out, "%s read", scaled(usage, "reading", 100, part));
-        print_age(usage, out);
-        (void)fprintf(out, " + %s in flight", scaled(usage, "inFlight", 100, part));
-        (void)fprintf(out, " + %s pod twice", scaled(usage, "pod", 100, part));
-        (void)fprintf(out, " + %s reserved", scaled(usage, "reserved", 100, part));
-        (void)fprintf(out, ", weight %s\n", plain(usage, "weight", part));
-}
-
-static void print_terms(const json_t *terms, size_t max_terms, FILE *out) {
-        char points[NUMBER_MAX], reading[NUMBER_MAX], weight[NUMBER_MAX];
-
-        for (size_t i = 0; i < json_array_size(terms) && i < max_terms; i++) {
-                const json_t *term = json_array_get(terms, i);
-                (void)fputs("    ", out);
-                print_text(term, "metric", out);
-                (void)fprintf(out, ": %s points of 100: ", scaled(term, "points", 1, points));
-                if (json_is_null(json_at(term, "value", NULL)))
-                        (void)fputs("no reading", out);
-                else
-                        (void)fprintf(out, "%s %% read", scaled(term, "value", 100, reading));
-                print_age(term, out);
-                (void)fprintf(out, ", weight %s\n", plain(term, "weight", weight));
-        }
-}
-
-static void print_node(const json_t *node, size_t max_terms, FILE *out) {
-        const json_t *estimate = json_at(node, "estimate", NULL);
-        char score[NUMBER_MAX], number[NUMBER_MAX];
-        double value;
-
-        (void)fputs("  ", out);
-        print_text(node, "node", out);
-        (void)fprintf(out, ": score %s", plain(node, "score", score));
-        if (decision_number(estimate, "headroom", &value))
-                (void)fprintf(out, ", headroom %s %%", scaled(estimate, "headroom", 1, number));
-        if (decision_number(node, "score100", &value))
-                (void)fprintf(out, ", %s of 100", plain(node, "score100", number));
-        if (decision_number(node, "hotValue", &value) && value > 0)
-                (void)fprintf(out, ", hot value %s", plain(node, "hotValue", number));
-        if (json_is_false(json_at(node, "known", NULL)))
-                (void)fputs(", not in the extender's table", out);
-        if (json_is_true(json_at(node, "last", NULL)))
-                (void)fputs(", over a limit that puts it last", out);
-        (void)fputc('\n', out);
-        print_usage(estimate, "cpu", out);
-        print_usage(estimate, "mem", out);
-        if (decision_number(estimate, "other", &value) && value > 0)
-                (void)fprintf(out, "    other %s %%, the largest of the other priorities\n",
-                              scaled(estimate, "other", 100, number));
-        print_terms(json_at(node, "priorities", NULL), max_terms, out);
-}
-
 static void print_ranking(const json_t *ranking, const json_t *filter, size_t max_nodes,
-                          FILE *out) {
+                          const struct style *style, FILE *out) {
         const json_t *nodes = json_at(ranking, "bestNodes", NULL);
         json_int_t told = json_int_at(0, filter, "passed", NULL);
-        char candidates[NUMBER_MAX];
 
         if (!json_is_object(ranking)) {
                 (void)fprintf(out, "prioritize: was not asked%s\n",
                               told == 1 ? ", since a single node passed" : "");
                 return;
         }
-        (void)fputs("prioritize at ", out);
-        print_text(ranking, "at", out);
-        (void)fprintf(out, ": %s candidates", plain(ranking, "candidates", candidates));
+        (void)fprintf(out, "prioritize at %s: %s candidates", terms_text(ranking, "at").text,
+                      terms_number(ranking, "candidates").text);
         print_count(ranking, "unknown", "not in the extender's table", out);
-        (void)fputs(", scoring ", out);
-        print_text(ranking, "scoring", out);
-        (void)fputc('\n', out);
-        print_expectation(json_at(ranking, "expected", NULL), out);
-        for (size_t i = 0; i < json_array_size(nodes) && i < max_nodes; i++)
-                print_node(json_array_get(nodes, i), max_nodes, out);
+        (void)fprintf(out, ", scoring %s\n", terms_text(ranking, "scoring").text);
+        terms_print_expected(json_at(ranking, "expected", NULL), out);
+        for (size_t i = 0; i < json_array_size(nodes) && i < max_nodes; i++) {
+                (void)fputc('\n', out);
+                terms_print(json_array_get(nodes, i), max_nodes, style, out);
+        }
 }
 
 void explain_decision_print(const json_t *decision, const struct explain_place *place,
-                            size_t max_nodes, FILE *out) {
+                            size_t max_nodes, const struct style *style, FILE *out) {
         const json_t *filter = json_at(decision, "filter", NULL);
 
         print_outcome(decision, place, out);
         print_filter(filter, max_nodes, out);
-        print_ranking(json_at(decision, "prioritize", NULL), filter, max_nodes, out);
+        print_ranking(json_at(decision, "prioritize", NULL), filter, max_nodes, style, out);
 }

@@ -25,4 +25,4 @@ _must_check_ json_t *explain_decision_newer(json_t *a, json_t *b);
  * @max_nodes: of the rejected and of the ranked nodes
  */
 void explain_decision_print(const json_t *decision, const struct explain_place *place,
-                            size_t max_nodes, FILE *out);
+                            size_t max_nodes, const struct style *style, FILE *out);

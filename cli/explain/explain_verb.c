@@ -71,14 +71,14 @@ static bool has_node(const struct explanation *explanation) {
 }
 
 /* With spec.taints: how many of them the node carries. The nodes are listed without their taints.
- * @document: gets it; NULL: it is printed */
-static void tell_taint_level(struct cluster *cluster, const struct policy *policy, const char *node,
-                             json_t *document) {
+ */
+static void set_taint_level(struct cluster *cluster, const struct policy *policy, const char *node,
+                            json_t *explained) {
         _cleanup_(freep) char *path = kube_path(KUBE_CORE, NULL, "nodes", node, "");
         json_auto_t *object = NULL;
         struct error err = ERROR_NULL;
         const json_t *taint;
-        unsigned level = 0;
+        int level = 0;
         size_t i;
 
         if (cluster_get(cluster, path, &object, &err) != KUBE_OK) {
@@ -87,10 +87,8 @@ static void tell_taint_level(struct cluster *cluster, const struct policy *polic
         }
         json_array_foreach (json_at(object, "spec", "taints", NULL), i, taint)
                 level += policy_taint_level(taint) > 0;
-        if (document)
-                json_object_set_new(document, "taintLevel", json_integer(level));
-        else
-                (void)printf("  taint  level %u of %zu\n", level, policy->level_count);
+        (void)json_object_update_new(explained, json_pack("{s:i, s:i}", "taintLevel", level,
+                                                          "taintLevels", (int)policy->level_count));
 }
 
 static int show_nodes(struct cluster *cluster, struct node_table *table, const char *node,
@@ -99,22 +97,18 @@ static int show_nodes(struct cluster *cluster, struct node_table *table, const c
         struct style style = style_of(stdout);
         const struct explained_pod nobody = {0};
         const struct policy *policy = node_table_policy(table);
-        bool has_taints = node && policy->level_count > 0;
 
         explanation_init(&explanation, table, &nobody, now_unix_ms);
         explanation.only = node;
         if (node && !has_node(&explanation))
                 return error_set(err, ENOENT, "there is no node '%.64s'", node);
-        if (!output_is_document(settings.output)) {
-                explanation_print(&explanation, &style, stdout);
-                if (has_taints)
-                        tell_taint_level(cluster, policy, node, NULL);
-                return 0;
-        }
-        json_auto_t *root = explanation_json(&explanation);
-        if (has_taints)
-                tell_taint_level(cluster, policy, node, json_array_get(root, 0));
-        output_document(root, settings.output, stdout);
+        json_auto_t *nodes = explanation_json(&explanation);
+        if (node && policy->level_count > 0)
+                set_taint_level(cluster, policy, node, json_array_get(nodes, 0));
+        if (output_is_document(settings.output))
+                output_document(nodes, settings.output, stdout);
+        else
+                explanation_print(&explanation, nodes, &style, stdout);
         return 0;
 }
 
@@ -173,10 +167,11 @@ static void explain_by_annotations(struct node_table *table, const struct explai
         for (size_t row = 0; node && row < node_table_count(table); row++)
                 if (strcmp(node_table_name(table, row), node) == 0)
                         explanation.first_row = row;
+        json_auto_t *nodes = explanation_json(&explanation);
         if (document)
-                json_object_set_new(document, "nodes", explanation_json(&explanation));
+                json_object_set(document, "nodes", nodes);
         else
-                explanation_print(&explanation, &style, stdout);
+                explanation_print(&explanation, nodes, &style, stdout);
 }
 
 static void show_pod(const struct explain_place *place, const struct explain_told *told,
@@ -203,7 +198,7 @@ static void show_pod(const struct explain_place *place, const struct explain_tol
         if (told->decision) {
                 explain_decision_print(told->decision, place,
                                        settings.output == OUTPUT_WIDE ? SIZE_MAX : SOME_NODES,
-                                       stdout);
+                                       &style, stdout);
                 return;
         }
         (void)fputs("the nodes as they are now, by their annotations:\n\n", stdout);

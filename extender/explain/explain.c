@@ -38,13 +38,13 @@ static const struct option_row rows[] = {
 
 static void print(const struct explanation *explanation) {
         struct style style = style_of(stdout);
+        json_auto_t *nodes = explanation_json(explanation);
 
         if (settings.output == OUTPUT_TABLE) {
-                explanation_print(explanation, &style, stdout);
+                explanation_print(explanation, nodes, &style, stdout);
                 return;
         }
-        json_auto_t *array = explanation_json(explanation);
-        (void)json_dumpf(array, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+        (void)json_dumpf(nodes, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
         (void)putchar('\n');
 }
 

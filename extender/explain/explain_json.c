@@ -11,6 +11,10 @@ static json_t *number_json(double value) {
         return number_is_finite(value) ? json_real(value) : json_null();
 }
 
+static json_t *seconds_json(int64_t ms) {
+        return json_real((double)ms / MS_PER_S);
+}
+
 static void set_reading_json(json_t *object, const struct reading *reading, int64_t now_unix_ms) {
         bool is_malformed = reading->state == READING_MALFORMED;
         char at[TIMESTAMP_MAX], expires[TIMESTAMP_MAX];
@@ -23,10 +27,12 @@ static void set_reading_json(json_t *object, const struct reading *reading, int6
                 return;
         timestamp_format_ms(reading->at_unix_ms, at, sizeof(at));
         timestamp_format_ms(reading->expires_unix_ms, expires, sizeof(expires));
-        json_object_update_new(object,
-                               json_pack("{s:f, s:s, s:s, s:f}", "value", reading->value, "at", at,
-                                         "expires", expires, "ageSeconds",
-                                         (double)(now_unix_ms - reading->at_unix_ms) / MS_PER_S));
+        json_object_update_new(object, json_pack("{s:f, s:s, s:s, s:o}", "value", reading->value,
+                                                 "at", at, "expires", expires, "ageSeconds",
+                                                 seconds_json(now_unix_ms - reading->at_unix_ms)));
+        if (reading->state == READING_EXPIRED)
+                json_object_set_new(object, "expiredSeconds",
+                                    seconds_json(now_unix_ms - reading->expires_unix_ms));
 }
 
 static json_t *predicate_json(const struct explanation *of, size_t row, size_t i) {
@@ -46,21 +52,23 @@ static json_t *predicate_json(const struct explanation *of, size_t row, size_t i
         return object;
 }
 
-static json_t *priority_json(const struct explanation *of, size_t row, size_t i) {
+/* @weights: the sum over the node's priorities */
+static json_t *priority_json(const struct explanation *of, size_t row, size_t i, double weights) {
         const struct policy_priority *priority = &of->policy->priorities[i];
         bool is_relative = priority->scale == POLICY_SCALE_RELATIVE;
         struct reading reading;
 
         node_table_reading(of->table, row, priority->metric, of->now_unix_ms, &reading);
         double worth = verdict_worth(of->policy, i, reading.value, &of->judge.largest);
-        double points = reading.state == READING_USABLE ? worth * priority->weight * 100 : 0;
+        double free = reading.state == READING_USABLE ? worth * priority->weight * 100 : 0;
         json_t *object = json_pack(
-                "{s:s, s:f, s:s, s:o*, s:o*, s:o}", "metric",
+                "{s:s, s:f, s:s, s:o*, s:f, s:o*, s:o, s:o}", "metric",
                 of->policy->metrics[priority->metric].name, "weight", priority->weight, "scale",
                 is_relative ? "relative" : "absolute", "largest",
-                is_relative ? json_real(of->judge.largest.usage_ratio[i]) : NULL, "target",
+                is_relative ? json_real(of->judge.largest.usage_ratio[i]) : NULL, "full",
+                verdict_full_ratio(of->policy, i, reading.value, &of->judge.largest), "target",
                 priority->target_ratio > 0 ? json_real(priority->target_ratio) : NULL, "free",
-                number_json(points));
+                number_json(free), "points", number_json(free / weights));
         set_reading_json(object, &reading, of->now_unix_ms);
         return object;
 }
@@ -103,21 +111,25 @@ static json_t *node_json(const struct explanation *of, size_t row) {
         size_t pool = node_table_pool(of->table, row);
         size_t limits[POLICY_MAX_TERMS], limit_count = explanation_limits(of, row, limits);
         struct policy_range terms = policy_pool_priorities(policy, pool);
-        int by = of->rejected_by[row];
+        int by = of->rejected_by[row], last_by = explanation_last_by(of, row);
+        int reason_of = by >= 0 ? by : last_by;
         struct reading reading;
+        double weights = 0;
 
         /* A rejected node has no score: the scheduler does not ask about it. */
         json_t *score = by < 0 ? json_integer(explanation_score(of, row)) : json_null();
         json_t *object = json_pack("{s:s, s:s, s:s, s:s, s:i, s:o}", "node",
                                    node_table_name(of->table, row), "rejectedBy",
                                    metric_of(policy, by), "reason",
-                                   by >= 0 ? policy->predicates[by].reason : "", "lastBy",
-                                   metric_of(policy, explanation_last_by(of, row)), "score100",
+                                   reason_of >= 0 ? policy->predicates[reason_of].reason : "",
+                                   "lastBy", metric_of(policy, last_by), "score100",
                                    judge_score100(&of->judge, (uint32_t)row), "score", score);
         for (size_t i = 0; i < limit_count; i++)
                 json_array_append_new(predicates, predicate_json(of, row, limits[i]));
         for (size_t i = terms.begin; i < terms.end; i++)
-                json_array_append_new(priorities, priority_json(of, row, i));
+                weights += policy->priorities[i].weight;
+        for (size_t i = terms.begin; i < terms.end; i++)
+                json_array_append_new(priorities, priority_json(of, row, i, weights));
         node_table_hot_reading(of->table, row, of->now_unix_ms, &reading);
         set_reading_json(hot, &reading, of->now_unix_ms);
         json_object_update_new(object,

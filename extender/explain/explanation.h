@@ -55,7 +55,10 @@ size_t explanation_row(const struct explanation *explanation, size_t place);
 /** explanation_shows() - whether the printers print this row */
 bool explanation_shows(const struct explanation *explanation, size_t row);
 
-/** explanation_print() - for people; with bars where @style has colours */
-void explanation_print(const struct explanation *explanation, const struct style *style, FILE *out);
 /** explanation_json() - an array with an object per node; owned by the caller */
 json_t *explanation_json(const struct explanation *explanation);
+/** explanation_print() - for people
+ * @nodes: explanation_json(); with "taintLevel" and "taintLevels" where they are known
+ * @style: with bars where it has colours */
+void explanation_print(const struct explanation *explanation, const json_t *nodes,
+                       const struct style *style, FILE *out);

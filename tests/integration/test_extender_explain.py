@@ -84,7 +84,7 @@ def test_why(explain):
     assert table.isascii()
     assert "\x1b" not in table
     assert "full: rejected: cpu_usage_avg_5m above 0.65\n" in table
-    assert "expired 2m ago" in table
+    assert "expired 2m ago (70.0 %, 10m old)" in table
     assert "malformed: '70%,?[31m" in table
     assert "20 points off" in table
 
@@ -153,7 +153,7 @@ def test_estimate(explain):
     flags = (f"--now={NOW}", "--pod=shop/waits")
     text = explain(policy, estimated_input(), *flags)
     assert text.startswith(
-        "pod shop/waits: expected to use 1 CPUs and 1024 MiB; over the cluster pods use 2.00 and "
+        "pod shop/waits:\n  expected: 1 CPUs and 1024.0 MiB, by the cluster's factors 2 and 1\n"
     ), text
     a, b = json.loads(explain(policy, estimated_input(), *flags, "-o", "json"))
     cpu = {"reading": 0.4, "pod": 0.2, "weight": 1, "capacity": 10}
@@ -171,7 +171,7 @@ def test_estimate(explain):
     assert "b: passes; score 10 of 10\n" in text
     # A pod without requests counts as 100m, of which pods use twice as much here.
     anyone = explain(policy, estimated_input(), f"--now={NOW}")
-    assert anyone.startswith("a pod without requests: expected to use 0.2 CPUs and "), anyone
+    assert anyone.startswith("a pod without requests:\n  expected: 0.2 CPUs and "), anyone
     a, b = json.loads(explain(policy, estimated_input(), f"--now={NOW}", "-o", "json"))
     assert b["estimate"]["headroom"] == pytest.approx(100 - 40 - 2 * 2, abs=0.1)
     error = explain(policy, estimated_input(), "--pod=shop/nobody", status=2)

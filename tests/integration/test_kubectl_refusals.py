@@ -165,7 +165,7 @@ def test_a_pods_nodes(cluster, plimsoll):
     for name in EXTENDERS:
         cluster.objects[f"{ASKED.format(name)}?pod=shop/web-0"] = answer
     for flags, count in ((), 5), (("-owide",), 7):
-        assert plimsoll("explain", "pod", "shop/web-0", *flags).count(": score ") == count
+        assert plimsoll("explain", "pod", "shop/web-0", *flags).count("; score ") == count
 
 
 def test_pods_that_are_no_extender(cluster, plimsoll):

@@ -132,6 +132,7 @@ def timeless(row):
     """Without what changes from one second to the next."""
     for reading in (*row["predicates"], *row["priorities"], row["hotValue"]):
         reading.pop("ageSeconds", None)
+        reading.pop("expiredSeconds", None)
     return row
 
 

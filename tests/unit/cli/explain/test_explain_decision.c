@@ -37,12 +37,15 @@
         "prioritize at 2026-07-23T11:33:09.998Z: 4 candidates, scoring estimate\n"                 \
         "  expected: 0.5 CPUs, learned of shop/ReplicaSet/web (confidence 80.0 %); 200.0 MiB by "  \
         "the cluster's factor 1\n"                                                                 \
-        "  a: score 10, headroom 75.0 %\n"                                                         \
-        "    cpu 25.0 % = 10.0 read (1s old) + 5.0 in flight + 10.0 pod twice + 0.0 reserved, "    \
-        "weight 1\n"                                                                               \
-        "  b: score 7, not in the extender's table\n"
+        "\na: passes; score 10 of 10\n"                                                            \
+        "  use    cpu                          25.0 %  10.0 read (1s old), 5.0 in flight, 10.0 "   \
+        "for the pod twice, 0.0 reserved, weight 1\n"                                              \
+        "  room   headroom                     75.0 of 100\n"                                      \
+        "\nb: passes, not in the extender's table; score 7 of 10\n"
 #define NOTHING "filter: was not asked\nprioritize: was not asked\n"
 #define POD(node) ("{\"metadata\": {\"uid\": \"1\"}, \"spec\": {\"nodeName\": \"" node "\"}}")
+
+static const struct style plain = {"", "", "", "", "", "", false, SIZE_MAX};
 
 static json_t *parse(const char *text) {
         json_t *json = NULL;
@@ -61,7 +64,7 @@ static char *print(const char *decision, const char *pod, size_t max_nodes) {
         FILE *out = open_memstream(&text, &len);
 
         assert_non_null(out);
-        explain_decision_print(json, &place, max_nodes, out);
+        explain_decision_print(json, &place, max_nodes, &plain, out);
         assert_int_equal(fclose(out), 0);
         return text;
 }
@@ -94,16 +97,19 @@ TEST(prints) {
                  " {\"metric\": \"m\", \"value\": null, \"points\": 0,"
                  "  \"weight\": 0.2},"
                  " {\"metric\": \"n\", \"value\": 0.3, \"ageSeconds\": 61,"
-                 "  \"points\": 31.2, \"weight\": 1}]}]}}",
+                 "  \"full\": 0.6, \"points\": 31.2, \"weight\": 1}]}]}}",
                  NULL,
                  "filter: was not asked\n"
                  "prioritize at ?: ? candidates, scoring ?\n"
                  "  expected: 1 CPUs and ? MiB, by the cluster's factors 0.7 and ?; nothing is "
                  "learned of w\n"
-                 "  a: score 3, 31 of 100, hot value 2\n"
-                 "    m: 0.0 points of 100: no reading, weight 0.2\n"
-                 "    n: 31.2 points of 100: 30.0 % read (1m1s old), weight 1\n"},
-                {"{\"filter\": {\"rule\": 2}, \"prioritize\": {\"expected\": {\"loadCores\": 0.1},"
+                 "\na: passes; score 3 of 10 (31 of 100)\n"
+                 "  term   m                             0.0 of  16.7 points  no reading\n"
+                 "  term   n                            31.2 of  83.3 points  30.0 % used next to "
+                 "60.0 %, weight 1, 1m1s old\n"
+                 "  hot    node_hot_value                  2, 20 points off\n"},
+                {"{\"filter\": {\"rule\": 2}, \"prioritize\": {\"expected\": {\"loadCores\": 0.1,"
+                 " \"workload\": null},"
                  " \"bestNodes\": [{\"node\": \"a\", \"score\": 0, \"hotValue\": 0, \"last\": "
                  "true,"
                  " \"estimate\": {\"cpu\": {\"reading\": null, \"expected\": 0.1},"
@@ -115,10 +121,12 @@ TEST(prints) {
                  "prioritize at ?: ? candidates, scoring ?\n"
                  "  expected: 0.1 CPUs and ? MiB, by the cluster's factors ? and ?; it has no "
                  "workload\n"
-                 "  a: score 0, over a limit that puts it last\n"
-                 "    cpu 10.0 % = no reading + ? in flight + ? pod twice + ? reserved, weight ?\n"
-                 "    other 30.0 %, the largest of the other priorities\n"
-                 "  b: score 1\n"},
+                 "\na: passes last; score 0 of 10\n"
+                 "  use    cpu                          10.0 %  nothing read, ? in flight, ? for "
+                 "the pod twice, weight ?\n"
+                 "  use    other priorities             30.0 %  weighted, the largest of the "
+                 "others\n"
+                 "\nb: passes; score 1 of 10\n"},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -135,8 +143,8 @@ TEST(prints_some_of_each) {
                 " [{\"metric\": \"s\"}, {\"metric\": \"t\"}]}, {\"node\": \"b\"}]}}";
         static const char *const lines[][2] = {{"  ? over m ", "  ? over n "},
                                                {"  x: rejected", "  y: rejected"},
-                                               {"    s: ? points", "    t: ? points"},
-                                               {"  a: score", "  b: score"}};
+                                               {"  term   s ", "  term   t "},
+                                               {"\na: passes", "\nb: passes"}};
         _cleanup_(freep) char *one = print(two, NULL, 1), *all = print(two, NULL, 2);
 
         for (size_t i = 0; i < ARRAY_LEN(lines); i++) {
@@ -227,8 +235,6 @@ TEST(place) {
                 {"[]", "shop/web-0: waits: the scheduler has not said why\n"},
                 {NULL, "shop/web-0: it is not known where it is: 404 gone\n"},
         };
-        const struct style style = {"", "", "", "", "", "", false, SIZE_MAX};
-
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 json_auto_t *pod = cases[i].pod ? parse(cases[i].pod) : NULL;
                 struct explain_place place = {.full_name = "shop/web-0", .pod = pod};
@@ -237,7 +243,7 @@ TEST(place) {
                 FILE *out = open_memstream(&text, &len);
                 (void)error_set(&place.why_not, 1, "404 gone");
                 assert_non_null(out);
-                explain_place_print(&place, &style, out);
+                explain_place_print(&place, &plain, out);
                 assert_int_equal(fclose(out), 0);
                 assert_string_equal(text, cases[i].shown);
                 json_auto_t *json = explain_place_json(&place);

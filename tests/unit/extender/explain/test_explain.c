@@ -123,7 +123,8 @@ TEST(drawing) {
                 assert_non_null(out);
                 put(table, "n\x7f", rows[i].cpu);
                 explanation_init(&explanation, table, &pod, NOW);
-                explanation_print(&explanation, &coloured, out);
+                json_auto_t *nodes = explanation_json(&explanation);
+                explanation_print(&explanation, nodes, &coloured, out);
                 assert_int_equal(fclose(out), 0);
                 assert_non_null(strstr(drawn, "\033[1mn?\033[0m: "));
                 for (size_t p = 0; p < ARRAY_LEN(rows[i].parts) && rows[i].parts[p]; p++)

@@ -1,0 +1,44 @@
+/* The explanation for people. */
+#include "extender/explain/explanation.h"
+#include "extender/explain/terms.h"
+
+static void print_pod(const struct explanation *of, FILE *out) {
+        const struct estimator_expectation *expected = &of->expectation;
+        json_auto_t *json = json_pack("{s:f, s:f, s:f, s:f}", "loadCores",
+                                      expected->load.of[ESTIMATE_CPU], "loadBytes",
+                                      expected->load.of[ESTIMATE_MEM], "clusterFactorCpu",
+                                      expected->factor.ratio[ESTIMATE_CPU], "clusterFactorMem",
+                                      expected->factor.ratio[ESTIMATE_MEM]);
+
+        (void)fputs(of->pod ? "pod " : "a pod without requests", out);
+        (void)style_text(of->pod ? of->pod : "", SIZE_MAX, out);
+        (void)fputs(":\n", out);
+        terms_print_expected(json, out);
+        (void)fputc('\n', out);
+}
+
+/* Which limits hold for the pod, if not only those of the nodes. */
+static void print_pods_rule(const struct explanation *of, FILE *out) {
+        const struct policy_rule *rule = of->judge.rule;
+
+        if (rule)
+                (void)fprintf(out, "rule %zu of the policy holds for the pod: %s\n\n",
+                              (size_t)(rule - of->policy->rules) + 1,
+                              rule->is_exempt ? "no limit rejects it" : "more limits");
+        else if (of->judge.is_exempt)
+                (void)fputs("the pod is a DaemonSet's: no limit rejects it\n\n", out);
+}
+
+void explanation_print(const struct explanation *explanation, const json_t *nodes,
+                       const struct style *style, FILE *out) {
+        if (explanation_has_estimate(explanation))
+                print_pod(explanation, out);
+        print_pods_rule(explanation, out);
+        for (size_t i = 0; i < json_array_size(nodes); i++) {
+                if (i > 0)
+                        (void)fputc('\n', out);
+                terms_print(json_array_get(nodes, i), SIZE_MAX, style, out);
+        }
+        if (json_array_size(nodes) == 0)
+                (void)fputs("no nodes\n", out);
+}

@@ -1,0 +1,312 @@
+#include "extender/explain/terms.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/duration.h"
+#include "codec/json.h"
+
+enum { BAR_CELLS = 20 };
+
+#define NAME "%-26s "
+#define MIB (1.0 / (1 << 20)) /* of a byte */
+
+/* ---- Members of an object. */
+
+struct terms_text terms_text(const json_t *object, const char *key) {
+        const char *text = json_string_at(object, key, NULL);
+        struct terms_text ret = {"?"};
+
+        if (text)
+                (void)snprintf(ret.text, sizeof(ret.text), "%s", text);
+        for (char *byte = ret.text; *byte; byte++)
+                if (*byte < ' ' || *byte > '~')
+                        *byte = '?';
+        return ret;
+}
+
+struct terms_text terms_number(const json_t *object, const char *key) {
+        const json_t *number = json_at(object, key, NULL);
+        double value = json_number_value(number);
+        struct terms_text ret = {"?"};
+
+        if (json_is_number(number))
+                (void)snprintf(ret.text, sizeof(ret.text),
+                               value == trunc(value) && fabs(value) < 1e9 ? "%.0f" : "%.3g", value);
+        return ret;
+}
+
+/* An annotation may contain 1e300: do not print 300 digits. */
+struct terms_text terms_scaled(const json_t *object, const char *key, double factor) {
+        const json_t *number = json_at(object, key, NULL);
+        double value = json_number_value(number) * factor;
+        struct terms_text ret = {"?"};
+
+        if (json_is_number(number))
+                (void)snprintf(ret.text, sizeof(ret.text), fabs(value) < 1e5 ? "%.1f" : "%.2g",
+                               value);
+        return ret;
+}
+
+static struct terms_text terms_percent(const json_t *object, const char *key) {
+        return terms_scaled(object, key, 100);
+}
+
+/* 0 without one. */
+static double number_of(const json_t *object, const char *key) {
+        return json_number_value(json_at(object, key, NULL));
+}
+
+static bool is_told(const json_t *object, const char *key) {
+        const char *text = json_string_at(object, key, NULL);
+
+        return (text && *text) || json_is_true(json_at(object, key, NULL));
+}
+
+/* ---- A reading: "value" and "ageSeconds", and "state" if it is of an annotation. */
+
+static bool has_state(const json_t *reading, const char *state) {
+        const char *text = json_string_at(reading, "state", NULL);
+
+        return text && strcmp(text, state) == 0;
+}
+
+static bool is_usable(const json_t *reading) {
+        return json_is_number(json_at(reading, "value", NULL)) &&
+               (has_state(reading, "usable") || !json_at(reading, "state", NULL));
+}
+
+/* "30s old". @key: seconds until now; negative ones are in the future */
+static void print_ago(const json_t *reading, const char *key, const char *before, const char *ago,
+                      const char *after, FILE *out) {
+        double ago_s = number_of(reading, key);
+        char text[DURATION_TEXT_MAX];
+
+        if (!json_is_number(json_at(reading, key, NULL)) || fabs(ago_s) > INT32_MAX)
+                return;
+        duration_format((int64_t)fabs(ago_s) * MS_PER_S, text);
+        (void)fprintf(out, "%s%s %s%s", before, text, ago_s < 0 ? "in the future" : ago, after);
+}
+
+static void print_age(const json_t *reading, const char *before, const char *after, FILE *out) {
+        print_ago(reading, "ageSeconds", before, "old", after, out);
+}
+
+/* Why there is no value to use. @unit: of the values, which are shown times @factor */
+static void print_unusable(const json_t *reading, const char *unit, double factor,
+                           const struct style *style, FILE *out) {
+        (void)fputs(style->yellow, out);
+        if (has_state(reading, "missing")) {
+                (void)fputs("missing: no such annotation", out);
+        } else if (has_state(reading, "malformed")) {
+                (void)fprintf(out, "malformed: '%.64s': %s", terms_text(reading, "annotation").text,
+                              terms_text(reading, "why").text);
+        } else if (has_state(reading, "expired")) {
+                print_ago(reading, "expiredSeconds", "expired ", "ago", "", out);
+                (void)fprintf(out, " (%s%s", terms_scaled(reading, "value", factor).text, unit);
+                print_age(reading, ", ", "", out);
+                (void)fputc(')', out);
+        } else {
+                (void)fputs("no reading", out);
+        }
+        (void)fputs(style->off, out);
+}
+
+/* ---- The lines of a node. */
+
+/* In place of nothing where there are no colours. */
+static void print_bar(double ratio, double limit_ratio, const struct style *style, FILE *out) {
+        if (style->off[0] == '\0')
+                return;
+        style_bar(ratio, limit_ratio, BAR_CELLS, style, out);
+        (void)fputc(' ', out);
+}
+
+static void print_limit(const json_t *limit, const struct style *style, FILE *out) {
+        double value = number_of(limit, "value"), limit_ratio = number_of(limit, "limit");
+        bool is_over = value > limit_ratio;
+
+        (void)fprintf(out, "  limit  " NAME, terms_text(limit, "metric").text);
+        if (limit_ratio <= 0) {
+                (void)fprintf(out, "%sswitched off%s\n", style->dim, style->off);
+                return;
+        }
+        if (!is_usable(limit)) {
+                (void)fprintf(out, "     -  of %5s %%  ", terms_percent(limit, "limit").text);
+                print_unusable(limit, " %", 100, style, out);
+                (void)fputs(", so it rejects nothing\n", out);
+                return;
+        }
+        (void)fprintf(out, "%s%6s of %5s %%%s  ", is_over ? style->red : "",
+                      terms_percent(limit, "value").text, terms_percent(limit, "limit").text,
+                      style->off);
+        print_bar(value, limit_ratio, style, out);
+        print_age(limit, style->dim, style->off, out);
+        if (is_over)
+                (void)fprintf(out, "  %sABOVE%s", style->red, style->off);
+        (void)fputc('\n', out);
+}
+
+/* @weights: the sum over all terms; each has its share of 100 points */
+static void print_term(const json_t *term, double weights, const struct style *style, FILE *out) {
+        double share = weights > 0 ? number_of(term, "weight") / weights * 100 : 0;
+
+        (void)fprintf(out, "  term   " NAME "%6s of %5.1f points  ",
+                      terms_text(term, "metric").text, terms_scaled(term, "points", 1).text, share);
+        if (!is_usable(term)) {
+                print_unusable(term, " %", 100, style, out);
+                (void)fputc('\n', out);
+                return;
+        }
+        print_bar(share > 0 ? number_of(term, "points") / share : 0, 0, style, out);
+        (void)fprintf(out, "%s %% used", terms_percent(term, "value").text);
+        if (number_of(term, "target") > 0)
+                (void)fprintf(out, " of %.4g %%", number_of(term, "target") * 100);
+        if (number_of(term, "full") != 1)
+                (void)fprintf(out, " next to %s %%", terms_percent(term, "full").text);
+        (void)fprintf(out, ", weight %s", terms_number(term, "weight").text);
+        print_age(term, ", ", "", out);
+        (void)fputc('\n', out);
+}
+
+/* " (3.2 of 10 CPUs)", where the node's capacity is told. */
+static void print_load(const json_t *usage, bool is_memory, FILE *out) {
+        double unit = is_memory ? 1 << 30 : 1, capacity = number_of(usage, "capacity");
+
+        if (capacity > 0)
+                (void)fprintf(out, " (%.3g of %.4g %s)", number_of(usage, "inFlightLoad") / unit,
+                              capacity / unit, is_memory ? "GiB" : "CPUs");
+        else if (json_at(usage, "capacity", NULL))
+                (void)fputs(" (no capacity known)", out);
+}
+
+static void print_usage(const json_t *estimate, const char *resource, const struct style *style,
+                        FILE *out) {
+        const json_t *usage = json_at(estimate, resource, NULL);
+
+        if (!json_is_object(usage))
+                return;
+        (void)fprintf(out, "  use    " NAME "%6s %%  ", resource,
+                      terms_percent(usage, "expected").text);
+        print_bar(number_of(usage, "expected"), 0, style, out);
+        if (json_is_null(json_at(usage, "reading", NULL)))
+                (void)fputs("nothing read", out);
+        else
+                (void)fprintf(out, "%s read", terms_percent(usage, "reading").text);
+        print_age(usage, " (", ")", out);
+        (void)fprintf(out, ", %s in flight", terms_percent(usage, "inFlight").text);
+        print_load(usage, strcmp(resource, "mem") == 0, out);
+        (void)fprintf(out, ", %s for the pod twice", terms_percent(usage, "pod").text);
+        if (json_at(usage, "reserved", NULL))
+                (void)fprintf(out, ", %s reserved", terms_percent(usage, "reserved").text);
+        (void)fprintf(out, ", weight %s\n", terms_number(usage, "weight").text);
+}
+
+static void print_estimate(const json_t *estimate, const struct style *style, FILE *out) {
+        print_usage(estimate, "cpu", style, out);
+        print_usage(estimate, "mem", style, out);
+        if (number_of(estimate, "other") > 0)
+                (void)fprintf(out, "  use    " NAME "%6s %%  weighted, the largest of the others\n",
+                              "other priorities", terms_percent(estimate, "other").text);
+        if (json_is_number(json_at(estimate, "headroom", NULL)))
+                (void)fprintf(out, "  room   " NAME "%6s of 100\n", "headroom",
+                              terms_scaled(estimate, "headroom", 1).text);
+}
+
+/* @hot: the value, or the reading of its annotation */
+static void print_hot(const json_t *hot, const struct style *style, FILE *out) {
+        double value = json_number_value(json_is_number(hot) ? hot : json_at(hot, "value", NULL));
+
+        (void)fprintf(out, "  hot    " NAME, "node_hot_value");
+        if (json_is_number(hot) || is_usable(hot)) {
+                (void)fprintf(out, "%6g, %g points off", value, trunc(10 * value));
+                print_age(hot, "  ", "", out);
+        } else {
+                (void)fputs("     0  ", out);
+                print_unusable(hot, "", 1, style, out);
+        }
+        (void)fputc('\n', out);
+}
+
+static void print_terms(const json_t *terms, size_t max_terms, const struct style *style,
+                        FILE *out) {
+        double weights = 0;
+
+        for (size_t i = 0; i < json_array_size(terms); i++)
+                weights += number_of(json_array_get(terms, i), "weight");
+        for (size_t i = 0; i < json_array_size(terms) && i < max_terms; i++)
+                print_term(json_array_get(terms, i), weights, style, out);
+}
+
+static void print_verdict(const json_t *node, const struct style *style, FILE *out) {
+        bool is_rejected = is_told(node, "rejectedBy");
+        bool is_last = is_told(node, "lastBy") || is_told(node, "last");
+
+        (void)fprintf(out, "%s%s%s: ", style->bold, terms_text(node, "node").text, style->off);
+        (void)fprintf(out, "%s%s", is_rejected || is_last ? style->red : style->green,
+                      is_rejected ? "rejected"
+                      : is_last   ? "passes last"
+                                  : "passes");
+        if (is_told(node, "reason"))
+                (void)fprintf(out, ": %s", terms_text(node, "reason").text);
+        (void)fputs(style->off, out);
+        if (json_is_false(json_at(node, "known", NULL)))
+                (void)fputs(", not in the extender's table", out);
+        if (!is_rejected)
+                (void)fprintf(out, "; score %s of 10", terms_number(node, "score").text);
+        if (!is_rejected && json_at(node, "score100", NULL) && !json_at(node, "estimate", NULL))
+                (void)fprintf(out, " (%s of 100)", terms_number(node, "score100").text);
+        (void)fputc('\n', out);
+}
+
+void terms_print(const json_t *node, size_t max_terms, const struct style *style, FILE *out) {
+        const json_t *limits = json_at(node, "predicates", NULL);
+
+        print_verdict(node, style, out);
+        if (number_of(node, "pool") > 0)
+                (void)fprintf(out, "  pool   number %s of spec.pools\n",
+                              terms_number(node, "pool").text);
+        for (size_t i = 0; i < json_array_size(limits) && i < max_terms; i++)
+                print_limit(json_array_get(limits, i), style, out);
+        if (json_at(node, "estimate", NULL)) {
+                print_estimate(json_at(node, "estimate", NULL), style, out);
+        } else if (json_at(node, "priorities", NULL)) {
+                print_terms(json_at(node, "priorities", NULL), max_terms, style, out);
+                print_hot(json_at(node, "hotValue", NULL), style, out);
+        }
+        if (json_at(node, "taintLevel", NULL))
+                (void)fprintf(out, "  taint  level %s of %s\n",
+                              terms_number(node, "taintLevel").text,
+                              terms_number(node, "taintLevels").text);
+}
+
+/* ---- The pod. */
+
+/* The factors are what all pods use of what they request. */
+void terms_print_expected(const json_t *expected, FILE *out) {
+        const json_t *workload = json_at(expected, "workload", NULL);
+        struct terms_text cores = terms_number(expected, "loadCores");
+        struct terms_text mib = terms_scaled(expected, "loadBytes", MIB);
+        struct terms_text name = terms_text(expected, "workload");
+
+        if (!json_is_object(expected))
+                return;
+        if (json_is_number(json_at(expected, "learnedCores", NULL))) {
+                (void)fprintf(out, "  expected: %s CPUs, learned of %s (confidence %s %%); %s MiB",
+                              cores.text, name.text, terms_percent(expected, "confidence").text,
+                              mib.text);
+                (void)fprintf(out, " by the cluster's factor %s\n",
+                              terms_number(expected, "clusterFactorMem").text);
+                return;
+        }
+        (void)fprintf(out, "  expected: %s CPUs and %s MiB, by the cluster's factors %s and %s",
+                      cores.text, mib.text, terms_number(expected, "clusterFactorCpu").text,
+                      terms_number(expected, "clusterFactorMem").text);
+        if (json_is_null(workload))
+                (void)fputs("; it has no workload", out);
+        else if (workload)
+                (void)fprintf(out, "; nothing is learned of %s", name.text);
+        (void)fputc('\n', out);
+}
