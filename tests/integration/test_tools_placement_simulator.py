@@ -169,6 +169,11 @@ def test_every_scenario_is_named_like_its_file():
             REPLAY + "trace: x, life: {mean: 1h}}\n",
             "line 5: pods: expected life and requested, or none of them",
         ),
+        (
+            "name: x\nmeasured: 1h\nnodes: [{count: 1, cores: 1}]\npods:\n"
+            "- kind: jobs\n  owner: cronJob\n",
+            "line 6: owner: expected replicaSet, job or none",
+        ),
         ("a: [\n", "line 2"),
     ],
 )

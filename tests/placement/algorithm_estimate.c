@@ -91,9 +91,10 @@ static struct pod_facts see(const struct parts *parts, const struct pod *pod) {
 
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT && parts->has_constant_factor; r++)
                 facts.request.of[r] *= CONSTANT_FACTOR;
-        if (!parts->has_constant_factor && !parts->has_one_factor)
-                facts.workload_len = (size_t)snprintf(facts.workload, sizeof(facts.workload),
-                                                      "default/ReplicaSet/w%u", pod->workload);
+        if (!parts->has_constant_factor && !parts->has_one_factor && !pod->is_bare)
+                facts.workload_len = (size_t)snprintf(
+                        facts.workload, sizeof(facts.workload), "default/%s/w%u",
+                        pod->set == POD_HAS_NO_SET ? "Job" : "ReplicaSet", pod->workload);
         return facts;
 }
 

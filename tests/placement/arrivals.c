@@ -15,6 +15,7 @@ struct drawing {
         uint64_t seed; /* of the world: workloads are drawn from it */
         uint64_t order_seed, draws;
         double cluster_cores;
+        size_t first_set; /* of the stream's workloads */
         struct arrivals *arrivals;
         size_t cap;
 };
@@ -88,6 +89,14 @@ static double mean_bytes(const struct pod *pod) {
         return pod->first_bytes + grown * (pod->grown_bytes - pod->first_bytes);
 }
 
+/* Whatever revision. */
+static uint32_t set_of(const struct drawing *drawing, const struct stream *stream,
+                       uint32_t workload) {
+        if (stream->owner != STREAM_OF_REPLICA_SETS)
+                return POD_HAS_NO_SET;
+        return (uint32_t)(drawing->first_set + workload - drawing->arrivals->workload_count);
+}
+
 /* What it requests and uses is yet to be said. */
 static struct pod *new_pod(struct drawing *drawing, const struct stream *stream, uint32_t workload,
                            int64_t at_s) {
@@ -98,6 +107,8 @@ static struct pod *new_pod(struct drawing *drawing, const struct stream *stream,
         assert(seed != 0); /* it is the pod's id, and 0 is none */
         *pod = (struct pod){
                 .workload = workload,
+                .set = set_of(drawing, stream, workload),
+                .is_bare = stream->owner == STREAM_OF_NOBODY,
                 .seed = seed,
                 .node = -1,
                 .arrives_s = at_s,
@@ -185,9 +196,12 @@ static void add_rollouts(struct drawing *drawing, const struct stream *stream, u
                 double at = draw(drawing) * 300;
                 while (at < (double)end_s) {
                         double next = at + 2400 - 4800 * log(1 - draw(drawing));
+                        uint32_t set = (uint32_t)drawing->arrivals->set_count++;
                         for (size_t i = 0; i < (size_t)ceil(each); i++) {
                                 struct pod *pod = add_pod(drawing, stream, first, first + w,
                                                           (int64_t)(at + 60 * draw(drawing)));
+                                if (pod->set != POD_HAS_NO_SET)
+                                        pod->set = set;
                                 pod->life_s = (int64_t)(next + 60 * draw(drawing)) - pod->arrives_s;
                         }
                         at = next;
@@ -286,6 +300,8 @@ struct arrivals arrivals_draw(const struct scenario *scenario, uint64_t seed) {
 
         for (size_t i = 0; i < scenario->stream_count; i++) {
                 const struct stream *stream = &scenario->streams[i];
+                drawing.first_set = arrivals.set_count;
+                arrivals.set_count += stream->workloads;
                 add[stream->kind](&drawing, stream, (uint32_t)arrivals.workload_count,
                                   scenario->warm_up_s + scenario->measured_s);
                 arrivals.workload_count += stream->workloads;

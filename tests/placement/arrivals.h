@@ -6,8 +6,12 @@
 
 #include "scenario.h"
 
+#define POD_HAS_NO_SET UINT32_MAX
+
 struct pod {
         uint32_t workload, index;
+        uint32_t set; /* the ReplicaSet that it is of, one for each revision; POD_HAS_NO_SET */
+        bool is_bare; /* nobody owns it: nobody knows its workload */
         double request_cores, request_bytes;
         double cores, bytes; /* its mean load */
         double first_bytes, grown_bytes, grows_s;
@@ -30,7 +34,7 @@ struct pod {
 
 struct arrivals {
         struct pod *pods; /* in order of arrival */
-        size_t count, workload_count;
+        size_t count, workload_count, set_count;
 };
 
 /** arrivals_draw() - @return owns its pods */

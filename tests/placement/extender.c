@@ -74,7 +74,9 @@ static void add_node(struct extender *extender, size_t n) {
         (void)snprintf(bytes, sizeof(bytes), "%.0f", node->bytes);
         (void)snprintf(zone, sizeof(zone), "zone-%zu", node->zone);
         json_auto_t *capacity = json_pack("{s:s, s:s}", "cpu", cores, "memory", bytes);
-        json_auto_t *labels = json_pack("{s:s}", "topology.kubernetes.io/zone", zone);
+        json_auto_t *labels = extender->situation.world->scenario->has_zones
+                                      ? json_pack("{s:s}", "topology.kubernetes.io/zone", zone)
+                                      : NULL;
 
         node_table_put(extender->table, node->name,
                        published_annotations(extender->situation.published, n),

@@ -11,6 +11,7 @@
 #include "codec/tree.h"
 
 static const double MEMORY_RATIO = 0.8; /* of what a pod requests */
+static const double WATCH_LAG_S = 0.2;
 
 /* Fields of a map, by what they are. Whoever reads a map names all of its fields. */
 struct field {
@@ -108,6 +109,30 @@ static int read_requests(const struct tree_node *pods, struct stream *stream, st
         return 0;
 }
 
+/* Return: its index; count when it is none of them */
+static size_t choice_of(const char *text, const char *const *names, size_t count) {
+        size_t i = 0;
+
+        while (i < count && strcmp(text, names[i]) != 0)
+                i++;
+        return i;
+}
+
+/* Left as it is where nothing is said. */
+static int read_owner(const struct tree_node *pods, struct stream *ret, struct error *err) {
+        static const char *const owners[] = {[STREAM_OF_REPLICA_SETS] = "replicaSet",
+                                             [STREAM_OF_JOBS] = "job",
+                                             [STREAM_OF_NOBODY] = "none"};
+        size_t owner = choice_of(text_of(pods, "owner"), owners, ARRAY_LEN(owners));
+
+        if (!tree_get(pods, "owner"))
+                return 0;
+        if (owner == ARRAY_LEN(owners))
+                return refuse(tree_get(pods, "owner"), "owner", "replicaSet, job or none", err);
+        ret->owner = (unsigned)owner;
+        return 0;
+}
+
 /* What it uses was recorded: nothing else may be said about that. */
 static int read_replay(const struct tree_node *pods, struct stream *ret, struct error *err) {
         struct field life[] = {
@@ -117,6 +142,7 @@ static int read_replay(const struct tree_node *pods, struct stream *ret, struct 
         };
         const struct field fields[] = {
                 {"kind", FIELD_OTHER, NULL, 0},
+                {"owner", FIELD_OTHER, NULL, 0},
                 {"trace", FIELD_OTHER, NULL, 0},
                 {"scale", FIELD_NUMBER, &ret->scale, 0},
                 {"overcommit", FIELD_NUMBER, &ret->overcommit, 0},
@@ -140,7 +166,7 @@ static int read_replay(const struct tree_node *pods, struct stream *ret, struct 
         if (ret->is_as_recorded != (ret->requested_ratio <= 0))
                 return refuse(pods, "pods", "life and requested, or none of them", err);
         (void)snprintf(ret->trace_name, sizeof(ret->trace_name), "%s", name);
-        return 0;
+        return read_owner(pods, ret, err);
 }
 
 static int read_stream(const struct tree_node *pods, struct stream *ret, struct error *err) {
@@ -188,6 +214,7 @@ static int read_stream(const struct tree_node *pods, struct stream *ret, struct 
         };
         const struct field fields[] = {
                 {"kind", FIELD_OTHER, NULL, 0},
+                {"owner", FIELD_OTHER, NULL, 0},
                 {"requests", FIELD_OTHER, NULL, 0},
                 {"workloads", FIELD_COUNT, &ret->workloads, 0},
                 {"requested", FIELD_NUMBER, &ret->requested_ratio, 0},
@@ -207,13 +234,15 @@ static int read_stream(const struct tree_node *pods, struct stream *ret, struct 
                 return r;
         ret->hot_every = (unsigned)hot_every;
         ret->grown_every = (unsigned)grown_every;
-        const char *kind = text_of(pods, "kind");
-        size_t k = 0;
-        while (k < ARRAY_LEN(kinds) && strcmp(kind, kinds[k]) != 0)
-                k++;
+        size_t k = choice_of(text_of(pods, "kind"), kinds, ARRAY_LEN(kinds));
         if (k == ARRAY_LEN(kinds))
                 return refuse(pods, "kind", "steady, burst, jobs, rollout or replay", err);
         ret->kind = (unsigned)k;
+        if (k == STREAM_JOBS)
+                ret->owner = STREAM_OF_JOBS;
+        r = read_owner(pods, ret, err);
+        if (r < 0)
+                return r;
         if (ret->workloads == 0)
                 return refuse(pods, "workloads", "at least 1", err);
         bool is_possible = (k != STREAM_JOBS || (ret->every_s > 0 && ret->pods_per_s > 0)) &&
@@ -254,7 +283,6 @@ static int read_scenario(const struct tree_node *root, struct scenario *ret, str
                 {"measured", FIELD_SECONDS, &measured_s, 0},
                 {"watchLag", FIELD_SECONDS, &ret->watch_lag_s, 0},
                 {"zoneSkew", FIELD_COUNT, &ret->zone_skew, 0},
-                {"topologySpread", FIELD_BOOL, &ret->is_spread, 0},
                 {"scored", FIELD_NUMBER, &ret->scored_ratio, 0},
                 {"deadExporters", FIELD_NUMBER, &ret->dead_exporters, 0},
         };
@@ -289,6 +317,7 @@ static int read_scenario(const struct tree_node *root, struct scenario *ret, str
                         r = refuse(&nodes->items[i], "nodes", "count and cores", err);
                 if (r == 0 && ret->shapes[i].zone >= WORLD_MAX_ZONES)
                         r = refuse(&nodes->items[i], "zone", "0 to 3", err);
+                ret->has_zones |= tree_get(&nodes->items[i], "zone") != NULL;
                 if (r < 0)
                         return r;
         }
@@ -301,7 +330,7 @@ static int read_scenario(const struct tree_node *root, struct scenario *ret, str
 int scenario_load(const char *path, struct scenario *ret, struct error *err) {
         _cleanup_(tree_freep) struct tree *tree = NULL;
 
-        *ret = (struct scenario){.restarts_s = -1};
+        *ret = (struct scenario){.restarts_s = -1, .watch_lag_s = WATCH_LAG_S};
         int r = tree_load_file(path, &tree, err);
         if (r == 0)
                 r = read_scenario(tree_root(tree), ret, err);

@@ -17,6 +17,7 @@ enum { WORLD_MAX_REQUESTS = 8 };
 /* How pods of one kind come. */
 struct stream {
         enum { STREAM_STEADY, STREAM_BURST, STREAM_JOBS, STREAM_ROLLOUT, STREAM_REPLAY } kind;
+        enum { STREAM_OF_REPLICA_SETS, STREAM_OF_JOBS, STREAM_OF_NOBODY } owner;
         size_t workloads;
         size_t request_count;
         double requests_cores[WORLD_MAX_REQUESTS];
@@ -67,6 +68,7 @@ struct scenario {
                 size_t zone;     /* below WORLD_MAX_ZONES */
         } shapes[WORLD_MAX_SHAPES];
         size_t shape_count;
+        bool has_zones;            /* nodes have a label that says theirs */
         double base_from, base_to; /* of each node: what runs beside the pods */
         double base_wave;          /* amplitude of a day's wave in four groups of nodes; 0: none */
         struct stream streams[WORLD_MAX_STREAMS];
@@ -75,10 +77,9 @@ struct scenario {
         double dead_exporters; /* share of the nodes whose exporter dies when measuring begins */
         double watch_lag_s;
         double scored_ratio; /* percentageOfNodesToScore / 100; 0: kube-scheduler's own choice */
-        bool is_spread;      /* soft topology spread of each workload over the nodes */
-        size_t zone_skew;    /* hard topology spread of each over the zones: maxSkew; 0: none */
-        size_t replicas;     /* extenders of the estimate, which answer in turn; 0: 1 */
-        double restarts_s;   /* from the warm-up's end; the last of them starts anew; -1: never */
+        size_t zone_skew;  /* hard topology spread of workloads over the zones: maxSkew; 0: none */
+        size_t replicas;   /* extenders of the estimate, which answer in turn; 0: 1 */
+        double restarts_s; /* from the warm-up's end; the last of them starts anew; -1: never */
 };
 
 /** scenario_load() - Return: 0; negative errno with file and line in @err */

@@ -1,12 +1,11 @@
 #include "simulation.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "chance.h"
+#include "kube_scheduler.h"
 
 enum { PODS_PER_S = 50, RETRY_S = 30 };
 
@@ -22,35 +21,21 @@ struct late {
 struct simulation {
         struct world *world;
         struct published *published;
+        struct kube_scheduler *scheduler;
         const struct algorithm *algorithm;
         void *self;
         double clock_s; /* within the second */
         uint32_t *candidates;
         int *scores;
-        uint32_t *of_workload;                 /* [workload * nodes + node] pods */
-        uint32_t (*of_zones)[WORLD_MAX_ZONES]; /* [workload][zone] pods */
         struct pod **queue;
         size_t queue_len, queue_cap, taken, taken_renewed;
         struct late *late; /* what the watch has not shown yet, in order */
         size_t late_len, late_cap, late_shown;
-        size_t searched; /* where the search for nodes with room goes on */
-        uint64_t draws;
         double *busiest; /* [second] */
         size_t measured;
         double estimate_errors; /* of so many decisions: ESTIMATE_ERROR_PERCENT */
         size_t estimates;
 };
-
-static uint32_t *pods_of(const struct simulation *s, const struct pod *pod, size_t node) {
-        return &s->of_workload[pod->workload * s->world->node_count + node];
-}
-
-static void count_pod(const struct simulation *s, const struct pod *pod, int change) {
-        size_t node = (size_t)pod->node;
-
-        *pods_of(s, pod, node) += (uint32_t)change;
-        s->of_zones[pod->workload][s->world->nodes[node].zone] += (uint32_t)change;
-}
 
 static void show_late(struct simulation *s) {
         while (s->late_shown < s->late_len && s->late[s->late_shown].at_s <= s->clock_s) {
@@ -76,7 +61,7 @@ static void tell_late(struct simulation *s, struct pod *pod, bool is_end) {
 static void on_end(void *userdata, struct pod *pod) {
         struct simulation *s = userdata;
 
-        count_pod(s, pod, -1);
+        kube_scheduler_count(s->scheduler, pod, -1);
         tell_late(s, pod, true);
 }
 
@@ -85,112 +70,6 @@ static void on_written(void *userdata, size_t node) {
 
         if (s->algorithm->on_written)
                 s->algorithm->on_written(s->self, node);
-}
-
-static double fit_score(const struct simulation *s, const struct pod *pod, size_t n) {
-        const struct node *node = &s->world->nodes[n];
-        double cpu = (node->requested_cores + pod->request_cores) / node->cores;
-        double memory = (node->requested_bytes + pod->request_bytes) / node->bytes;
-
-        if (s->algorithm->is_instead_of_fit)
-                return 0;
-        return floor(100 * (1 - (cpu + memory) / 2)) + floor(100 * (1 - fabs(cpu - memory) / 2));
-}
-
-/* How many nodes with room kube-scheduler looks for. */
-static size_t nodes_to_score(const struct simulation *s) {
-        enum { ALWAYS = 100, SHARE_PERCENT = 50, FEWEST_PERCENT = 5, NODES_PER_PERCENT = 125 };
-        size_t count = s->world->node_count;
-        double share = s->world->scenario->scored_ratio;
-
-        if (share <= 0)
-                share = fmax(FEWEST_PERCENT, SHARE_PERCENT - (double)count / NODES_PER_PERCENT) /
-                        100;
-        size_t wanted = (size_t)(share * (double)count);
-        if (wanted < ALWAYS)
-                wanted = ALWAYS;
-        return wanted < count ? wanted : count;
-}
-
-static bool has_room(const struct node *node, const struct pod *pod) {
-        return node->requested_cores + pod->request_cores <= node->cores &&
-               node->requested_bytes + pod->request_bytes <= node->bytes;
-}
-
-/* PodTopologySpread's filter: the most pods of the workload that a zone may have before one more;
- * https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/ */
-static uint32_t most_in_zone(const struct simulation *s, const struct pod *pod) {
-        uint32_t least = UINT32_MAX;
-
-        for (size_t n = 0; n < s->world->node_count && s->world->scenario->zone_skew > 0; n++) {
-                uint32_t there = s->of_zones[pod->workload][s->world->nodes[n].zone];
-                if (world_has_node(s->world, n) && there < least)
-                        least = there;
-        }
-        return least == UINT32_MAX ? least : least + (uint32_t)s->world->scenario->zone_skew - 1;
-}
-
-static size_t find_candidates(struct simulation *s, const struct pod *pod) {
-        const struct world *world = s->world;
-        const uint32_t *of_zones = s->of_zones[pod->workload], most = most_in_zone(s, pod);
-        size_t count = 0, wanted = nodes_to_score(s), seen = 0;
-
-        assert(world->node_count > 0);
-        for (; seen < world->node_count && count < wanted; seen++) {
-                size_t n = (s->searched + seen) % world->node_count;
-                if (world_has_node(world, n) && of_zones[world->nodes[n].zone] <= most &&
-                    has_room(&world->nodes[n], pod))
-                        s->candidates[count++] = (uint32_t)n;
-        }
-        s->searched = (s->searched + seen) % world->node_count;
-        return count;
-}
-
-/* PodTopologySpread's score of a node: 100 for the fewest pods of the workload. */
-struct spreading {
-        uint32_t most, least;
-};
-
-static struct spreading spreading_of(const struct simulation *s, const struct pod *pod,
-                                     size_t count) {
-        struct spreading spreading = {0, UINT32_MAX};
-
-        for (size_t i = 0; i < count; i++) {
-                uint32_t there = *pods_of(s, pod, s->candidates[i]);
-                spreading.most = there > spreading.most ? there : spreading.most;
-                spreading.least = there < spreading.least ? there : spreading.least;
-        }
-        return spreading;
-}
-
-static double spread_score(const struct simulation *s, const struct spreading *spreading,
-                           uint32_t there) {
-        if (!s->world->scenario->is_spread || spreading->most == 0)
-                return SCORE_BEST;
-        return floor(100.0 * (spreading->most + spreading->least - there) / spreading->most);
-}
-
-/* Return: the node; node_count when there is none */
-static size_t choose(struct simulation *s, const struct pod *pod, size_t count) {
-        const struct spreading spreading = spreading_of(s, pod, count);
-        size_t chosen = s->world->node_count;
-        double best = -1;
-        unsigned ties = 0;
-
-        for (size_t i = 0; i < count; i++) {
-                size_t n = s->candidates[i];
-                if (s->scores[i] == SCORE_REJECTED)
-                        continue;
-                double score = fit_score(s, pod, n) +
-                               2 * spread_score(s, &spreading, *pods_of(s, pod, n)) +
-                               (double)s->algorithm->weight * s->scores[i];
-                ties = score > best ? 1 : ties + (score >= best);
-                if (score > best ||
-                    (score >= best && chance_uniform(s->world->seed ^ 99, s->draws++) * ties < 1))
-                        chosen = n;
-                best = fmax(best, score);
-        }
-        return chosen;
 }
 
 static void measure_estimate(struct simulation *s, size_t count) {
@@ -214,15 +93,16 @@ static void measure_estimate(struct simulation *s, size_t count) {
 }
 
 static void schedule(struct simulation *s, struct pod *pod) {
-        size_t count = find_candidates(s, pod);
+        size_t count = kube_scheduler_filter(s->scheduler, pod, s->candidates);
 
         s->algorithm->decide(s->self, pod, s->candidates, count, s->scores);
         measure_estimate(s, count);
-        size_t at = choose(s, pod, count);
+        size_t at = kube_scheduler_choose(s->scheduler, s->algorithm, pod, s->candidates, count,
+                                          s->scores);
         if (at == s->world->node_count)
                 return;
         world_bind(s->world, pod, at);
-        count_pod(s, pod, 1);
+        kube_scheduler_count(s->scheduler, pod, 1);
         tell_late(s, pod, false);
 }
 
@@ -364,18 +244,16 @@ struct outcome simulate(const struct scenario *scenario, const struct algorithm 
         s.self = algorithm->new ? algorithm->new (&situation) : &situation;
         s.candidates = xcalloc(nodes, sizeof(*s.candidates));
         s.scores = xcalloc(nodes, sizeof(*s.scores));
-        s.of_workload = xcalloc(nodes * s.world->workload_count, sizeof(*s.of_workload));
-        s.of_zones = xcalloc(s.world->workload_count, sizeof(*s.of_zones));
+        s.scheduler = kube_scheduler_new(s.world);
         s.busiest = xcalloc((size_t)scenario->measured_s, sizeof(*s.busiest));
         run(&s, &outcome);
         if (algorithm->free)
                 algorithm->free(s.self);
         published_free(s.published);
+        kube_scheduler_free(s.scheduler);
         world_free(s.world);
         free(s.candidates);
         free(s.scores);
-        free(s.of_workload);
-        free(s.of_zones);
         free(s.busiest);
         free(s.queue);
         free(s.late);

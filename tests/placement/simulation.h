@@ -1,13 +1,8 @@
 /*
  * One run: a world, the controller's annotations, kube-scheduler with one algorithm beside it.
  *
- * kube-scheduler as it is by default: pods in the order of their arrival; nodes with room by
- * requests, as many as percentageOfNodesToScore asks for, the search going on where the last one
- * ended; those that hard spread over zones or the extender rejects left out; the sum of
- * NodeResourcesFit (LeastAllocated), NodeResourcesBalancedAllocation, twice PodTopologySpread
- * (soft, by host name) and the algorithm's score by its weight; one of those with the highest at
- * random. https://kubernetes.io/docs/reference/scheduling/config/ and
- * https://kubernetes.io/docs/concepts/scheduling-eviction/scheduler-perf-tuning/
+ * Pods are scheduled in the order of their arrival. A pod for which there is no node is tried again
+ * every 30 s.
  */
 #pragma once
 

@@ -8,12 +8,29 @@
 
 #include "base/mem.h"
 #include "chance.h"
+#include "policy/estimate/pod_load.h"
 #include "replay.h"
 
 static const double TIME_SIGMA = 0.2;
 static const double DAY_S = 86400;
 
 enum { REDRAW_S = 120 };
+
+static struct pod_request rounded(const struct pod_load *load) {
+        return (struct pod_request){llround(load->of[ESTIMATE_CPU] * 1000),
+                                    llround(load->of[ESTIMATE_MEM])};
+}
+
+struct pod_request pod_request(const struct pod *pod) {
+        return rounded(&(struct pod_load){{pod->request_cores, pod->request_bytes}});
+}
+
+struct pod_request pod_request_counted(const struct pod *pod) {
+        const struct pod_load counted = pod_load_counted(
+                &(struct pod_load){{pod->request_cores, pod->request_bytes}});
+
+        return rounded(&counted);
+}
 
 struct world *world_new(const struct scenario *scenario, uint64_t seed) {
         struct world *world = xcalloc(1, sizeof(*world));
@@ -34,6 +51,9 @@ struct world *world_new(const struct scenario *scenario, uint64_t seed) {
                                 .joins_s = (int64_t)scenario->shapes[i].joins_s,
                                 .leaves_s = (int64_t)scenario->shapes[i].leaves_s,
                                 .bytes = scenario->shapes[i].cores * BYTES_PER_NODE_CORE,
+                                .allocatable = rounded(&(struct pod_load){
+                                        {scenario->shapes[i].cores,
+                                         scenario->shapes[i].cores * BYTES_PER_NODE_CORE}}),
                                 .base_ratio = scenario->base_from +
                                               draw_ratio *
                                                       (scenario->base_to - scenario->base_from),
@@ -46,6 +66,7 @@ struct world *world_new(const struct scenario *scenario, uint64_t seed) {
         struct arrivals arrivals = arrivals_draw(scenario, seed);
         world->pod_count = arrivals.count;
         world->workload_count = arrivals.workload_count;
+        world->set_count = arrivals.set_count;
         /* Room for the renewed ones; from here on there are pointers to pods. */
         world->pods = xreallocarray(arrivals.pods, 2 * world->pod_count + 1, sizeof(*world->pods));
         return world;
@@ -106,6 +127,16 @@ static void set_load(struct world *world, struct pod *pod, double cores, double 
         pod->now_bytes = bytes;
 }
 
+static void add_request(struct pod_request *sum, struct pod_request request, int sign) {
+        sum->milli_cores += sign * request.milli_cores;
+        sum->bytes += sign * request.bytes;
+}
+
+static void count_requests(struct node *node, const struct pod *pod, int sign) {
+        add_request(&node->requested, pod_request(pod), sign);
+        add_request(&node->counted, pod_request_counted(pod), sign);
+}
+
 void world_bind(struct world *world, struct pod *pod, size_t at) {
         struct node *node = &world->nodes[at];
 
@@ -113,8 +144,7 @@ void world_bind(struct world *world, struct pod *pod, size_t at) {
         pod->node = (int32_t)at;
         pod->bound_s = world->now_s;
         pod->starts_s = world->now_s + 2 + (int64_t)(chance_uniform(pod->seed, 3) * 7);
-        node->requested_cores += pod->request_cores;
-        node->requested_bytes += pod->request_bytes;
+        count_requests(node, pod, 1);
         node->mean_bytes += pod->bytes;
         node->mean_cores += pod->cores / node->speed;
         node->pod_count++;
@@ -127,8 +157,7 @@ static void end_pod(struct world *world, struct pod *pod, world_end_fn *on_end, 
         struct node *node = &world->nodes[pod->node];
 
         set_load(world, pod, 0, 0);
-        node->requested_cores -= pod->request_cores;
-        node->requested_bytes -= pod->request_bytes;
+        count_requests(node, pod, -1);
         node->mean_bytes -= pod->bytes;
         node->mean_cores -= pod->cores / node->speed;
         node->pod_count--;

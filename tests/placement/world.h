@@ -7,12 +7,22 @@
 #include "agenda.h"
 #include "arrivals.h"
 
+/* What a pod requests, or all of a node's together, as kube-scheduler counts it. */
+struct pod_request {
+        int64_t milli_cores, bytes;
+};
+
+/** pod_request() - 0 of what it does not request */
+struct pod_request pod_request(const struct pod *pod);
+/** pod_request_counted() - with what it counts for scores where it requests nothing */
+struct pod_request pod_request_counted(const struct pod *pod);
+
 struct node {
         char name[16];
         double cores, bytes, speed;
         int64_t joins_s, leaves_s; /* leaves_s 0: never */
         double base_ratio, phase;
-        double requested_cores, requested_bytes;
+        struct pod_request allocatable, requested, counted;
         uint32_t pod_count;
         double demand_cores, mean_cores, used_bytes, mean_bytes;
         size_t zone;
@@ -28,7 +38,7 @@ struct world {
         struct pod *pods; /* in order of arrival */
         size_t pod_count, arrived;
         size_t renewed; /* in place of evicted ones: they stand behind the pod_count others */
-        size_t workload_count;
+        size_t workload_count, set_count;
         /* Pods to look at in a second, by their time: an ending or another load. */
         struct agenda agenda;
         size_t running;
