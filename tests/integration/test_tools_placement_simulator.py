@@ -32,7 +32,8 @@ def test_example_runs(example):
     done = simulate("--scenario", example, "--seeds=1", "-o", "json")
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)
-    peers = {"default", "crane", "koordinator", "trimaran", "estimate", "oracle"}
+    peers = {"default", "crane", "koordinator", "koordinator-0", "tlp-ms", "tlp-ms-tuned", "lvrb"}
+    peers |= {"estimate", "workloads", "oracle"}
     assert {row["algorithm"] for row in rows} == peers
     for row in rows:
         assert row["scenario"] == "example"

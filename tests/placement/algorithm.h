@@ -12,7 +12,7 @@ enum algorithm_policy {
         ALGORITHM_NEEDS_NOTHING,      /* no annotations are written */
         ALGORITHM_NEEDS_CRANE_POLICY, /* crane's metrics, limits and weights */
         ALGORITHM_NEEDS_MEANS, /* of --policy: 5-minute means of cpu and mem, every 3 minutes */
-        ALGORITHM_NEEDS_MINUTELY_MEANS, /* the same every minute */
+        ALGORITHM_NEEDS_KINDS,
 };
 
 struct algorithm;
@@ -36,6 +36,9 @@ struct algorithm {
         /* What the others get as `self`; NULL: the situation. */
         void *(*new)(const struct situation *situation);
         void (*free)(void *self);
+        /* When a pod was chosen a node, before anything is seen of it: for a plugin that reserves.
+         */
+        void (*on_chosen)(void *self, const struct pod *pod);
         /* After a node's annotations were written, a pod's binding or end was seen, a second. */
         void (*on_written)(void *self, size_t node);
         void (*on_bound)(void *self, const struct pod *pod);
@@ -50,7 +53,9 @@ struct algorithm {
 };
 
 extern const struct algorithm algorithm_default, algorithm_crane, algorithm_koordinator,
-        algorithm_trimaran, algorithm_estimate, algorithm_oracle;
+        algorithm_koordinator_0, algorithm_koordinator_p95, algorithm_tlp, algorithm_tlp_tuned,
+        algorithm_tlp_prometheus, algorithm_lvrb, algorithm_estimate, algorithm_workloads,
+        algorithm_oracle;
 /* The estimate without one of its parts, see algorithm_estimate.c. */
 extern const struct algorithm algorithm_estimate_parts[];
 extern const size_t algorithm_estimate_part_count;

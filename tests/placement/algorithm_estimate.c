@@ -18,7 +18,7 @@ struct parts {
         double own_load; /* 0: as the product has it; else a share of that */
         bool has_one_factor, has_constant_factor, has_no_compensation, has_no_reservations,
                 has_best_alone, is_valid_for_ever, has_two_replicas, has_recent_alone,
-                has_no_samples, has_ends;
+                has_no_samples, has_ends, has_true_means;
 };
 
 static const double CONSTANT_FACTOR = 0.85;
@@ -33,6 +33,7 @@ struct replica {
 struct estimate {
         struct situation situation;
         const struct parts *parts;
+        struct pod_load *true_means; /* [workload] of its pods; NULL: learned */
         struct replica replicas[SCENARIO_MAX_REPLICAS];
         size_t replica_count, answering;
         const struct extender *answered; /* the last decide() */
@@ -60,11 +61,30 @@ static void stop(struct replica *replica) {
         extender_free(replica->learning);
 }
 
+static struct pod_load *true_means_of(const struct world *world) {
+        struct pod_load *means = xcalloc(world->workload_count, sizeof(*means));
+        size_t *counts = xcalloc(world->workload_count, sizeof(*counts));
+
+        for (size_t i = 0; i < world->pod_count; i++) {
+                const struct pod *pod = &world->pods[i];
+                means[pod->workload].of[ESTIMATE_CPU] += pod->cores;
+                means[pod->workload].of[ESTIMATE_MEM] += pod->bytes;
+                counts[pod->workload]++;
+        }
+        for (size_t w = 0; w < world->workload_count; w++)
+                for (int r = 0; r < ESTIMATE_RESOURCE_COUNT && counts[w] > 0; r++)
+                        means[w].of[r] /= (double)counts[w];
+        free(counts);
+        return means;
+}
+
 static void *new (const struct situation *situation) {
         struct estimate *estimate = xcalloc(1, sizeof(*estimate));
 
         estimate->situation = *situation;
         estimate->parts = situation->algorithm->options;
+        if (estimate->parts->has_true_means)
+                estimate->true_means = true_means_of(situation->world);
         estimate->replica_count = situation->world->scenario->replicas;
         if (estimate->replica_count == 0)
                 estimate->replica_count = estimate->parts->has_two_replicas ? 2 : 1;
@@ -78,11 +98,19 @@ static void free_estimate(void *self) {
 
         for (size_t i = 0; i < estimate->replica_count; i++)
                 stop(&estimate->replicas[i]);
+        free(estimate->true_means);
         free(estimate);
 }
 
+/* No workload is named, and the factor stays 1: a pod is expected to use what it is said to
+ * request. */
+static bool has_told_loads(const struct parts *parts) {
+        return parts->has_constant_factor || parts->has_true_means;
+}
+
 /* A pod as its extender sees it. */
-static struct pod_facts see(const struct parts *parts, const struct pod *pod) {
+static struct pod_facts see(const struct estimate *estimate, const struct pod *pod) {
+        const struct parts *parts = estimate->parts;
         struct pod_facts facts = {
                 .id = pod->seed,
                 .request = {{pod->request_cores, pod->request_bytes}},
@@ -91,7 +119,9 @@ static struct pod_facts see(const struct parts *parts, const struct pod *pod) {
 
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT && parts->has_constant_factor; r++)
                 facts.request.of[r] *= CONSTANT_FACTOR;
-        if (!parts->has_constant_factor && !parts->has_one_factor && !pod->is_bare)
+        if (estimate->true_means)
+                facts.request = estimate->true_means[pod->workload];
+        if (!has_told_loads(parts) && !parts->has_one_factor && !pod->is_bare)
                 facts.workload_len = (size_t)snprintf(
                         facts.workload, sizeof(facts.workload), "default/%s/w%u",
                         pod->set == POD_HAS_NO_SET ? "Job" : "ReplicaSet", pod->workload);
@@ -116,7 +146,7 @@ static struct estimator_pod as_bound(const struct estimate *estimate, const stru
 
 static void bind_to(const struct estimate *estimate, const struct replica *replica,
                     const struct pod *pod) {
-        const struct pod_facts facts = see(estimate->parts, pod);
+        const struct pod_facts facts = see(estimate, pod);
         struct estimator_pod bound = as_bound(estimate, pod, &facts);
 
         if (estimate->parts->has_recent_alone) {
@@ -142,7 +172,7 @@ static void on_bound(void *self, const struct pod *pod) {
 
 static void on_ended(void *self, const struct pod *pod) {
         const struct estimate *estimate = self;
-        const struct pod_facts facts = see(estimate->parts, pod);
+        const struct pod_facts facts = see(estimate, pod);
         const struct estimator_pod ended = as_bound(estimate, pod, &facts);
 
         for (size_t i = 0; i < estimate->replica_count; i++) {
@@ -230,7 +260,7 @@ static void on_second(void *self) {
         for (size_t i = 0; i < estimate->replica_count && estimate->parts->has_recent_alone; i++)
                 sample(estimate, &estimate->replicas[i]);
         if (now_unix_ms(estimate) % POD_LOAD_FACTOR_STEP_MS != 0 ||
-            estimate->parts->has_constant_factor || estimate->parts->has_recent_alone)
+            has_told_loads(estimate->parts) || estimate->parts->has_recent_alone)
                 return;
         for (size_t i = 0; i < estimate->replica_count; i++)
                 estimator_step(extender_estimator(estimate->replicas[i].learning),
@@ -242,7 +272,7 @@ static void on_second(void *self) {
 static struct pod_facts ask_about(const struct estimate *estimate, const struct replica *replica,
                                   const struct pod *pod, struct pod_load *ret_load) {
         double share = estimate->parts->own_load > 0 ? estimate->parts->own_load : 1;
-        struct pod_facts facts = see(estimate->parts, pod);
+        struct pod_facts facts = see(estimate, pod);
         struct pod_load plain = estimator_expect(extender_estimator(replica->answering), "", 0,
                                                  &facts.request)
                                         .load;
@@ -309,6 +339,10 @@ static double estimated_ratio(const void *self, uint32_t node) {
 
 const struct algorithm algorithm_estimate = ESTIMATE("estimate", "Plimsoll's recommended policy",
                                                      0.1, .own_load = 0);
+
+const struct algorithm algorithm_workloads = ESTIMATE(
+        "workloads", "the estimate, told the true mean load of each workload", 0.1,
+        .has_true_means = true);
 
 const struct algorithm algorithm_estimate_parts[] = {
         ESTIMATE("no-compensation", "the reading as it stands, without K", 0.1,

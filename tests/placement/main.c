@@ -17,15 +17,16 @@
 enum { MAX_SCENARIOS = 64, MAX_ALGORITHMS = 32, MAX_LAG_S = 60 };
 
 static const struct algorithm *const peers[] = {
-        &algorithm_default,  &algorithm_crane,    &algorithm_koordinator,
-        &algorithm_trimaran, &algorithm_estimate, &algorithm_oracle,
+        &algorithm_default,       &algorithm_crane,    &algorithm_koordinator,
+        &algorithm_koordinator_0, &algorithm_tlp,      &algorithm_tlp_tuned,
+        &algorithm_lvrb,          &algorithm_estimate, &algorithm_workloads,
+        &algorithm_oracle,
 };
-
-/* What feeds those that measure by the minute. */
-static const char minutely_text[] =
-        "{apiVersion: scheduler.policy.crane.io/v1alpha1, kind: DynamicSchedulerPolicy, spec: "
-        "{syncPolicy: [{name: cpu_usage_avg_5m, period: 1m}, {name: mem_usage_avg_5m, period: "
-        "1m}]}}";
+/* Other settings of peers. */
+static const struct algorithm *const variants[] = {
+        &algorithm_koordinator_p95,
+        &algorithm_tlp_prometheus,
+};
 
 struct job {
         const char *scenarios[MAX_SCENARIOS];
@@ -33,7 +34,7 @@ struct job {
         const struct algorithm *algorithms[MAX_ALGORITHMS];
         size_t algorithm_count;
         const char *policy_file, *crane_policy_file, *traces;
-        struct policy *policies[ALGORITHM_NEEDS_MINUTELY_MEANS + 1];
+        struct policy *policies[ALGORITHM_NEEDS_KINDS];
         uint64_t first_seed, seeds;
         double scale, lag_s; /* lag_s < 0: the scenario's */
         bool is_json, is_world, is_list, is_help;
@@ -66,6 +67,9 @@ static void print_help(void) {
                 REPORT_MAX_SEEDS, MAX_LAG_S);
         for (size_t i = 0; i < ARRAY_LEN(peers); i++)
                 print_algorithm(peers[i]);
+        (void)printf("\nPeers with other settings:\n");
+        for (size_t i = 0; i < ARRAY_LEN(variants); i++)
+                print_algorithm(variants[i]);
         (void)printf("\nThe estimate without a part of it:\n");
         for (size_t i = 0; i < algorithm_estimate_part_count; i++)
                 print_algorithm(&algorithm_estimate_parts[i]);
@@ -80,6 +84,8 @@ static void list_algorithm(const struct algorithm *algorithm, bool is_peer) {
 static void list_algorithms(void) {
         for (size_t i = 0; i < ARRAY_LEN(peers); i++)
                 list_algorithm(peers[i], true);
+        for (size_t i = 0; i < ARRAY_LEN(variants); i++)
+                list_algorithm(variants[i], false);
         for (size_t i = 0; i < algorithm_estimate_part_count; i++)
                 list_algorithm(&algorithm_estimate_parts[i], false);
         (void)printf("]\n");
@@ -89,6 +95,9 @@ static const struct algorithm *find_algorithm(const char *name) {
         for (size_t i = 0; i < ARRAY_LEN(peers); i++)
                 if (strcmp(peers[i]->name, name) == 0)
                         return peers[i];
+        for (size_t i = 0; i < ARRAY_LEN(variants); i++)
+                if (strcmp(variants[i]->name, name) == 0)
+                        return variants[i];
         for (size_t i = 0; i < algorithm_estimate_part_count; i++)
                 if (strcmp(algorithm_estimate_parts[i].name, name) == 0)
                         return &algorithm_estimate_parts[i];
@@ -189,9 +198,6 @@ static int load_policies(struct job *job, struct error *err) {
         int r = policy_load_file(job->crane_policy_file ? job->crane_policy_file : CRANE_POLICY,
                                  true, &job->policies[ALGORITHM_NEEDS_CRANE_POLICY], err);
 
-        if (r == 0)
-                r = policy_parse(minutely_text, strlen(minutely_text), true,
-                                 &job->policies[ALGORITHM_NEEDS_MINUTELY_MEANS], err);
         if (r == 0 && job->policy_file)
                 r = policy_load_file(job->policy_file, false, &job->policies[ALGORITHM_NEEDS_MEANS],
                                      err);

@@ -26,7 +26,10 @@ HERE = pathlib.Path(__file__).resolve().parent
 TOP = HERE.parents[1]
 PAGE = TOP / "docs" / "placement.md"
 PLOTS = TOP / "docs" / "placement"
-PEERS = ["default", "crane", "koordinator", "trimaran", "estimate", "oracle"]
+PEERS = [
+    *("default", "crane", "koordinator", "koordinator-0", "tlp-ms", "tlp-ms-tuned", "lvrb"),
+    *("estimate", "workloads", "oracle"),
+]
 PARTS = [
     *("no-compensation", "constant-factor", "one-factor", "no-own-load", "own-load-once"),
     *("no-early", "no-reservations", "best-alone", "two-replicas", "last-for-ever"),
@@ -204,7 +207,7 @@ def main():
     text = replace(text, "parts", part_table(parts))
     PAGE.write_text(text, encoding="utf-8")
     PLOTS.mkdir(exist_ok=True)
-    shown = ["crane", "koordinator", "trimaran", "estimate", "oracle"]
+    shown = ["crane", "koordinator", "tlp-ms", "estimate", "oracle"]
     rows = {
         name: {peer: relative(row, name, peer) for peer in shown} for name, row in peers.items()
     }

@@ -24,7 +24,6 @@ struct published_node {
         int64_t scrape_phase_s, next_sync_ms;
         struct binding_ring bound;
         json_t *annotations; /* NULL: never written */
-        struct published_value values[POLICY_MAX_METRICS];
 };
 
 struct published {
@@ -60,8 +59,6 @@ struct published *published_new(const struct world *world, const struct policy *
                 node->scrape_phase_s = (int64_t)(chance_uniform(world->seed, 4000000 + n) *
                                                  SCRAPE_S);
                 node->next_sync_ms = plan_first_sync_unix_ms(&published->plan, node->name, 0);
-                for (size_t i = 0; i < POLICY_MAX_METRICS; i++)
-                        node->values[i].at_s = -1;
         }
         return published;
 }
@@ -148,14 +145,8 @@ static void write_annotations(struct published *published, struct published_node
 
 static void patch(struct published *published, struct published_node *node,
                   const struct plan_choice *choice, const struct plan_values *values) {
-        int64_t now_ms = published->world->now_s * MS_PER_S;
-
         write_annotations(published, node, choice, values);
-        for (size_t i = 0; i < published->policy->metric_count; i++)
-                if ((choice->metrics & (UINT64_C(1) << i)) != 0)
-                        node->values[i] = (struct published_value){
-                                values->ratio[i], (now_ms - values->age_ms[i]) / MS_PER_S};
-        plan_confirm(node->record, choice, values, now_ms);
+        plan_confirm(node->record, choice, values, published->world->now_s * MS_PER_S);
         published->patches++;
 }
 
@@ -199,10 +190,6 @@ void published_bound(struct published *published, const struct pod *pod) {
 
 const json_t *published_annotations(const struct published *published, size_t node) {
         return published->nodes[node].annotations;
-}
-
-struct published_value published_get(const struct published *published, size_t node, size_t sync) {
-        return published->nodes[node].values[sync];
 }
 
 uint64_t published_patches(const struct published *published) {

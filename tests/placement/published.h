@@ -9,11 +9,6 @@
 #include "policy/policy.h"
 #include "world.h"
 
-struct published_value {
-        double ratio;
-        int64_t at_s; /* -1: never written */
-};
-
 struct published;
 
 typedef void published_fn(void *userdata, size_t node);
@@ -28,7 +23,5 @@ void published_step(struct published *published, published_fn *on_written, void 
 void published_bound(struct published *published, const struct pod *pod);
 /** published_annotations() - a node's, borrowed; NULL: never written */
 const json_t *published_annotations(const struct published *published, size_t node);
-/** published_get() - metric @sync of the policy on a node, for peers that read no annotations */
-struct published_value published_get(const struct published *published, size_t node, size_t sync);
 /** published_patches() - sent until now */
 uint64_t published_patches(const struct published *published);

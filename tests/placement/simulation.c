@@ -103,6 +103,8 @@ static void schedule(struct simulation *s, struct pod *pod) {
                 return;
         world_bind(s->world, pod, at);
         kube_scheduler_count(s->scheduler, pod, 1);
+        if (s->algorithm->on_chosen)
+                s->algorithm->on_chosen(s->self, pod);
         tell_late(s, pod, false);
 }
 
