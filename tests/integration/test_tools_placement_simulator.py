@@ -116,6 +116,17 @@ def test_replay_is_what_was_recorded(replay):
     assert all(0 <= pod["cores"] <= 0.5 for pod in pods if pod["workload"] == 0)
 
 
+def test_replay_of_an_hour_without_arrivals(tmp_path):
+    """The run begins somewhere between two jobs that are a year apart."""
+    jobs = "".join(f"workload=a request=1 step=30 arrives={at} cpu=1\n" for at in (0, 31536000))
+    (tmp_path / "x.trace").write_text(jobs, "utf-8")
+    (tmp_path / "x.yaml").write_text(REPLAY + "trace: x}\n", "utf-8")
+    arguments = ["--scenario", tmp_path / "x.yaml", "--traces", tmp_path, "--seeds=1"]
+    assert json.loads(simulate(*arguments, "-o", "world").stdout)["pods"] == []
+    done = simulate(*arguments, "-o", "json", "--algorithm=default")
+    assert json.loads(done.stdout)[0]["meanUtilisation"]["mean"] == 0
+
+
 def test_replay_repeats_itself(replay):
     runs = [simulate(*replay, "--seeds=2", "-o", "json", "--algorithm=estimate") for _ in "12"]
     assert runs[0].returncode == 0, runs[0].stderr

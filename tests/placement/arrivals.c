@@ -306,7 +306,8 @@ struct arrivals arrivals_draw(const struct scenario *scenario, uint64_t seed) {
                                   scenario->warm_up_s + scenario->measured_s);
                 arrivals.workload_count += stream->workloads;
         }
-        qsort(arrivals.pods, arrivals.count, sizeof(*arrivals.pods), compare_arrivals);
+        if (arrivals.count > 0)
+                qsort(arrivals.pods, arrivals.count, sizeof(*arrivals.pods), compare_arrivals);
         for (size_t i = 0; i < arrivals.count; i++)
                 arrivals.pods[i].index = (uint32_t)i;
         return arrivals;
