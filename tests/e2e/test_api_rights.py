@@ -24,7 +24,7 @@ from cluster.plimsoll import (
     refused,
     wait_ready,
 )
-from cluster.relay import Relay
+from cluster.relay import ApiRelay
 from cluster.rights import Right, deployed, without
 from cluster.workloads import load_pod, pod_object
 from harness import fetch, wait_until
@@ -50,7 +50,7 @@ def plane(own_plane):
 
 @pytest.fixture
 def world(plane, fleet, namespace, plimsoll, exporters):
-    relay = Relay(plane, 26445)
+    relay = ApiRelay(plane, 26445)
     plimsoll.server = relay.url
     apply(plane, fast_policy())
     plane.kubectl("apply", "-f", str(TOP / "deploy" / "extender-bind" / "rbac.yaml"))

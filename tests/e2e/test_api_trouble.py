@@ -5,7 +5,7 @@ import time
 
 import pytest
 from cluster.plimsoll import ACCOUNTS, ask, fast_policy, refused, total
-from cluster.relay import Relay
+from cluster.relay import ApiRelay
 from cluster.workloads import Background, pod_object
 from harness import NIGHTLY, wait_until
 
@@ -141,7 +141,7 @@ class Load:
 @pytest.fixture
 def relay(plane):
     """Between our programs and the API server of this test."""
-    relay = Relay(plane, 26444)
+    relay = ApiRelay(plane, 26444)
     yield relay
     relay.stop()
 
