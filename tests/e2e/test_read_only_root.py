@@ -30,13 +30,11 @@ def test_nothing_is_written(plane, fleet, exporters, make_plimsoll, figure):
     wait_until(lambda: CPU in fleet.annotations(node), 60, "annotations")
     assert ask(extender, "filter", pod_object("web-0"), [node])["NodeNames"] == [node]
 
-    opened = 0
     for program in (controller, extender):
         with open(f"/proc/{program.pid}/status", encoding="ascii") as file:
             assert re.search(r"^Uid:\s+65532\b", file.read(), re.MULTILINE)
         assert program.stop() == 0
         trace = program.stderr()
-        opened += trace.count("open")
         changes = [found[0] for found in CHANGES.finditer(trace) if "/dev/null" not in found[0]]
         assert "token" in trace and not changes, changes
-    figure(f"both work with a read-only root; of {opened} files opened, none is to be written")
+    figure("both work with a read-only root, and open no file to write it")

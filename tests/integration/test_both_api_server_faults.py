@@ -23,15 +23,17 @@ BUSY = NODES[0]
 RULES = policy(hot={"5m": 1}, period="2s")
 AGENTS = (controller_kit.AGENT, extender_kit.AGENT)
 FAILED = "list/watch failed, retrying"
-NOTICED_S = 30
-SILENT_S = (
-    200  # three minutes without a bookmark, and the time in which the next watch has no answer
-)
+# Within which both tell of a fault, and know of a new node once it is over.
+TOLD_S, BACK_S = 30, 30
+# Three minutes without a bookmark, and the time in which the next watch has no answer.
+SILENT_S = 200
 # A fault lasts for a minute, or until each program has met it so often.
 LASTS_S, HITS = (60, 3) if NIGHTLY else (0, 3)
 # A watch that fails and the lists behind it, three requests, at the backoff's mean of 5 s, for two
 # resources: 72 a minute. The rest is for the first pauses, which are short, and for chance.
-CALLS_PER_MIN = 180
+FIRST_CALLS, CALLS_A_MINUTE = 20, 120
+# Each of two resources tells once of each kind of failure.
+LINES_MAX = 6
 
 LOGIN = {"action": "html", "status": 302, "location": "https://login.example/"}
 PAGES = "with text/html from http"
@@ -60,17 +62,19 @@ class World:
         with self.extender.scheduler() as scheduler:
             return list(scheduler.filter(NODES)[1])
 
-    def tells(self, what, program, since):
+    def tells(self, what, program, since, within_s=TOLD_S):
         """Seconds until the log and readiness of a program tell of it."""
 
         def told():
             lines = log_lines(program.process, FAILED)
             return what in program.ready()[1] and any(what.split(": ")[-1] in row for row in lines)
 
-        wait_until(told, SILENT_S, f"{program.url} to tell of {what}: {program.ready()[1]}")
-        return time.monotonic() - since
+        wait_until(told, within_s, f"{program.url} to tell of {what}: {program.ready()[1]}")
+        took_s = time.monotonic() - since
+        assert took_s < within_s
+        return took_s
 
-    def sees_news(self, within_s=60):
+    def sees_news(self, within_s=BACK_S):
         """Seconds until both know of a node that has just come. `make nightly` also waits until they say
         that all is well, 8 s later."""
         since = time.monotonic()
@@ -83,6 +87,7 @@ class World:
         for program, metric in tables.items():
             wait_until(lambda p=program, m=metric: p.metric(m) == self.count, within_s, metric)
         took_s = time.monotonic() - since
+        assert took_s < within_s
         for program in self.programs.values() if NIGHTLY else ():
             wait_until(lambda p=program: is_well(p), 60, "readiness without trouble")
         assert self.rejected() == [BUSY]
@@ -142,10 +147,10 @@ def test_answers_that_do_not_help(start_world, name):
     for agent in AGENTS:
         calls = len(world.calls(agent, began_unix, ("list", "watch")))
         per_min[agent] = calls * 60 / lasted_s
-        # What a minute may have, plus the first second's.
-        assert calls < 20 + CALLS_PER_MIN * lasted_s / 60, f"{agent}: {calls} in {lasted_s:.0f} s"
+        most = FIRST_CALLS + CALLS_A_MINUTE * lasted_s / 60
+        assert calls <= most, f"{agent}: {calls} in {lasted_s:.0f} s"
     lines = {a: len(log_lines(p.process, FAILED)) for a, p in world.programs.items()}
-    assert max(lines.values()) <= 6, "each resource tells once of each kind of failure"
+    assert max(lines.values()) <= LINES_MAX, lines
     assert set(all_readings(world.standin, CPU)) == set(NODES), "readings alone, no page"
     world.standin.clear_faults()
     back_s = world.sees_news()
@@ -208,7 +213,6 @@ def test_a_lost_route(start_world):
     print(
         f"a lost route: told after {took_s} s; a new node was seen {back_s:.1f} s after its return"
     )
-    assert max(took_s.values()) < NOTICED_S
 
 
 @pytest.mark.nightly
@@ -227,8 +231,10 @@ def test_connections_that_are_frozen(start_world, how):
         )
         assert log_lines(world.controller.process, "cannot acquire or renew lease")
         lease_s = time.monotonic() - began
-        assert lease_s < NOTICED_S
-        took_s = {a: world.tells("no answer", p, began) for a, p in world.programs.items()}
+        assert lease_s < TOLD_S
+        took_s = {
+            a: world.tells("no answer", p, began, SILENT_S) for a, p in world.programs.items()
+        }
         took_s["lease"] = lease_s
         world.standin.admin("thaw", {})
         back_s = world.sees_news()
@@ -245,7 +251,6 @@ def test_connections_that_are_frozen(start_world, how):
         back_s = world.sees_news(within_s=SILENT_S)
         took_s = {"both": back_s}
     print(f"frozen, {how}: noticed after {took_s} s; a new node was seen after {back_s:.1f} s")
-    assert max(took_s.values()) < SILENT_S
     assert world.rejected() == [BUSY]
 
 
@@ -273,7 +278,7 @@ def test_a_server_that_never_speaks(start_extender, start_standin, tmp_path, sch
         wait_until(lambda: log_lines(extender.process, FAILED), 60, "a line about it")
         took_s = time.monotonic() - began
         print(f"{scheme}: told after {took_s:.1f} s: {log_lines(extender.process, FAILED)[0]}")
-        assert took_s < NOTICED_S and taken
+        assert took_s < TOLD_S and taken
         listener.shutdown(socket.SHUT_RDWR)
         taker.join()
         for one in taken:
@@ -293,9 +298,8 @@ def test_another_ca(start_world, tmp_path):
     told_s = {a: world.tells("certificate", p, began) for a, p in world.programs.items()}
     assert world.rejected() == [BUSY]
     shutil.copy(other / "ca.crt", ours / "ca.crt")
+    # The file's period is a minute; a handshake that failed does not wait for it.
     back_s = world.sees_news()
     print(
         f"another CA: told after {told_s} s; a new node was seen {back_s:.1f} s after the file's change"
     )
-    # The file's period is a minute; a handshake that failed does not wait for it.
-    assert back_s < 30

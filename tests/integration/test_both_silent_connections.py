@@ -5,6 +5,7 @@ import contextlib
 import re
 import socket
 import ssl
+import statistics
 import struct
 import threading
 import time
@@ -23,8 +24,9 @@ AT_CEILING = "connection limit reached, closing the longest idle connections"
 CUT = r'^plimsoll_http_connections_cut_total\{reason="crowded"\} (\d+)$'
 RESET = struct.pack("ii", 1, 0)
 TRIES = 20
-# The promise is 200 ms, which is reported. This is for a busy machine, with sanitizers.
-AT_MOST_S = 5
+# The median of new clients, or so many times what it is without the others where that is longer, as on
+# a busy machine; and the worst.
+MEDIAN_MS, TIMES, WORST_S = 200, 10, 5
 
 
 class Victim:
@@ -108,16 +110,23 @@ class Reconnecting(threading.Thread):
         self.join(60)
 
 
-def report_latency(victim, figure):
+def latency_s(victim):
+    """The median and the worst of some new clients."""
     took_s = []
     for _ in range(TRIES):
         started_s = time.monotonic()
         victim.ask()
         took_s.append(time.monotonic() - started_s)
-    took_s.sort()
-    median_ms, worst_ms = took_s[TRIES // 2] * 1000, took_s[-1] * 1000
-    figure(f"connected and answered in {median_ms:.0f} ms, at most {worst_ms:.0f} ms")
-    assert took_s[-1] < AT_MOST_S
+    return statistics.median(took_s), max(took_s)
+
+
+def assert_not_locked_out(victim, figure, alone_s):
+    median_s, worst_s = latency_s(victim)
+    figure(
+        f"connected and answered in {1000 * median_s:.0f} ms, at most {1000 * worst_s:.0f} ms; "
+        f"alone {1000 * alone_s[0]:.0f} and {1000 * alone_s[1]:.0f} ms"
+    )
+    assert 1000 * median_s < max(MEDIAN_MS, TIMES * 1000 * alone_s[0]) and worst_s < WORST_S
 
 
 def assert_told_once(victim):
@@ -133,12 +142,14 @@ def assert_told_once(victim):
 
 @pytest.mark.parametrize("is_half", [False, True], ids=["no-byte", "half"])
 def test_peers_that_fall_silent(victim, is_half, figure):
+    alone_s = latency_s(victim)
     with peers_that_say(victim.port, victim.half if is_half else b""):
-        report_latency(victim, figure)
+        assert_not_locked_out(victim, figure, alone_s)
         assert_told_once(victim)
 
 
 def test_a_client_that_reconnects_for_ever(victim, figure):
+    alone_s = latency_s(victim)
     with Reconnecting(victim.port, victim.half) as peer:
-        report_latency(victim, figure)
+        assert_not_locked_out(victim, figure, alone_s)
     figure(f"meanwhile it connected {peer.count} times")

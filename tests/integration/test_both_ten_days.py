@@ -1,4 +1,5 @@
-"""Ten days of a cluster that changes all the time: what the programs take does not grow.
+"""Ten days of a cluster that changes all the time, and one at the default intervals: what the programs
+take does not grow.
 
 In each hour nodes, pods, workloads and exporters come and go, with new names; every third brings
 another policy. Watches are cut, positions in them are lost, the API server is away. A scheduler
@@ -10,6 +11,7 @@ import itertools
 import json
 import os
 import random
+import statistics
 
 import pytest
 
@@ -29,15 +31,20 @@ ILL_EXPORTERS = 4
 ILLNESSES = ("hang", "mute", "rst", "close", "status", "html", "empty", "not_http")
 AWAY_S = 300
 # Scrapes and renewals take the peers' time: less often than by default.
-CONTROLLER_FLAGS = (
+SELDOM = (
     "--scrape-interval=3m",
     "--scrape-timeout=2m",
-    "--health-port=0",
-    "--bind-address=127.0.0.1",
     "--leader-elect-lease-duration=10m",
     "--leader-elect-renew-deadline=8m",
     "--leader-elect-retry-period=1m",
 )
+# Of a day at the default intervals: at least so many scrapes and renewals, and from its first half to
+# its second at most so much more.
+SCRAPES_MIN, RENEWALS_MIN = 110_000, 30_000
+KIB_MORE, DESCRIPTORS_MORE = 768, 12
+KEPT_DECISIONS = 1024
+# What neither program ever takes.
+MOST_MIB = 32
 
 
 def policies():
@@ -146,45 +153,81 @@ def taken(process):
 
 
 @pytest.fixture
-def churn(start_standin, start_exporters, run, binary, tmp_path, monkeypatch):
-    """Both programs and their peers, by one clock."""
-    clock = LeapingClock(tmp_path / "clock", SPEED)
-    with monkeypatch.context() as patched:
-        for name, value in clock.env.items():
-            patched.setenv(name, value)
-        standin, exporters = start_standin(), start_exporters()
-        argv = [
-            binary("plimsoll-controller", "release"),
-            *CONTROLLER_FLAGS,
-            f"--node-exporter-port={exporters.port}",
-            f"--kubeconfig={standin.kubeconfig}",
-        ]
-        controller = Controller(run(argv, "plimsoll-controller"))
-        extender = Extender(run, standin, build="release")
-    controller.wait_ready()
-    extender.wait_ready()
-    return Churn(standin, exporters, controller, extender, clock)
+def start_churn(start_standin, start_exporters, run, binary, tmp_path, monkeypatch):
+    """Starts both programs and their peers, by one clock."""
+
+    def start(*flags):
+        clock = LeapingClock(tmp_path / "clock", SPEED)
+        with monkeypatch.context() as patched:
+            for name, value in clock.env.items():
+                patched.setenv(name, value)
+            standin, exporters = start_standin(), start_exporters()
+            argv = [
+                binary("plimsoll-controller", "release"),
+                *("--health-port=0", "--bind-address=127.0.0.1", *flags),
+                f"--node-exporter-port={exporters.port}",
+                f"--kubeconfig={standin.kubeconfig}",
+            ]
+            controller = Controller(run(argv, "plimsoll-controller"))
+            extender = Extender(run, standin, build="release")
+        controller.wait_ready()
+        extender.wait_ready()
+        return Churn(standin, exporters, controller, extender, clock)
+
+    return start
+
+
+def live(churn, hours, path):
+    """{program: {measure: what it took at the end of each hour}}, which is written to a file, too."""
+    programs = {"controller": churn.controller.process, "extender": churn.extender.process}
+    rows = []
+    for hour in range(hours):
+        churn.hour(hour)
+        churn.run(HOUR_S)
+        rows.append({name: taken(process) for name, process in programs.items()})
+        with open(path, "w", encoding="ascii") as file:
+            json.dump(rows, file)
+    return {
+        name: {measure: [row[name][measure] for row in rows] for measure in rows[0][name]}
+        for name in programs
+    }
 
 
 @pytest.mark.nightly
 @pytest.mark.timeout(3 * 3600)
-def test_ten_days(churn, log_dir):
-    programs = {"controller": churn.controller.process, "extender": churn.extender.process}
-    rows = []
-    for hour in range(DAYS * DAY):
-        churn.hour(hour)
-        churn.run(HOUR_S)
-        rows.append({name: taken(process) for name, process in programs.items()})
-        with open(os.path.join(log_dir, "ten-days.json"), "w", encoding="ascii") as file:
-            json.dump(rows, file)
-    for name in programs:
-        for measure in rows[0][name]:
-            samples, per_day = [row[name][measure] for row in rows], DAY
+def test_ten_days(start_churn, log_dir):
+    found_of = live(start_churn(*SELDOM), DAYS * DAY, os.path.join(log_dir, "ten-days.json"))
+    for name, measures in found_of.items():
+        assert max(measures["rss_kib"]) < MOST_MIB * 1024
+        for measure, samples in measures.items():
+            per_day = DAY
             if measure == "log_lines":
                 samples, per_day = lines_a_day(samples), 1
             found = growth(samples[WARM_DAYS * per_day :], per_day)
             print(f"{name}, {measure}: {found}")
             assert found.is_flat(measure), (name, measure, samples)
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(2 * 3600)
+def test_a_day_at_the_default_intervals(start_churn, log_dir):
+    churn = start_churn()
+    # What grows by itself on the first two days.
+    for number in range(KEPT_DECISIONS // NEW_CALLS + 1):
+        churn.schedule(-number)
+    found_of = live(churn, DAY, os.path.join(log_dir, "a-day.json"))
+    scrapes = churn.controller.metric("plimsoll_scrapes_total", result="ok", source="node-exporter")
+    renewals = churn.standin.count(resource="leases", verb="update", code=200)
+    print(f"{scrapes} scrapes, {renewals} renewals")
+    for name, measures in found_of.items():
+        print(f"{name}: {measures}")
+        halves = {key: (found[: DAY // 2], found[DAY // 2 :]) for key, found in measures.items()}
+        more = {k: statistics.median(b) - statistics.median(a) for k, (a, b) in halves.items()}
+        print(f"{name}, from half to half: {more}")
+        assert max(measures["rss_kib"]) < MOST_MIB * 1024
+        assert more["rss_kib"] <= KIB_MORE, name
+        assert more["descriptors"] <= DESCRIPTORS_MORE and more["threads"] <= 0, name
+    assert scrapes >= SCRAPES_MIN and renewals >= RENEWALS_MIN
 
 
 # -- the statistic distinguishes what is flat from what grows -----------------------------------

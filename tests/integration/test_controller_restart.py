@@ -23,7 +23,10 @@ from programs import complete
 
 FAST = ("--speed", "20")
 KILLS, WORLDS = 1000, 10
+WRITERS_MIN = 100
 LEASE_S = 2
+# An exporter's interval is as long; readiness follows a scrape, not a tick of the same length.
+READY_S = 1
 PEAKS = ("cpu_usage_max_avg_1h", "cpu_usage_max_avg_1d", "mem_usage_max_avg_1h")
 
 
@@ -157,9 +160,8 @@ def test_a_thousand_kills(start_standin, start_exporters, start_controller, tmp_
     shares = {share: ready_s[int(share * (len(ready_s) - 1))] for share in (0.5, 0.9, 0.99, 1)}
     print(f"{KILLS} kills in {time.monotonic() - began:.0f} s, {writers} of those killed had written, {count} "
           "peaks in all; ready after " + ", ".join(f"{s:.2f} s ({share:.0%})" for share, s in shares.items()))  # fmt: skip
-    assert writers > KILLS / 10 and count > 0
-    # An exporter's interval is 1 s; readiness follows a scrape, not a tick of the same length.
-    assert shares[0.5] < 1
+    assert writers >= WRITERS_MIN and count > 0
+    assert shares[0.5] < READY_S
 
 
 def test_a_clean_end(start_standin, start_exporters, start_controller):

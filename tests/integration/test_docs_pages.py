@@ -2,16 +2,27 @@
 name exists. These tests run no program, and take seconds."""
 
 import ast
+import importlib
 import itertools
 import re
 
 import sys
 
+import growth
 import yaml
 from pages import TOP, anchors, block, blocks, links, pages
 
-sys.path.insert(0, str(TOP / "tests" / "demo"))
-import table  # noqa: E402  pylint: disable=wrong-import-position
+sys.path[:0] = (str(TOP / "tests" / folder) for folder in ("demo", "bench", "tools", "e2e"))
+# pylint: disable=wrong-import-position
+import table  # noqa: E402
+import ten_days  # noqa: E402
+
+# A number, its unit, and the constant that it is.
+FIGURE = re.compile(r"(\d[\d,]*\.?\d*) ?(%|[KM]?i?B|m?s)?\s<!-- (\w+)\.(\w+) -->")
+# Parts of a constant's name: the unit on a page, and how many times as large the number is there.
+UNITS = {
+    "S": ("s", 1), "MS": ("ms", 1), "KIB": ("KiB", 1), "MIB": ("MiB", 1), "MB": ("MB", 1), "SHARE": ("%", 100),
+}  # fmt: skip
 
 # (page, how it begins): why no test runs it.
 NOT_RUN = {
@@ -199,14 +210,41 @@ def test_promises_have_tests():
         assert f"\ndef {name}(" in (TOP / path).read_text("utf-8"), f"{path} has no {name}"
 
 
-def test_figures_have_tests():
-    """docs/robustness.md names the file of the tests that measured them."""
+def test_figures_are_those_of_the_tests():
+    """`30 s <!-- test_x.TOLD_S -->` is the constant of a test, and of its unit."""
+    problems, count = [], 0
+    for page in pages():
+        for text, unit, module, name in FIGURE.findall((TOP / page).read_text("utf-8")):
+            count += 1
+            found = getattr(importlib.import_module(module), name)
+            units = [UNITS[part] for part in name.split("_") if part in UNITS] or [("", 1)]
+            if (unit, float(text.replace(",", ""))) != (units[0][0], found * units[0][1]):
+                problems.append(f"{page}: {text} {unit}: {module}.{name} is {found}")
+    assert not problems and count > 30, "\n".join(problems)
+
+
+def test_every_figure_is_of_a_test():
+    """docs/robustness.md has no figure that no test asserts, and no test that is not there."""
     page = (TOP / "docs/robustness.md").read_text("utf-8")
+    assert not re.findall(r".*\n?.*(?<![\w.])\d.*", re.sub(r"`[^`]*`", "", FIGURE.sub("", page)))
     files = {
         path.name for group in ("integration", "e2e") for path in (TOP / "tests" / group).iterdir()
     }
-    named = set(re.findall(r"`(test_\w+\.\w+)`", page))
+    named = set(re.findall(r"`(test_\w+\.\w+)`", page)) - {"test_request.c"}
     assert len(named) > 15 and named <= files, named - files
+
+
+def test_ten_days_are_as_flat_as_the_test_demands():
+    """The table of docs/endurance.md, which one run has written."""
+    table_of = (TOP / "docs/endurance.md").read_text("utf-8").split("<!-- ten days")[1]
+    rows = re.findall(r"^\| \w+, (.*?) \| .*? \| (.*?) \| (.*?) \| \+(.*?) \|$", table_of, re.M)
+    assert len(rows) == 2 * len(ten_days.MEASURES) + 2
+    measures = {title: (measure, unit) for title, measure, unit in ten_days.MEASURES}
+    measures[ten_days.LINES] = ("log_lines", 1)
+    for title, first, last, a_day in rows:
+        measure, unit = measures[title]
+        found = growth.Growth(*(float(text) * unit for text in (first, last, a_day)))
+        assert found.is_flat(measure), title
 
 
 def permissions(path, suffix=""):
