@@ -1,12 +1,16 @@
 """What tests/tools/mutate.py makes of a source, and that each of its mutants runs when it is told to."""
 
+import collections
 import os
 import pathlib
 import subprocess
 import sys
 
+import pytest
+
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tools"))
-import mutate  # the folder of tools has to be in the path first
+import mutants  # the folder of tools has to be in the path first
+import mutate
 
 SOURCE = """\
 #include <assert.h>
@@ -59,6 +63,11 @@ def test_what_is_changed():
     ]
 
 
+def test_sizes_of_arrays_are_left_alone():
+    source = "static int first(const int counts[static 8]) {\n        return counts[0];\n}\n"
+    assert [m.what for m in mutate.mutants(source)] == ["first() returns (int){0}", "0 becomes 1"]
+
+
 def test_all_at_once(tmp_path):
     chosen = dict(enumerate(mutate.inside_functions(SOURCE, mutate.mutants(SOURCE)), 1))
     assert len(chosen) == 21, "all but the two outside"
@@ -77,6 +86,44 @@ def test_all_at_once(tmp_path):
     assert said(numbers["without return MOST;"]) == "2 32"
     assert said(numbers["- becomes +"]) == "18 7"
     assert said(numbers["main() returns (int){0}"]) == ""
+
+
+def test_one_test_that_fails_decides():
+    """More tests are run after one that ran out of time, and none after one that failed."""
+    outcomes = iter(["survived", "timed out", "noticed", "survived"])
+    assert mutants.worst(outcomes) == "noticed" and next(outcomes) == "survived"
+    assert mutants.worst(["survived", "timed out", "survived"]) == "timed out"
+    assert mutants.worst([]) == "survived"
+
+
+def test_a_share_is_of_all_that_were_tried(capsys):
+    counts = collections.Counter(
+        {"noticed": 6, "timed out": 1, "survived": 3, "same code": 2, "not compiled": 5}
+    )
+    assert mutants.share(counts) == 0.6
+    mutants.report("all", counts)
+    assert capsys.readouterr().out == (
+        "all: 10 mutants: 60.0% noticed, 10.0% timed out, 30.0% survived; 5 not compiled; 2 same code\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "program, outcome",
+    [
+        ("exit 0", "survived"),
+        ("exit 1", "noticed"),
+        ("kill -SEGV $$", "noticed"),
+        ("while :; do :; done", "timed out"),  # by its processor time
+        ("sleep 60", "timed out"),
+    ],
+)
+def test_what_becomes_of_a_mutant(tmp_path, program, outcome):
+    path = tmp_path / "test"
+    path.write_text(f"#!/bin/bash\n{program}\n", encoding="ascii")
+    path.chmod(0o700)
+    test = mutants.Test(path)
+    test.took_s, test.limit_s = 0.1, 2.0 if "sleep" in program else 60
+    assert test.run(tmp_path) == outcome
 
 
 def test_the_same_code():

@@ -2,14 +2,18 @@
 """Mutation testing: mutants.py [FILES...] [--sample N] [--seed S]
 
 Makes small changes in C sources, one at a time (mutate.py), and runs the unit tests that use the
-source against each. A mutant that no test notices is a missing test, or is no change at all. Prints
-the mutants of each file, and those that survived; ends with 1 when fewer than 90 % of all were
-killed. Without FILES: what decides about nodes, and who writes.
+source against each. A mutant that no test notices is a missing test, or is no change at all. Without
+FILES: what decides about nodes, and who writes.
+
+Of each file, library and all of them, it prints how many mutants were noticed, by a test that failed;
+how many timed out, since with them no test failed and one did not end in a multiple of its usual time;
+and how many survived. Each share is of these three together: what does not compile, or optimises to
+the code of the original, is counted beside them and is in no share. It ends with 1 when fewer than
+90 % were noticed: a mutant that timed out is neither noticed nor missed.
 
 All mutants of a source are compiled at once, into a shared library that the tests load in place of
 the original (mutate.schemata): nothing is compiled or linked per mutant, and the source tree is not
-touched. A mutant that survives is tried again under AddressSanitizer, as CI runs the tests. Those
-that optimise to the code of the original are not counted.
+touched. A mutant that survives is tried again under AddressSanitizer, as CI runs the tests.
 """
 
 import argparse
@@ -23,6 +27,7 @@ import pathlib
 import random
 import re
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -35,12 +40,15 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 BUILD = TOP / "build-gate" / "mutants"
 FILES = (
     "policy/*.c",
+    "policy/estimate/*.c",
     "policy/judge/*.c",
+    "extender/table/*.c",
     "controller/window/*.c",
     "controller/track/plan.c",
     "common/kube/lease_candidate.c",
 )
 PROMISED_SHARE = 0.9
+NOTICED, TIMED_OUT, SURVIVED = OUTCOMES = ("noticed", "timed out", "survived")
 LONGEST_TEST_CPU_S = 10.0
 # Tests of other libraries that take longer are left out.
 SLOW_TEST_CPU_S = 0.1
@@ -106,12 +114,13 @@ class Test:
         self.took_s = LONGEST_TEST_CPU_S
         self.limit_s = 300.0
 
-    def passes(self, folder, mutant=0, is_checked=False):
-        """Does it pass with the library in this folder?"""
+    def run(self, folder, mutant=0, is_checked=False):
+        """What becomes of a mutant in this test, with the library in this folder."""
         env = {"LD_LIBRARY_PATH": folder, "MUTANT": mutant, "CMOCKA_TEST_ABORT": 1}
         # An endless loop ends soon, whatever else the machine does.
         cpu_s = math.ceil(0.5 + 3 * self.took_s)
-        limits = ["--core=0", f"--cpu={4 * cpu_s if is_checked else cpu_s}"]
+        cpu_s *= 4 if is_checked else 1
+        limits = ["--core=0", f"--cpu={cpu_s}:{cpu_s + 1}"]
         if is_checked:
             env["LD_PRELOAD"] = asan()
         else:
@@ -122,8 +131,20 @@ class Test:
         try:
             done = subprocess.run(argv, cwd=folder, timeout=self.limit_s, check=False, **quiet)
         except subprocess.TimeoutExpired:
-            return False
-        return done.returncode == 0
+            return TIMED_OUT
+        if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
+            return TIMED_OUT
+        return NOTICED if done.returncode else SURVIVED
+
+
+def worst(outcomes):
+    """Of what several tests say: one that fails decides, so no more are run."""
+    said = SURVIVED
+    for outcome in outcomes:
+        if outcome == NOTICED:
+            return NOTICED
+        said = outcome if outcome == TIMED_OUT else said
+    return said
 
 
 @functools.cache
@@ -204,7 +225,7 @@ class File:
         line[at : at + 1] = [str(self.directory / "rest.a"), str(self.plain / "libmutant.so")]
         run(*line, "-Wl,--export-dynamic", cwd=BUILD)
         before_s, began = children_cpu_s(), time.monotonic()
-        if not test.passes(self.plain):
+        if test.run(self.plain) != SURVIVED:
             raise SystemExit(f"{target} fails without a mutant of {self.name}")
         test.took_s = children_cpu_s() - before_s
         test.limit_s = max(TEST_LIMIT_S, TEST_LIMIT_FACTOR * (time.monotonic() - began))
@@ -226,27 +247,27 @@ class File:
         return mutate.assembly((folder / "out.s").read_text(encoding="utf-8"))
 
     def judge(self, mutant):
-        """ "killed", "survived", "not compiled" or "same code"."""
+        """One of OUTCOMES, "not compiled" or "same code"."""
         i = self.ids.get(mutant)
         if i is None:
             return self._judge_alone(mutant)
         if i not in self.together:
             return "not compiled"
-        if not all(test.passes(self.plain, i) for test in self.tests):
-            return "killed"
+        outcome = worst(test.run(self.plain, i) for test in self.tests)
+        if outcome != SURVIVED:
+            return outcome
         with self.lock:
             code, checked = self.code, self.checked
         if mutate.is_same(code, i):
             return "same code"
-        survives = all(test.passes(checked, i, is_checked=True) for test in self.own_tests)
-        return "survived" if survives else "killed"
+        return worst(test.run(checked, i, is_checked=True) for test in self.own_tests)
 
     def _judge_alone(self, mutant):
         with tempfile.TemporaryDirectory(dir=self.directory) as name:
             folder = pathlib.Path(name)
             if self._cc(mutant.apply(self.text), folder, *SHARED, "-O1"):
                 return "not compiled"
-            return "survived" if all(test.passes(folder) for test in self.tests) else "killed"
+            return worst(test.run(folder) for test in self.tests)
 
 
 @functools.cache
@@ -270,13 +291,16 @@ def asan():
     return said.strip()
 
 
-def share(counts):
-    return counts["killed"] / max(counts["killed"] + counts["survived"], 1)
+def share(counts, outcome=NOTICED):
+    return counts[outcome] / max(sum(counts[one] for one in OUTCOMES), 1)
 
 
 def report(name, counts):
-    said = ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))
-    print(f"{name}: {share(counts):.1%} of {counts.total()} mutants: {said}", flush=True)
+    shares = ", ".join(f"{share(counts, one):.1%} {one}" for one in OUTCOMES)
+    others = "".join(
+        f"; {count} {what}" for what, count in sorted(counts.items()) if what not in OUTCOMES
+    )
+    print(f"{name}: {sum(counts[one] for one in OUTCOMES)} mutants: {shares}{others}", flush=True)
 
 
 def choose(paths, sample, seed):
@@ -318,8 +342,8 @@ def main():
             counts = collections.Counter()
             for mutant, outcome in zip(mutants, pool.map(file.judge, mutants)):
                 counts[outcome] += 1
-                if outcome == "survived":
-                    print(f"{file.name}:{mutant.line}: survived: {mutant.what}", flush=True)
+                if outcome in (SURVIVED, TIMED_OUT):
+                    print(f"{file.name}:{mutant.line}: {outcome}: {mutant.what}", flush=True)
             report(file.name, counts)
             counted[f"library {file.library.name}"] += counts
     for name, counts in counted.items():

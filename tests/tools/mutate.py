@@ -173,7 +173,9 @@ class Source:
         return False
 
     def _is_array_size(self, i):
-        """Is this the 8 of `char text[8]`?"""
+        """Is this the 8 of `char text[8]`, or of `int counts[static 8]`?"""
+        if self.word(i - 1) == "static":
+            return True
         before = self.tokens[i - 3] if i >= 3 else None
         return (
             self.word(i - 1) == "["
