@@ -1,0 +1,147 @@
+/* The parts of a node's expected usage, one resource at a time. */
+#include "tests/unit/fixture/policy.h"
+
+#include <math.h>
+
+#include "judged_nodes.h"
+#include "policy/estimate/inflight.h"
+#include "policy/judge/estimate_usage.h"
+
+#define GIB ((double)(1 << 30))
+#define POLICY(priority)                                                                           \
+        "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, {name: mem_usage_avg_5m, period: "   \
+        "3m}]\n" priority "  extender: {scoring: estimate}\n"
+#define BOTH                                                                                       \
+        "  priority: [{name: cpu_usage_avg_5m, weight: 2}, {name: mem_usage_avg_5m, weight: 1}]\n"
+
+static const struct pod_load pod = {{1, 10 * GIB}};
+
+static void check(double is, double wanted) {
+        if (fabs(is - wanted) > 1e-9)
+                fail_msg("%g instead of %g", is, wanted);
+}
+
+static void publish(struct judged *judged, const char *policy, const struct judged_node *nodes) {
+        judged_init(judged, policy_of(policy));
+        for (size_t i = 0; nodes[i].name; i++)
+                judged_put(judged, &nodes[i]);
+        judged_ask(judged, nodes, 1, 1);
+}
+
+/* 10 cores and 100 GiB; the pod counts twice, and memory has half the weight of the CPU. */
+TEST(parts) {
+        static const struct judged_node nodes[] = {
+                {"a", NULL, "cpu=0.3 mem=0.4"}, {"unread", NULL, ""}, {NULL, NULL, NULL}};
+        static const struct {
+                size_t row;
+                double weight[2], capacity[2], reading[2], pod[2], expected[2];
+                bool is_read;
+        } rows[] = {
+                {0, {1, 0.5}, {10, 100 * GIB}, {0.3, 0.4}, {0.2, 0.2}, {0.5, 0.6}, true},
+                {1, {1, 0.5}, {10, 100 * GIB}, {0, 0}, {0.2, 0.2}, {0.2, 0.2}, false},
+        };
+        struct judged judged;
+
+        publish(&judged, POLICY(BOTH), nodes);
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+                for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
+                        struct estimate_usage usage;
+                        assert_true(estimate_usage_get(&judged.snapshot->nodes, rows[i].row, r,
+                                                       &pod, JUDGED_NOW, &usage));
+                        check(usage.weight, rows[i].weight[r]);
+                        check(usage.capacity / rows[i].capacity[r], 1);
+                        assert_int_equal(usage.is_read, rows[i].is_read);
+                        check(usage.reading_ratio, rows[i].reading[r]);
+                        assert_int_equal(usage.read_unix_ms, rows[i].is_read ? JUDGED_NOW : 0);
+                        check(usage.pod_ratio, rows[i].pod[r]);
+                        check(usage.in_flight_ratio, 0);
+                        check(usage.expected_ratio, rows[i].expected[r]);
+                }
+        judged_done(&judged);
+}
+
+/* A pod that was bound as the reading was taken is not in it. */
+TEST(in_flight) {
+        static const struct judged_node nodes[] = {{"a", NULL, "cpu=0.3 mem=0.4"},
+                                                   {NULL, NULL, NULL}};
+        struct estimate_usage usage;
+        struct judged judged;
+
+        publish(&judged, POLICY(BOTH), nodes);
+        estimator_bind(node_table_estimator(judged.table),
+                       &(struct estimator_pod){.id = 7,
+                                               .node = "a",
+                                               .node_len = 1,
+                                               .request = {{2, 20 * GIB}},
+                                               .bound_unix_ms = JUDGED_NOW});
+        judged_ask(&judged, nodes, 1, 1);
+        assert_true(estimate_usage_get(&judged.snapshot->nodes, 0, ESTIMATE_MEM, &pod, JUDGED_NOW,
+                                       &usage));
+        check(usage.reading_ratio, 0.4);
+        check(usage.in_flight_ratio, 0.2);
+        check(usage.expected_ratio, 0.8);
+        judged_done(&judged);
+}
+
+/* A reading counts for an hour: then what the columns hold is all in flight. */
+TEST(reading_that_is_too_old) {
+        static const struct judged_node nodes[] = {{"a", NULL, "cpu=0.3 mem=0.4"},
+                                                   {NULL, NULL, NULL}};
+        struct estimate_usage usage;
+        struct judged judged;
+
+        publish(&judged, POLICY(BOTH), nodes);
+        for (int late = 0; late < 2; late++) {
+                int64_t now = JUDGED_NOW + INFLIGHT_MEMORY_MS - 1 + late;
+                assert_true(estimate_usage_get(&judged.snapshot->nodes, 0, ESTIMATE_CPU, &pod, now,
+                                               &usage));
+                assert_int_equal(usage.is_read, !late);
+                check(usage.reading_ratio, late ? 0 : 0.3);
+                check(usage.in_flight_ratio, late ? 0.3 : 0);
+        }
+        judged_done(&judged);
+}
+
+/* With priorities, a resource without one does not count; without any, both do, by pods alone. */
+TEST(resource_without_weight) {
+        static const struct judged_node nodes[] = {{"a", NULL, "cpu=0.3 mem=0.4"},
+                                                   {NULL, NULL, NULL}};
+        struct estimate_usage usage = {.weight = 42};
+        struct judged judged;
+
+        publish(&judged, POLICY("  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"), nodes);
+        assert_false(estimate_usage_get(&judged.snapshot->nodes, 0, ESTIMATE_MEM, &pod, JUDGED_NOW,
+                                        &usage));
+        assert_true(usage.weight == 42);
+        judged_done(&judged);
+
+        publish(&judged,
+                "  syncPolicy: [{name: mem_usage_avg_5m, period: 3m}]\n"
+                "  extender: {scoring: estimate}\n",
+                nodes);
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
+                assert_true(estimate_usage_get(&judged.snapshot->nodes, 0, r, &pod, JUDGED_NOW,
+                                               &usage));
+                assert_false(usage.is_read);
+                check(usage.expected_ratio, 0.2);
+        }
+        judged_done(&judged);
+}
+
+/* What a pod is of a node of unknown size nobody knows. */
+TEST(capacity_not_known) {
+        static const struct judged_node nodes[] = {{"a", NULL, "cpu=0.3"}, {NULL, NULL, NULL}};
+        json_auto_t *nothing = json_object(), *readings = judged_words("cpu=0.3", true);
+        struct estimate_usage usage;
+        struct judged judged;
+
+        judged_init(&judged, policy_of(POLICY(BOTH)));
+        node_table_put(judged.table, "a", readings, JUDGED_NOW);
+        node_table_set_capacity(judged.table, "a", nothing, JUDGED_NOW);
+        judged_ask(&judged, nodes, 1, 1);
+        assert_true(estimate_usage_get(&judged.snapshot->nodes, 0, ESTIMATE_CPU, &pod, JUDGED_NOW,
+                                       &usage));
+        assert_true(usage.capacity == 0 && usage.pod_ratio == 0);
+        check(usage.expected_ratio, 0.3);
+        judged_done(&judged);
+}
