@@ -42,7 +42,7 @@ FILES = (
     "policy/*.c",
     "policy/estimate/*.c",
     "policy/judge/*.c",
-    "extender/table/*.c",
+    "extender/table/node_*.c",
     "controller/window/*.c",
     "controller/track/plan.c",
     "common/kube/lease_candidate.c",
