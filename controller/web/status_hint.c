@@ -24,6 +24,7 @@ static const struct {
         {"node-exporter", "unauthorized",
          "--node-exporter-bearer-token-file and --node-exporter-password-file"},
         {"node-exporter", "not_found", "--node-exporter-path and --target-url-template"},
+        {"node-exporter", "windows_exporter", "--metrics-source"},
         {NULL, "no_address", "--node-address-types"},
         {NULL, "timeout", "--scrape-timeout"},
         {NULL, "too_large", "--max-page-bytes"},

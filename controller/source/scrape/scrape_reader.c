@@ -129,6 +129,23 @@ static bool is_of_another(const struct scrape_reader *reader, const struct node 
                          node_state_is_continued(&state->node, reader->reading, now_mono_ms));
 }
 
+/* Whether a line begins as the series of windows_exporter do. */
+static bool is_of_windows(const struct scrape_text *text) {
+        static const char prefix[] = "\nwindows_";
+
+        return text->len > 0 && memmem(text->data, text->len, prefix, sizeof(prefix) - 1);
+}
+
+static void fail_without_series(const struct scrape_reader *reader, const struct scrape_text *text,
+                                struct scrape_result *ret) {
+        if (reader->profile->has_collectors && is_of_windows(text))
+                fail_reading(ret, "windows_exporter",
+                             "it is windows_exporter's page, which has no node_cpu_seconds_total: "
+                             "Windows nodes are measured by their kubelet");
+        else
+                fail_reading(ret, "no_metrics", first_reason(ret->why));
+}
+
 /* False: there is nothing in it, and @ret has why. */
 static bool parse_exporter(struct scrape_reader *reader, const struct scrape_text *text,
                            struct scrape_result *ret) {
@@ -138,7 +155,7 @@ static bool parse_exporter(struct scrape_reader *reader, const struct scrape_tex
         ret->malformed = reading->malformed + reading->unusable;
         memcpy(ret->why, reading->why, sizeof(ret->why));
         if (reading->usable == 0 && reading->ready_usable == 0)
-                fail_reading(ret, "no_metrics", first_reason(ret->why));
+                fail_without_series(reader, text, ret);
         return !ret->failure;
 }
 

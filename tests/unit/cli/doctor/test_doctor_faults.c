@@ -401,6 +401,13 @@ static const struct paper_fault metric_faults[] = {
          .changes = {{STANDBY, "failing{source='node-exporter'} 0", "failing 3", 0},
                      {STANDBY, "'connect'} 0", "'connect'} 2", 0},
                      {STANDBY, "'timeout'} 0", "'timeout'} 7", 0}}},
+        /* What was fetched, but could not be read. */
+        {"exporters", DOCTOR_WARNING,
+         "1 exporters fail, over all replicas; failed scrapes by "
+         "reason: windows_exporter: 2, other_node: 1",
+         .changes = {{STANDBY, "failing{source='node-exporter'} 0", "failing 1", 0},
+                     {STANDBY, "'connect'} 0", "'windows_exporter'} 2", 0},
+                     {STANDBY, "'timeout'} 0", "'other_node'} 1", 0}}},
         /* The samples are their affair, too. */
         {"exporters", DOCTOR_WARNING, "none is counted",
          .changes = {{STANDBY, "failing{source='node-exporter'} 0", "failing 3", 0},

@@ -178,6 +178,40 @@ TEST(a_host_called_like_a_silent_node) {
         end(&s);
 }
 
+TEST(pages_of_other_programs) {
+        static const struct {
+                const char *page, *failure;
+        } rows[] = {
+                {"# TYPE windows_cpu_time_total counter\n"
+                 "windows_cpu_time_total{core=\"0,0\",mode=\"idle\"} 1\n",
+                 "windows_exporter"},
+                {"# HELP x of windows_\nwindow_frames 1\n", "no_metrics"},
+                {"x{y=\"\\nwindows_\"} 1\n", "no_metrics"},
+                {"", "no_metrics"},
+                /* node_exporter's, with what somebody else left in a textfile. */
+                {"x 1\nwindows_broken 3\nnode_memory_MemAvailable_bytes 1\n"
+                 "node_memory_MemTotal_bytes 4\n",
+                 NULL},
+        };
+        struct scraped s;
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct buf page = BUF_INIT(4096);
+
+                begin(&s);
+                buf_printf(&page, "%s", rows[i].page);
+                scrape_reader_take(&s.reader, &s.state, s.node, &page,
+                                   &(struct kubelet_clocks){.now_mono_ms = s.now_mono_ms},
+                                   &s.result);
+                if (rows[i].failure)
+                        assert_string_equal(s.result.failure, rows[i].failure);
+                else
+                        assert_null(s.result.failure);
+                buf_done(&page);
+                end(&s);
+        }
+}
+
 /* Machines made from one image, of which one Node was given that name. */
 TEST(hosts_that_share_a_name) {
         struct scraped s;
