@@ -76,6 +76,7 @@ MODULES = {
     "metrics-server": {},
     "helm": {},
     "descheduler": {},
+    "node-exporter": {},
     # Of this one, only files.
     "prometheus-operator": {
         "share": (
