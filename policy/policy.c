@@ -79,15 +79,11 @@ size_t policy_pool_of(const struct policy *policy, const json_t *labels) {
 
 double policy_limit_ratio(const struct policy *policy, size_t pool, size_t metric) {
         struct policy_range of = policy_pool_predicates(policy, pool);
-        double lowest = 0;
 
-        for (size_t i = of.begin; i < of.end; i++) {
-                double limit = policy->predicates[i].limit_ratio;
-                if (policy->predicates[i].metric == metric && limit > 0 &&
-                    (lowest == 0 || limit < lowest))
-                        lowest = limit;
-        }
-        return lowest;
+        for (size_t i = of.begin; i < of.end; i++)
+                if (policy->predicates[i].metric == metric)
+                        return policy->predicates[i].limit_ratio;
+        return 0;
 }
 
 bool policy_uses(const struct policy *policy, size_t metric) {

@@ -228,7 +228,7 @@ static inline struct policy_range policy_pool_priorities(const struct policy *po
         return pool > 0 ? policy->pools[pool - 1].priorities
                         : (struct policy_range){0, policy->priority_count};
 }
-/** policy_limit_ratio() - the lowest limit on a metric for the nodes of a pool; 0: none */
+/** policy_limit_ratio() - the limit on a metric for the nodes of a pool; 0: none */
 double policy_limit_ratio(const struct policy *policy, size_t pool, size_t metric);
 /** policy_uses() - a limit or a weight above 0, of whichever pool, rests on a metric */
 bool policy_uses(const struct policy *policy, size_t metric);

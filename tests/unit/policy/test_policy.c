@@ -139,6 +139,20 @@ TEST(limits) {
         }
 }
 
+/* Of the metric, wherever it stands; 0 is switched off. */
+TEST(limit_of_a_metric) {
+        _cleanup_(policy_freep) struct policy *policy = parse(
+                HEAD SYNC "  - {name: mem_usage_avg_5m, period: 3m}\n"
+                          "  predicate: [{name: mem_usage_avg_5m, maxLimitPecent: 0}, "
+                          "{name: cpu_usage_avg_5m, maxLimitPecent: 0.6}]\n",
+                true);
+        size_t mem = policy->predicates[0].metric, cpu = policy->predicates[1].metric;
+
+        assert_true(policy_limit_ratio(policy, 0, mem) == 0);
+        assert_true(policy_limit_ratio(policy, 0, cpu) == 0.6);
+        assert_true(policy_limit_ratio(policy, 0, policy->metric_count) == 0);
+}
+
 TEST(lenient) {
         static const struct {
                 const char *spec;
