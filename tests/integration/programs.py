@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 
 from harness import SANITIZER_ENV, SANITIZER_SIGNS, Process
@@ -47,6 +48,20 @@ def complete(program, *arguments, status=0, build="build", env=None, **more):
     assert status in (None, done.returncode), f"{done.returncode}: {done.stdout}{done.stderr}"
     assert not SANITIZER_SIGNS.search(str(done.stderr)), done.stderr
     return done
+
+
+def piped(argv):
+    """The same command with a reader behind it, which writes what it reads to the log."""
+    command = 'exec "$0" "$@" > >(exec cat)'
+    return ["env", "--ignore-signal=PIPE", "bash", "-c", command, *map(str, argv)]
+
+
+def stop_reading(process):
+    """Nobody reads any more what a piped() program prints: it ends by itself, and says so."""
+    tasks = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}")
+    (reader,) = (tasks / "children").read_text(encoding="ascii").split()
+    os.kill(int(reader), signal.SIGTERM)
+    assert process.wait_exit() == 1 and "standard output" in process.stderr(), process.text()
 
 
 def running(directory):

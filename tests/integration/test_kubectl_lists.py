@@ -8,6 +8,7 @@ import pytest
 from harness import wait_until
 from paper_cluster import Answering, node
 from policies import ago
+from programs import piped, stop_reading
 
 NODES = "/api/v1/nodes?limit="
 PODS = (
@@ -98,7 +99,7 @@ def test_watching_pods(start_standin, binary, run):
 
     def start(*flags):
         return run(
-            [binary("kubectl-plimsoll"), "top", "--watch", "--interval=1s", *flags],
+            piped([binary("kubectl-plimsoll"), "top", "--watch", "--interval=1s", *flags]),
             env={**os.environ, "KUBECONFIG": standin.kubeconfig},
             clean_exit=False,
         )
@@ -115,13 +116,20 @@ def test_watching_pods(start_standin, binary, run):
     wait_until(lambda: lists() > seen + 3, what="the nodes to be listed again and again")
     assert standin.count(verb="list", resource="pods", user_agent="kubectl-plimsoll") == 2
     assert len(standin.watches("pods")) == 2
+    standin.admin("delete", {"resource": "pods", "prefix": "after-"})
+    requests.wait_log(r"(?m)^node-0000 +0 ")
+    standin.fault("status", verb="list", resource="nodes", status=403)
+    load.wait_log(r"kubectl plimsoll top: GET /api/v1/nodes: 403 ")
+    standin.clear_faults()
+    for process in (requests, load):
+        stop_reading(process)
 
 
 def test_watching_without_permission(start_standin, binary, run):
     standin = start_standin("--nodes", 2)
     standin.fault("status", verb="list", resource="pods", status=403)
     process = run(
-        [binary("kubectl-plimsoll"), "top", "--watch", "--interval=1s"],
+        piped([binary("kubectl-plimsoll"), "top", "--watch", "--interval=1s"]),
         env={**os.environ, "KUBECONFIG": standin.kubeconfig},
         clean_exit=False,
     )
@@ -129,3 +137,4 @@ def test_watching_without_permission(start_standin, binary, run):
     process.wait_log(r"(?s)2 nodes.*2 nodes")
     standin.clear_faults()
     wait_until(lambda: standin.watches("pods"), what="the watch")
+    stop_reading(process)

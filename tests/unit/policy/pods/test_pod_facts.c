@@ -299,6 +299,26 @@ TEST(preferences) {
         }
 }
 
+/* What is no whole number is no priority. */
+TEST(priority) {
+        static const struct {
+                const char *pod;
+                int64_t priority;
+        } rows[] = {
+                {"{\"spec\":{\"priority\":-7}}", -7},
+                {"{\"spec\":{\"priority\":1.5}}", 0},
+                {"{\"spec\":{\"priority\":\"9\"}}", 0},
+                {"{\"spec\":{\"priority\":[1]}}", 0},
+                {"{\"spec\":{}}", 0},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct pod_facts facts;
+                assert_true(read_pod(&facts, rows[i].pod));
+                assert_int_equal(facts.priority, rows[i].priority);
+        }
+}
+
 TEST(refused) {
         static const char *const rows[] = {
                 "",
@@ -313,6 +333,8 @@ TEST(refused) {
                 "{\"spec\":{\"nodeName\":tru}}",
                 "{\"spec\":{\"nodeName\":\"\xff\"}}",
                 "{\"metadata\":{\"name\":\"\\q\"}}",
+                "{\"spec\":{\"priority\":}}",
+                "{\"spec\":{\"priority\":[1}}",
                 "{\"sp\\u0065c\":{}}", /* it may be JSON, but nobody writes it so */
                 "{\"metadata\":{\"labels\":{\"\\u0061\":\"b\"}}}",
         };
