@@ -85,8 +85,8 @@ def test_world_is_what_arrives(example):
     done = simulate("--scenario", example, "-o", "world")
     assert done.returncode == 0, done.stderr
     world = json.loads(done.stdout)
-    assert [node["cores"] for node in world["nodes"]] == [4] * 20 + [64] * 5 + [4] * 5
-    assert 0 < sum(node["losesExporter"] for node in world["nodes"]) < 30
+    assert [node["cores"] for node in world["nodes"]] == [4] * 20 + [64] * 5 + [4] * 7
+    assert 0 < sum(node["losesExporter"] for node in world["nodes"]) < 32
     arrivals = [pod["arrives"] for pod in world["pods"]]
     assert arrivals == sorted(arrivals)
     assert {pod["spikeFactor"] for pod in world["pods"]} == {1, 2.5}
@@ -109,8 +109,8 @@ def test_replay_is_what_was_recorded(replay):
         (2, 0.5, 0),
         (3, 16, 60),
     ]
-    # 100 s and 10 more: 16 cores for 90 s, then 0.2
-    assert recorded[1]["cores"] == pytest.approx((16 * 90 + 0.2 * 20) / 110, rel=1e-5)
+    # 100 s and one more: 16 cores for 90 s, then 0.2
+    assert recorded[1]["cores"] == pytest.approx((16 * 90 + 0.2 * 11) / 101, rel=1e-5)
     drawn = {(pod["workload"], pod["request"]) for pod in pods if pod not in recorded}
     assert drawn == {(0, 0.125), (1, 4)}, "scaled by 0.5, overcommitted by 2"
     assert all(0 <= pod["cores"] <= 0.5 for pod in pods if pod["workload"] == 0)
@@ -157,14 +157,23 @@ def test_every_scenario_is_named_like_its_file():
 @pytest.mark.parametrize(
     "text, said",
     [
+        (
+            "measured: 1h\nextender: {watchAway: {at: 1m}}\nnodes: [{}]\npods: [{}]\n",
+            "line 2: extender: expected watchAway for some time",
+        ),
+        (
+            "measured: 1h\nnodes: [{count: 1, cores: 1, leaves: 5m}]\npods:\n- {kind: jobs, workloads: 1, "
+            "requests: [1], life: {mean: 1m}, jobs: {every: 1m, toCores: 1, gang: true}}\n",
+            "line 2: nodes: expected none that leaves, with a gang",
+        ),
         ("name: x\nnodess: []\n", "line 2: scenario.nodess: unknown field"),
         ("name: x\nmeasured: 40\n", "line 2: measured: expected a duration such as 40m"),
         ("name: x\nnodes: [{count: 1, cores: 0}]\npods: [{}]\nmeasured: 1h\n", "line 2: nodes: "),
         (
             "measured: 1h\nextender: {replicas: 3}\nnodes: [{}]\npods: [{}]\n",
-            "line 2: replicas: expected 1 or 2",
+            "line 2: extender: expected 1 or 2 replicas",
         ),
-        ("name: x\n", "nodes: expected a list of 1 to 4"),
+        ("name: x\n", "nodes: expected a list of 1 to 8"),
         (
             "name: x\nmeasured: 1h\nnodes: [{count: 1, cores: 1}]\npods:\n- kind: other\n",
             "kind: expected steady, burst, jobs, rollout or replay",

@@ -39,9 +39,11 @@ struct algorithm {
         /* When a pod was chosen a node, before anything is seen of it: for a plugin that reserves.
          */
         void (*on_chosen)(void *self, const struct pod *pod);
-        /* After a node's annotations were written, a pod's binding or end was seen, a second. */
+        /* After a node's annotations were written, a pod's binding, start or end was seen, a
+         * second. */
         void (*on_written)(void *self, size_t node);
         void (*on_bound)(void *self, const struct pod *pod);
+        void (*on_started)(void *self, const struct pod *pod);
         void (*on_ended)(void *self, const struct pod *pod);
         void (*on_second)(void *self);
         /** decide() - 0 to SCORE_BEST for each candidate, or SCORE_REJECTED */

@@ -163,9 +163,18 @@ static void bind_to(const struct estimate *estimate, const struct replica *repli
         estimator_end(extender_estimator(replica->answering), bound.id, bound.bound_unix_ms);
 }
 
+/* Whatever happens to pods then is known by the list when it is over. */
+static bool is_watch_away(const struct estimate *estimate) {
+        const struct world *world = estimate->situation.world;
+
+        return scenario_is_away(world->scenario, &world->scenario->watch_away, world->now_s);
+}
+
 static void on_bound(void *self, const struct pod *pod) {
         const struct estimate *estimate = self;
 
+        if (is_watch_away(estimate))
+                return;
         for (size_t i = 0; i < estimate->replica_count; i++)
                 bind_to(estimate, &estimate->replicas[i], pod);
 }
@@ -175,6 +184,8 @@ static void on_ended(void *self, const struct pod *pod) {
         const struct pod_facts facts = see(estimate, pod);
         const struct estimator_pod ended = as_bound(estimate, pod, &facts);
 
+        if (is_watch_away(estimate))
+                return;
         for (size_t i = 0; i < estimate->replica_count; i++) {
                 struct estimator *estimator = extender_estimator(estimate->replicas[i].learning);
                 if (estimate->parts->has_ends)
@@ -201,18 +212,33 @@ static void follow_nodes(const struct replica *replica) {
                 extender_follow_nodes(replica->answering);
 }
 
-/* In a cluster that runs: the nodes' readings come first, then the pods that are bound, with their
- * times; what they use is to be learned again. */
-static void restart(const struct estimate *estimate, struct replica *replica) {
+/* All pods that are bound, with their times. Those that it knows beside them are gone; with recent
+ * pods alone that is not known. */
+static void list(const struct estimate *estimate, const struct replica *replica) {
         const struct world *world = estimate->situation.world;
+        struct estimator *estimator = extender_estimator(replica->learning);
+        bool is_recent = estimate->parts->has_recent_alone;
 
-        stop(replica);
-        start(estimate, replica);
-        estimator_list_begins(extender_estimator(replica->learning));
+        if (!is_recent)
+                estimator_list_begins(estimator);
         for (size_t i = 0; i < world->pod_count + world->renewed; i++)
                 if (world_is_running(world, &world->pods[i]))
                         bind_to(estimate, replica, &world->pods[i]);
-        estimator_list_ended(extender_estimator(replica->learning), now_unix_ms(estimate));
+        if (!is_recent)
+                estimator_list_ended(estimator, now_unix_ms(estimate));
+}
+
+/* In a cluster that runs: the nodes' readings come first, then the pods; what they use is to be
+ * learned again. */
+static void restart(const struct estimate *estimate, struct replica *replica) {
+        stop(replica);
+        start(estimate, replica);
+        list(estimate, replica);
+}
+
+static void watch_again(const struct estimate *estimate) {
+        for (size_t i = 0; i < estimate->replica_count; i++)
+                list(estimate, &estimate->replicas[i]);
 }
 
 static int number_of(const struct world *world, const char *name) {
@@ -251,16 +277,20 @@ static void sample(const struct estimate *estimate, struct replica *replica) {
 static void on_second(void *self) {
         struct estimate *estimate = self;
         const struct scenario *scenario = estimate->situation.world->scenario;
+        int64_t measured_s = estimate->situation.world->now_s - scenario->warm_up_s;
 
-        if (scenario->restarts_s >= 0 &&
-            estimate->situation.world->now_s == scenario->warm_up_s + (int64_t)scenario->restarts_s)
+        if (scenario->watch_away.for_s > 0 &&
+            measured_s == (int64_t)(scenario->watch_away.at_s + scenario->watch_away.for_s))
+                watch_again(estimate);
+        if (scenario->restarts_s >= 0 && measured_s == (int64_t)scenario->restarts_s)
                 restart(estimate, &estimate->replicas[estimate->replica_count - 1]);
         for (size_t i = 0; i < estimate->replica_count; i++)
                 follow_nodes(&estimate->replicas[i]);
         for (size_t i = 0; i < estimate->replica_count && estimate->parts->has_recent_alone; i++)
                 sample(estimate, &estimate->replicas[i]);
         if (now_unix_ms(estimate) % POD_LOAD_FACTOR_STEP_MS != 0 ||
-            has_told_loads(estimate->parts) || estimate->parts->has_recent_alone)
+            has_told_loads(estimate->parts) || estimate->parts->has_recent_alone ||
+            is_watch_away(estimate))
                 return;
         for (size_t i = 0; i < estimate->replica_count; i++)
                 estimator_step(extender_estimator(estimate->replicas[i].learning),

@@ -17,24 +17,27 @@ struct pod {
         double first_bytes, grown_bytes, grows_s;
         double spike_factor, spike_s;
         double wave, wave_phase;
-        int64_t arrives_s, life_s;
+        int64_t arrives_s, start_s, life_s; /* it runs start_s after it was bound, for life_s */
+        uint32_t gang;                      /* 0: none */
         uint64_t seed;
+        const struct stream *stream;
         /* What it replays; NULL: nothing. Of its series it is moment_s in when the run begins, or
          * when it starts. */
         const struct trace_series *series;
-        const struct stream *stream;
         int64_t moment_s;
         bool is_from_start;
         /* what became of it */
         int32_t node; /* -1: pending */
-        int64_t bound_s, starts_s;
+        struct pod *next_of_gang;
+        int64_t bound_s; /* -1: not yet, though it may have its node: its gang is not complete */
+        int64_t starts_s, ends_s;
         bool has_ended;
         double now_cores, now_bytes; /* in its node's demand at present */
 };
 
 struct arrivals {
         struct pod *pods; /* in order of arrival */
-        size_t count, workload_count, set_count;
+        size_t count, workload_count, set_count, gang_count;
 };
 
 /** arrivals_draw() - @return owns its pods */

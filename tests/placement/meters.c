@@ -177,7 +177,7 @@ void meters_step(struct meters *meters) {
                         *node = (struct node_meters){0};
                         continue;
                 }
-                bool is_alive = !world->nodes[n].is_exporter_dead;
+                bool is_alive = world_has_exporter(world, n);
                 node->used_s += world_usage_ratio(world, n);
                 node->seconds++;
                 if (is_alive && world->now_s % CELL_S == (int64_t)(n % CELL_S))

@@ -169,12 +169,14 @@ static bool turn(struct published *published, struct published_node *node, bool 
 
 void published_step(struct published *published, published_fn *on_written, void *userdata) {
         const struct world *world = published->world;
+        bool is_away = scenario_is_away(world->scenario, &world->scenario->controller_away,
+                                        world->now_s);
 
         for (size_t n = 0; n < world->node_count; n++) {
                 struct published_node *node = &published->nodes[n];
                 bool is_scraped = world->now_s % SCRAPE_S == node->scrape_phase_s;
                 node->used_s += world_usage_ratio(world, n);
-                if (world->nodes[n].is_exporter_dead || !world_has_node(world, n))
+                if (is_away || !world_has_exporter(world, n))
                         continue;
                 if (is_scraped)
                         scrape(published, node, n);

@@ -50,7 +50,6 @@ void replay_give(struct pod *pod, const struct stream *stream, const struct trac
                  int64_t moment_s, bool is_from_start) {
         int64_t from_s = is_from_start ? moment_s : moment_s + pod->arrives_s;
 
-        pod->stream = stream;
         pod->series = series;
         pod->moment_s = moment_s;
         pod->is_from_start = is_from_start;

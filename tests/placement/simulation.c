@@ -11,11 +11,11 @@ enum { PODS_PER_S = 50, RETRY_S = 30 };
 
 static const double HOT_RATIO = 0.65, VERY_HOT_RATIO = 0.8, FULL_RATIO = 0.9;
 
-/* A binding or an end that the watch has yet to show. */
+/* What the watch has yet to show. */
 struct late {
-        struct pod *pod;
+        const struct pod *pod;
         double at_s;
-        bool is_end;
+        enum { LATE_BOUND, LATE_STARTED, LATE_ENDED } what;
 };
 
 struct simulation {
@@ -37,32 +37,46 @@ struct simulation {
         size_t estimates;
 };
 
+static void show(struct simulation *s, const struct late *late) {
+        const struct algorithm *algorithm = s->algorithm;
+        void (*const fn[])(void *, const struct pod *) = {
+                [LATE_BOUND] = algorithm->on_bound,
+                [LATE_STARTED] = algorithm->on_started,
+                [LATE_ENDED] = algorithm->on_ended,
+        };
+
+        if (fn[late->what])
+                fn[late->what](s->self, late->pod);
+        if (late->what == LATE_BOUND && s->published)
+                published_bound(s->published, late->pod);
+}
+
 static void show_late(struct simulation *s) {
-        while (s->late_shown < s->late_len && s->late[s->late_shown].at_s <= s->clock_s) {
-                const struct late *late = &s->late[s->late_shown++];
-                if (late->is_end && s->algorithm->on_ended)
-                        s->algorithm->on_ended(s->self, late->pod);
-                else if (!late->is_end && s->algorithm->on_bound)
-                        s->algorithm->on_bound(s->self, late->pod);
-                if (!late->is_end && s->published)
-                        published_bound(s->published, late->pod);
-        }
+        while (s->late_shown < s->late_len && s->late[s->late_shown].at_s <= s->clock_s)
+                show(s, &s->late[s->late_shown++]);
         if (s->late_shown == s->late_len)
                 s->late_shown = s->late_len = 0;
 }
 
-static void tell_late(struct simulation *s, struct pod *pod, bool is_end) {
+static void tell_late(struct simulation *s, const struct late *late) {
         mem_grow(&s->late, s->late_len, &s->late_cap);
-        s->late[s->late_len++] = (struct late){pod, s->clock_s + s->world->scenario->watch_lag_s,
-                                               is_end};
-        show_late(s);
+        s->late[s->late_len] = *late;
+        s->late[s->late_len++].at_s = s->clock_s + s->world->scenario->watch_lag_s;
 }
 
-static void on_end(void *userdata, struct pod *pod) {
+static void on_bound(void *userdata, struct pod *pod) {
+        tell_late(userdata, &(struct late){.pod = pod, .what = LATE_BOUND});
+}
+
+static void on_started(void *userdata, struct pod *pod) {
+        tell_late(userdata, &(struct late){.pod = pod, .what = LATE_STARTED});
+}
+
+static void on_ended(void *userdata, struct pod *pod) {
         struct simulation *s = userdata;
 
         kube_scheduler_count(s->scheduler, pod, -1);
-        tell_late(s, pod, true);
+        tell_late(s, &(struct late){.pod = pod, .what = LATE_ENDED});
 }
 
 static void on_written(void *userdata, size_t node) {
@@ -101,11 +115,11 @@ static void schedule(struct simulation *s, struct pod *pod) {
                                           s->scores);
         if (at == s->world->node_count)
                 return;
-        world_bind(s->world, pod, at);
+        world_place(s->world, pod, at);
         kube_scheduler_count(s->scheduler, pod, 1);
         if (s->algorithm->on_chosen)
                 s->algorithm->on_chosen(s->self, pod);
-        tell_late(s, pod, false);
+        show_late(s);
 }
 
 /* Pods that found no node are tried again every RETRY_S. */
@@ -203,8 +217,8 @@ static void kill_exporters(const struct simulation *s) {
 }
 
 static void step(struct simulation *s) {
-        world_step(s->world, on_end, s);
-        s->clock_s = (double)s->world->now_s;
+        s->clock_s = (double)s->world->now_s + 1;
+        world_step(s->world);
         show_late(s);
         if (s->published)
                 published_step(s->published, on_written, s);
@@ -240,6 +254,7 @@ struct outcome simulate(const struct scenario *scenario, const struct algorithm 
         struct simulation s = {.algorithm = algorithm, .world = world_new(scenario, seed)};
         size_t nodes = s.world->node_count;
 
+        s.world->listener = (struct world_listener){on_bound, on_started, on_ended, &s};
         if (algorithm->needs != ALGORITHM_NEEDS_NOTHING)
                 s.published = published_new(s.world, policy, algorithm->early_delta);
         struct situation situation = {algorithm, s.world, s.published, policy};

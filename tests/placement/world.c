@@ -9,12 +9,9 @@
 #include "base/mem.h"
 #include "chance.h"
 #include "policy/estimate/pod_load.h"
-#include "replay.h"
+#include "usage.h"
 
-static const double TIME_SIGMA = 0.2;
-static const double DAY_S = 86400;
-
-enum { REDRAW_S = 120 };
+static const double DAY_S = 86400, BYTES_PER_GIB = 1u << 30;
 
 static struct pod_request rounded(const struct pod_load *load) {
         return (struct pod_request){llround(load->of[ESTIMATE_CPU] * 1000),
@@ -30,6 +27,17 @@ struct pod_request pod_request_counted(const struct pod *pod) {
                 &(struct pod_load){{pod->request_cores, pod->request_bytes}});
 
         return rounded(&counted);
+}
+
+static void gather_gangs(struct world *world) {
+        for (size_t i = 0; i < world->pod_count; i++) {
+                struct pod *pod = &world->pods[i];
+                if (pod->gang == 0)
+                        continue;
+                pod->next_of_gang = world->gangs[pod->gang].first;
+                world->gangs[pod->gang].first = pod;
+                world->gangs[pod->gang].missing++;
+        }
 }
 
 struct world *world_new(const struct scenario *scenario, uint64_t seed) {
@@ -59,6 +67,10 @@ struct world *world_new(const struct scenario *scenario, uint64_t seed) {
                                                       (scenario->base_to - scenario->base_from),
                                 .phase = (double)(at % 4) / 4,
                                 .zone = scenario->shapes[i].zone,
+                                .exporter_s = (int64_t)(scenario->shapes[i].joins_s +
+                                                        scenario->shapes[i].exporter_s),
+                                .used_bytes = scenario->base_gib * BYTES_PER_GIB,
+                                .mean_bytes = scenario->base_gib * BYTES_PER_GIB,
                         };
                         (void)snprintf(world->nodes[at].name, sizeof(world->nodes[at].name),
                                        "node-%zu", at);
@@ -67,8 +79,10 @@ struct world *world_new(const struct scenario *scenario, uint64_t seed) {
         world->pod_count = arrivals.count;
         world->workload_count = arrivals.workload_count;
         world->set_count = arrivals.set_count;
+        world->gangs = xcalloc(arrivals.gang_count + 1, sizeof(*world->gangs));
         /* Room for the renewed ones; from here on there are pointers to pods. */
         world->pods = xreallocarray(arrivals.pods, 2 * world->pod_count + 1, sizeof(*world->pods));
+        gather_gangs(world);
         return world;
 }
 
@@ -76,46 +90,10 @@ void world_free(struct world *world) {
         if (!world)
                 return;
         agenda_done(&world->agenda);
+        free(world->gangs);
         free(world->nodes);
         free(world->pods);
         free(world);
-}
-
-static double load_at(const struct pod *pod, int64_t now_s) {
-        int64_t since_s = now_s - pod->starts_s;
-
-        if (since_s < 0)
-                return 0;
-        if (pod->series)
-                return replay_cores_at(pod, now_s);
-        double factor = (double)since_s < pod->spike_s ? pod->spike_factor : 1;
-        if (pod->wave > 0)
-                factor *= 1 + pod->wave * sin(2 * M_PI * ((double)now_s / DAY_S + pod->wave_phase));
-        return pod->cores * factor *
-               chance_lognormal(pod->seed, 1000 + (uint64_t)(since_s / REDRAW_S), TIME_SIGMA);
-}
-
-static int64_t next_change_s(const struct pod *pod, int64_t now_s) {
-        int64_t end_s = pod->bound_s + pod->life_s;
-        int64_t since_s = now_s - pod->starts_s;
-        int64_t next_s = since_s < 0 ? pod->starts_s
-                                     : pod->starts_s + (since_s / REDRAW_S + 1) * REDRAW_S;
-
-        if (since_s >= 0 && (double)since_s < pod->spike_s &&
-            pod->starts_s + (int64_t)pod->spike_s < next_s)
-                next_s = pod->starts_s + (int64_t)pod->spike_s;
-        if (since_s >= 0 && pod->series)
-                next_s = replay_next_change_s(pod, now_s);
-        return next_s < end_s ? next_s : end_s;
-}
-
-static double bytes_at(const struct pod *pod, int64_t now_s) {
-        double since_s = fmax(0, (double)(now_s - pod->starts_s));
-        double grown = since_s < pod->grows_s ? since_s / pod->grows_s : 1;
-
-        if (pod->series && now_s >= pod->starts_s)
-                return replay_bytes_at(pod, now_s);
-        return pod->first_bytes + grown * (pod->grown_bytes - pod->first_bytes);
 }
 
 static void set_load(struct world *world, struct pod *pod, double cores, double bytes) {
@@ -137,23 +115,37 @@ static void count_requests(struct node *node, const struct pod *pod, int sign) {
         add_request(&node->counted, pod_request_counted(pod), sign);
 }
 
-void world_bind(struct world *world, struct pod *pod, size_t at) {
+static void hear(world_pod_fn *fn, const struct world *world, struct pod *pod) {
+        if (fn)
+                fn(world->listener.userdata, pod);
+}
+
+static void bind(struct world *world, struct pod *pod) {
+        pod->bound_s = world->now_s;
+        pod->starts_s = pod->bound_s + pod->start_s;
+        pod->ends_s = pod->starts_s + pod->life_s;
+        agenda_add(&world->agenda, pod->starts_s, pod);
+        hear(world->listener.on_bound, world, pod);
+}
+
+void world_place(struct world *world, struct pod *pod, size_t at) {
         struct node *node = &world->nodes[at];
+        struct gang *gang = &world->gangs[pod->gang];
 
         assert(pod->node < 0);
         pod->node = (int32_t)at;
-        pod->bound_s = world->now_s;
-        pod->starts_s = world->now_s + 2 + (int64_t)(chance_uniform(pod->seed, 3) * 7);
         count_requests(node, pod, 1);
         node->mean_bytes += pod->bytes;
         node->mean_cores += pod->cores / node->speed;
         node->pod_count++;
-        set_load(world, pod, 0, pod->first_bytes);
-        world->running++;
-        agenda_add(&world->agenda, pod->starts_s, pod);
+        if (pod->gang == 0)
+                bind(world, pod);
+        else if (--gang->missing == 0)
+                for (struct pod *each = gang->first; each; each = each->next_of_gang)
+                        bind(world, each);
 }
 
-static void end_pod(struct world *world, struct pod *pod, world_end_fn *on_end, void *userdata) {
+static void end_pod(struct world *world, struct pod *pod) {
         struct node *node = &world->nodes[pod->node];
 
         set_load(world, pod, 0, 0);
@@ -161,9 +153,8 @@ static void end_pod(struct world *world, struct pod *pod, world_end_fn *on_end, 
         node->mean_bytes -= pod->bytes;
         node->mean_cores -= pod->cores / node->speed;
         node->pod_count--;
-        world->running--;
         pod->has_ended = true;
-        on_end(userdata, pod);
+        hear(world->listener.on_ended, world, pod);
 }
 
 /* Another pod of the workload lives for what was left. */
@@ -174,12 +165,13 @@ static void renew(struct world *world, const struct pod *evicted) {
         pod->index = (uint32_t)(world->pod_count + world->renewed++);
         pod->seed = chance_mix(evicted->seed + 1);
         pod->arrives_s = world->now_s;
-        pod->life_s = evicted->bound_s + evicted->life_s - world->now_s + 10;
+        pod->life_s = evicted->ends_s - world->now_s;
         pod->node = -1;
+        pod->bound_s = -1;
         pod->has_ended = false;
 }
 
-static void evict_all(struct world *world, world_end_fn *on_end, void *userdata) {
+static void evict_all(struct world *world) {
         size_t count = world->pod_count + world->renewed;
 
         for (size_t i = 0; i < count; i++) {
@@ -187,7 +179,7 @@ static void evict_all(struct world *world, world_end_fn *on_end, void *userdata)
                 if (!world_is_running(world, pod) ||
                     world->nodes[pod->node].leaves_s != world->now_s)
                         continue;
-                end_pod(world, pod, on_end, userdata);
+                end_pod(world, pod);
                 renew(world, pod);
         }
 }
@@ -199,30 +191,40 @@ static bool is_any_leaving(const struct world *world) {
         return false;
 }
 
-void world_step(struct world *world, world_end_fn *on_end, void *userdata) {
+/* It starts, uses something else from now on, or ends. */
+static void change(struct world *world, struct pod *pod) {
+        if (!world_is_running(world, pod)) {
+                end_pod(world, pod);
+                return;
+        }
+        set_load(world, pod, usage_cores_at(pod, world->now_s), usage_bytes_at(pod, world->now_s));
+        int64_t next_s = usage_next_change_s(pod, world->now_s);
+        agenda_add(&world->agenda, next_s < pod->ends_s ? next_s : pod->ends_s, pod);
+        if (world->now_s == pod->starts_s)
+                hear(world->listener.on_started, world, pod);
+}
+
+void world_step(struct world *world) {
         struct pod *pod;
 
         world->now_s++;
-        while ((pod = agenda_take(&world->agenda, world->now_s)) != NULL) {
-                if (pod->has_ended)
-                        continue;
-                if (world_is_running(world, pod)) {
-                        set_load(world, pod, load_at(pod, world->now_s),
-                                 bytes_at(pod, world->now_s));
-                        agenda_add(&world->agenda, next_change_s(pod, world->now_s), pod);
-                        continue;
-                }
-                end_pod(world, pod, on_end, userdata);
-        }
+        while ((pod = agenda_take(&world->agenda, world->now_s)) != NULL)
+                if (!pod->has_ended)
+                        change(world, pod);
         if (is_any_leaving(world))
-                evict_all(world, on_end, userdata);
+                evict_all(world);
         while (world->arrived < world->pod_count &&
                world->pods[world->arrived].arrives_s <= world->now_s)
                 world->arrived++;
 }
 
 bool world_is_running(const struct world *world, const struct pod *pod) {
-        return pod->node >= 0 && !pod->has_ended && world->now_s < pod->bound_s + pod->life_s;
+        return pod->bound_s >= 0 && !pod->has_ended && world->now_s < pod->ends_s;
+}
+
+bool world_has_exporter(const struct world *world, size_t at) {
+        return world_has_node(world, at) && world->now_s >= world->nodes[at].exporter_s &&
+               !world->nodes[at].is_exporter_dead;
 }
 
 bool world_has_node(const struct world *world, size_t at) {

@@ -21,12 +21,27 @@ struct node {
         char name[16];
         double cores, bytes, speed;
         int64_t joins_s, leaves_s; /* leaves_s 0: never */
+        int64_t exporter_s;        /* when its exporter begins to answer */
         double base_ratio, phase;
         struct pod_request allocatable, requested, counted;
         uint32_t pod_count;
         double demand_cores, mean_cores, used_bytes, mean_bytes;
         size_t zone;
         bool is_exporter_dead;
+};
+
+struct gang {
+        struct pod *first;
+        size_t missing; /* pods without a node */
+};
+
+typedef void world_pod_fn(void *userdata, struct pod *pod);
+
+/* Each may be NULL. */
+struct world_listener {
+        world_pod_fn *on_bound, *on_started;
+        world_pod_fn *on_ended; /* or evicted */
+        void *userdata;
 };
 
 struct world {
@@ -41,22 +56,24 @@ struct world {
         size_t workload_count, set_count;
         /* Pods to look at in a second, by their time: an ending or another load. */
         struct agenda agenda;
-        size_t running;
+        struct gang *gangs; /* [pod->gang] */
+        struct world_listener listener;
 };
 
 struct world *world_new(const struct scenario *scenario, uint64_t seed);
 void world_free(struct world *world);
 DEFINE_FREEP(struct world, world_free);
 
-typedef void world_end_fn(void *userdata, struct pod *pod);
-/** world_step() - a second passes; @on_end for each pod that ends or is evicted in it */
-void world_step(struct world *world, world_end_fn *on_end, void *userdata);
-/** world_bind() - @pod runs on @node from a few seconds later on */
-void world_bind(struct world *world, struct pod *pod, size_t node);
-/** world_is_running() - it is bound and has not ended */
+/** world_step() - a second passes */
+void world_step(struct world *world);
+/** world_place() - @pod has its node, and is bound to it at once, or when its whole gang has one */
+void world_place(struct world *world, struct pod *pod, size_t node);
+/** world_is_running() - it is bound and has not ended; it may have yet to start */
 bool world_is_running(const struct world *world, const struct pod *pod);
 /** world_has_node() - it has joined and not left */
 bool world_has_node(const struct world *world, size_t node);
+/** world_has_exporter() - it can be scraped */
+bool world_has_exporter(const struct world *world, size_t node);
 /** world_base_ratio() - what runs on a node beside the pods, of its CPUs */
 double world_base_ratio(const struct world *world, size_t node);
 /** world_demand_ratio() - of the CPUs; above 1 pods are throttled */
