@@ -26,7 +26,7 @@
 #define PROGRAM "plimsoll-extender"
 
 enum {
-        REQUEST_MAX_BYTES = 128 << 20, /* 15,000 whole nodes are about 120 MB */
+        REQUEST_MAX_BYTES = 128 << 20, /* 16,000 whole nodes of 8 kB */
         DRAIN_MS = 5000,
         BIND_TIMEOUT_MIN_MS = 100,
         BIND_TIMEOUT_MAX_MS = 60000,

@@ -1,9 +1,16 @@
-"""What the extender keeps in memory when a request is over."""
+"""What the extender keeps in memory when a request is over, and what the largest take of the limit
+that it has in the manifests."""
+
+import concurrent.futures
 
 from extender_kit import FILTER_KEYS, POD, annotate, go_json, policy
 from harness import fetch, wait_until
+from memory_limit import limit_of_the_manifests, memory_limit
 
 MIB = 1 << 20
+MOST_BYTES = 128 * MIB  # of a request that is admitted
+NODE_BYTES = 8400
+PODS, POD_MAX_BYTES = 10000, 300
 # A little over what is kept of request bodies: of the largest nothing stays.
 REQUEST_BYTES = 100 * MIB
 
@@ -44,3 +51,60 @@ def test_large_reply_is_given_back(start_standin, start_extender):
         return True
 
     wait_until(kept_mib, what="the memory to be given back")
+
+
+def request_of_whole_nodes(most_bytes):
+    """As many nodes as it may have, which all pass: the reply is as large."""
+    nodes = [
+        f'{{"metadata":{{"name":"stranger-{i:06d}","labels":{{"pad":"{"x" * NODE_BYTES}"}}}}}}'
+        for i in range(most_bytes // (NODE_BYTES + 100))
+    ]
+    pod = go_json(POD).decode()
+    body = (
+        f'{{"Pod":{pod},"Nodes":{{"metadata":{{}},"items":[{",".join(nodes)}]}},"NodeNames":null}}'
+    )
+    return len(nodes), body.ljust(most_bytes).encode()
+
+
+def test_largest_requests_within_the_limit_of_the_manifests(start_standin, start_extender):
+    """Two are read at a time, and a third is told to come again: the limit is enough for any number."""
+    extender = start_extender(start_standin(), content=policy(), build="release")
+    extender.wait_live()
+    count, body = request_of_whole_nodes(MOST_BYTES)
+    limit_bytes = limit_of_the_manifests("extender")
+    with (
+        memory_limit(extender.process, limit_bytes) as is_limited,
+        concurrent.futures.ThreadPoolExecutor(4) as pool,
+    ):
+        calls = [
+            pool.submit(fetch, f"{extender.url}/v1/filter", "POST", body, timeout_s=120)
+            for _ in range(4)
+        ]
+        answers = [call.result() for call in calls]
+        peak_mib = extender.process.peak_rss_kib() / 1024
+        statuses = sorted(answer.status for answer in answers)
+        print(
+            f"{count} whole nodes in {len(body) / MIB:.0f} MiB, four at once: {statuses}, peak "
+            f"{peak_mib:.0f} of {limit_bytes / MIB:.0f} MiB, held to it by a cgroup: {is_limited}"
+        )
+        assert extender.process.is_running()
+        assert set(statuses) <= {200, 503} and statuses[0] == 200
+        assert all(a.body.count(b"stranger-") == count for a in answers if a.status == 200)
+        assert 128 < peak_mib < limit_bytes / MIB
+
+
+def test_memory_of_bound_pods(start_standin, start_extender):
+    """By the policy that is built in: what each of them takes more, once they have been listed."""
+    nodes = [f"node-{i:04d}" for i in range(400)]
+    standin = start_standin("--nodes", len(nodes), "--images", 0)
+    extender = start_extender(standin, build="release")
+    extender.wait_live()
+    before_kib = extender.process.rss_kib()
+    for number in range(10):
+        standin.add_pods(PODS // 10, prefix=f"app-{number}-", nodes=nodes, phase="Running")
+    wait_until(
+        lambda: extender.metric("plimsoll_extender_pods") == PODS, 60, "all pods to be known"
+    )
+    more = (extender.process.peak_rss_kib() - before_kib) * 1024 / PODS
+    print(f"{PODS} pods on {len(nodes)} nodes: {more:.0f} bytes more for each")
+    assert more < POD_MAX_BYTES
