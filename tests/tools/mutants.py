@@ -202,7 +202,7 @@ class File:
         mine = f"{pathlib.Path(self.name).name}.o"
         listed = run("ar", "t", archive, stdout=subprocess.PIPE, text=True).stdout.split()
         objects = [archive.parent / path for path in listed]
-        (own,) = [path for path in objects if path.name.endswith(mine)]
+        (own,) = [path for path in objects if path.name == mine]
         run("ar", "rcsT", self.directory / "rest.a", *(path for path in objects if path != own))
         functions = defined(own)
         found = []
