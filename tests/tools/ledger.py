@@ -26,6 +26,10 @@ def lacks_root():
     return os.geteuid() != 0
 
 
+def lacks_own_cgroups():
+    return lacks_root() or not pathlib.Path("/sys/fs/cgroup/cpuacct").exists()
+
+
 def lacks_history():
     argv = ["git", "rev-parse", "--is-shallow-repository"]
     return subprocess.run(argv, capture_output=True, check=False).stdout != b"false\n"
@@ -40,6 +44,7 @@ MAY_SKIP = [
         lacks_psi,
     ),
     (r"test_(controller_real_resources|node_exporter)\.", r"no time of any disk", lacks_disk_times),
+    (r"test_real_nodes\.", r"cgroups", lacks_own_cgroups),
     (r"test_upgrade\.", r"the history is not in this clone", lacks_history),
     (r"test_image\.", r"building images needs root", lacks_root),
     (r"test_(read_only_root|ipv6)\.", r"no second user id without root", lacks_root),

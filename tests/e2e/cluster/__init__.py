@@ -3,7 +3,7 @@
 certificates.py   keys and certificates, by openssl
 api.py            a client of the API server, for tests
 control_plane.py  etcd, kube-apiserver, kube-controller-manager, kube-scheduler as processes
-relay.py          a TCP relay before the API server, to cut connections
+relay.py          TCP relays: before the API server, to cut connections, and as a Service
 tokens.py         ServiceAccount tokens that live for seconds
 nodes.py          nodes without kubelets: objects, exporters behind them, kwok to run their pods
 workloads.py      pods and Deployments, where they went, what was said about them
@@ -11,6 +11,7 @@ arrivals.py       what arrives in a scenario of the simulator, and what it predi
 closed_loop.py    a cluster whose exporters say what its pods use
 plimsoll.py       our two programs as a cluster runs them: service accounts, RBAC of deploy/, tokens
 rights.py         what the roles of deploy/ permit, and taking some of it away
+real_node.py      real kubelets with containerd, each in namespaces of its own
 kubelet.py        a pretended kubelet that asks the API server who may see its pages
 
 All of it expects to run inside ../sandbox: it binds fixed ports on loopback addresses.

@@ -1,0 +1,236 @@
+"""Real kubelets, each with containerd on a machine of its own as far as it can tell (tests/e2e/node).
+
+The machines share one kernel: each sees all of its CPUs, but its root cgroup, and so what the kubelet says of
+the node, is that of its own processes. Its memory is what MEMINFO says. Pods are on the node's network, so
+nothing has to make one for them.
+"""
+
+import hashlib
+import io
+import json
+import os
+import pathlib
+import platform
+import signal
+import subprocess
+import tarfile
+import time
+
+import yaml
+from harness import Process, wait_until
+from tools import build
+
+E2E = pathlib.Path(__file__).resolve().parents[1]
+NODE = E2E / "node"
+CGROUPS = pathlib.Path("/sys/fs/cgroup")
+PORT = 10250
+IMAGE = "docker.io/library/burn:1"
+PLANE_ADDRESS = "10.137.0.1"
+MEMORY_KIB = 2 << 20
+ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
+# Loaded at the start, so that the node is ready; a pod on the node's network needs no plugin.
+NO_NETWORK = {"cniVersion": "0.3.1", "name": "none", "type": "loopback"}
+
+
+def call(*argv, **more):
+    done = subprocess.run(argv, capture_output=True, text=True, check=False, **more)
+    assert done.returncode == 0, f"{argv}: {done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def lacking():
+    """Why this machine can have no such nodes; None: it can."""
+    if os.geteuid() != 0 or not os.access(CGROUPS, os.W_OK):
+        return "cgroups cannot be made without root"
+    return None if (CGROUPS / "cpuacct").is_dir() else "the machine has no cgroups of version 1"
+
+
+def build_image(directory):
+    """An image of tools/burn.c alone, as `docker save` writes it; its path."""
+    path = os.path.join(directory, "burn.tar")
+    program = os.path.join(os.environ["PLIMSOLL_RELEASE_DIR"], "tests", "burn")
+    layer = io.BytesIO()
+    with tarfile.open(fileobj=layer, mode="w") as tar:
+        tar.add(program, "burn")
+    config = {
+        "architecture": ARCHITECTURES[platform.machine()],
+        "os": "linux",
+        "config": {"Entrypoint": ["/burn"]},
+        "rootfs": {
+            "type": "layers",
+            "diff_ids": ["sha256:" + hashlib.sha256(layer.getvalue()).hexdigest()],
+        },
+    }
+    manifest = [{"Config": "config.json", "RepoTags": [IMAGE], "Layers": ["layer.tar"]}]
+    with tarfile.open(path, "w") as tar:
+        for name, data in (
+            ("layer.tar", layer.getvalue()),
+            ("config.json", json.dumps(config).encode()),
+            ("manifest.json", json.dumps(manifest).encode()),
+        ):
+            entry = tarfile.TarInfo(name)
+            entry.size = len(data)
+            tar.addfile(entry, io.BytesIO(data))
+    return path
+
+
+class RealNode:
+    """One of them; `plane` listens on PLANE_ADDRESS, which add_plane_address() gave to this network.
+
+    `log_dir` takes what its processes print, `directory` all else. After start() it must be removed.
+    """
+
+    def __init__(self, plane, directory, log_dir, number):
+        self.plane, self.log_dir, self.number = plane, log_dir, number
+        self.name = f"real-{number}"
+        self.address = f"10.137.{number + 1}.2"
+        self.root = os.path.join(directory, self.name)
+        os.makedirs(self.root)
+        self.cgroup = f"plimsoll-{os.urandom(4).hex()}"
+        self.folders = list(self._folders())
+        self.processes = []
+
+    def _folders(self):
+        """Of its cgroup, one for each controller."""
+        for line in pathlib.Path("/proc/self/cgroup").read_text("ascii").splitlines():
+            _, controller, path = line.split(":", 2)
+            if controller and "=" not in controller:
+                yield CGROUPS / controller / path.lstrip("/") / self.cgroup
+
+    def start(self, image):
+        """Containerd with this image, and the kubelet."""
+        self._hold()
+        self._connect()
+        self._start_containerd()
+        socket = self.path("containerd.sock")
+        call("ctr", f"--address={socket}", "--namespace=k8s.io", "images", "import", image)
+        self.start_kubelet()
+
+    def path(self, name):
+        return os.path.join(self.root, name)
+
+    def _run(self, name, *argv):
+        name = f"{self.name}-{name}-{len(self.processes)}"
+        self.processes.append(Process([NODE, *argv], name, self.log_dir))
+        return self.processes[-1]
+
+    def _hold(self):
+        with open(self.path("meminfo"), "w", encoding="ascii") as file:
+            file.write(f"MemTotal: {MEMORY_KIB} kB\nMemFree: {MEMORY_KIB} kB\nSwapTotal: 0 kB\n")
+        self.holder = self._run("holder", "hold", self.cgroup, self.path("meminfo"))
+        self.holder.wait_log("^ready")
+
+    def _enter(self, program, *argv):
+        name = os.path.basename(program)
+        return self._run(name, "enter", self.cgroup, str(self.holder.pid), program, *argv)
+
+    def _connect(self):
+        ours, pid = f"real{self.number}", str(self.holder.pid)
+        gateway = self.address[:-1] + "1"
+        call("ip", "link", "add", ours, "type", "veth", "peer", "name", "eth0", "netns", pid)
+        call("ip", "address", "add", f"{gateway}/30", "dev", ours)
+        call("ip", "link", "set", ours, "up")
+        inside = ("nsenter", f"--target={pid}", "--net", "ip")
+        call(*inside, "address", "add", f"{self.address}/30", "dev", "eth0")
+        call(*inside, "link", "set", "eth0", "up")
+        call(*inside, "route", "add", "default", "via", gateway)
+
+    def _start_containerd(self):
+        socket = self.path("containerd.sock")
+        os.mkdir(self.path("cni"))
+        pathlib.Path(self.path("cni"), "none.conf").write_text(json.dumps(NO_NETWORK), "ascii")
+        lines = [
+            "version = 2",
+            f"root = '{self.path('root')}'",
+            f"state = '{self.path('state')}'",
+            f"[grpc]\naddress = '{socket}'",
+            '[plugins."io.containerd.grpc.v1.cri"]',
+            # Who may not lower the score that the kernel kills by, need not try.
+            f"sandbox_image = '{IMAGE}'\nrestrict_oom_score_adj = true",
+            '[plugins."io.containerd.grpc.v1.cri".containerd]\nsnapshotter = "native"',
+            '[plugins."io.containerd.grpc.v1.cri".cni]',
+            f"conf_dir = '{self.path('cni')}'\nbin_dir = '{self.path('cni')}'",
+        ]
+        config = pathlib.Path(self.path("containerd.toml"))
+        config.write_text("\n".join(lines) + "\n", "ascii")
+        self._enter("containerd", f"--config={config}")
+        wait_until(lambda: os.path.exists(socket), 60, "containerd to listen")
+
+    def start_kubelet(self):
+        """It registers its Node."""
+        authority = self.plane.authority
+        cert, key = authority.server(self.name, [self.address], [self.name])
+        client = authority.client(f"{self.name}-client", f"system:node:{self.name}", "system:nodes")
+        config = {
+            "apiVersion": "kubelet.config.k8s.io/v1beta1",
+            "kind": "KubeletConfiguration",
+            "authentication": {"anonymous": {"enabled": False}, "webhook": {"enabled": True}},
+            "authorization": {"mode": "Webhook"},
+            "tlsCertFile": cert,
+            "tlsPrivateKeyFile": key,
+            "port": PORT,
+            "healthzPort": 0,
+            "containerRuntimeEndpoint": f"unix://{self.path('containerd.sock')}",
+            "cgroupDriver": "cgroupfs",
+            "cgroupsPerQOS": False,
+            "enforceNodeAllocatable": [],
+            "failSwapOn": False,
+            "failCgroupV1": False,
+            "localStorageCapacityIsolation": False,
+            "resolvConf": "",
+            "nodeStatusUpdateFrequency": "5s",
+        }
+        path = pathlib.Path(self.path("kubelet.yaml"))
+        path.write_text(yaml.safe_dump(config), "ascii")
+        self.kubelet = self._enter(
+            build.program("kubelet"),
+            f"--config={path}",
+            f"--kubeconfig={self.plane.write_kubeconfig(self.name, *client)}",
+            f"--root-dir={self.path('kubelet')}",
+            f"--cert-dir={self.path('pki')}",
+            f"--hostname-override={self.name}",
+            f"--node-ip={self.address}",
+        )
+
+    def busy_s(self):
+        """CPU time of all that ever ran on this node, by its cgroup."""
+        (folder,) = (f for f in self.folders if (f / "cpuacct.usage").exists())
+        return int((folder / "cpuacct.usage").read_text("ascii")) / 1e9
+
+    def memory_ratio(self):
+        """The working set of its cgroup, as a kubelet computes it."""
+        (folder,) = (f for f in self.folders if (f / "memory.usage_in_bytes").exists())
+        stat = dict(
+            line.split() for line in (folder / "memory.stat").read_text("ascii").splitlines()
+        )
+        used = int((folder / "memory.usage_in_bytes").read_text("ascii"))
+        return (used - int(stat["total_inactive_file"])) / (MEMORY_KIB << 10)
+
+    def remove(self):
+        """Whatever runs in its cgroup ends, and the cgroup goes."""
+        wait_until(self._is_empty, 30, f"the processes of {self.name} to end")
+        for process in self.processes:
+            process.kill()
+        for folder in self.folders:
+            for inner, _, _ in os.walk(folder, topdown=False):
+                os.rmdir(inner)
+
+    def _is_empty(self):
+        pids = {
+            int(pid)
+            for folder in self.folders
+            for tasks in folder.rglob("cgroup.procs")
+            for pid in tasks.read_text("ascii").split()
+        }
+        for pid in pids - {0}:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        time.sleep(0.1)
+        return not pids
+
+
+def add_plane_address():
+    """Where nodes reach the API server: 127.0.0.0/8 is another in each network."""
+    call("ip", "address", "add", f"{PLANE_ADDRESS}/32", "dev", "lo")

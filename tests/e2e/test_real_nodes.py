@@ -1,0 +1,200 @@
+"""Three real kubelets with pods that burn CPU and hold memory, and the stock kube-scheduler.
+
+What a machine of its own would show besides is not shown: the nodes share two processors, so one that is busy
+slows down the others, and each says that it has them both.
+"""
+
+import collections
+import threading
+import time
+
+import pytest
+from cluster.plimsoll import refused, wait_judged
+from cluster.real_node import IMAGE, PLANE_ADDRESS, RealNode
+from cluster.real_node import add_plane_address, build_image, lacking
+from cluster.workloads import placed, pod_object
+from harness import wait_until
+from policies import policy_object
+
+WINDOW_S = 60
+CPU, MEM, PEAK = "cpu_usage_avg_1m", "mem_usage_avg_1m", "cpu_usage_max_avg_1h"
+LIMIT = 0.25
+APART = 0.03
+PODS = 9
+
+
+class Recorder:
+    """What each node has used, every half second, by its cgroup."""
+
+    def __init__(self, nodes, cpus):
+        self.nodes, self.cpus = nodes, cpus
+        self.rows = []
+        self.ended = threading.Event()
+        self.thread = threading.Thread(target=self._run, daemon=True)
+        self.thread.start()
+
+    def _run(self):
+        while not self.ended.wait(0.5):
+            row = {node.name: (node.busy_s(), node.memory_ratio()) for node in self.nodes}
+            self.rows.append((time.time(), row))
+
+    def stop(self):
+        self.ended.set()
+        self.thread.join()
+
+    def means(self, name, from_unix, to_unix):
+        """(CPU, memory) of a node in between, as shares."""
+        inside = [(at, row[name]) for at, row in self.rows if from_unix <= at <= to_unix]
+        (first_at, (first_s, _)), (last_at, (last_s, _)) = inside[0], inside[-1]
+        cpu = (last_s - first_s) / (last_at - first_at) / self.cpus
+        return cpu, sum(mem for _, (_, mem) in inside) / len(inside)
+
+
+@pytest.fixture
+def plane(start_plane):
+    why = lacking()
+    if why:
+        pytest.skip(why)
+    add_plane_address()
+    return start_plane(PLANE_ADDRESS)
+
+
+@pytest.fixture
+def nodes(plane, log_dir, tmp_path):
+    """Three that are ready, with the image of their pods."""
+    image = build_image(tmp_path)
+    found = []
+    try:
+        for number in range(3):
+            found.append(RealNode(plane, str(tmp_path), log_dir, number))
+            found[-1].start(image)
+        for node in found:
+            plane.kubectl("wait", "--for=condition=Ready", f"node/{node.name}", "--timeout=120s")
+        yield found
+    finally:
+        for node in found:
+            node.remove()
+
+
+@pytest.fixture
+def recorder(plane, nodes):
+    capacity = plane.api.get(f"/api/v1/nodes/{nodes[0].name}")["status"]["capacity"]
+    found = Recorder(nodes, int(capacity["cpu"]))
+    yield found
+    found.stop()
+
+
+def burning(name, percent, mib, **spec):
+    """A pod that asks for little and uses what it likes, as many do."""
+    pod = pod_object(name, cpu="50m", memory="32Mi", hostNetwork=True, **spec)
+    pod["spec"]["automountServiceAccountToken"] = False
+    pod["spec"]["containers"][0] |= {
+        "image": IMAGE,
+        "imagePullPolicy": "Never",
+        "args": [str(percent), str(mib)],
+    }
+    return pod
+
+
+def reading(plane, node, key):
+    """(value, its time); (-1, 0) where it has none."""
+    said = plane.api.get(f"/api/v1/nodes/{node.name}")["metadata"].get("annotations", {})
+    value, _, stamp = said.get(key, "-1,1970-01-01T00:00:00Z").partition(",")
+    at = time.mktime(time.strptime(stamp, "%Y-%m-%dT%H:%M:%SZ")) - time.timezone
+    return float(value), at
+
+
+def wait_agreed(plane, recorder, nodes, since_unix):
+    """Until each node says of a full window what its cgroup says of it; [(ours, the cgroup's)]."""
+
+    def look():
+        found = []
+        for node in nodes:
+            (cpu, at), (mem, _) = (reading(plane, node, key) for key in (CPU, MEM))
+            assert at > since_unix + WINDOW_S + 15, f"{node.name}: the window is not full"
+            true_cpu, true_mem = recorder.means(node.name, at - WINDOW_S, at)
+            found.append(f"{cpu:.3f} {true_cpu:.3f} {mem:.3f} {true_mem:.3f}")
+            assert abs(cpu - true_cpu) < APART and abs(mem - true_mem) < APART, found
+        return found
+
+    return wait_until(look, WINDOW_S + 120, "windows that agree", poll_s=1)
+
+
+def run_pods(plane, namespace, name):
+    """Where PODS were placed, when they all run there; then they end."""
+    namespace.create_deployment(name, PODS, burning(f"{name}-0", 2, 16))
+    wait_until(
+        lambda: namespace.deployment(name)["status"].get("availableReplicas") == PODS,
+        120,
+        f"the pods of {name} to run",
+        poll_s=0.5,
+    )
+    places = placed(namespace.pods(name))
+    namespace.scale(name, 0)
+    wait_until(lambda: not namespace.pods(name), 120, "them to end", poll_s=0.5)
+    return places
+
+
+def start_controller(plane, plimsoll, policy):
+    return plimsoll.controller(
+        policy,
+        None,
+        "--metrics-source=kubelet",
+        f"--kubelet-ca-file={plane.authority.cert}",
+        f"--kubelet-bearer-token-file={plimsoll.write_token('plimsoll-controller')}",
+        "--annotation-dead-band=0",
+        interval="5s",
+    )
+
+
+def place(plane, namespace, name, extenders):
+    """How many pods each node gets of a scheduler with these extenders, by the node's name."""
+    kube_scheduler = plane.start_scheduler(extenders=extenders)
+    places = run_pods(plane, namespace, name)
+    kube_scheduler.kill()
+    return collections.Counter(places.values())
+
+
+def restart_kubelet(plane, node, controller):
+    """Kill it until the controller has noticed; what stood on the Node then."""
+    node.kubelet.kill()
+    wait_until(lambda: "node is failing" in controller.text(), 60, "the failure", poll_s=0.5)
+    during = plane.api.get(f"/api/v1/nodes/{node.name}")["metadata"]["annotations"]
+    node.start_kubelet()
+    return during
+
+
+@pytest.mark.nightly
+@pytest.mark.alone
+@pytest.mark.timeout(900)
+def test_hot_node(plane, nodes, recorder, namespace, plimsoll, figure):
+    """It gets no pods, its windows are those of its cgroup, and both outlive its kubelet."""
+    hot, *calm = nodes
+    metrics = dict.fromkeys((CPU, MEM, PEAK), "5s")
+    rules = policy_object(metrics, {CPU: LIMIT}, {CPU: 1}, name="default")
+    policy = plimsoll.write_policy(rules)
+    controller = start_controller(plane, plimsoll, policy)
+    extender = plimsoll.extender(policy)
+    began_unix = time.time()
+    namespace.create(burning("hot-0", 90, 512, nodeName=hot.name))
+    namespace.create(burning("warm-0", 5, 256, nodeName=calm[0].name))
+    said = wait_agreed(plane, recorder, nodes, began_unix)
+    figure(f"CPU and memory, each by us and by the cgroup: {'; '.join(said)}")
+    wait_judged(extender, [hot.name], [node.name for node in calm])
+
+    without = place(plane, namespace, "blind", [])
+    aware = place(plane, namespace, "aware", [plimsoll.scheduler_entry(extender)])
+    figure(
+        f"of {PODS} pods the hot node got {without[hot.name]} without us ({dict(without)}), "
+        f"{aware[hot.name]} with us ({dict(aware)})"
+    )
+    assert aware[hot.name] == 0 < without[hot.name]
+
+    peak, _ = reading(plane, hot, PEAK)
+    during = restart_kubelet(plane, hot, controller)
+    assert metrics.keys() <= during.keys()
+    said = wait_agreed(plane, recorder, nodes, time.time())
+    after, _ = reading(plane, hot, PEAK)
+    figure(f"after the kubelet's restart: {'; '.join(said)}; peak of an hour {peak} and {after}")
+    assert after >= peak > 0
+    assert not refused(plane, "plimsoll-controller")
