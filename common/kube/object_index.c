@@ -4,8 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "codec/json.h"
-#include "codec/skim.h"
+#include "codec/skim_fields.h"
 
 /* Names are DNS subdomains, namespaces labels; uids are UUIDs, but opaque. */
 enum { NAME_MAX_BYTES = 253, UID_MAX_BYTES = 128, KEY_MAX_BYTES = 2 * NAME_MAX_BYTES + 2 };
@@ -53,21 +52,13 @@ struct outline {
         struct skim_string name, namespace, uid, version; /* of the metadata; len 0: none */
 };
 
-static bool skim_outline(struct skim *skim, struct outline *outline) {
-        struct skim_string key;
-        enum skim_step step;
-
-        for (skim_enter(skim); (step = skim_member(skim, &key)) == SKIM_MORE;) {
-                struct skim_string *place = skim_is(&key, "name")              ? &outline->name
-                                            : skim_is(&key, "namespace")       ? &outline->namespace
-                                            : skim_is(&key, "uid")             ? &outline->uid
-                                            : skim_is(&key, "resourceVersion") ? &outline->version
-                                                                               : NULL;
-                if (!(place ? skim_plain_text(skim, place) : skim_value(skim)))
-                        return false;
-        }
-        return step == SKIM_END && !skim->has_odd_text;
-}
+static const struct skim_field outline_fields[] = {
+        SKIM_TEXT("name", struct outline, name),
+        SKIM_TEXT("namespace", struct outline, namespace),
+        SKIM_TEXT("uid", struct outline, uid),
+        SKIM_TEXT("resourceVersion", struct outline, version),
+        {0},
+};
 
 /* False: it has no metadata, or some that no API server writes. */
 static bool find_outline(const char *text, size_t len, struct outline *ret) {
@@ -79,7 +70,7 @@ static bool find_outline(const char *text, size_t len, struct outline *ret) {
         skim_init(&skim, text, len);
         for (skim_enter(&skim); skim_member(&skim, &key) == SKIM_MORE;) {
                 if (skim_is(&key, "metadata"))
-                        return skim_peek(&skim) == '{' && skim_outline(&skim, ret);
+                        return skim_fields(&skim, outline_fields, ret) && !skim.has_odd_text;
                 if (!skim_value(&skim))
                         return false;
         }

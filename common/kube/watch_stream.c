@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "codec/proto.h"
-#include "codec/skim.h"
+#include "codec/skim_fields.h"
 #include "kube/kube_proto.h"
 #include "kube/list_page.h"
 
@@ -49,62 +49,46 @@ static void empty(struct buf *buf) {
                 buf_clear(buf);
 }
 
-static const struct skim_string no_text = {"", 0, false};
-
-/* A line as it is skimmed; no_text and NULL are what it does not say. */
-struct line {
-        struct skim_string type, version;
-        const char *object, *object_end;
+struct line_object {
+        const char *begin, *end; /* NULL: it is none */
+        struct skim_string version;
 };
 
-static bool skim_event_metadata(struct skim *skim, struct skim_string *ret_version) {
-        struct skim_string key;
-        enum skim_step step;
+/* A line as it is skimmed; zeroed is what it does not say. */
+struct line {
+        struct skim_string type;
+        struct line_object object;
+};
 
-        *ret_version = no_text;
-        if (skim_peek(skim) != '{')
-                return skim_value(skim);
-        for (skim_enter(skim); (step = skim_member(skim, &key)) == SKIM_MORE;)
-                if (!(skim_is(&key, "resourceVersion") ? skim_plain_text(skim, ret_version)
-                                                       : skim_value(skim)))
-                        return false;
-        return step == SKIM_END;
-}
+static const struct skim_field version_fields[] = {
+        {SKIM_ONLY("resourceVersion", struct skim_string), .read = skim_field_text},
+        {0},
+};
 
-static bool skim_object(struct skim *skim, struct line *line) {
-        const char *begin = skim->at;
-        struct skim_string key;
-        enum skim_step step;
+static bool skim_object(struct skim *skim, void *ret) {
+        static const struct skim_field fields[] = {
+                SKIM_OBJECT("metadata", struct line_object, version, version_fields),
+                {0},
+        };
+        struct line_object *object = ret;
+        const char *begin = skim_peek(skim) == '{' ? skim->at : NULL;
 
-        line->object = NULL;
-        line->version = no_text;
-        if (skim_peek(skim) != '{')
-                return skim_value(skim);
-        for (skim_enter(skim); (step = skim_member(skim, &key)) == SKIM_MORE;)
-                if (!(skim_is(&key, "metadata") ? skim_event_metadata(skim, &line->version)
-                                                : skim_value(skim)))
-                        return false;
-        line->object = begin;
-        line->object_end = skim->at;
-        return step == SKIM_END;
+        *object = (struct line_object){.begin = begin};
+        bool is_json = skim_fields(skim, fields, object);
+        object->end = skim->at;
+        return is_json;
 }
 
 static bool skim_line(struct line *line, const char *text, size_t len) {
-        struct skim_string key;
-        enum skim_step step;
+        static const struct skim_field fields[] = {
+                SKIM_TEXT("type", struct line, type),
+                SKIM_VALUE("object", struct line, object, skim_object),
+                {0},
+        };
         struct skim skim;
 
         skim_init(&skim, text, len);
-        if (skim_peek(&skim) != '{')
-                return false;
-        for (skim_enter(&skim); (step = skim_member(&skim, &key)) == SKIM_MORE;) {
-                bool ok = skim_is(&key, "type")     ? skim_plain_text(&skim, &line->type)
-                          : skim_is(&key, "object") ? skim_object(&skim, line)
-                                                    : skim_value(&skim);
-                if (!ok)
-                        return false;
-        }
-        return step == SKIM_END && skim_at_end(&skim);
+        return skim_peek(&skim) == '{' && skim_fields(&skim, fields, line) && skim_at_end(&skim);
 }
 
 static int judge_line(const struct line *line, enum watch_event_type *ret, struct error *err) {
@@ -113,11 +97,11 @@ static int judge_line(const struct line *line, enum watch_event_type *ret, struc
         for (size_t i = 0; i < ARRAY_LEN(type_names); i++) {
                 if (!skim_is(&line->type, type_names[i]))
                         continue;
-                if (!line->object)
+                if (!line->object.begin)
                         return error_set(err, EBADMSG, "watch event %s without an object",
                                          type_names[i]);
-                if (i != WATCH_ERROR &&
-                    (line->version.len == 0 || line->version.len > RESOURCE_VERSION_MAX_BYTES))
+                if (i != WATCH_ERROR && (line->object.version.len == 0 ||
+                                         line->object.version.len > RESOURCE_VERSION_MAX_BYTES))
                         return error_set(err, EBADMSG,
                                          "watch event %s without a usable resourceVersion",
                                          type_names[i]);
@@ -143,10 +127,11 @@ static int report_event(struct watch_stream *stream, const struct line *line) {
         int r = judge_line(line, &event.type, failure);
         if (r < 0)
                 return r;
-        event.object = line->object;
-        event.object_bytes = (size_t)(line->object_end - line->object);
+        event.object = line->object.begin;
+        event.object_bytes = (size_t)(line->object.end - line->object.begin);
         if (event.type != WATCH_ERROR)
-                event.resource_version = memcpy(version, line->version.text, line->version.len);
+                event.resource_version = memcpy(version, line->object.version.text,
+                                                line->object.version.len);
         if (!stream->fn(stream->userdata, &event))
                 return error_set(failure, ECANCELED, "watch stopped by the event handler");
         return 0;
@@ -154,7 +139,7 @@ static int report_event(struct watch_stream *stream, const struct line *line) {
 
 static int take_watch_line(struct watch_stream *stream, const char *text, size_t len) {
         struct error *failure = &stream->failure;
-        struct line line = {.type = no_text, .version = no_text};
+        struct line line = {0};
 
         if (len > stream->line.max_bytes)
                 return error_set(failure, EFBIG, "watch event exceeds %zu bytes",
@@ -242,11 +227,11 @@ static bool read_frame(struct watch_stream *stream, const char *data, size_t len
         if (!kube_proto_object(&stream->object, stream->message, object.bytes, object.len))
                 return false;
         skim_init(&skim, stream->object.data, stream->object.len);
-        return skim_object(&skim, ret);
+        return skim_object(&skim, &ret->object);
 }
 
 static int take_frame(struct watch_stream *stream, const char *data, size_t len) {
-        struct line line = {.type = no_text, .version = no_text};
+        struct line line = {0};
 
         int r = read_frame(stream, data, len, &line)
                         ? report_event(stream, &line)

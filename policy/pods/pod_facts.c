@@ -8,6 +8,7 @@
 #include "base/strmap.h"
 #include "base/timestamp.h"
 #include "codec/quantity.h"
+#include "codec/skim_fields.h"
 
 /* A CronJob's Job is called after it and the minutes since the epoch of its run. */
 enum { JOB_TIME_MIN_DIGITS = 8 };
@@ -84,75 +85,6 @@ struct pod {
         struct status status;
 };
 
-/* Reads the value at the cursor; false when it is no JSON. */
-typedef bool read_fn(struct skim *skim, void *ret);
-
-/* A member of an object, and where it goes in the object's struct. A repeated member replaces the
- * one before it. A table of them ends with one without a name. */
-struct field {
-        const char *name;
-        size_t len, at, bytes;
-        read_fn *read;              /* a value, which sets all of it, or ... */
-        read_fn *read_element;      /* each element of a list, or ... */
-        const struct field *fields; /* the members of an object */
-};
-
-/* The only member that matters is the struct itself. */
-#define ONLY(key, type) .name = (key), .len = sizeof(key) - 1, .bytes = sizeof(type)
-#define FIELD_OF(key, type, member)                                                                \
-        .name = (key), .len = sizeof(key) - 1, .at = offsetof(type, member),                       \
-        .bytes = sizeof(((type *)NULL)->member)
-#define VALUE(key, type, member, fn)                                                               \
-        { FIELD_OF(key, type, member), .read = (fn) }
-#define LIST(key, type, member, fn)                                                                \
-        { FIELD_OF(key, type, member), .read_element = (fn) }
-#define OBJECT(key, type, member, table)                                                           \
-        { FIELD_OF(key, type, member), .fields = (table) }
-
-static bool read_field(struct skim *skim, const struct field *field, void *ret);
-
-/* Any value but an object has no members. */
-static bool read_members(struct skim *skim, const struct field *fields, void *ret) {
-        struct skim_string key;
-        enum skim_step step;
-
-        if (skim_peek(skim) != '{')
-                return skim_value(skim);
-        for (skim_enter(skim); (step = skim_member(skim, &key)) == SKIM_MORE;) {
-                const struct field *field = fields;
-                while (field->name &&
-                       (field->len != key.len || memcmp(field->name, key.text, key.len) != 0))
-                        field++;
-                if (!(field->name ? read_field(skim, field, (char *)ret + field->at)
-                                  : skim_value(skim)))
-                        return false;
-        }
-        return step == SKIM_END;
-}
-
-static bool read_elements(struct skim *skim, read_fn *fn, void *ret) {
-        enum skim_step step;
-
-        if (skim_peek(skim) != '[')
-                return skim_value(skim);
-        for (skim_enter(skim); (step = skim_element(skim)) == SKIM_MORE;)
-                if (!fn(skim, ret))
-                        return false;
-        return step == SKIM_END;
-}
-
-static bool read_field(struct skim *skim, const struct field *field, void *ret) {
-        if (field->read)
-                return field->read(skim, ret);
-        memset(ret, 0, field->bytes);
-        return field->fields ? read_members(skim, field->fields, ret)
-                             : read_elements(skim, field->read_element, ret);
-}
-
-static bool read_pod_text(struct skim *skim, void *ret) {
-        return skim_plain_text(skim, ret);
-}
-
 /* 0: unknown */
 static bool read_pod_time(struct skim *skim, void *ret) {
         struct skim_string text;
@@ -190,17 +122,17 @@ static bool read_pod_integer(struct skim *skim, void *ret) {
 /* metadata */
 
 static bool read_owner(struct skim *skim, void *ret) {
-        static const struct field fields[] = {
-                VALUE("kind", struct owner, kind, read_pod_text),
-                VALUE("name", struct owner, name, read_pod_text),
-                VALUE("controller", struct owner, is_controller, read_true),
+        static const struct skim_field fields[] = {
+                SKIM_TEXT("kind", struct owner, kind),
+                SKIM_TEXT("name", struct owner, name),
+                SKIM_VALUE("controller", struct owner, is_controller, read_true),
                 {0},
         };
         struct owners *owners = ret;
         struct owner *best = &owners->first;
         struct owner owner = {0};
 
-        if (!read_members(skim, fields, &owner))
+        if (!skim_fields(skim, fields, &owner))
                 return false;
         owners->has_daemonset |= skim_is(&owner.kind, "DaemonSet");
         if (owner.kind.len > 0 && owner.name.len > 0 &&
@@ -210,33 +142,33 @@ static bool read_owner(struct skim *skim, void *ret) {
 }
 
 static bool read_pod_labels(struct skim *skim, void *ret) {
-        static const struct field fields[] = {
-                VALUE("pod-template-hash", struct labels, pod_template_hash, read_pod_text),
+        static const struct skim_field fields[] = {
+                SKIM_TEXT("pod-template-hash", struct labels, pod_template_hash),
                 {0},
         };
         struct labels *labels = ret;
         const char *begin = skim->at;
 
         *labels = (struct labels){0};
-        if (!read_members(skim, fields, labels))
+        if (!skim_fields(skim, fields, labels))
                 return false;
         labels->text = (struct skim_string){.text = begin, .len = (size_t)(skim->at - begin)};
         return true;
 }
 
-static const struct field annotation_fields[] = {
-        {ONLY("kubernetes.io/config.mirror", bool), .read = read_presence},
+static const struct skim_field annotation_fields[] = {
+        {SKIM_ONLY("kubernetes.io/config.mirror", bool), .read = read_presence},
         {0},
 };
 
-static const struct field metadata_fields[] = {
-        VALUE("namespace", struct metadata, namespace, read_pod_text),
-        VALUE("name", struct metadata, name, read_pod_text),
-        VALUE("uid", struct metadata, uid, read_pod_text),
-        VALUE("creationTimestamp", struct metadata, created_unix_ms, read_pod_time),
-        VALUE("labels", struct metadata, labels, read_pod_labels),
-        OBJECT("annotations", struct metadata, is_mirror, annotation_fields),
-        LIST("ownerReferences", struct metadata, owners, read_owner),
+static const struct skim_field metadata_fields[] = {
+        SKIM_TEXT("namespace", struct metadata, namespace),
+        SKIM_TEXT("name", struct metadata, name),
+        SKIM_TEXT("uid", struct metadata, uid),
+        SKIM_VALUE("creationTimestamp", struct metadata, created_unix_ms, read_pod_time),
+        SKIM_VALUE("labels", struct metadata, labels, read_pod_labels),
+        SKIM_OBJECT("annotations", struct metadata, is_mirror, annotation_fields),
+        SKIM_LIST("ownerReferences", struct metadata, owners, read_owner),
         {0},
 };
 
@@ -259,27 +191,27 @@ static bool read_pod_amount(struct skim *skim, void *ret) {
         return true;
 }
 
-static const struct field requests_fields[] = {
-        VALUE("cpu", struct requests, of[ESTIMATE_CPU], read_pod_amount),
-        VALUE("memory", struct requests, of[ESTIMATE_MEM], read_pod_amount),
+static const struct skim_field requests_fields[] = {
+        SKIM_VALUE("cpu", struct requests, of[ESTIMATE_CPU], read_pod_amount),
+        SKIM_VALUE("memory", struct requests, of[ESTIMATE_MEM], read_pod_amount),
         {0},
 };
 
-static const struct field resources_fields[] = {
-        {ONLY("requests", struct requests), .fields = requests_fields},
+static const struct skim_field resources_fields[] = {
+        {SKIM_ONLY("requests", struct requests), .fields = requests_fields},
         {0},
 };
 
 static bool read_container(struct skim *skim, void *ret) {
-        static const struct field fields[] = {
-                OBJECT("resources", struct container, requests, resources_fields),
-                VALUE("restartPolicy", struct container, restart_policy, read_pod_text),
+        static const struct skim_field fields[] = {
+                SKIM_OBJECT("resources", struct container, requests, resources_fields),
+                SKIM_TEXT("restartPolicy", struct container, restart_policy),
                 {0},
         };
         struct sums *sums = ret;
         struct container container = {0};
 
-        if (!read_members(skim, fields, &container))
+        if (!skim_fields(skim, fields, &container))
                 return false;
         add_requests(&sums->all, &container.requests);
         struct pod_load starting = sums->sidecars;
@@ -291,58 +223,58 @@ static bool read_container(struct skim *skim, void *ret) {
         return true;
 }
 
-static const struct field terms_fields[] = {
-        {ONLY("preferredDuringSchedulingIgnoredDuringExecution", bool),
+static const struct skim_field terms_fields[] = {
+        {SKIM_ONLY("preferredDuringSchedulingIgnoredDuringExecution", bool),
          .read_element = read_presence},
         {0},
 };
 
-static const struct field affinity_fields[] = {
-        OBJECT("nodeAffinity", struct affinity, node, terms_fields),
-        OBJECT("podAffinity", struct affinity, pod, terms_fields),
-        OBJECT("podAntiAffinity", struct affinity, anti, terms_fields),
+static const struct skim_field affinity_fields[] = {
+        SKIM_OBJECT("nodeAffinity", struct affinity, node, terms_fields),
+        SKIM_OBJECT("podAffinity", struct affinity, pod, terms_fields),
+        SKIM_OBJECT("podAntiAffinity", struct affinity, anti, terms_fields),
         {0},
 };
 
 static bool read_constraint(struct skim *skim, void *ret) {
-        static const struct field fields[] = {
-                {ONLY("whenUnsatisfiable", struct skim_string), .read = read_pod_text},
+        static const struct skim_field fields[] = {
+                {SKIM_ONLY("whenUnsatisfiable", struct skim_string), .read = skim_field_text},
                 {0},
         };
         struct skim_string unsatisfiable = {0};
 
-        if (!read_members(skim, fields, &unsatisfiable))
+        if (!skim_fields(skim, fields, &unsatisfiable))
                 return false;
         *(bool *)ret |= skim_is(&unsatisfiable, "ScheduleAnyway");
         return true;
 }
 
-static const struct field spec_fields[] = {
-        VALUE("nodeName", struct spec, node, read_pod_text),
-        VALUE("priorityClassName", struct spec, priority_class, read_pod_text),
-        VALUE("priority", struct spec, priority, read_pod_integer),
-        LIST("containers", struct spec, containers, read_container),
-        LIST("initContainers", struct spec, init, read_container),
-        OBJECT("overhead", struct spec, overhead, requests_fields),
-        OBJECT("affinity", struct spec, affinity, affinity_fields),
-        LIST("topologySpreadConstraints", struct spec, is_spread_softly, read_constraint),
-        OBJECT("resources", struct spec, own, resources_fields),
+static const struct skim_field spec_fields[] = {
+        SKIM_TEXT("nodeName", struct spec, node),
+        SKIM_TEXT("priorityClassName", struct spec, priority_class),
+        SKIM_VALUE("priority", struct spec, priority, read_pod_integer),
+        SKIM_LIST("containers", struct spec, containers, read_container),
+        SKIM_LIST("initContainers", struct spec, init, read_container),
+        SKIM_OBJECT("overhead", struct spec, overhead, requests_fields),
+        SKIM_OBJECT("affinity", struct spec, affinity, affinity_fields),
+        SKIM_LIST("topologySpreadConstraints", struct spec, is_spread_softly, read_constraint),
+        SKIM_OBJECT("resources", struct spec, own, resources_fields),
         {0},
 };
 
 /* status */
 
 static bool read_condition(struct skim *skim, void *ret) {
-        static const struct field fields[] = {
-                VALUE("type", struct condition, type, read_pod_text),
-                VALUE("status", struct condition, status, read_pod_text),
-                VALUE("lastTransitionTime", struct condition, since_unix_ms, read_pod_time),
+        static const struct skim_field fields[] = {
+                SKIM_TEXT("type", struct condition, type),
+                SKIM_TEXT("status", struct condition, status),
+                SKIM_VALUE("lastTransitionTime", struct condition, since_unix_ms, read_pod_time),
                 {0},
         };
         int64_t *bound_unix_ms = ret;
         struct condition condition = {0};
 
-        if (!read_members(skim, fields, &condition))
+        if (!skim_fields(skim, fields, &condition))
                 return false;
         if (*bound_unix_ms == 0 && skim_is(&condition.type, "PodScheduled") &&
             skim_is(&condition.status, "True"))
@@ -350,18 +282,18 @@ static bool read_condition(struct skim *skim, void *ret) {
         return true;
 }
 
-static const struct field status_fields[] = {
-        VALUE("phase", struct status, phase, read_pod_text),
-        LIST("conditions", struct status, bound_unix_ms, read_condition),
+static const struct skim_field status_fields[] = {
+        SKIM_TEXT("phase", struct status, phase),
+        SKIM_LIST("conditions", struct status, bound_unix_ms, read_condition),
         {0},
 };
 
 /* The pod */
 
-static const struct field pod_fields[] = {
-        OBJECT("metadata", struct pod, metadata, metadata_fields),
-        OBJECT("spec", struct pod, spec, spec_fields),
-        OBJECT("status", struct pod, status, status_fields),
+static const struct skim_field pod_fields[] = {
+        SKIM_OBJECT("metadata", struct pod, metadata, metadata_fields),
+        SKIM_OBJECT("spec", struct pod, spec, spec_fields),
+        SKIM_OBJECT("status", struct pod, status, status_fields),
         {0},
 };
 
@@ -432,7 +364,7 @@ bool pod_facts_take(struct pod_facts *facts, struct skim *skim) {
         struct pod pod = {0};
 
         skim->has_odd_text = false;
-        if (!read_members(skim, pod_fields, &pod))
+        if (!skim_fields(skim, pod_fields, &pod))
                 return false;
         const struct affinity *affinity = &pod.spec.affinity;
         facts->id = hash_uid(&pod.metadata.uid);
