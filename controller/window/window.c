@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/number.h"
@@ -150,13 +149,6 @@ bool window_store_seed(struct window_store *store, const struct metric_query *qu
                 taken = true;
         }
         return taken;
-}
-
-bool window_store_last_ms(const struct window_store *store, int64_t *ret_mono_ms) {
-        if (store->step_count == 0)
-                return false;
-        *ret_mono_ms = store->last_mono_ms;
-        return true;
 }
 
 /* Reading. */
@@ -321,14 +313,4 @@ struct window_reading window_read(const struct window_store *store,
         if (is_known)
                 reading.status = WINDOW_KNOWN;
         return reading;
-}
-
-bool window_value(const struct window_store *store, const struct metric_query *query,
-                  int64_t now_mono_ms, double *ret_ratio) {
-        struct window_reading reading = window_read(store, query, now_mono_ms);
-
-        if (reading.status != WINDOW_KNOWN)
-                return false;
-        *ret_ratio = reading.ratio;
-        return true;
 }

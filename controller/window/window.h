@@ -92,8 +92,6 @@ struct window_plan *window_plan_new(const struct metric_query *queries, size_t q
 void window_plan_free(struct window_plan *plan);
 DEFINE_FREEP(struct window_plan, window_plan_free);
 
-/** window_plan_channels() - the channels that any query asks for, a bit each */
-uint32_t window_plan_channels(const struct window_plan *plan);
 /** window_bytes() - the memory of one store: fixed by the plan */
 size_t window_bytes(const struct window_plan *plan);
 /** window_resolution_ms() - the width of a cell or bucket in a window of @window_ms */
@@ -148,9 +146,6 @@ uint32_t window_store_add(struct window_store *store, const struct window_step *
 bool window_store_seed(struct window_store *store, const struct metric_query *query, double ratio,
                        int64_t age_ms, int64_t now_mono_ms);
 
-/** window_store_last_ms() - the time of the last step; false before the first */
-bool window_store_last_ms(const struct window_store *store, int64_t *ret_mono_ms);
-
 enum window_status {
         WINDOW_KNOWN,
         WINDOW_NOT_PLANNED, /* the plan has no such window */
@@ -181,7 +176,3 @@ struct window_reading {
 /** window_read() - a window's value at @now_mono_ms, and how it came about */
 struct window_reading window_read(const struct window_store *store,
                                   const struct metric_query *query, int64_t now_mono_ms);
-
-/** window_value() - window_read()'s ratio; false when nothing is known */
-_must_check_ bool window_value(const struct window_store *store, const struct metric_query *query,
-                               int64_t now_mono_ms, double *ret_ratio);

@@ -131,10 +131,6 @@ void window_plan_free(struct window_plan *plan) {
         free(plan);
 }
 
-uint32_t window_plan_channels(const struct window_plan *plan) {
-        return plan->channels;
-}
-
 size_t window_bytes(const struct window_plan *plan) {
         return plan->store_bytes;
 }

@@ -375,10 +375,6 @@ const struct policy *node_table_policy(const struct node_table *table) {
         return policy_of(table);
 }
 
-uint64_t node_table_policy_generation(const struct node_table *table) {
-        return table->table_policy->generation;
-}
-
 void node_table_put(struct node_table *table, const char *name, const json_t *annotations,
                     int64_t now_unix_ms) {
         size_t len = strlen(name);

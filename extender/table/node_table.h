@@ -56,7 +56,6 @@ DEFINE_FREEP(struct node_table, node_table_free);
 /** node_table_set_policy() - put another policy in force; @policy is owned by the table */
 void node_table_set_policy(struct node_table *table, struct policy *policy, int64_t now_unix_ms);
 const struct policy *node_table_policy(const struct node_table *table);
-uint64_t node_table_policy_generation(const struct node_table *table);
 
 /**
  * node_table_put() - a node is there, new or changed

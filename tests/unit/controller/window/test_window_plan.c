@@ -52,7 +52,7 @@ TEST(layout) {
         size_t offset = sizeof(struct window_store) +
                         ARRAY_LEN(rows) * sizeof(struct window_ring_state);
 
-        assert_int_equal(window_plan_channels(plan), CPU_BIT | MEM_BIT);
+        assert_int_equal(plan->channels, CPU_BIT | MEM_BIT);
         assert_int_equal(plan->means, 1);
         assert_int_equal(plan->ring_count, ARRAY_LEN(rows));
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {

@@ -225,8 +225,9 @@ static void look(const struct window_store *store, size_t q, int64_t now_ms, int
         const struct metric_query *query = &queries[q];
         int channel = channel_of(query);
         int64_t resolution_ms = window_resolution_ms(query->window_ms);
-        double ratio = -1, low, high;
-        bool is_known = window_value(store, query, mono_ms, &ratio);
+        struct window_reading reading = window_read(store, query, mono_ms);
+        bool is_known = reading.status == WINDOW_KNOWN;
+        double ratio = is_known ? reading.ratio : -1, low, high;
 
         looks++;
         known += is_known;
@@ -348,10 +349,10 @@ static void run_round(uint64_t number, const struct node_wants *wants,
                         if (queries[q].window_ms <= 10 * MS_PER_MIN || scrape % 16 == 0)
                                 look(store, q, look_ms, look_ms + mono_offset_ms, interval_ms);
                         int64_t period_ms = queries[q].window_ms / 8;
-                        double ratio = 0;
-                        if (now_ms - published[q].at_ms >= period_ms &&
-                            window_value(store, &queries[q], now_ms + mono_offset_ms, &ratio))
-                                published[q] = (struct published){ratio, now_ms};
+                        struct window_reading now = window_read(store, &queries[q],
+                                                                now_ms + mono_offset_ms);
+                        if (now_ms - published[q].at_ms >= period_ms && now.status == WINDOW_KNOWN)
+                                published[q] = (struct published){now.ratio, now_ms};
                 }
         }
         buf_done(&page);

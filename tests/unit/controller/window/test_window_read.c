@@ -64,10 +64,10 @@ static void check(double value, double expected) {
 
 static void check_value(const struct windows *windows, const struct metric_query *query,
                         int64_t now_ms, double expected) {
-        double ratio = -1;
+        struct window_reading reading = window_read(windows->store, query, now_ms);
 
-        assert_true(window_value(windows->store, query, now_ms, &ratio));
-        check(ratio, expected);
+        assert_int_equal(reading.status, WINDOW_KNOWN);
+        check(reading.ratio, expected);
 }
 
 /* A step says of each channel by itself whether it has it, and as what. */
