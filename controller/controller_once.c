@@ -1,4 +1,3 @@
-#include <string.h>
 
 #include "base/log.h"
 #include "controller/controller_loop.h"

@@ -3,13 +3,11 @@
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/mem.h"
 #include "codec/json.h"
 #include "controller/cleanup/cleanup.h"
 #include "controller/controller.h"

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "controller/exposition/node_network.h"
 #include "controller/source_kinds.h"

@@ -51,10 +51,9 @@ int policy_metric_index(const struct policy *policy, const char *name) {
 
 unsigned policy_taint_level(const json_t *taint) {
         const char *key = json_string_at(taint, "key", NULL);
-        const char *effect = json_string_at(taint, "effect", NULL);
         size_t prefix_len = strlen(POLICY_TAINT_PREFIX);
 
-        if (!key || !effect || strcmp(effect, POLICY_TAINT_EFFECT) != 0 ||
+        if (!key || !json_is_at(POLICY_TAINT_EFFECT, taint, "effect", NULL) ||
             strncmp(key, POLICY_TAINT_PREFIX, prefix_len) != 0 || key[prefix_len] < '1' ||
             key[prefix_len] > '0' + POLICY_MAX_LEVELS || key[prefix_len + 1])
                 return 0;
@@ -62,11 +61,9 @@ unsigned policy_taint_level(const json_t *taint) {
 }
 
 static bool selector_matches(const struct policy_selector *selector, const json_t *labels) {
-        for (size_t i = 0; i < selector->count; i++) {
-                const char *value = json_string_at(labels, selector->labels[i].name, NULL);
-                if (!value || strcmp(value, selector->labels[i].value) != 0)
+        for (size_t i = 0; i < selector->count; i++)
+                if (!json_is_at(selector->labels[i].value, labels, selector->labels[i].name, NULL))
                         return false;
-        }
         return true;
 }
 

@@ -2,12 +2,10 @@
  * What a DynamicSchedulerPolicy may hold, from the document down to its fields.
  */
 #include <float.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/number.h"
 #include "policy/policy.h"
 #include "policy/policy_advice.h"
 #include "policy/policy_reader.h"

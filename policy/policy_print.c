@@ -2,7 +2,6 @@
 #include <strings.h>
 
 #include "base/duration.h"
-#include "base/mem.h"
 #include "base/number.h"
 #include "policy/policy.h"
 

@@ -2,7 +2,6 @@
 
 #include <float.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/nearest.h"
 #include "base/number.h"

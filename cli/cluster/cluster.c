@@ -9,7 +9,6 @@
 #include "base/number.h"
 #include "codec/json.h"
 #include "kube/kube_path.h"
-#include "kube/kube_proto.h"
 #include "kube/list_proto.h"
 
 enum {

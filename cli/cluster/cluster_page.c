@@ -5,7 +5,6 @@
 #include "base/mem.h"
 #include "cli/cluster/program_flags.h"
 #include "codec/json.h"
-#include "kube/kube_api.h"
 #include "kube/kube_path.h"
 
 bool cluster_page_is_mutual(const json_t *pod) {
@@ -31,9 +30,8 @@ char *cluster_page_path(const char *namespace, const json_t *pod, const char *pr
         _cleanup_(program_flags_done) struct program_flags flags = {0};
         const json_t *spec = json_at(pod, "spec", NULL);
         const char *name = json_string_at(pod, "metadata", "name", NULL);
-        const char *phase = json_string_at(pod, "status", "phase", NULL);
 
-        if (!name || !phase || strcmp(phase, "Running") != 0)
+        if (!name || !json_is_at("Running", pod, "status", "phase", NULL))
                 return NULL;
         program_flags_read(spec, program, namespace, NULL, &flags);
         _cleanup_(freep) char *escaped = kube_escape(name);

@@ -1,7 +1,5 @@
 #include "cli/cluster/cluster_policy.h"
 
-#include <errno.h>
-
 #include "base/file.h"
 #include "base/mem.h"
 #include "codec/tree.h"

@@ -196,13 +196,8 @@ static char *expand(const struct environment *environment, const char *text) {
 static const json_t *find_config_map(const struct environment *environment, const char *name) {
         const json_t *items = json_at(environment->config_maps, "items", NULL);
 
-        for (size_t i = 0; name && i < json_array_size(items); i++) {
-                const json_t *map = json_array_get(items, i);
-                const char *found = json_string_at(map, "metadata", "name", NULL);
-                if (found && strcmp(found, name) == 0)
-                        return json_at(map, "data", NULL);
-        }
-        return NULL;
+        return name ? json_at(json_find_at(name, items, "metadata", "name", NULL), "data", NULL)
+                    : NULL;
 }
 
 /* All of a ConfigMap; a Secret is not read. */
@@ -223,13 +218,12 @@ static void read_env_from(struct environment *environment, const json_t *entry) 
 
 /* Owned by the caller. */
 static char *value_from(const struct environment *environment, const json_t *source) {
-        const char *field = json_string_at(source, "fieldRef", "fieldPath", NULL);
         const char *key = json_string_at(source, "configMapKeyRef", "key", NULL);
         const json_t *data = find_config_map(
                 environment, json_string_at(source, "configMapKeyRef", "name", NULL));
         const char *value = key ? json_string_at(data, key, NULL) : NULL;
 
-        if (field && strcmp(field, "metadata.namespace") == 0)
+        if (json_is_at("metadata.namespace", source, "fieldRef", "fieldPath", NULL))
                 value = environment->namespace;
         return xstrdup(value ? value : REFERENCE);
 }

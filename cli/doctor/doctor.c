@@ -7,7 +7,6 @@
 #include "base/mem.h"
 #include "cli/doctor/doctor_check.h"
 #include "cli/verb/output.h"
-#include "codec/json.h"
 #include "extender/table/annotation_unit.h"
 #include "program/program_options.h"
 #include "program/table.h"

@@ -56,13 +56,7 @@ static void doctor_config_add(struct doctor_facts *facts, char *from, struct tre
 static bool is_mounted(const struct doctor_facts *facts, const char *config_map) {
         const json_t *volumes = json_at(doctor_pod_spec(facts, DOCTOR_SCHEDULER), "volumes", NULL);
 
-        for (size_t i = 0; i < json_array_size(volumes); i++) {
-                const char *name = json_string_at(json_array_get(volumes, i), "configMap", "name",
-                                                  NULL);
-                if (name && strcmp(name, config_map) == 0)
-                        return true;
-        }
-        return false;
+        return json_find_at(config_map, volumes, "configMap", "name", NULL) != NULL;
 }
 
 static void search_maps(struct doctor_facts *facts) {

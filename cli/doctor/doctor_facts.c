@@ -216,13 +216,12 @@ static void read_pages(struct cluster *cluster, struct doctor_facts *facts) {
 
         for (size_t i = 0; i < json_array_size(pods); i++) {
                 const json_t *pod = json_array_get(pods, i);
-                const char *app = json_string_at(pod, "metadata", "labels",
-                                                 "app.kubernetes.io/name", NULL);
+                const json_t *labels = json_at(pod, "metadata", "labels", NULL);
                 /* The extender beside a second scheduler listens on the loopback. */
-                if (app && strcmp(app, PROGRAM_CONTROLLER) == 0)
-                        read_page(cluster, facts, pod, DOCTOR_CONTROLLER, app);
-                else if (app && strcmp(app, PROGRAM_EXTENDER) == 0)
-                        read_page(cluster, facts, pod, DOCTOR_EXTENDER, app);
+                if (json_is_at(PROGRAM_CONTROLLER, labels, "app.kubernetes.io/name", NULL))
+                        read_page(cluster, facts, pod, DOCTOR_CONTROLLER, PROGRAM_CONTROLLER);
+                else if (json_is_at(PROGRAM_EXTENDER, labels, "app.kubernetes.io/name", NULL))
+                        read_page(cluster, facts, pod, DOCTOR_EXTENDER, PROGRAM_EXTENDER);
         }
 }
 

@@ -1,6 +1,5 @@
 /* What the running programs say of themselves, on /metrics. */
 #include <math.h>
-#include <string.h>
 
 #include "base/buf.h"
 #include "base/clock.h"

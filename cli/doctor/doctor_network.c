@@ -43,13 +43,9 @@ static bool allows(const json_t *policy, const char *protocol, int64_t port) {
 static bool is_of_egress(const json_t *policy) {
         const json_t *types = json_at(policy, "spec", "policyTypes", NULL);
 
-        for (size_t i = 0; i < json_array_size(types); i++) {
-                const char *type = json_string_value(json_array_get(types, i));
-                if (type && strcmp(type, "Egress") == 0)
-                        return true;
-        }
-        return json_array_size(types) == 0 &&
-               json_array_size(json_at(policy, "spec", "egress", NULL)) > 0;
+        return json_find_at("Egress", types, NULL) ||
+               (json_array_size(types) == 0 &&
+                json_array_size(json_at(policy, "spec", "egress", NULL)) > 0);
 }
 
 static bool selects(const json_t *policy, const json_t *labels) {

@@ -164,21 +164,14 @@ static void look_at_writers(struct listing *listing, const json_t *node, traits 
 }
 
 const json_t *doctor_condition(const json_t *object, const char *type) {
-        const json_t *conditions = json_at(object, "status", "conditions", NULL);
+        const json_t *condition = json_find_at(type, json_at(object, "status", "conditions", NULL),
+                                               "type", NULL);
 
-        for (size_t i = 0; i < json_array_size(conditions); i++) {
-                const json_t *condition = json_array_get(conditions, i);
-                const char *own = json_string_at(condition, "type", NULL);
-                if (own && strcmp(own, type) == 0 && json_string_at(condition, "status", NULL))
-                        return condition;
-        }
-        return NULL;
+        return json_string_at(condition, "status", NULL) ? condition : NULL;
 }
 
 bool doctor_is_true(const json_t *condition) {
-        const char *status = json_string_at(condition, "status", NULL);
-
-        return status && strcmp(status, "True") == 0;
+        return json_is_at("True", condition, "status", NULL);
 }
 
 static void examine_node(void *userdata, const char *text, size_t len) {

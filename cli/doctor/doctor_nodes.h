@@ -6,7 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/attributes.h"
 #include "base/error.h"
 #include "cli/cluster/cluster.h"
 #include "extender/table/node_table.h"

@@ -1,5 +1,4 @@
 /* The policy, and its definition. */
-#include <string.h>
 
 #include "cli/doctor/doctor_check.h"
 #include "codec/json.h"

@@ -46,9 +46,8 @@ static void check_service(const struct doctor_facts *facts, struct doctor_findin
         if (!doctor_is_there(facts, DOCTOR_SERVICE, DOCTOR_FAULT,
                              "no Service plimsoll-extender in @NS", finding))
                 return;
-        const char *app = json_string_at(facts->objects[DOCTOR_SERVICE].json, "spec", "selector",
-                                         "app.kubernetes.io/name", NULL);
-        if (!app || strcmp(app, PROGRAM_EXTENDER) != 0)
+        if (!json_is_at(PROGRAM_EXTENDER, facts->objects[DOCTOR_SERVICE].json, "spec", "selector",
+                        "app.kubernetes.io/name", NULL))
                 doctor_find(finding, DOCTOR_FAULT,
                             "the Service plimsoll-extender does not select the extender's pods");
 }

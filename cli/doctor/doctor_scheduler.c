@@ -1,7 +1,6 @@
 /* kube-scheduler's configuration, and who else decides about nodes. */
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/duration.h"
 #include "base/number.h"
 #include "cli/doctor/doctor_check.h"

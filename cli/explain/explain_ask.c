@@ -12,10 +12,7 @@
 #include "kube/kube_path.h"
 
 static bool is_app(const json_t *pod, const char *app) {
-        const char *name = json_string_at(pod, "metadata", "labels", "app.kubernetes.io/name",
-                                          NULL);
-
-        return name && strcmp(name, app) == 0;
+        return json_is_at(app, pod, "metadata", "labels", "app.kubernetes.io/name", NULL);
 }
 
 int explain_find(struct cluster *cluster, const char *namespace, struct explain_extenders *ret,

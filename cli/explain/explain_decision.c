@@ -41,9 +41,8 @@ json_t *explain_decision_newer(json_t *a, json_t *b) {
         bool is_b = !a || newest_unix_ms(b) > newest_unix_ms(a);
         json_t *newer = is_b ? b : a, *older = is_b ? a : b;
         const char *uid = json_string_at(newer, "uid", NULL);
-        const char *older_uid = json_string_at(older, "uid", NULL);
 
-        if (uid && older_uid && strcmp(uid, older_uid) == 0) {
+        if (uid && json_is_at(uid, older, "uid", NULL)) {
                 take_newer(newer, older, "filter", "filterCalls");
                 take_newer(newer, older, "prioritize", "prioritizeCalls");
         }
@@ -52,15 +51,6 @@ json_t *explain_decision_newer(json_t *a, json_t *b) {
 }
 
 /* ---- Where it went, beside what was answered. */
-
-static const json_t *find_node(const json_t *nodes, const char *name) {
-        for (size_t i = 0; i < json_array_size(nodes); i++) {
-                const char *node = json_string_at(json_array_get(nodes, i), "node", NULL);
-                if (node && strcmp(node, name) == 0)
-                        return json_array_get(nodes, i);
-        }
-        return NULL;
-}
 
 static void print_outcome(const json_t *decision, const struct explain_place *place, FILE *out) {
         const json_t *nodes = json_at(decision, "prioritize", "bestNodes", NULL);
@@ -73,7 +63,8 @@ static void print_outcome(const json_t *decision, const struct explain_place *pl
         }
         if (!node || json_array_size(nodes) == 0)
                 return;
-        const json_t *best = json_array_get(nodes, 0), *its = find_node(nodes, node);
+        const json_t *best = json_array_get(nodes, 0),
+                     *its = json_find_at(node, nodes, "node", NULL);
         if (!its)
                 (void)fputs("its node is not among the best that the extender ranked", out);
         else if (its == best)

@@ -1,7 +1,5 @@
 #include "cli/explain/explain_place.h"
 
-#include <string.h>
-
 #include "codec/json.h"
 
 enum { NAME_MAX_COLUMNS = 317, MESSAGE_MAX_COLUMNS = 4096 };
@@ -17,15 +15,8 @@ const char *explain_place_uid(const struct explain_place *place) {
 }
 
 static json_t *scheduled_condition(const struct explain_place *place) {
-        const json_t *conditions = json_at(place->pod, "status", "conditions", NULL);
-
-        for (size_t i = 0; i < json_array_size(conditions); i++) {
-                json_t *condition = json_array_get(conditions, i);
-                const char *type = json_string_at(condition, "type", NULL);
-                if (type && strcmp(type, "PodScheduled") == 0)
-                        return condition;
-        }
-        return NULL;
+        return json_find_at("PodScheduled", json_at(place->pod, "status", "conditions", NULL),
+                            "type", NULL);
 }
 
 void explain_place_print(const struct explain_place *place, const struct style *style, FILE *out) {

@@ -113,9 +113,7 @@ static int read_list(const json_t *root, const char *key,
 }
 
 static int read_kind(const json_t *root, struct error *err) {
-        const char *kind = json_string_at(root, "kind", NULL);
-
-        if (!kind || strcmp(kind, RECORDING_KIND) != 0)
+        if (!json_is_at(RECORDING_KIND, root, "kind", NULL))
                 return error_set(err, EINVAL, "kind: expected " RECORDING_KIND);
         if (json_int_at(0, root, "version", NULL) != RECORDING_VERSION)
                 return error_set(err, EINVAL, "version: expected %d", RECORDING_VERSION);

@@ -1,10 +1,8 @@
 /* The simulation for people. */
-#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "base/duration.h"
-#include "base/mem.h"
 #include "cli/simulate/simulation.h"
 #include "program/table.h"
 

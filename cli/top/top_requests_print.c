@@ -1,9 +1,7 @@
 /* The two forms of `top --requests`. */
 #include <stdint.h>
-#include <string.h>
 
 #include "cli/top/top_requests.h"
-#include "codec/json.h"
 #include "program/table.h"
 
 enum { NAME_MAX_COLUMNS = 40, WHOLE_WIDTH = 130, GIB = 1 << 30 };

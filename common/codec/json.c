@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -55,6 +54,13 @@ static json_t *descend(const json_t *root, va_list keys) {
         return value;
 }
 
+static bool holds_text(const json_t *value, const char *text) {
+        size_t len = strlen(text);
+
+        return json_is_string(value) && json_string_length(value) == len &&
+               memcmp(json_string_value(value), text, len) == 0;
+}
+
 json_t *json_at(const json_t *root, ...) {
         va_list keys;
 
@@ -86,6 +92,28 @@ const char *json_string_at(const json_t *root, ...) {
         va_end(keys);
         const char *text = json_string_value(value);
         return text && strlen(text) == json_string_length(value) ? text : NULL;
+}
+
+bool json_is_at(const char *text, const json_t *root, ...) {
+        va_list keys;
+
+        va_start(keys, root);
+        bool is = holds_text(descend(root, keys), text);
+        va_end(keys);
+        return is;
+}
+
+json_t *json_find_at(const char *text, const json_t *array, ...) {
+        va_list keys;
+
+        for (size_t i = 0; i < json_array_size(array); i++) {
+                va_start(keys, array);
+                bool is = holds_text(descend(json_array_get(array, i), keys), text);
+                va_end(keys);
+                if (is)
+                        return json_array_get(array, i);
+        }
+        return NULL;
 }
 
 json_int_t json_int_at(json_int_t fallback, const json_t *root, ...) {

@@ -39,5 +39,10 @@ json_t *json_at(const json_t *root, ...) __attribute__((sentinel));
 json_t *json_member(const json_t *object, const char *name);
 /** json_string_at() - the string, borrowed, or NULL. May hold no NUL: such a string gives NULL */
 const char *json_string_at(const json_t *root, ...) __attribute__((sentinel));
+/** json_is_at() - the string is there, and is @text */
+bool json_is_at(const char *text, const json_t *root, ...) __attribute__((sentinel));
+/** json_find_at() - the first element of an array in which the string is @text; borrowed, or NULL
+ */
+json_t *json_find_at(const char *text, const json_t *array, ...) __attribute__((sentinel));
 /** json_int_at() - the integer, or @fallback */
 json_int_t json_int_at(json_int_t fallback, const json_t *root, ...) __attribute__((sentinel));

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "base/number.h"
 #include "codec/json.h"
 

@@ -2,7 +2,6 @@
 
 #include <stdint.h>
 
-#include "base/mem.h"
 #include "base/utf8.h"
 #include "codec/json.h"
 

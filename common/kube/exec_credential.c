@@ -95,9 +95,8 @@ int exec_credential_parse(const char *text, size_t len, const char *api_version,
         int r = json_parse(text, len, &root, NULL);
         if (r < 0)
                 return error_set(err, EINVAL, "output is not JSON");
-        const char *kind = json_string_at(root, "kind", NULL);
         const char *version = json_string_at(root, "apiVersion", NULL);
-        if (!kind || strcmp(kind, "ExecCredential") != 0)
+        if (!json_is_at("ExecCredential", root, "kind", NULL))
                 return error_set(err, EINVAL, "not an ExecCredential");
         if (!version || strcmp(version, api_version) != 0)
                 return error_set(err, EINVAL, "apiVersion is %s, the kubeconfig requires %s",

@@ -318,10 +318,9 @@ static void read_watch_error(struct reflector *r, const struct watch_event *even
 
         bool is_read = json_parse(event->object, event->object_bytes, &status, NULL) == 0;
         json_int_t code = json_int_at(0, status, "code", NULL);
-        const char *reason = json_string_at(status, "reason", NULL);
         const char *message = json_string_at(status, "message", NULL);
-        bool is_expired = code == 410 || (reason && (strcmp(reason, "Expired") == 0 ||
-                                                     strcmp(reason, "Gone") == 0));
+        bool is_expired = code == 410 || json_is_at("Expired", status, "reason", NULL) ||
+                          json_is_at("Gone", status, "reason", NULL);
         (void)error_set(&r->watch_error, is_expired ? ESTALE : EIO, "%lld %s", (long long)code,
                         message   ? message
                         : is_read ? "error event"

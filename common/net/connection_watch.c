@@ -1,7 +1,6 @@
 #include "net/connection_watch.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>

@@ -4,7 +4,6 @@
  */
 #pragma once
 
-#include "base/attributes.h"
 #include "metrics/metrics.h"
 #include "net/server_tls.h"
 

@@ -20,7 +20,6 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "base/attributes.h"
 #include "net/body_pool.h"
 #include "net/http_client.h"
 #include "net/loop.h"

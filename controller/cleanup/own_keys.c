@@ -14,8 +14,7 @@ static bool is_owned(const json_t *node, const char *key) {
 
         for (size_t i = 0; i < json_array_size(entries); i++) {
                 const json_t *entry = json_array_get(entries, i);
-                const char *manager = json_string_at(entry, "manager", NULL);
-                if (manager && strcmp(manager, KUBE_FIELD_MANAGER) == 0 &&
+                if (json_is_at(KUBE_FIELD_MANAGER, entry, "manager", NULL) &&
                     json_at(entry, "fieldsV1", "f:metadata", "f:annotations", field, NULL))
                         return true;
         }

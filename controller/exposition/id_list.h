@@ -5,11 +5,9 @@
  */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/attributes.h"
 #include "base/hash.h"
 
 /**

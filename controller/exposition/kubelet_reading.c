@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "base/number.h"
 #include "controller/exposition/node_take.h"
 
 static const struct {

@@ -145,10 +145,9 @@ static const char *find_address(const struct node_set *set, const json_t *object
                 size_t index;
                 json_t *entry;
                 json_array_foreach (addresses, index, entry) {
-                        const char *type = json_string_at(entry, "type", NULL);
                         const char *address = json_string_at(entry, "address", NULL);
-                        if (type && address && strcmp(type, wanted) == 0 &&
-                            is_address(type, address))
+                        if (address && json_is_at(wanted, entry, "type", NULL) &&
+                            is_address(wanted, address))
                                 return address;
                 }
         }

@@ -27,7 +27,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/attributes.h"
 #include "controller/source/source.h"
 #include "controller/track/compiled_policy.h"
 #include "controller/track/feed.h"

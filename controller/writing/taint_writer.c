@@ -1,6 +1,5 @@
 #include "controller/writing/taint_writer.h"
 
-#include "base/clock.h"
 #include "base/mem.h"
 
 enum {

@@ -236,19 +236,13 @@ static bool strict_node(struct request *request, const json_t *name, const json_
 
 static void strict_pod(struct request *request, const json_t *pod) {
         const json_t *owners = json_at(pod, "metadata", "ownerReferences", NULL);
-        const json_t *owner;
-        size_t i;
 
         if (!json_is_object(pod))
                 return;
         const char *json = dump(request, pod);
         if (!pod_facts_skim(&request->pod, json, strlen(json)))
                 request->pod = (struct pod_facts){.has_preferences = true};
-        json_array_foreach (owners, i, owner) {
-                const char *kind = json_string_at(owner, "kind", NULL);
-                if (kind && strcmp(kind, "DaemonSet") == 0)
-                        request->pod.is_daemonset = true;
-        }
+        request->pod.is_daemonset |= json_find_at("DaemonSet", owners, "kind", NULL) != NULL;
 }
 
 static int strict_names(struct request *request, const json_t *names, struct error *err) {

@@ -1,6 +1,5 @@
 #include "extender/bind/bind_request.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>

@@ -249,18 +249,11 @@ static void read_bound_pod(void *userdata) {
 /* 403 also means that the namespace is being deleted, which is not about RBAC. */
 static bool is_namespace_going(const struct kube_answer *answer) {
         json_auto_t *status = NULL;
-        const json_t *cause;
-        size_t i;
 
-        if (answer->outcome != KUBE_FORBIDDEN ||
-            json_parse(answer->body, answer->body_bytes, &status, NULL) < 0)
-                return false;
-        json_array_foreach (json_at(status, "details", "causes", NULL), i, cause) {
-                const char *reason = json_string_at(cause, "reason", NULL);
-                if (reason && strcmp(reason, "NamespaceTerminating") == 0)
-                        return true;
-        }
-        return false;
+        return answer->outcome == KUBE_FORBIDDEN &&
+               json_parse(answer->body, answer->body_bytes, &status, NULL) == 0 &&
+               json_find_at("NamespaceTerminating", json_at(status, "details", "causes", NULL),
+                            "reason", NULL);
 }
 
 static void attempt_bind(void *userdata);

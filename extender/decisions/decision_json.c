@@ -1,7 +1,6 @@
 #include "extender/decisions/decision_json.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/json_write.h"
 #include "policy/policy.h"

@@ -1,7 +1,6 @@
 #include "extender/explain/explain_input.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -30,9 +29,7 @@ static int input_put_node(struct node_table *table, const json_t *node, int64_t 
 }
 
 static bool is_pod(const json_t *item) {
-        const char *kind = json_string_at(item, "kind", NULL);
-
-        return kind && strcmp(kind, "Pod") == 0;
+        return json_is_at("Pod", item, "kind", NULL);
 }
 
 /* A NodeList (or kubectl's List, which may hold pods too), or one Node. */

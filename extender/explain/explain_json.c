@@ -2,7 +2,6 @@
 #include "base/clock.h"
 #include "base/number.h"
 #include "base/timestamp.h"
-#include "codec/json.h"
 #include "extender/explain/explanation.h"
 #include "policy/judge/estimate_usage.h"
 

@@ -68,9 +68,7 @@ static bool is_told(const json_t *object, const char *key) {
 /* ---- A reading: "value" and "ageSeconds", and "state" if it is of an annotation. */
 
 static bool has_state(const json_t *reading, const char *state) {
-        const char *text = json_string_at(reading, "state", NULL);
-
-        return text && strcmp(text, state) == 0;
+        return json_is_at(state, reading, "state", NULL);
 }
 
 static bool is_usable(const json_t *reading) {

@@ -24,11 +24,10 @@ static bool is_avoided(const json_t *taints) {
         size_t i;
 
         json_array_foreach (taints, i, taint) {
-                const char *effect = json_string_at(taint, "effect", NULL);
                 const char *key = json_string_at(taint, "key", NULL);
                 bool is_load = key &&
                                strncmp(key, POLICY_TAINT_PREFIX, strlen(POLICY_TAINT_PREFIX)) == 0;
-                if (effect && strcmp(effect, "PreferNoSchedule") == 0 && !is_load)
+                if (json_is_at("PreferNoSchedule", taint, "effect", NULL) && !is_load)
                         return true;
         }
         return false;

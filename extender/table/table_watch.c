@@ -1,7 +1,5 @@
 #include "extender/table/table_watch.h"
 
-#include <string.h>
-
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/attributes.h"
 #include "base/mem.h"
 
 enum { COLUMNS_MAX = 2 * POLICY_MAX_METRICS + 2 * ESTIMATE_RESOURCE_COUNT + 16 };

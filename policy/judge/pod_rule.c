@@ -1,7 +1,5 @@
 #include "policy/judge/pod_rule.h"
 
-#include <string.h>
-
 #include "base/glob.h"
 
 static bool has_label(const struct skim_string *labels, const struct policy_label *wanted) {

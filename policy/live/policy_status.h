@@ -7,8 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/attributes.h"
-
 struct policy_status {
         int64_t generation;  /* metadata.generation of the object that was judged */
         const char *problem; /* why it is not in force; NULL: it is */

@@ -3,7 +3,6 @@
 #include <string.h>
 #include <sys/queue.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "base/strmap.h"
 #include "policy/pods/pod_watch.h"

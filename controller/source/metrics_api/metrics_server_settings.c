@@ -1,6 +1,5 @@
 #include "controller/source/metrics_api/metrics_server_settings.h"
 
-#include "base/mem.h"
 #include "controller/source/metrics_api/metrics_server.h"
 #include "controller/source/source_set.h"
 #include "program/options.h"

@@ -1,13 +1,9 @@
 #include "controller/source/prometheus/prometheus.h"
 
-#include <stdio.h>
 #include <string.h>
 
-#include "base/buf.h"
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/number.h"
 #include "controller/source/prometheus/prometheus_backfill.h"
 #include "controller/source/prometheus/prometheus_match.h"
 #include "controller/source/prometheus/prometheus_round.h"

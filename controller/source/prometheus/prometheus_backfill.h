@@ -11,10 +11,8 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#include "base/attributes.h"
 #include "controller/source/prometheus/prometheus_api.h"
 #include "controller/source/prometheus/promql.h"
 #include "controller/window/window.h"

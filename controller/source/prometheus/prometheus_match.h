@@ -8,10 +8,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/attributes.h"
 #include "base/strmap.h"
 #include "controller/node/node_set.h"
 #include "controller/source/prometheus/prometheus_reply.h"

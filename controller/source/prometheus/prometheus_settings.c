@@ -3,7 +3,6 @@
 #include <errno.h>
 
 #include "base/error.h"
-#include "base/mem.h"
 #include "controller/source/prometheus/prometheus.h"
 #include "controller/source/source_set.h"
 #include "program/options.h"

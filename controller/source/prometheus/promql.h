@@ -32,7 +32,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/attributes.h"
 #include "base/buf.h"
 #include "controller/exposition/node_network.h"
 #include "policy/policy.h"

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "controller/source/scrape/scrape_settings.h"
 #include "controller/source/source_set.h"
 #include "kube/secret.h"

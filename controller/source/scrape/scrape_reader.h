@@ -8,7 +8,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/attributes.h"
 #include "base/buf.h"
 #include "controller/exposition/kubelet_reading.h"
 #include "controller/exposition/node_reading.h"

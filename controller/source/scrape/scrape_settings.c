@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "controller/exposition/exposition.h"
 #include "controller/source/source_set.h"
 #include "kube/kube_path.h"

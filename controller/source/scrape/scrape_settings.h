@@ -4,7 +4,6 @@
  */
 #pragma once
 
-#include "base/attributes.h"
 #include "controller/source/scrape/scraper.h"
 #include "controller/source/source.h"
 

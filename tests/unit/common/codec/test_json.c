@@ -132,3 +132,21 @@ TEST(out_of_memory) {
         for (allowance = 0; allowance < 8; allowance++)
                 check_aborts(parse_without_memory, "level=error msg=\"out of memory\"\n");
 }
+
+TEST(text_of_a_member) {
+        json_auto_t *root = json_loads(
+                "{\"a\": [1, {\"k\": 2}, {\"k\": \"xy\\u0000\"}, {\"k\": \"xy\"},"
+                " {\"k\": \"xy\", \"n\": 1}, \"xy\"]}",
+                JSON_ALLOW_NUL, NULL);
+        const json_t *array = json_at(root, "a", NULL);
+
+        assert_non_null(root);
+        assert_ptr_equal(json_find_at("xy", array, "k", NULL), json_array_get(array, 3));
+        assert_ptr_equal(json_find_at("xy", array, NULL), json_array_get(array, 5));
+        assert_null(json_find_at("x", array, "k", NULL));
+        assert_null(json_find_at("xy", root, "k", NULL));
+        assert_true(json_is_at("xy", json_array_get(array, 3), "k", NULL));
+        assert_false(json_is_at("x", json_array_get(array, 3), "k", NULL));
+        assert_false(json_is_at("xy", json_array_get(array, 2), "k", NULL));
+        assert_false(json_is_at("xy", NULL, "k", NULL));
+}
