@@ -131,7 +131,7 @@ static bool is_namespace(const char *text) {
 }
 
 static int doctor_run(int count, char **words, struct error *err) {
-        _cleanup_(program_annotations_done) struct program_annotations annotations = {0};
+        _cleanup_(annotation_style_done) struct annotation_style style = {0};
         _cleanup_(cluster_freep) struct cluster *cluster = NULL;
         _cleanup_(doctor_facts_done) struct doctor_facts facts = {0};
         struct report report = {.facts = &facts};
@@ -141,20 +141,15 @@ static int doctor_run(int count, char **words, struct error *err) {
                 r = error_set(err, EINVAL, "--namespace: '%.64s' is no namespace's name",
                               settings.namespace);
         if (r == 0)
-                r = program_annotations_init(&annotations, &settings.shared, err);
+                r = annotation_style_init(&style, &settings.shared, settings.unit, err);
         if (r == 0)
                 r = cluster_open(&settings.cluster, &cluster, err);
         if (r < 0)
                 return r;
-        struct node_table_options table = {
-                .annotation_prefix = annotations.prefix,
-                .zone = annotations.zone,
-                .is_percent = settings.unit == ANNOTATION_UNIT_PERCENT,
-        };
-        r = doctor_facts_collect(
-                cluster,
-                &(struct doctor_options){settings.namespace, settings.scheduler_config, &table},
-                clock_wall_unix_ms(), &facts, err);
+        r = doctor_facts_collect(cluster,
+                                 &(struct doctor_options){settings.namespace,
+                                                          settings.scheduler_config, &style.table},
+                                 clock_wall_unix_ms(), &facts, err);
         if (r < 0)
                 return r;
         if (output_is_document(settings.output))

@@ -243,7 +243,7 @@ static int run_pod(struct cluster *cluster, const struct subject *subject,
 }
 
 static int run_explain(int count, char **words, struct error *err) {
-        _cleanup_(program_annotations_done) struct program_annotations annotations = {0};
+        _cleanup_(annotation_style_done) struct annotation_style style = {0};
         _cleanup_(cluster_freep) struct cluster *cluster = NULL;
         _cleanup_(node_list_freep) struct node_list *nodes = NULL;
         int64_t now_unix_ms = clock_wall_unix_ms();
@@ -254,20 +254,15 @@ static int run_explain(int count, char **words, struct error *err) {
             strcmp(settings.filename, "-") == 0)
                 r = error_set(err, EINVAL, "--filename: standard input holds the nodes already");
         if (r == 0)
-                r = program_annotations_init(&annotations, &settings.shared, err);
+                r = annotation_style_init(&style, &settings.shared, settings.unit, err);
         /* With the nodes from the input and the policy from a file, no cluster is needed. */
         if (r == 0 && !(subject.is_from_input && settings.filename))
                 r = cluster_open(&settings.cluster, &cluster, err);
         if (r < 0)
                 return r;
-        struct node_table_options options = {
-                .annotation_prefix = annotations.prefix,
-                .zone = annotations.zone,
-                .is_percent = settings.unit == ANNOTATION_UNIT_PERCENT,
-        };
         if (subject.pod)
-                return run_pod(cluster, &subject, &options, now_unix_ms, err);
-        r = fill_table(cluster, &subject, NULL, &options, now_unix_ms, &nodes, err);
+                return run_pod(cluster, &subject, &style.table, now_unix_ms, err);
+        r = fill_table(cluster, &subject, NULL, &style.table, now_unix_ms, &nodes, err);
         return r < 0 ? r
                      : show_nodes(cluster, node_list_table(nodes), subject.node, now_unix_ms, err);
 }

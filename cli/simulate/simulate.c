@@ -53,28 +53,6 @@ static const struct option_row record_rows[] = {
 };
 /* clang-format on */
 
-/* How annotations are to be read. */
-struct reading_options {
-        struct program_annotations annotations;
-        struct node_table_options table;
-};
-
-static int read_options(struct reading_options *ret, struct error *err) {
-        int r = program_annotations_init(&ret->annotations, &settings.shared, err);
-        if (r < 0)
-                return r;
-        ret->table = (struct node_table_options){
-                .annotation_prefix = ret->annotations.prefix,
-                .zone = ret->annotations.zone,
-                .is_percent = settings.unit == ANNOTATION_UNIT_PERCENT,
-        };
-        return 0;
-}
-
-static void reading_options_done(struct reading_options *options) {
-        program_annotations_done(&options->annotations);
-}
-
 static int take_recording(const struct node_table_options *table, bool has_load, json_t **ret,
                           struct error *err) {
         _cleanup_(cluster_freep) struct cluster *cluster = NULL;
@@ -93,25 +71,25 @@ static int take_recording(const struct node_table_options *table, bool has_load,
 }
 
 /* A recording says itself how it is to be read. */
-static int replay(struct reading_options *options, struct recording *ret, struct error *err) {
+static int replay(struct annotation_style *style, struct recording *ret, struct error *err) {
         int r = recording_load(settings.replay, ret, err);
         if (r < 0)
                 return r;
         settings.shared.annotation_prefix = ret->prefix;
         settings.shared.annotation_timezone = ret->timezone;
         settings.unit = ret->unit;
-        r = read_options(options, err);
+        r = annotation_style_init(style, &settings.shared, settings.unit, err);
         return r < 0 ? error_wrap(err, r, "%s", file_input_name(settings.replay)) : 0;
 }
 
-static int look_at_cluster(struct reading_options *options, const struct policy *policy,
+static int look_at_cluster(struct annotation_style *style, const struct policy *policy,
                            struct recording *ret, struct error *err) {
         json_auto_t *root = NULL;
 
-        int r = read_options(options, err);
+        int r = annotation_style_init(style, &settings.shared, settings.unit, err);
         if (r == 0)
-                r = take_recording(&options->table, policy->scoring == POLICY_SCORING_ESTIMATE,
-                                   &root, err);
+                r = take_recording(&style->table, policy->scoring == POLICY_SCORING_ESTIMATE, &root,
+                                   err);
         return r < 0 ? r : recording_from_json(root, ret, err);
 }
 
@@ -182,7 +160,7 @@ static int compare_policies(const struct recording *recording,
 }
 
 static int run_simulate(int count, char **words, struct error *err) {
-        _cleanup_(reading_options_done) struct reading_options options = {0};
+        _cleanup_(annotation_style_done) struct annotation_style style = {0};
         _cleanup_(recording_done) struct recording recording = {0};
         struct policy *policy = NULL;
         _cleanup_(policy_text_done) struct policy_text text = {0};
@@ -201,13 +179,13 @@ static int run_simulate(int count, char **words, struct error *err) {
         r = parse_policy(&text, &policy, err);
         if (r < 0)
                 return r;
-        r = settings.replay ? replay(&options, &recording, err)
-                            : look_at_cluster(&options, policy, &recording, err);
+        r = settings.replay ? replay(&style, &recording, err)
+                            : look_at_cluster(&style, policy, &recording, err);
         if (r < 0) {
                 policy_free(policy);
                 return r;
         }
-        r = compare_policies(&recording, &options.table, &text, policy, err);
+        r = compare_policies(&recording, &style.table, &text, policy, err);
         return r < 0 && settings.replay ? error_wrap(err, r, "%s", file_input_name(settings.replay))
                                         : r;
 }
@@ -227,14 +205,14 @@ const struct verb simulate_verb = {
 };
 
 static int run_record(int count, char **words, struct error *err) {
-        _cleanup_(reading_options_done) struct reading_options options = {0};
+        _cleanup_(annotation_style_done) struct annotation_style style = {0};
         json_auto_t *root = NULL;
 
         if (count != 1)
                 return error_set(err, EINVAL, "expected the FILE to write");
-        int r = read_options(&options, err);
+        int r = annotation_style_init(&style, &settings.shared, settings.unit, err);
         if (r == 0)
-                r = take_recording(&options.table, true, &root, err);
+                r = take_recording(&style.table, true, &root, err);
         if (r == 0)
                 r = recording_save(root, words[0], err);
         if (r < 0)

@@ -164,19 +164,15 @@ static int top_look(struct looking *looking, struct error *err) {
 }
 
 static int run_top(int count, char **words, struct error *err) {
-        _cleanup_(program_annotations_done) struct program_annotations annotations = {0};
+        _cleanup_(annotation_style_done) struct annotation_style style = {0};
         _cleanup_(looking_done) struct looking looking = {0};
 
         int r = verb_no_words(count, words, err);
         if (r == 0 && settings.is_watching && output_is_document(settings.output))
                 r = error_set(err, EINVAL, "--watch: expected with -o table or wide");
         if (r == 0)
-                r = program_annotations_init(&annotations, &settings.shared, err);
-        looking.options = (struct node_table_options){
-                .annotation_prefix = annotations.prefix,
-                .zone = annotations.zone,
-                .is_percent = settings.unit == ANNOTATION_UNIT_PERCENT,
-        };
+                r = annotation_style_init(&style, &settings.shared, settings.unit, err);
+        looking.options = style.table;
         if (r == 0)
                 r = cluster_open(&settings.cluster, &looking.cluster, err);
         if (r == 0)

@@ -49,7 +49,7 @@ static void print(const struct explanation *explanation) {
 }
 
 static int explain(const char *path, struct error *err) {
-        _cleanup_(program_annotations_done) struct program_annotations annotations = {0};
+        _cleanup_(annotation_style_done) struct annotation_style style = {0};
         _cleanup_(node_table_freep) struct node_table *table = NULL;
         _cleanup_(explained_pod_done) struct explained_pod pod = {0};
         struct policy *policy = NULL;
@@ -58,7 +58,7 @@ static int explain(const char *path, struct error *err) {
         if (settings.now && !timestamp_parse(settings.now, strlen(settings.now), &now_unix_ms))
                 return error_set(err, EINVAL, "--now: '%.64s': expected YYYY-MM-DDTHH:MM:SSZ",
                                  settings.now);
-        int r = program_annotations_init(&annotations, &settings.shared, err);
+        int r = annotation_style_init(&style, &settings.shared, settings.unit, err);
         if (r < 0)
                 return r;
         r = policy_options_load(&settings.shared, &policy, err);
@@ -67,12 +67,7 @@ static int explain(const char *path, struct error *err) {
         for (size_t i = 0; i < policy->warning_count && i < POLICY_MAX_WARNINGS; i++)
                 (void)fprintf(stderr, "warning: %s\n", policy->warnings[i]);
 
-        struct node_table_options options = {
-                .annotation_prefix = annotations.prefix,
-                .zone = annotations.zone,
-                .is_percent = settings.unit == ANNOTATION_UNIT_PERCENT,
-        };
-        table = node_table_new(&options, policy, now_unix_ms);
+        table = node_table_new(&style.table, policy, now_unix_ms);
         r = explain_read(table, path, settings.pod, now_unix_ms, &pod, err);
         if (r < 0)
                 return r;

@@ -1,7 +1,9 @@
-/* What the annotations' numbers are: an option of the server and of explain. */
+/* How annotations are to be read: options of the server, and of all that judge nodes as it does. */
 #pragma once
 
-#include "program/options.h"
+#include "base/attributes.h"
+#include "extender/table/node_table.h"
+#include "program/program_options.h"
 
 enum annotation_unit { ANNOTATION_UNIT_RATIO, ANNOTATION_UNIT_PERCENT };
 
@@ -13,3 +15,15 @@ extern const char *const annotation_units[];
          .choices = annotation_units,                                                              \
          .help = "Unit of the annotations' numbers; percent for crane-scheduler-plus."}
 /* clang-format on */
+
+struct annotation_style {
+        struct program_annotations annotations;
+        struct node_table_options table; /* of a table without metrics; borrows the annotations */
+};
+
+/** annotation_style_init() - from the options; call once per process, as
+ * program_annotations_init(), whose errors it returns */
+_must_check_ int annotation_style_init(struct annotation_style *ret,
+                                       const struct program_options *options, int unit,
+                                       struct error *err);
+void annotation_style_done(struct annotation_style *style);
