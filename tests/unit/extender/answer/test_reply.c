@@ -1,15 +1,9 @@
 /* Replies to the byte, for requests by name and by Node object. */
-#include "tests/unit/fixture/policy.h"
+#include "tests/unit/fixture/answer_fixture.h"
 
 #include <errno.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
-#include "codec/json.h"
-#include "extender/answer/reply.h"
-#include "extender/table/node_table.h"
-
-#define NOW INT64_C(1784800000000) /* 2026-07-23T09:46:40Z */
 
 static const char policy_text[] = "  syncPolicy:\n"
                                   "  - {name: cpu_usage_avg_5m, period: 3m}\n"
@@ -19,15 +13,6 @@ static const char policy_text[] = "  syncPolicy:\n"
                                   "  - {name: mem_usage_avg_5m, maxLimitPecent: 0.5}\n"
                                   "  priority:\n"
                                   "  - {name: cpu_usage_avg_5m, weight: 1}\n";
-
-struct fixture {
-        struct node_table *table;
-        struct node_snapshot *snapshot;
-        struct request request;
-        struct answer answer;
-        struct reply reply;
-        char text[4096]; /* of the last reply */
-};
 
 static void put(struct node_table *table, const char *name, const char *cpu, const char *mem) {
         json_auto_t *annotations = json_object();
@@ -39,45 +24,33 @@ static void put(struct node_table *table, const char *name, const char *cpu, con
         node_table_put(table, name, annotations, NOW);
 }
 
-static struct fixture *fixture_new(const char *extra_policy) {
-        struct fixture *fixture = xcalloc(1, sizeof(*fixture));
+static struct fixture *cluster_new(const char *extra_policy) {
         _cleanup_(freep) char *text = xasprintf("%s%s", policy_text, extra_policy);
+        struct fixture *fixture = fixture_new(text);
 
-        fixture->table = node_table_new(&(struct node_table_options){.annotation_prefix = ""},
-                                        policy_of(text), NOW);
         put(fixture->table, "idle", "0.10000,2026-07-23T09:46:00Z", "0.1,2026-07-23T09:46:00Z");
         put(fixture->table, "half", "0.50000,2026-07-23T09:46:00Z", "0.1,2026-07-23T09:46:00Z");
         put(fixture->table, "busy", "0.66000,2026-07-23T09:46:00Z", "0.9,2026-07-23T09:46:00Z");
         put(fixture->table, "full", "0.10000,2026-07-23T09:46:00Z", "0.9,2026-07-23T09:46:00Z");
         put(fixture->table, "stale", "0.99000,2026-07-23T09:00:00Z", NULL);
         put(fixture->table, "odd\"name", "0.70000,2026-07-23T09:46:00Z", NULL);
-        node_table_publish(fixture->table, NOW);
-        fixture->snapshot = node_table_acquire(fixture->table);
-        reply_init(&fixture->reply);
+        publish(fixture);
         return fixture;
 }
 
-static void fixture_free(struct fixture *fixture) {
-        request_done(&fixture->request);
-        answer_done(&fixture->answer);
-        reply_done(&fixture->reply);
-        node_snapshot_unref(fixture->snapshot);
-        node_table_free(fixture->table);
-        free(fixture);
-}
-
 static const char *joined(struct fixture *fixture) {
+        static char text[4096];
         size_t len = 0;
 
         for (size_t i = 0; i < fixture->reply.count; i++) {
                 const struct iovec *piece = &fixture->reply.pieces[i];
-                assert_true(len + piece->iov_len < sizeof(fixture->text));
-                memcpy(fixture->text + len, piece->iov_base, piece->iov_len);
+                assert_true(len + piece->iov_len < sizeof(text));
+                memcpy(text + len, piece->iov_base, piece->iov_len);
                 len += piece->iov_len;
         }
         assert_int_equal(len, fixture->reply.bytes);
-        fixture->text[len] = '\0';
-        return fixture->text;
+        text[len] = '\0';
+        return text;
 }
 
 static const char *filter(struct fixture *fixture, const char *request) {
@@ -152,7 +125,7 @@ TEST(filter) {
                 {"{\"nodes\":{\"items\":[" NODE("idle") "," NODE("busy") "]}}",
                  BY_NODE(NODE("idle"), "\"busy\":\"cpu_usage_avg_5m above 0.65\"")},
         };
-        struct fixture *fixture = fixture_new("");
+        struct fixture *fixture = cluster_new("");
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++)
                 assert_string_equal(filter(fixture, rows[i].request), rows[i].reply);
@@ -199,7 +172,7 @@ TEST(preempt) {
                 META("\"idle\":{\"Pods\":[null]}"),
                 META("\"idle\":{\"Pods\":[{\"UID\":3}]}"),
         };
-        struct fixture *fixture = fixture_new("");
+        struct fixture *fixture = cluster_new("");
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++)
                 assert_string_equal(preempt(fixture, rows[i].request), rows[i].reply);
@@ -239,7 +212,7 @@ TEST(prioritize) {
                  "[{\"Host\":\"half\",\"Score\":5},{\"Host\":\"x\",\"Score\":0}]",
                  "[{\"Host\":\"half\",\"Score\":5}]"},
         };
-        struct fixture *fixture = fixture_new("");
+        struct fixture *fixture = cluster_new("");
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 assert_string_equal(prioritize(fixture, rows[i].request, false), rows[i].full);
@@ -249,7 +222,7 @@ TEST(prioritize) {
 }
 
 TEST(spread) {
-        struct fixture *fixture = fixture_new("  extender: {scoring: spread}\n");
+        struct fixture *fixture = cluster_new("  extender: {scoring: spread}\n");
 
         assert_string_equal(
                 prioritize(fixture, "{\"NodeNames\":[\"half\",\"idle\",\"busy\",\"busy\"]}", false),
@@ -281,7 +254,7 @@ TEST(empty_table) {
 /* Large Node objects are sent from the request itself, in as few pieces as possible. */
 TEST(pieces) {
         static const char *const names[] = {"idle", "half", "busy", "stale", "x"};
-        struct fixture *fixture = fixture_new("");
+        struct fixture *fixture = cluster_new("");
         struct buf text = BUF_INIT(1 << 20);
 
         (void)buf_puts(&text, "{\"Nodes\":{\"items\":[");

@@ -1,20 +1,15 @@
 /* Requests that are judged, and what is kept of them and shown. */
 #pragma once
 
-#include "tests/unit/fixture/policy.h"
+#include "tests/unit/fixture/answer_fixture.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/mem.h"
-#include "codec/json.h"
-#include "extender/answer/reply.h"
 #include "extender/decisions/decision_json.h"
 #include "extender/decisions/decision_take.h"
-#include "extender/table/node_table.h"
 
-#define NOW INT64_C(1784800000000) /* 2026-07-23T09:46:40Z */
 #define READ "2026-07-23T09:46:10Z"
 
 #define POLICY(extender)                                                                           \
@@ -31,39 +26,6 @@
         "\"spec\":{\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"1\",\"memory\":"        \
         "\"1Gi\"}}}]}}"
 
-struct fixture {
-        struct node_table *table;
-        struct node_snapshot *snapshot;
-        struct request request;
-        struct answer answer;
-        struct reply reply;
-        struct shortlist_pods pods;
-        struct decision decision;
-        char *body; /* of the request */
-        json_t *json;
-};
-
-static inline struct fixture *fixture_new(const char *text) {
-        struct fixture *fixture = xcalloc(1, sizeof(*fixture));
-
-        fixture->table = node_table_new(&(struct node_table_options){.annotation_prefix = ""},
-                                        policy_of(text), NOW);
-        reply_init(&fixture->reply);
-        return fixture;
-}
-
-static inline void fixture_free(struct fixture *fixture) {
-        json_decref(fixture->json);
-        request_done(&fixture->request);
-        answer_done(&fixture->answer);
-        reply_done(&fixture->reply);
-        if (fixture->snapshot)
-                node_snapshot_unref(fixture->snapshot);
-        node_table_free(fixture->table);
-        free(fixture->body);
-        free(fixture);
-}
-
 static inline void put(struct fixture *fixture, const char *name, double cpu, double mem) {
         char cpu_text[64], mem_text[64];
 
@@ -74,18 +36,6 @@ static inline void put(struct fixture *fixture, const char *name, double cpu, do
         json_auto_t *capacity = json_pack("{s:s, s:s}", "cpu", "10", "memory", "100Gi");
         node_table_put(fixture->table, name, annotations, NOW);
         node_table_set_capacity(fixture->table, name, capacity, NOW);
-}
-
-static inline void parse(struct fixture *fixture, const char *pod, const char *names) {
-        free(fixture->body);
-        fixture->body = xasprintf("{\"Pod\":%s,\"NodeNames\":[%s]}", pod, names);
-        if (fixture->snapshot)
-                node_snapshot_unref(fixture->snapshot);
-        node_table_publish(fixture->table, NOW);
-        fixture->snapshot = node_table_acquire(fixture->table);
-        request_reset(&fixture->request);
-        assert_int_equal(
-                request_parse(&fixture->request, fixture->body, strlen(fixture->body), NULL), 0);
 }
 
 /* As the handlers do. */

@@ -1,17 +1,12 @@
 /* Verdicts by scoring: estimate, and what happens when every candidate is over a limit. */
-#include "tests/unit/fixture/policy.h"
+#include "tests/unit/fixture/answer_fixture.h"
 
 #include <stdio.h>
 
 #include "base/buf.h"
-#include "base/mem.h"
 #include "base/strmap.h"
-#include "codec/json.h"
-#include "extender/answer/answer.h"
-#include "extender/table/node_table.h"
 #include "policy/judge/judge_estimate.h"
 
-#define NOW INT64_C(1784800000000) /* 2026-07-23T09:46:40Z */
 #define RECENT "2026-07-23T09:46:40Z"
 
 enum { GIB = 1 << 30 };
@@ -23,14 +18,6 @@ enum { GIB = 1 << 30 };
         "  priority: [{name: cpu_usage_avg_5m, weight: 2}, {name: mem_usage_avg_5m, weight: 1}, "  \
         "{name: disk_usage_avg_5m, weight: 2}]\n"                                                  \
         "  extender: {" extender "}\n"
-
-struct fixture {
-        struct node_table *table;
-        struct node_snapshot *snapshot;
-        struct request request;
-        struct answer answer;
-        char *body; /* that the request of rejected() points into */
-};
 
 static void put(struct node_table *table, const char *name, double cpu, double mem, double disk) {
         json_auto_t *annotations = json_object();
@@ -47,41 +34,13 @@ static void put(struct node_table *table, const char *name, double cpu, double m
         node_table_set_capacity(table, name, capacity, NOW);
 }
 
-static struct fixture *fixture_new(const char *policy_text) {
-        struct fixture *fixture = xcalloc(1, sizeof(*fixture));
-
-        fixture->table = node_table_new(&(struct node_table_options){.annotation_prefix = ""},
-                                        policy_of(policy_text), NOW);
-        return fixture;
-}
-
-static void publish(struct fixture *fixture) {
-        if (fixture->snapshot)
-                node_snapshot_unref(fixture->snapshot);
-        node_table_publish(fixture->table, NOW);
-        fixture->snapshot = node_table_acquire(fixture->table);
-}
-
-static void fixture_free(struct fixture *fixture) {
-        request_done(&fixture->request);
-        free(fixture->body);
-        answer_done(&fixture->answer);
-        if (fixture->snapshot)
-                node_snapshot_unref(fixture->snapshot);
-        node_table_free(fixture->table);
-        free(fixture);
-}
-
 /* Return: points of each node of @names, as one text: "10 3 0" */
 static const char *score(struct fixture *fixture, const char *pod, const char *names,
                          int64_t mono_ms) {
         static char text[256];
-        _cleanup_(freep) char *body = xasprintf("{\"Pod\":%s,\"NodeNames\":[%s]}", pod, names);
         size_t len = 0;
 
-        publish(fixture);
-        request_reset(&fixture->request);
-        assert_int_equal(request_parse(&fixture->request, body, strlen(body), NULL), 0);
+        parse(fixture, pod, names);
         answer_score(&fixture->answer, fixture->snapshot, &fixture->request, NOW, mono_ms);
         for (size_t i = 0; i < fixture->request.count; i++)
                 len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%d", i ? " " : "",
@@ -207,15 +166,10 @@ TEST(reserved_is_named) {
 
 /* Return: rejected candidates of all three nodes, of which only "c" is below the limit */
 static size_t rejected(struct fixture *fixture, const char *names) {
-        free(fixture->body);
-        fixture->body = xasprintf("{\"Pod\":{},\"NodeNames\":[%s]}", names);
         put(fixture->table, "a", 0.70, 0.10, 0);
         put(fixture->table, "b", 0.80, 0.10, 0);
         put(fixture->table, "c", 0.60, 0.10, 0);
-        publish(fixture);
-        request_reset(&fixture->request);
-        assert_int_equal(
-                request_parse(&fixture->request, fixture->body, strlen(fixture->body), NULL), 0);
+        parse(fixture, "{}", names);
         answer_filter(&fixture->answer, fixture->snapshot, &fixture->request, NULL, NOW, 0);
         return fixture->answer.judge.rejected_count;
 }
@@ -313,24 +267,21 @@ TEST(last_on_a_shortlist) {
 
         for (size_t p = 0; p < ARRAY_LEN(policies); p++) {
                 struct fixture *fixture = fixture_new(policies[p]);
-                struct shortlist_pods *pods = xcalloc(1, sizeof(*pods));
                 put(fixture->table, "over", 0.66, 0.10, 0);
                 put(fixture->table, "busy", 0.64, 0.85, 0);
                 put(fixture->table, "full", 0.65, 0.90, 0);
                 put(fixture->table, "hot", 0.70, 0.10, 0);
                 put(fixture->table, "hotter", 0.90, 0.10, 0);
                 for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                        publish(fixture);
                         assert_int_equal(rejected(fixture, rows[i].names), 0);
                         fixture->request.pod.id = i + 1;
-                        answer_filter(&fixture->answer, fixture->snapshot, &fixture->request, pods,
-                                      NOW, 0);
+                        answer_filter(&fixture->answer, fixture->snapshot, &fixture->request,
+                                      &fixture->pods, NOW, 0);
                         assert_int_equal(fixture->answer.list, JUDGE_LIST_SHORT);
                         for (size_t n = 0; n < 3; n++)
                                 assert_int_equal(!fixture->answer.judge.is_told[n],
                                                  rows[i].is_left_out[n]);
                 }
-                free(pods);
                 fixture_free(fixture);
         }
 }
@@ -398,17 +349,12 @@ TEST(rules) {
                         const char *scores = score(fixture, pod, names, 0);
                         if (strcmp(scores, is_daemonset ? "9 5 2" : rows[i].scores) != 0)
                                 fail_msg("row %zu scored %s for a %s", i, scores, owner);
-                        _cleanup_(freep) char *body = xasprintf("{\"Pod\":%s,\"NodeNames\":[%s]}",
-                                                                pod, names);
-                        request_reset(&fixture->request);
-                        assert_int_equal(request_parse(&fixture->request, body, strlen(body), NULL),
-                                         0);
+                        parse(fixture, pod, names);
                         answer_filter(&fixture->answer, fixture->snapshot, &fixture->request, NULL,
                                       NOW, 0);
                         if (fixture->answer.judge.rejected_count != expected)
                                 fail_msg("row %zu rejected %zu for a %s", i,
                                          fixture->answer.judge.rejected_count, owner);
-                        request_reset(&fixture->request);
                 }
         }
         fixture_free(fixture);

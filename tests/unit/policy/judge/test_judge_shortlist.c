@@ -1,55 +1,17 @@
 /* When there is a shortlist, who is on it by each scoring, and how that is answered. */
-#include "tests/unit/fixture/policy.h"
+#include "tests/unit/fixture/answer_fixture.h"
 
 #include <math.h>
 #include <stdio.h>
 
 #include "answer_property.h"
-#include "base/mem.h"
-#include "codec/json.h"
-#include "extender/table/node_table.h"
 #include "tests/unit/fixture/full_size.h"
 
-#define NOW INT64_C(1784800000000) /* 2026-07-23T09:46:40Z */
 #define POLICY(spec)                                                                               \
         "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"                                   \
         "  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.8}]\n" spec
 #define PRIORITY(scale) "  priority: [{name: cpu_usage_avg_5m, weight: 1, scale: " scale "}]\n"
 #define EXTENDER(fields) PRIORITY("absolute") "  extender: {" fields "}\n"
-
-struct fixture {
-        struct node_table *table;
-        struct node_snapshot *snapshot;
-        char *body;
-        struct request request; /* of it */
-        struct answer answer;
-        struct reply reply;
-        struct shortlist_pods pods;
-        size_t places;
-};
-
-static struct fixture *fixture_new(const char *text) {
-        struct fixture *fixture = xcalloc(1, sizeof(*fixture));
-        struct policy *policy = policy_of(text);
-
-        fixture->table = node_table_new(&(struct node_table_options){.annotation_prefix = ""},
-                                        policy, NOW);
-        fixture->places = policy->shortlist == POLICY_SHORTLIST_AUTO ? SHORTLIST_AUTO_PLACES
-                                                                     : (size_t)policy->shortlist;
-        reply_init(&fixture->reply);
-        return fixture;
-}
-
-static void fixture_free(struct fixture *fixture) {
-        request_done(&fixture->request);
-        answer_done(&fixture->answer);
-        reply_done(&fixture->reply);
-        if (fixture->snapshot)
-                node_snapshot_unref(fixture->snapshot);
-        node_table_free(fixture->table);
-        free(fixture->body);
-        free(fixture);
-}
 
 /* @zone: "": none */
 static void put(struct fixture *fixture, const char *name, double usage, const char *zone) {
@@ -65,17 +27,14 @@ static void put(struct fixture *fixture, const char *name, double usage, const c
 }
 
 static enum judge_list ask_for(struct fixture *fixture, const char *pod, const char *names) {
-        free(fixture->body);
-        fixture->body = xasprintf("{\"Pod\":%s,\"NodeNames\":[%s]}", pod, names);
-        if (fixture->snapshot)
-                node_snapshot_unref(fixture->snapshot);
-        node_table_publish(fixture->table, NOW);
-        fixture->snapshot = node_table_acquire(fixture->table);
-        request_reset(&fixture->request);
-        assert_int_equal(
-                request_parse(&fixture->request, fixture->body, strlen(fixture->body), NULL), 0);
+        int shortlist = node_table_policy(fixture->table)->shortlist;
+
+        parse(fixture, pod, names);
         return answer_property_check(&fixture->answer, &fixture->reply, fixture->snapshot,
-                                     &fixture->request, &fixture->pods, fixture->places, NOW);
+                                     &fixture->request, &fixture->pods,
+                                     shortlist == POLICY_SHORTLIST_AUTO ? SHORTLIST_AUTO_PLACES
+                                                                        : (size_t)shortlist,
+                                     NOW);
 }
 
 /* For a pod that never came before. */
