@@ -212,7 +212,10 @@ class ClosedLoop:
     # -- how hot it was ----------------------------------------------------------------------
 
     def measure(self, begin):
-        """After its end: node-minutes at the scenario's pace, and what else there is to say."""
+        """After its end: node-minutes at the scenario's pace, and what else there is to say.
+
+        Pods may still come, where the machine is busy.
+        """
         times = range(int(self.arrivals.measured_from_s), int(self.arrivals.end_s))
         rows = [[self.usage(node, begin + at) for node in self.nodes] for at in times]
         cores = list(self.cores.values())
@@ -222,7 +225,7 @@ class ClosedLoop:
             "stddev": statistics.fmean(map(statistics.pstdev, rows)),
             "busiest": max(map(max, rows)),
             "mean": statistics.fmean(used),
-            "bound": sum(run.node is not None for run in self.runs.values()),
+            "bound": sum(run.node is not None for run in list(self.runs.values())),
         }
 
     def dump(self, path, begin):
@@ -234,7 +237,7 @@ class ClosedLoop:
                 "arrives_s": run.load.arrives_s,
                 "since_s": run.since and run.since - begin,
             }
-            for name, run in self.runs.items()
+            for name, run in list(self.runs.items())
         ]  # fmt: skip
         with open(path, "w", encoding="utf-8") as file:
             json.dump(runs, file, indent=0)
