@@ -12,7 +12,7 @@ name: peers
 nodes: [{count: 20, cores: 4}]
 base: {from: 0.02, to: 0.1}
 warmUp: 30m
-measured: 30m
+measured: 60m
 deadExporters: %(dead)s
 pods:
 - {kind: steady, workloads: 10, requests: [0.25], requested: %(requested)s, life: {mean: 20m}, usage: %(usage)s}
@@ -45,11 +45,11 @@ def test_koordinator_rejects_above_its_thresholds(simulate):
     assert rows["koordinator-0"]["meanUtilisation"]["mean"] > 0.8
 
 
-@pytest.mark.parametrize("name", ["tlp-ms", "tlp-prom", "lvrb"])
+@pytest.mark.parametrize("name", ["tlp-ms", "lvrb", "koordinator"])
 def test_a_node_without_metrics_is_avoided(simulate, name):
-    """By koordinator, too, but for a report that is less than 300 s old."""
+    """By koordinator when its last report is 300 s old."""
     found, missing = (simulate(name, requested=0.3, dead=dead)[name] for dead in (0, 0.5))
-    assert missing["usageStddev"]["mean"] > 1.25 * found["usageStddev"]["mean"]
+    assert missing["usageStddev"]["mean"] > 1.5 * found["usageStddev"]["mean"]
 
 
 def test_target_load_packing_packs_up_to_its_target(simulate):
