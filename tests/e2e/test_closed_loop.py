@@ -83,29 +83,32 @@ def play(sides, begin):
         return max(future.result() for future in sent)
 
 
-# What the estimate may leave of default's and of crane's node-minutes. Where the cluster is small,
-# chance can make it worse. In loop-small crane's arithmetic had 3 to 10 node-minutes on the same
-# arrivals, the estimate 2 to 5. In clumps and stale it had 6 to 23 and 10 to 62, which says nothing
-# about a single run (None).
+# The node-minutes that default must have on the draw, by the simulator and in the run, since nothing
+# can be said of what is left of a few; and what the estimate may leave of default's and of crane's.
+# An estimate that is switched off leaves as much as default, or as crane's arithmetic does: in a
+# burst that is 1.2 to 2.7 of default. In loop-small, clumps and stale a single run says less: the
+# small cluster's minutes are few, and crane's arithmetic had 6 to 36 in clumps and 10 to 193 in
+# stale (None).
 CASES = [
-    pytest.param("loop", 0.5, 0.6, id="loop", marks=pytest.mark.nightly),
-    pytest.param("burst", 1.0, 1.0, id="burst", marks=pytest.mark.nightly),
-    pytest.param("clumps", 1.0, None, id="clumps", marks=pytest.mark.nightly),
-    pytest.param("stale", 1.0, None, id="stale", marks=pytest.mark.nightly),
-    pytest.param("loop-small", 1.2, 1.5, id="loop-small", marks=pytest.mark.nightly),
-    pytest.param("burst-small", 1.0, 1.0, id="burst-small"),
+    pytest.param("loop", 100, 0.5, 1.0, id="loop", marks=pytest.mark.nightly),
+    pytest.param("burst", 100, 0.5, 0.5, id="burst", marks=pytest.mark.nightly),
+    pytest.param("clumps", 10, 1.0, None, id="clumps", marks=pytest.mark.nightly),
+    pytest.param("stale", 10, 1.0, None, id="stale", marks=pytest.mark.nightly),
+    pytest.param("loop-small", 5, 1.2, 1.5, id="loop-small", marks=pytest.mark.nightly),
+    pytest.param("burst-small", 15, 0.5, 0.5, id="burst-small"),
 ]
 
 
 @pytest.mark.alone
-@pytest.mark.parametrize("scenario, of_default, of_crane", CASES)
+@pytest.mark.parametrize("scenario, least, of_default, of_crane", CASES)
 def test_closed_loop(
-    scenario, of_default, of_crane, start_sides, make_plimsoll, log_dir, tmp_path, figure
+    scenario, least, of_default, of_crane, start_sides, make_plimsoll, log_dir, tmp_path, figure
 ):
     arrivals = Arrivals(SCENARIOS / f"{scenario}.yaml")
     crane = tmp_path / "crane.yaml"
     crane.write_text(yaml.safe_dump(policy(1)), encoding="utf-8")
     predicted = arrivals.predict(PREDICTED_AS.values(), crane, SEEDS)
+    assert predicted[WITHOUT]["seeds"][0] >= least, "a draw with too few hot minutes"
     sides = start_sides(arrivals)
     extenders = {}
     for name, scoring in ((CRANE, None), (ESTIMATE, "estimate")):
@@ -137,6 +140,7 @@ def test_closed_loop(
     filtered = total(extenders[ESTIMATE], "plimsoll_extender_requests_total", verb="filter")
     assert filtered >= len(arrivals.pods)
     hot = {name: found["hot"] for name, found in measured.items()}
+    assert hot[WITHOUT] >= least, "too few hot minutes to compare"
     assert hot[ESTIMATE] <= of_default * hot[WITHOUT]
     if of_crane is not None:
         assert hot[ESTIMATE] <= of_crane * hot[CRANE]
