@@ -1,5 +1,6 @@
 #include "kube/watch_stream.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>
@@ -129,9 +130,11 @@ static int report_event(struct watch_stream *stream, const struct line *line) {
                 return r;
         event.object = line->object.begin;
         event.object_bytes = (size_t)(line->object.end - line->object.begin);
-        if (event.type != WATCH_ERROR)
+        if (event.type != WATCH_ERROR) {
+                assert(line->object.version.text); /* judge_line() */
                 event.resource_version = memcpy(version, line->object.version.text,
                                                 line->object.version.len);
+        }
         if (!stream->fn(stream->userdata, &event))
                 return error_set(failure, ECANCELED, "watch stopped by the event handler");
         return 0;
