@@ -75,19 +75,18 @@ static void print_help(void) {
                 print_algorithm(&algorithm_estimate_parts[i]);
 }
 
-static void list_algorithm(const struct algorithm *algorithm, bool is_peer) {
-        (void)printf("%s{\"name\": \"%s\", \"about\": \"%s\", \"isPeer\": %s}",
-                     algorithm == peers[0] ? "[" : ",\n", algorithm->name, algorithm->about,
-                     is_peer ? "true" : "false");
+static void list_algorithm(const struct algorithm *algorithm, const char *kind) {
+        (void)printf("%s{\"name\": \"%s\", \"about\": \"%s\", \"kind\": \"%s\"}",
+                     algorithm == peers[0] ? "[" : ",\n", algorithm->name, algorithm->about, kind);
 }
 
 static void list_algorithms(void) {
         for (size_t i = 0; i < ARRAY_LEN(peers); i++)
-                list_algorithm(peers[i], true);
+                list_algorithm(peers[i], "peer");
         for (size_t i = 0; i < ARRAY_LEN(variants); i++)
-                list_algorithm(variants[i], false);
+                list_algorithm(variants[i], "variant");
         for (size_t i = 0; i < algorithm_estimate_part_count; i++)
-                list_algorithm(&algorithm_estimate_parts[i], false);
+                list_algorithm(&algorithm_estimate_parts[i], "part");
         (void)printf("]\n");
 }
 

@@ -1,4 +1,8 @@
-"""Plots for docs/placement.md, as plain SVG text that reads on a light and on a dark page."""
+"""Plots for docs/placement.md, as plain SVG text that reads on a light and on a dark page.
+
+What is plotted has a `value` and its standard `error`. The policy in question stands out: a large red
+ring; what nobody can know is a small grey one.
+"""
 
 import math
 
@@ -6,80 +10,109 @@ STYLE = """<style>
 text { font: 12px sans-serif; fill: #57606a; }
 .grid { stroke: #8b949e; stroke-opacity: .35; }
 .one { stroke: #8b949e; stroke-dasharray: 4 3; }
+.head { font-weight: bold; }
+.ideal { fill: none; stroke: #8b949e; stroke-width: 1.5; }
+.ours { fill: none; stroke: #cf222e; stroke-width: 2.5; }
 .c0 { fill: #8b949e; stroke: #8b949e; } .c1 { fill: #bf8700; stroke: #bf8700; }
-.c2 { fill: #8250df; stroke: #8250df; } .c3 { fill: #1f883d; stroke: #1f883d; }
-.c4 { fill: none; stroke: #cf222e; }
+.c2 { fill: #8250df; stroke: #8250df; } .c3 { fill: #0969da; stroke: #0969da; }
+.c4 { fill: #1f883d; stroke: #1f883d; } .c5 { fill: #bf3989; stroke: #bf3989; }
 @media (prefers-color-scheme: dark) {
 text { fill: #adbac7; }
-.c2 { fill: #b083f0; stroke: #b083f0; } .c3 { fill: #57ab5a; stroke: #57ab5a; }
-.c4 { stroke: #f47067; }
+.c2 { fill: #b083f0; stroke: #b083f0; } .c3 { fill: #539bf5; stroke: #539bf5; }
+.c4 { fill: #57ab5a; stroke: #57ab5a; } .ours { stroke: #f47067; }
 }
 </style>"""
-LEFT, ROW, TOP, WIDTH, RIGHT = 150, 22, 56, 760, 20
+LEFT, ROW, TOP, WIDTH, RIGHT = 170, 22, 56, 860, 20
+COLOURS = 6
 
 
-def _frame(title, rows, low, high, ticks):
-    height = TOP + ROW * rows + 30
+class Plot:
+    """Rows below each other, on one logarithmic scale."""
 
-    def at(value):
-        value = min(max(value, low), high)
-        share = math.log(value / low) / math.log(high / low)
+    def __init__(self, title, rows, low, high, ticks):
+        self.low, self.high, self.count = low, high, 0
+        self.height = TOP + ROW * rows + 30
+        self.out = [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {self.height}" '
+            f'width="{WIDTH}" height="{self.height}" role="img">',
+            f"<title>{title}</title>",
+            STYLE,
+        ]
+        for tick in ticks:
+            kind, x = "one" if tick == 1 else "grid", self.at(tick)
+            self.out.append(f'<path class="{kind}" d="M{x:.1f} {TOP - 6}V{self.height - 24}"/>')
+            self.out.append(
+                f'<text x="{x:.1f}" y="{self.height - 8}" text-anchor="middle">{tick:g}</text>'
+            )
+
+    def at(self, value):
+        value = min(max(value, self.low), self.high)
+        share = math.log(value / self.low) / math.log(self.high / self.low)
         return LEFT + share * (WIDTH - LEFT - RIGHT)
 
-    out = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" '
-        f'width="{WIDTH}" height="{height}" role="img">',
-        f"<title>{title}</title>",
-        STYLE,
-    ]
-    for tick in ticks:
-        kind = "one" if tick == 1 else "grid"
-        x = at(tick)
-        out.append(f'<path class="{kind}" d="M{x:.1f} {TOP - 6}V{height - 24}"/>')
-        out.append(f'<text x="{x:.1f}" y="{height - 8}" text-anchor="middle">{tick:g}</text>')
-    return out, at
+    def begin_row(self, label, kind=None):
+        """Its middle."""
+        y = TOP + ROW * self.count + ROW / 2
+        self.count += 1
+        named = f' class="{kind}"' if kind else ""
+        self.out.append(
+            f'<text{named} x="{LEFT - 12}" y="{y + 4:.0f}" text-anchor="end">{label}</text>'
+        )
+        return y
+
+    def bar_of_error(self, kind, measured, y):
+        ends = [self.at(measured.value + sign * measured.error) for sign in (-1, 1)]
+        self.out.append(f'<path class="{kind}" d="M{ends[0]:.1f} {y:.0f}H{ends[1]:.1f}"/>')
+
+    def dot(self, kind, radius, x, y):
+        self.out.append(f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.0f}" r="{radius}"/>')
+
+    def text(self):
+        return "\n".join([*self.out, "</svg>", ""])
 
 
-def _legend(out, names):
+def marks(names, ours, ideals):
+    """{name: (class, radius)}"""
+    others = [name for name in names if name != ours and name not in ideals]
+    kinds = {name: (f"c{number % COLOURS}", 3.5) for number, name in enumerate(others)}
+    return kinds | {name: ("ideal", 4) for name in ideals} | {ours: ("ours", 5)}
+
+
+def dots(title, rows, ours, ideals):
+    """A row of dots with error bars for each of {label: {name: measured}}; no measured: a heading."""
+    names = list(next(values for values in rows.values() if values))
+    kinds = marks(names, ours, ideals)
+    plot = Plot(title, len(rows), 0.01, 5, (0.01, 0.03, 0.1, 0.3, 1, 3))
     x = LEFT
-    for number, name in enumerate(names):
-        out.append(f'<circle class="c{number}" cx="{x}" cy="26" r="4"/>')
-        out.append(f'<text x="{x + 9}" y="30">{name}</text>')
+    for name in names:
+        plot.dot(*kinds[name], x, 26)
+        plot.out.append(f'<text x="{x + 9}" y="30">{name}</text>')
         x += 30 + 7 * len(name)
-
-
-def dots(title, names, rows):
-    """A row of dots with error bars for each of {label: {name: (value, error)}}, on a log scale."""
-    low, high = 0.01, 5
-    out, at = _frame(title, len(rows), low, high, (0.01, 0.03, 0.1, 0.3, 1, 3))
-    _legend(out, names)
-    for index, (label, values) in enumerate(rows.items()):
-        y = TOP + ROW * index + ROW / 2
-        out.append(f'<text x="{LEFT - 12}" y="{y + 4:.0f}" text-anchor="end">{label}</text>')
-        out.append(f'<path class="grid" d="M{LEFT} {y:.0f}H{WIDTH - RIGHT}"/>')
-        for number, name in enumerate(names):
-            if name not in values:
-                continue
-            value, error = values[name]
-            ends = (at(value - error), at(value + error))
-            out.append(f'<path class="c{number}" d="M{ends[0]:.1f} {y:.0f}H{ends[1]:.1f}"/>')
-            out.append(f'<circle class="c{number}" cx="{at(value):.1f}" cy="{y:.0f}" r="4"/>')
-    return "\n".join([*out, "</svg>", ""])
+    for label, values in rows.items():
+        y = plot.begin_row(label, None if values else "head")
+        if values:
+            plot.out.append(f'<path class="grid" d="M{LEFT} {y:.0f}H{WIDTH - RIGHT}"/>')
+        # What matters most is drawn last.
+        for name in sorted(values, key=lambda name: (name == ours, name in ideals)):
+            plot.bar_of_error(kinds[name][0], values[name], y)
+            plot.dot(*kinds[name], plot.at(values[name].value), y)
+    return plot.text()
 
 
 def bars(title, rows):
-    """A bar from 1 to the value for each of {label: value}, on a log scale."""
-    high = max(2.0, *rows.values()) * 1.2
-    low = min(0.9, *rows.values()) / 1.1
-    ticks = [tick for tick in (0.5, 1, 1.5, 2, 3, 5, 10) if low <= tick <= high]
-    out, at = _frame(title, len(rows), low, high, ticks)
-    for index, (label, value) in enumerate(rows.items()):
-        y = TOP + ROW * index
-        begin, end = sorted((at(1), at(value)))
-        out.append(f'<text x="{LEFT - 12}" y="{y + 15}" text-anchor="end">{label}</text>')
-        out.append(
-            f'<rect class="c3" x="{begin:.1f}" y="{y + 4}" width="{max(end - begin, 1):.1f}" '
-            f'height="{ROW - 8}"/>'
+    """A bar from 1 to the value for each of {label: measured}."""
+    values = [measured.value for measured in rows.values()]
+    high, low = max(2.0, *values) * 1.3, min(0.9, *values) / 1.1
+    ticks = [tick for tick in (0.3, 0.5, 1, 1.5, 2, 3, 5, 10, 20, 30) if low <= tick <= high]
+    plot = Plot(title, len(rows), low, high, ticks)
+    for label, measured in rows.items():
+        y = plot.begin_row(label)
+        begin, end = sorted((plot.at(1), plot.at(measured.value)))
+        plot.out.append(
+            f'<rect class="c4" x="{begin:.1f}" y="{y - ROW / 2 + 4:.0f}" '
+            f'width="{max(end - begin, 1):.1f}" height="{ROW - 8}"/>'
         )
-        out.append(f'<text x="{max(end, at(1)) + 6:.1f}" y="{y + 15}">{value:.2f}</text>')
-    return "\n".join([*out, "</svg>", ""])
+        plot.bar_of_error("grid", measured, y)
+        x = max(plot.at(measured.value + measured.error), plot.at(1)) + 6
+        plot.out.append(f'<text x="{x:.1f}" y="{y + 4:.0f}">{measured}</text>')
+    return plot.text()

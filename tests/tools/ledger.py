@@ -9,6 +9,7 @@ import threading
 import time
 import xml.etree.ElementTree
 
+TOP = pathlib.Path(__file__).resolve().parents[2]
 SLOWEST = 15
 TAIL_LINES = 80
 
@@ -35,6 +36,20 @@ def lacks_history():
     return subprocess.run(argv, capture_output=True, check=False).stdout != b"false\n"
 
 
+def lacks_traces():
+    argv = [
+        "/usr/bin/python3",
+        "-c",
+        "import traces; exit(not set(traces.SOURCES) - {*traces.available()})",
+    ]
+    return subprocess.run(argv, cwd=TOP / "tests" / "placement", check=False).returncode == 0
+
+
+def lacks_its_libm():
+    argv = ["/usr/bin/python3", "-c", "import fingerprint; exit(not fingerprint.is_other_libm())"]
+    return subprocess.run(argv, cwd=TOP / "tests" / "placement", check=False).returncode == 0
+
+
 # What may be skipped, and where: a test, the reason that it gives, and what must be true of this
 # machine. Any other skip is a failure, so that a green run is a whole run.
 MAY_SKIP = [
@@ -47,6 +62,8 @@ MAY_SKIP = [
     (r"test_real_nodes\.", r"cgroups", lacks_own_cgroups),
     (r"test_upgrade\.", r"the history is not in this clone", lacks_history),
     (r"test_image\.", r"building images needs root", lacks_root),
+    (r"^placement\.replay-", r"^no traces: ", lacks_traces),
+    (r"^placement\.page$", r"^this machine's libm rounds otherwise", lacks_its_libm),
     (r"test_(read_only_root|ipv6)\.", r"no second user id without root", lacks_root),
 ]
 

@@ -1,0 +1,198 @@
+"""docs/placement.md and the bounds of `make check`: how figures of draws are compared, and that neither can
+be stale."""
+
+import json
+import math
+import os
+import pathlib
+import re
+import statistics
+import sys
+
+import pytest
+from pages import TOP
+
+sys.path.insert(0, str(TOP / "tests" / "placement"))
+import experiments  # the folder of the simulator has to be in the path first
+import fingerprint
+import gates
+import ratios
+import runs
+import tables
+import traces
+
+BUILD = pathlib.Path(os.environ["PLIMSOLL_RELEASE_DIR"])
+
+
+def left(scenario="loop", **hot):
+    """What algorithms have left in a scenario; `hot` has {algorithm: node-minutes of each seed}."""
+    rows = {
+        name: {
+            "hotNodeMinutes": seeds,
+            "throttledCoreSeconds": seeds,
+            "pendingPods": [0] * len(seeds),
+            "estimateErrorPercent": seeds,
+        }
+        for name, seeds in hot.items()
+    }
+    return ratios.Left(scenario, rows)
+
+
+def test_sets_of_seeds_do_not_overlap():
+    sets = [set(seeds) for seeds in (runs.TUNING, runs.PAGE, runs.GATES)]
+    assert len(set.union(*sets)) == sum(map(len, sets))
+    assert len(runs.PAGE) >= 12 and len(runs.GATES) >= 12
+
+
+def test_jackknife_of_a_mean_is_its_standard_error():
+    seeds = [3.0, 5.0, 4.0, 9.0]
+    found = ratios.jackknife(lambda without: ratios.mean(seeds, without), len(seeds))
+    assert found.value == 5.25
+    assert found.error == pytest.approx(statistics.stdev(seeds) / math.sqrt(len(seeds)))
+    assert ratios.jackknife(lambda without: 2.0, 1) == ratios.Measured(2.0, 0.0)
+
+
+def test_what_is_left_is_of_all_seeds_together():
+    measured = left(default=[10, 30], estimate=[5, 5]).measured("estimate")
+    # Without the first seed a sixth is left, without the second a half.
+    assert measured.value == 0.25
+    assert measured.error == pytest.approx(math.sqrt(2 * (1 / 6) ** 2 / 2))
+
+
+def test_nothing_of_nothing_is_as_much():
+    nothing = left(default=[0, 0], estimate=[0, 0], crane=[0, 1])
+    assert nothing.ratio("estimate") == 1.0 and nothing.ratio("crane") == math.inf
+
+
+def test_metric_of_the_scenario_counts():
+    rows = left("allhot", default=[1, 1], estimate=[1, 1]).rows
+    rows["estimate"]["throttledCoreSeconds"] = [0.25, 0.25]
+    assert ratios.Left("allhot", rows).ratio("estimate") == 0.25
+    assert ratios.Left("loop", rows).ratio("estimate") == 1
+
+
+@pytest.mark.parametrize(
+    "estimate, crane, said",
+    [
+        ([50, 50], [90, 90], "better"),
+        ([90, 90], [50, 50], "worse"),
+        ([50, 50], [54, 54], "level"),  # by less than matters
+        ([50, 50], [40, 90], "level"),  # by less than chance
+        ([20, 80], [40, 100], "better"),  # on the same draws, however different they are
+    ],
+)
+def test_verdict_needs_both(estimate, crane, said):
+    found = left(default=[100, 100], estimate=estimate, crane=crane)
+    assert ratios.verdict(found, "estimate", "crane") == said
+
+
+def test_means_over_scenarios():
+    lefts = [left(default=[10, 10], estimate=seeds) for seeds in ([1, 1], [4, 4], [0, 0])]
+    assert ratios.arithmetic(lefts, "estimate").value == pytest.approx(0.5 / 3)
+    # Nothing counts as a hundredth.
+    geometric = ratios.geometric(lefts, "estimate")
+    assert geometric.value == pytest.approx((0.1 * 0.4 * 0.01) ** (1 / 3)) and geometric.error == 0
+
+
+def test_factor_beyond_chance():
+    lefts = [left(default=[10, 10], estimate=[1, 1], crane=[2, 2])]
+    factor = ratios.factor(lefts, "crane", "estimate")
+    assert factor.value == pytest.approx(2) and ratios.is_factor(factor)
+    assert not ratios.is_factor(ratios.Measured(2.0, 0.8))
+    assert not ratios.is_factor(ratios.Measured(0.97, 0.0))
+
+
+def test_a_figure_is_bold_where_no_other_comes_near():
+    found = left(default=[100, 100], estimate=[50, 50], crane=[52, 52], oracle=[1, 1])
+    names = ["default", "estimate", "crane"]
+    assert not tables.best_alone(found, "estimate", names)
+    assert tables.best_alone(found, "estimate", ["default", "estimate"])
+
+
+def test_every_scenario_says_what_it_is():
+    for path in runs.scenarios():
+        assert re.fullmatch(r".+\.", runs.sentence(path)), path.name
+
+
+def test_pieces_of_a_run_are_put_together_in_order():
+    run = runs.Run(experiments.path_of("loop"), runs.TUNING[:7], ("default",))
+    assert [list(piece.seeds) for piece in run.pieces()] == [[1, 2, 3], [4, 5, 6], [7]]
+    parts = [{"default": {"hotNodeMinutes": list(piece.seeds)}} for piece in run.pieces()]
+    assert runs.join(parts) == {"default": {"hotNodeMinutes": list(range(1, 8))}}
+
+
+def test_side_by_side_is_as_one_after_the_other():
+    run = runs.Run(experiments.path_of("burst50"), runs.TUNING[:4], ("default", "estimate"))
+    (rows,) = runs.simulate_all(BUILD, [run], has_progress=False)
+    assert rows == runs.simulate(BUILD, run)
+
+
+def test_page_has_a_place_for_each_table_and_each_is_written():
+    text = fingerprint.PAGE.read_text(encoding="utf-8")
+    assert re.findall(r"<!-- placement: ([\w-]+) -->", text) == list(
+        dict.fromkeys(re.findall(r"<!-- placement: ([\w-]+) -->", text))
+    )
+    assert set(re.findall(r"<!-- placement: ([\w-]+) -->", text)) == set(tables.PLACES)
+    assert all(block.strip() for block in fingerprint.BLOCK.findall(text))
+
+
+def test_tables_are_not_mended_by_hand():
+    """The simulations behind them are repeated in `make check`, by gates.py."""
+    told = fingerprint.PATH.read_text(encoding="utf-8").splitlines()
+    assert told[1] == f"page {fingerprint.page_digest()}", fingerprint.STALE
+    scenarios = {line.partition(" ")[0] for line in told[2:]}
+    assert scenarios == {path.stem for path in runs.scenarios() if not traces.needed(path)}
+
+
+@pytest.fixture(name="small_fingerprint")
+def small_fingerprint_fixture(tmp_path, monkeypatch):
+    """Of one quick scenario."""
+    monkeypatch.setattr(runs, "scenarios", lambda: [experiments.path_of("burst50")])
+    path = tmp_path / "fingerprint.txt"
+    told = fingerprint.PATH.read_text(encoding="utf-8").splitlines()
+    lines = [*told[:2], *(line for line in told if line.startswith("burst50 "))]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    monkeypatch.setattr(fingerprint, "PATH", path)
+    return path
+
+
+def test_page_of_other_code_is_stale(small_fingerprint):
+    assert fingerprint.differences(BUILD) == [] or fingerprint.is_other_libm()
+    text = small_fingerprint.read_text(encoding="utf-8")
+    small_fingerprint.write_text(re.sub(r"(burst50 estimate) \S+", r"\1 1", text), encoding="utf-8")
+    lines = fingerprint.differences(BUILD)
+    assert any(line.startswith("now burst50 estimate ") for line in lines)
+    assert any(line.startswith("was burst50 estimate 1 ") for line in lines)
+
+
+def test_every_gate_has_a_bound():
+    bounds = json.loads(gates.BOUNDS.read_text(encoding="utf-8"))
+    names = {gate.name for gate in gates.all_gates(BUILD)}
+    assert names <= set(bounds), "gates.py BUILD --measure"
+    gone = {name for name in set(bounds) - names if not name.startswith("replay-")}
+    assert not gone, "a bound of nothing"
+
+
+def test_claims_about_parts_and_peers_can_fail():
+    """Without the part, or with a peer that is as good, the figure is 1."""
+    bounds = json.loads(gates.BOUNDS.read_text(encoding="utf-8"))
+    claims = {name: row for name, row in bounds.items() if "-of-" in name}
+    assert len(claims) == len(gates.PARTS) + len(gates.RECENT_PARTS) + len(runs.rivals(BUILD))
+    assert not [name for name, row in claims.items() if gates.is_idle(name, row)]
+
+
+def test_bound_is_three_errors_away():
+    assert gates.bound_of(ratios.Measured(0.4, 0.02), 24, 24) == 0.46
+    assert gates.bound_of(ratios.Measured(0.4, 0.02), 24, 6) == 0.52
+    assert gates.bound_of(ratios.Measured(0.4, 0.0), 24, 24) == 0.42
+
+
+def test_gate_above_its_bound_fails(capsys):
+    gate = gates.Gate("loop.x", (("loop", ()),), lambda left: left.measured("estimate"))
+    lefts = {("loop", ()): left(default=[10, 10], estimate=[5, 5])}
+    results = gates.Results()
+    gates.hold(gate, {"bound": 0.4, "quickBound": 0.6}, False, lefts, results)
+    assert results.failed == 0
+    gates.hold(gate, {"bound": 0.4, "quickBound": 0.6}, True, lefts, results)
+    assert results.failed == 1 and "FAILED loop.x: 0.500 ± 0.000" in capsys.readouterr().out
+    assert [len(case) for case in results.suite] == [0, 1]

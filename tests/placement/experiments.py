@@ -1,0 +1,134 @@
+"""The runs that docs/placement.md is made of, in groups: {group: {label: rows}}.
+
+Rows are {algorithm: {metric: its value of each seed}}, as runs.py has them. All groups use the same
+seeds, so that a variant's rows stand beside those of the scenario's peers.
+"""
+
+import dataclasses
+import json
+import pathlib
+
+import runs
+import traces
+
+TOP = runs.HERE.parents[1]
+PARTS = (
+    *("no-compensation", "constant-factor", "one-factor", "no-own-load", "own-load-once"),
+    *("no-early", "no-reservations", "best-alone", "two-replicas", "last-for-ever"),
+)
+# What a part is worth, over situations in which it could matter.
+PART_SCENARIOS = (
+    *("steadyP", "manyown", "rollout", "burst100", "burst-hetero", "bursts", "loop", "batch"),
+    *("noreq", "stale", "autoscaling", "churn-spikes", "clumps"),
+)
+LAG_SCENARIOS, LAGS_S = ("clumps", "burst100", "loop"), ("0", "0.2", "1")
+LAG_VARIANTS = ("no-reservations", "two-replicas")
+RECENT_SCENARIOS = ("loop", "steady", "stale", "clumps", "noreq", "hetero", "batch")
+RECENT = ("no-samples", "recent", "recent-jobs")
+WINDOW_SCENARIOS = ("batch", "loop", "steady")
+# Window and period of the means, as in a policy.
+WINDOWS = (("5m", "3m"), ("2m", "3m"), ("2m", "1m"))
+# What plays them in clusters, where nothing is written early.
+CLOSED = (runs.BASELINE, "crane", "no-early")
+# Crane's arithmetic as tests/e2e/test_closed_loop.py plays it: without maxima.
+PLAIN_CRANE = {
+    "apiVersion": "scheduler.policy.crane.io/v1alpha1",
+    "kind": "DynamicSchedulerPolicy",
+    "spec": {
+        "syncPolicy": [{"name": f"{name}_usage_avg_5m", "period": "3m"} for name in ("cpu", "mem")],
+        "predicate": [
+            {"name": f"{name}_usage_avg_5m", "maxLimitPecent": 0.65} for name in ("cpu", "mem")
+        ],
+        "priority": [{"name": f"{name}_usage_avg_5m", "weight": 1} for name in ("cpu", "mem")],
+        "hotValue": [{"timeRange": "5m", "count": 5}, {"timeRange": "1m", "count": 2}],
+    },
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Experiment:
+    group: str
+    label: str
+    run: runs.Run
+
+
+def path_of(scenario):
+    return runs.HERE / "scenarios" / f"{scenario}.yaml"
+
+
+def of_peers(build, seeds):
+    names = tuple(runs.of_kind(build, "peer", "variant"))
+    for path in runs.scenarios():
+        group = "recorded" if traces.needed(path) else "peers"
+        if not traces.missing(path):
+            yield Experiment(group, path.stem, runs.Run(path, seeds, names))
+
+
+def of_variants(seeds):
+    """Of these the estimate and the default scheduler are among the peers."""
+    for scenario in PART_SCENARIOS:
+        yield Experiment("parts", scenario, runs.Run(path_of(scenario), seeds, PARTS))
+    for scenario in RECENT_SCENARIOS:
+        yield Experiment("recent", scenario, runs.Run(path_of(scenario), seeds, RECENT))
+
+
+def of_lags(seeds):
+    names = (runs.BASELINE, runs.OURS, *LAG_VARIANTS)
+    for scenario in LAG_SCENARIOS:
+        for lag_s in LAGS_S:
+            run = runs.Run(path_of(scenario), seeds, names, ("--lag", lag_s))
+            yield Experiment("lags", f"{scenario}, {lag_s} s", run)
+
+
+def of_windows(seeds, folder):
+    text = (TOP / "policy" / "policy.yaml").read_text(encoding="utf-8")
+    names = (runs.BASELINE, runs.OURS)
+    for scenario in WINDOW_SCENARIOS:
+        for window, period in WINDOWS:
+            policy = folder / f"placement-{window}-{period}.yaml"
+            changed = text.replace("_usage_avg_5m", f"_usage_avg_{window}")
+            policy.write_text(changed.replace("period: 3m", f"period: {period}"), encoding="utf-8")
+            run = runs.Run(path_of(scenario), seeds, names, ("--policy", str(policy)))
+            yield Experiment("windows", f"{scenario}, {window} every {period}", run)
+
+
+def of_closed_loop(build, seeds, folder):
+    policy = folder / "placement-crane.json"
+    policy.write_text(json.dumps(PLAIN_CRANE), encoding="utf-8")
+    names = (*runs.of_kind(build, "peer", "variant"), "no-early")
+    for path in sorted((TOP / "tests" / "e2e" / "scenarios").glob("*.yaml")):
+        run = runs.Run(path, seeds, names, ("--crane-policy", str(policy)))
+        yield Experiment("closed", path.stem, run)
+        played = dataclasses.replace(run, seeds=runs.TUNING[:1], algorithms=CLOSED)
+        yield Experiment("played", path.stem, played)
+
+
+def with_peers(groups):
+    """Variants beside what they are variants of."""
+    for group in ("parts", "recent"):
+        for label, rows in groups[group].items():
+            groups[group][label] = {**groups["peers"][label], **rows}
+    return groups
+
+
+def measure(build, seeds):
+    """All of them, and what they were measured with."""
+    folder = pathlib.Path(build)
+    experiments = [
+        *of_peers(build, seeds),
+        *of_variants(seeds),
+        *of_lags(seeds),
+        *of_windows(seeds, folder),
+        *of_closed_loop(build, seeds, folder),
+    ]
+    groups = {experiment.group: {} for experiment in experiments}
+    wanted = [experiment.run for experiment in experiments]
+    found = runs.simulate_all(build, wanted, folder / "placement-runs")
+    for experiment, rows in zip(experiments, found, strict=True):
+        groups[experiment.group][experiment.label] = rows
+    return {
+        "seeds": list(seeds),
+        "algorithms": runs.algorithms(build),
+        "libm": runs.libm(),
+        "groups": with_peers(groups),
+    }
