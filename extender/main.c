@@ -13,7 +13,7 @@
 #include "extender/decisions/decisions_page.h"
 #include "extender/explain/explain.h"
 #include "extender/handlers.h"
-#include "extender/table/annotation_unit.h"
+#include "extender/table/annotation_style.h"
 #include "extender/table/node_table.h"
 #include "extender/table/table_watch.h"
 #include "kube/kube_path.h"

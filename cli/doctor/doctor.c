@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "cli/doctor/doctor_check.h"
 #include "cli/verb/output.h"
-#include "extender/table/annotation_unit.h"
+#include "extender/table/annotation_style.h"
 #include "program/program_options.h"
 #include "program/table.h"
 

@@ -15,7 +15,7 @@
 #include "codec/json.h"
 #include "extender/explain/explain_input.h"
 #include "extender/explain/explanation.h"
-#include "extender/table/annotation_unit.h"
+#include "extender/table/annotation_style.h"
 #include "kube/kube_path.h"
 #include "program/program_options.h"
 

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/timestamp.h"
 #include "codec/json.h"
-#include "extender/table/annotation_unit.h"
+#include "extender/table/annotation_style.h"
 #include "policy/pods/pod_facts.h"
 
 /* ---- Reading. */

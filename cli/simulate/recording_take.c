@@ -12,7 +12,7 @@
 #include "cli/nodes/pod_feed.h"
 #include "cli/simulate/recording.h"
 #include "codec/json.h"
-#include "extender/table/annotation_unit.h"
+#include "extender/table/annotation_style.h"
 #include "policy/pods/pod_facts.h"
 #include "program/style.h"
 

@@ -12,7 +12,7 @@
 #include "cli/simulate/recording_take.h"
 #include "cli/simulate/simulation.h"
 #include "cli/verb/output.h"
-#include "extender/table/annotation_unit.h"
+#include "extender/table/annotation_style.h"
 
 /* Would some node be rejected that passes now? */
 enum { EXIT_REJECTS = 1 };

@@ -11,7 +11,7 @@
 #include "cli/top/top_requests.h"
 #include "cli/top/top_view.h"
 #include "cli/verb/output.h"
-#include "extender/table/annotation_unit.h"
+#include "extender/table/annotation_style.h"
 #include "program/program_options.h"
 
 static struct {

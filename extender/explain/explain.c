@@ -7,7 +7,7 @@
 #include "base/timestamp.h"
 #include "extender/explain/explain_input.h"
 #include "extender/explain/explanation.h"
-#include "extender/table/annotation_unit.h"
+#include "extender/table/annotation_style.h"
 #include "policy/live/policy_options.h"
 #include "program/program_options.h"
 

@@ -1,4 +1,4 @@
-#include "extender/table/annotation_unit.h"
+#include "extender/table/annotation_style.h"
 
 /* In the order of enum annotation_unit. */
 const char *const annotation_units[] = {"ratio", "percent", NULL};
