@@ -5,6 +5,7 @@ import contextlib
 import errno
 import os
 import resource
+import signal
 import ssl
 import subprocess
 import threading
@@ -23,6 +24,22 @@ OPENING = "accept4,socket,openat,pipe2,eventfd2,epoll_create1"
 NAMES = ["node-0000", "node-0001"]
 
 
+def stop(process, path):
+    """All of its threads, between two calls: strace would leave one in a call that it has entered,
+    and such a call fails with ENOSYS."""
+    threads = len(os.listdir(f"/proc/{process.pid}/task"))
+    with open(path, encoding="utf-8", errors="replace") as file:
+        file.seek(0, os.SEEK_END)
+        os.kill(process.pid, signal.SIGSTOP)
+        log = []
+
+        def are_stopped():
+            log.append(file.read())
+            return "".join(log).count("--- stopped by SIGSTOP ---") >= threads
+
+        wait_until(are_stopped, what="every thread to stop")
+
+
 @contextlib.contextmanager
 def injected(process, rule, *more):
     """While it lasts, system calls of a running program end as the rule says."""
@@ -33,8 +50,11 @@ def injected(process, rule, *more):
             said = strace.stderr.readline()
             assert "attached" in said, said
             yield
+            stop(process, path)
         finally:
             strace.terminate()
+            strace.wait()
+            os.kill(process.pid, signal.SIGCONT)
     with open(path, encoding="utf-8", errors="replace") as file:
         assert "(INJECTED)" in file.read(), "no call met the fault"
 
