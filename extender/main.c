@@ -42,8 +42,9 @@ static struct {
         int64_t bind_timeout_ms;
 } settings;
 
-static const char *const pod_scopes[] = {
-        [POD_WATCH_ALL] = "all", [POD_WATCH_RECENT] = "recent", NULL};
+enum { PODS_ALL, PODS_RECENT };
+
+static const char *const pod_scopes[] = {[PODS_ALL] = "all", [PODS_RECENT] = "recent", NULL};
 
 /* clang-format off */
 static const struct option_row rows[] = {
@@ -99,10 +100,8 @@ static const struct option_row rows[] = {
         {.help = "Estimate"},
         {.name = "pods", .type = OPTION_ENUM, .value = &settings.pods, .fallback = "all",
          .choices = pod_scopes,
-         .help = "Pods that a policy with scoring: estimate watches. recent: those that were just "
-                 "bound or have finished, which is less to send for the API server of a large "
-                 "cluster; then it is not seen that a pod is deleted, and every pod is expected to use the same share of its "
-                 "request: that of the pods of single nodes, one of which is listed every 15 s."},
+         .help = "Has no effect any more, and goes with the next release: a policy with scoring: "
+                 "estimate watches all pods."},
         {.help = "Annotations"},
         PROGRAM_ANNOTATION_ROWS(settings.shared),
         ANNOTATION_UNIT_ROW(settings.unit),
@@ -254,6 +253,8 @@ static int extender_run(struct extender *extender, struct error *err) {
         };
         if (policy_source_new(&source_options, &extender->policy_source, &policy, err) < 0)
                 return program_exit_code(err);
+        if (settings.pods == PODS_RECENT)
+                log_warn(MSG("--pods=recent is gone, and has no effect: all pods are watched"));
         if (program_annotations_init(&extender->annotations, &settings.shared, err) < 0 ||
             daemon_connect(daemon, PROGRAM, &settings.shared.kube, err) < 0) {
                 policy_free(policy);
@@ -274,7 +275,6 @@ static int extender_run(struct extender *extender, struct error *err) {
                 .table = extender->table,
                 .metrics = daemon->metrics,
                 .health = daemon->health,
-                .pods = (enum pod_watch_scope)settings.pods,
         });
         prepare_to_bind(extender);
         if (settings.shared.has_status_page) {

@@ -1,8 +1,9 @@
 /*
  * The annotations that the controller writes and the extender reads: `<metric>:
- * <ratio>,<timestamp>` and `node_hot_value: <integer>,<timestamp>`. For each maximum there is one
- * more, which only controllers read: `<metric>_peak: <ratio>,<timestamp>`, the largest 5-minute
- * mean of the window.
+ * <ratio>,<timestamp>` and `node_hot_value: <integer>,<timestamp>`. While the windows of means are
+ * young, `node_covered_seconds: <seconds>,<timestamp>` says how much they hold, up to where the
+ * means of the same patch end. For each maximum there is one more, which only controllers read:
+ * `<metric>_peak: <ratio>,<timestamp>`, the largest 5-minute mean of the window.
  *
  * The timestamp says when what the value is made of ended: for a metric, at its newest sample,
  * which is where the window of a mean ends; for the hot value, when it was counted, which is when
@@ -20,6 +21,7 @@
 #include "base/zone.h"
 
 #define ANNOTATION_HOT_VALUE "node_hot_value"
+#define ANNOTATION_COVERED "node_covered_seconds"
 #define ANNOTATION_PEAK "_peak" /* behind the metric's name */
 
 enum {
@@ -55,7 +57,7 @@ _must_check_ int annotation_parse(const char *text, size_t len, const struct zon
  */
 void annotation_format_ratio(double ratio, int64_t at_unix_ms, const struct zone *zone,
                              char text[static ANNOTATION_TEXT_MAX]);
-/** annotation_format_hot() - "2,2026-07-23T11:25:54Z" */
+/** annotation_format_hot() - "2,2026-07-23T11:25:54Z"; of any whole number */
 void annotation_format_hot(int64_t hot, int64_t at_unix_ms, const struct zone *zone,
                            char text[static ANNOTATION_TEXT_MAX]);
 

@@ -77,6 +77,7 @@ static void list_on_pods_ended(void *userdata) {
         const struct node_list *list = userdata;
 
         estimator_list_ended(node_table_estimator(list->table),
+                             loop_now_unix_ms(cluster_loop(list->cluster)),
                              loop_now_unix_ms(cluster_loop(list->cluster)));
 }
 

@@ -209,7 +209,8 @@ static bool is_kept_reading(const char *key, const char *value, const struct zon
         if (!metric_name_is_valid(key) ||
             (len > peak && strcmp(key + len - peak, ANNOTATION_PEAK) == 0))
                 return false;
-        return strcmp(key, ANNOTATION_HOT_VALUE) == 0 || metric_query_parse(key, &query) ||
+        return strcmp(key, ANNOTATION_HOT_VALUE) == 0 || strcmp(key, ANNOTATION_COVERED) == 0 ||
+               metric_query_parse(key, &query) ||
                annotation_parse(value, strlen(value), zone, &reading, NULL) == 0;
 }
 
@@ -255,10 +256,10 @@ static void bind_pods(const struct recording *recording, struct estimator *estim
                                  [ESTIMATE_MEM] = json_number_value(json_at(pod, "bytes", NULL))},
                 };
                 /* check_pod() has read it before. */
-                (void)recording_time(pod, "", "bound", &to.bound_unix_ms, NULL);
+                (void)recording_time(pod, "", "bound", &to.runs_unix_ms, NULL);
                 estimator_bind(estimator, &to);
         }
-        estimator_list_ended(estimator, recording->at_unix_ms);
+        estimator_list_ended(estimator, recording->at_unix_ms, recording->at_unix_ms);
 }
 
 int recording_table(const struct recording *recording, const struct node_table_options *options,

@@ -56,12 +56,14 @@ static void begin_pods(void *userdata) {
 
 static void take_pod(void *userdata, const struct pod_facts *facts, bool is_appeared) {
         struct taking *taking = userdata;
+        int64_t since_unix_ms = facts->runs_unix_ms > 0 ? facts->runs_unix_ms
+                                                        : facts->bound_unix_ms;
         char bound[TIMESTAMP_MAX];
 
         (void)is_appeared;
-        if (facts->bound_unix_ms <= 0)
+        if (since_unix_ms <= 0)
                 return;
-        timestamp_format_ms(facts->bound_unix_ms, bound, sizeof(bound));
+        timestamp_format_ms(since_unix_ms, bound, sizeof(bound));
         json_t *node = json_stringn(facts->node.text, facts->node.len);
         json_t *pod = json_pack("{s:o, s:s, s:f, s:f}", "node", node, "bound", bound, "cores",
                                 facts->request.of[ESTIMATE_CPU], "bytes",

@@ -28,33 +28,30 @@ struct top_requests {
         struct top_requests_sum sum;
 };
 
-/* The metric that says what is used now: the mean of the shortest window. -1: the policy has none
- */
-static int usage_metric(const struct policy *policy, unsigned resource) {
-        int best = -1;
-
-        for (size_t i = 0; i < policy->metric_count; i++) {
-                const struct policy_metric *metric = &policy->metrics[i];
-                if (metric->is_query && metric->query.resource == resource &&
-                    metric->query.statistic == METRIC_AVG &&
-                    (best < 0 || metric->query.window_ms < policy->metrics[best].query.window_ms))
-                        best = (int)i;
-        }
-        return best;
+/* Does it say what is used now? */
+static bool is_mean_of(const struct policy_metric *metric, unsigned resource) {
+        return metric->is_query && metric->query.resource == resource &&
+               metric->query.statistic == METRIC_AVG;
 }
 
+/* By the mean of the shortest window that is usable. */
 static void read_usage(const struct top_requests *requests, size_t row, int resource,
                        unsigned metric_of, struct top_requests_row *ret) {
-        const struct node_table *table = requests->table;
-        int metric = usage_metric(node_table_policy(table), metric_of);
-        struct reading reading;
+        const struct policy *policy = node_table_policy(requests->table);
+        int64_t window_ms = INT64_MAX;
 
         ret->used.of[resource] = -1;
-        if (metric < 0 || ret->capacity.of[resource] <= 0)
-                return;
-        node_table_reading(table, row, (size_t)metric, requests->now_unix_ms, &reading);
-        if (reading.state == READING_USABLE)
+        for (size_t i = 0; ret->capacity.of[resource] > 0 && i < policy->metric_count; i++) {
+                const struct policy_metric *metric = &policy->metrics[i];
+                struct reading reading;
+                if (!is_mean_of(metric, metric_of) || metric->query.window_ms >= window_ms)
+                        continue;
+                node_table_reading(requests->table, row, i, requests->now_unix_ms, &reading);
+                if (reading.state != READING_USABLE)
+                        continue;
                 ret->used.of[resource] = reading.value * ret->capacity.of[resource];
+                window_ms = metric->query.window_ms;
+        }
 }
 
 /* ---- Nodes. */

@@ -80,9 +80,25 @@ static const struct proto_member condition_members[] = {
 };
 static const struct proto_message condition = PROTO_MESSAGE(condition_members);
 
+static const struct proto_member running_members[] = {
+        {1, PROTO_TIME, "startedAt", NULL, NULL},
+};
+static const struct proto_message running = PROTO_MESSAGE(running_members);
+
+static const struct proto_member container_state_members[] = {
+        {2, PROTO_OBJECT, "running", &running, NULL},
+};
+static const struct proto_message container_state = PROTO_MESSAGE(container_state_members);
+
+static const struct proto_member container_status_members[] = {
+        {2, PROTO_OBJECT, "state", &container_state, NULL},
+};
+static const struct proto_message container_status = PROTO_MESSAGE(container_status_members);
+
 static const struct proto_member pod_status_members[] = {
         {1, PROTO_STRING, "phase", NULL, NULL},
         {2, PROTO_LIST, "conditions", &condition, pod_conditions},
+        {8, PROTO_LIST, "containerStatuses", &container_status, NULL},
 };
 static const struct proto_message pod_status = PROTO_MESSAGE(pod_status_members);
 

@@ -36,7 +36,8 @@ static bool is_named_so(const char *name, const json_t *value, const struct poli
         struct annotation annotation;
         const char *text = json_string_value(value); /* NULL: it is none */
 
-        return strcmp(name, ANNOTATION_HOT_VALUE) == 0 || policy_metric_index(policy, name) >= 0 ||
+        return strcmp(name, ANNOTATION_HOT_VALUE) == 0 || strcmp(name, ANNOTATION_COVERED) == 0 ||
+               policy_metric_index(policy, name) >= 0 ||
                (text && is_query_name(policy, name) &&
                 annotation_parse(text, json_string_length(value), NULL, &annotation, NULL) == 0);
 }

@@ -3,8 +3,9 @@
  *
  * - Keys that belong to our field manager, according to metadata.managedFields: everything that was
  *   written under any policy and not overwritten since.
- * - node_hot_value, the metrics of the policy, and keys that are named like a metric or its peak
- *   and have the value of a reading: written under an earlier policy, or by crane.
+ * - node_hot_value, node_covered_seconds, the metrics of the policy, and keys that are named like a
+ *   metric or its peak and have the value of a reading: written under an earlier policy, or by
+ *   crane.
  *
  * With a prefix, only keys that begin with it: other keys may belong to another controller, whose
  * field manager is the same. Without one, owned keys are removed whatever their prefix.

@@ -8,7 +8,7 @@
 #include "policy/annotation.h"
 
 /* A metric that has less of its window than this gives way to another feed's that has more. */
-static const double FULL_ENOUGH = 0.5;
+static const double FULL_ENOUGH = 0.5, ALMOST_FULL = 0.9;
 /* How far a maximum may be from its peak: each has five decimals, and a peak that moved by less
  * than the last of them is not written anew. */
 static const double PEAK_ERROR = 3e-5;
@@ -346,11 +346,21 @@ static bool metric_value_now(const struct node_track *track, const struct compil
         return is_known;
 }
 
+/* How far back a mean reaches whose window is not full. */
+static void note_covered(const struct policy_metric *metric, const struct window_reading *reading,
+                         struct plan_values *ret) {
+        int64_t covered_ms = (int64_t)(reading->fullness * (double)metric->query.window_ms);
+
+        if (metric->is_query && metric->query.statistic == METRIC_AVG &&
+            reading->fullness < ALMOST_FULL && covered_ms > ret->covered_ms)
+                ret->covered_ms = covered_ms;
+}
+
 void node_track_values(const struct node_track *track, const struct compiled_policy *compiled,
                        int64_t now_mono_ms, struct plan_values *ret) {
         ret->usable = ret->provisional = ret->peaks = 0;
         ret->has_hot = false;
-        ret->hot = 0;
+        ret->hot = ret->covered_ms = 0;
         for (size_t i = 0; i < compiled->policy->metric_count; i++) {
                 struct window_reading reading;
                 if (!metric_value_now(track, compiled, i, now_mono_ms, &reading))
@@ -360,6 +370,7 @@ void node_track_values(const struct node_track *track, const struct compiled_pol
                 ret->usable |= UINT64_C(1) << i;
                 if (reading.is_provisional)
                         ret->provisional |= UINT64_C(1) << i;
+                note_covered(&compiled->policy->metrics[i], &reading, ret);
                 if (!reading.has_peak || !compiled->peak_keys[i])
                         continue;
                 ret->peaks |= UINT64_C(1) << i;

@@ -228,6 +228,15 @@ bool plan_is_overdue(const struct plan *plan, const struct plan_record *record,
         return false;
 }
 
+static uint64_t means_of(const struct plan *plan) {
+        uint64_t means = 0;
+
+        for (size_t i = 0; i < plan->policy->metric_count; i++)
+                if (is_mean(&plan->policy->metrics[i]))
+                        means |= UINT64_C(1) << i;
+        return means;
+}
+
 struct plan_choice plan_choose(const struct plan *plan, const struct plan_record *record,
                                const struct plan_values *values, int64_t now_unix_ms) {
         struct plan_choice choice = {0};
@@ -260,6 +269,8 @@ struct plan_choice plan_choose(const struct plan *plan, const struct plan_record
         if (!is_needed)
                 return (struct plan_choice){0};
         choice.has_hot = values->has_hot;
+        choice.has_covered = values->covered_ms >= MS_PER_S &&
+                             (choice.metrics & means_of(plan)) != 0;
         return choice;
 }
 
@@ -270,12 +281,15 @@ struct plan_choice plan_choose_all(const struct plan *plan, const struct plan_va
                 if (plan->policy->metrics[i].period_ms > 0 && plan_has(values, i))
                         choice.metrics |= UINT64_C(1) << i;
         choice.peaks = choice.metrics & values->peaks;
+        choice.has_covered = values->covered_ms >= MS_PER_S &&
+                             (choice.metrics & means_of(plan)) != 0;
         return choice;
 }
 
 size_t plan_choice_count(const struct plan_choice *choice) {
         return (size_t)__builtin_popcountll(choice->metrics) +
-               (size_t)__builtin_popcountll(choice->peaks) + (choice->has_hot ? 1 : 0);
+               (size_t)__builtin_popcountll(choice->peaks) + (choice->has_hot ? 1 : 0) +
+               (choice->has_covered ? 1 : 0);
 }
 
 static void append_entry(struct buf *out, bool *is_first, const struct plan_style *style,
@@ -284,6 +298,20 @@ static void append_entry(struct buf *out, bool *is_first, const struct plan_styl
         buf_printf(out, "%s\"%s%s%s\":\"%s\"", *is_first ? "" : ",", style->prefix, key, suffix,
                    text);
         *is_first = false;
+}
+
+/* Where the means that are written end. */
+static int64_t newest_stamp_unix_ms(uint64_t means, const struct plan_values *values,
+                                    int64_t now_unix_ms) {
+        int64_t newest_unix_ms = INT64_MIN;
+
+        for (; means != 0; means &= means - 1) {
+                int64_t age_ms = values->age_ms[__builtin_ctzll(means)];
+                int64_t at_unix_ms = annotation_stamp_unix_ms(now_unix_ms, age_ms);
+                if (at_unix_ms > newest_unix_ms)
+                        newest_unix_ms = at_unix_ms;
+        }
+        return newest_unix_ms;
 }
 
 void plan_annotations(const struct plan *plan, const struct plan_choice *choice,
@@ -312,6 +340,13 @@ void plan_annotations(const struct plan *plan, const struct plan_choice *choice,
         if (choice->has_hot) {
                 annotation_format_hot(values->hot, now_unix_ms, style->zone, text);
                 append_entry(out, &is_first, style, ANNOTATION_HOT_VALUE, "", text);
+        }
+        if (choice->has_covered) {
+                uint64_t means = choice->metrics & means_of(plan);
+                annotation_format_hot(values->covered_ms / MS_PER_S,
+                                      newest_stamp_unix_ms(means, values, now_unix_ms), style->zone,
+                                      text);
+                append_entry(out, &is_first, style, ANNOTATION_COVERED, "", text);
         }
         buf_putc(out, '}');
 }

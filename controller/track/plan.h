@@ -93,7 +93,8 @@ struct plan_values {
         int64_t age_ms[POLICY_MAX_METRICS]; /* of the newest sample in it */
         double peak_ratio[POLICY_MAX_METRICS];
         int64_t peak_age_ms[POLICY_MAX_METRICS];
-        bool has_hot; /* bindings are being counted and the policy asks for it */
+        int64_t covered_ms; /* by the means, while the longest is not full; 0: all are */
+        bool has_hot;       /* bindings are being counted and the policy asks for it */
         int64_t hot;
 };
 
@@ -106,7 +107,7 @@ static inline bool plan_has(const struct plan_values *values, size_t metric) {
 struct plan_choice {
         uint64_t metrics;
         uint64_t peaks;
-        bool has_hot;
+        bool has_hot, has_covered;
 };
 
 /**

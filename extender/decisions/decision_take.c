@@ -183,8 +183,7 @@ static void take_estimate(const struct judge *judge, uint32_t row, double headro
         ret->other = (float)judge->nodes->columns.other[row];
         ret->headroom = (float)headroom;
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
-                if (!estimate_usage_get(judge->nodes, row, r, &judge->load, judge->now_unix_ms,
-                                        &usage))
+                if (!estimate_usage_get(judge->nodes, row, r, &judge->load, &usage))
                         continue;
                 ret->usage[r] = (struct decision_usage){
                         .reading_ratio = (float)usage.reading_ratio,

@@ -1,7 +1,6 @@
 /*
- * The estimate of a cluster: which pods each node has and since when, how much of their load its
- * readings do not show yet, what each workload has been seen to use, and which nodes have a
- * reservation.
+ * The estimate of a cluster: which pods each node has and since when they run, what they and the
+ * node's base use, what each workload has been seen to use, and which nodes have a reservation.
  *
  * The loop's thread feeds it with bound pods, capacities and readings, and copies each node's usage
  * into the node table. Workers look up what a pod is expected to use and which reservations are in
@@ -14,15 +13,13 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
-#include "policy/estimate/inflight.h"
 #include "policy/estimate/reservation.h"
+#include "policy/estimate/tracked_node.h"
 #include "policy/estimate/workload.h"
 
 enum {
         ESTIMATOR_MAX_NODES = 110000, /* rows of the node table, and nodes that only pods name */
         ESTIMATOR_RESERVATION_MS = 5000,
-        ESTIMATOR_SAMPLE_MS = 15000, /* between two lists of a node's pods */
-        ESTIMATOR_SAMPLE_SOON_MS = 1000,
 };
 
 struct estimator;
@@ -36,7 +33,7 @@ struct estimator_pod {
         const char *workload; /* borrowed: "<namespace>/<kind>/<name>" of its owner */
         size_t workload_len;  /* 0: it has none */
         struct pod_load request;
-        int64_t bound_unix_ms;
+        int64_t runs_unix_ms; /* TRACKED_NEVER: not yet */
 };
 
 /** estimator_changed_fn: the usage of the node that @owner was given for has changed */
@@ -67,71 +64,35 @@ bool estimator_set_capacity(struct estimator_node *node, const struct pod_load *
 /** estimator_read() - a reading, which may be the one that is known already; its owner is not
  * notified */
 void estimator_read(struct estimator *estimator, struct estimator_node *node, int resource,
-                    const struct inflight_reading *reading);
+                    const struct tracked_reading *reading, const struct tracked_reading *shorter);
+
+/** estimator_forget_reading() - the policy has no such metric any more: as if there never was one
+ */
+void estimator_forget_reading(struct estimator_node *node, int resource);
 
 struct estimator_usage {
-        double ratio[ESTIMATE_RESOURCE_COUNT];        /* of the capacity; >= 0 */
+        double ratio[ESTIMATE_RESOURCE_COUNT];        /* of the capacity; >= 0; 0 without one */
         double per_capacity[ESTIMATE_RESOURCE_COUNT]; /* 1 / capacity; 0: not known */
-        /* There is a reading, or a capacity and a list of all the node's pods, whose requests count
-         * then. Otherwise the ratio is that of the pods that were seen, if any. */
+        /* There is a capacity, and a reading or a list of all pods. Otherwise the ratio is that of
+         * the pods that were seen, if any. */
         bool is_known[ESTIMATE_RESOURCE_COUNT];
-        int64_t until_unix_ms; /* when time changes it, if nothing else does; INT64_MAX: never */
 };
 
-/** estimator_usage() - @window_ms: of the readings of this node; 0: the resource is not read */
 void estimator_usage(const struct estimator *estimator, const struct estimator_node *node,
-                     const int64_t window_ms[static ESTIMATE_RESOURCE_COUNT], int64_t now_unix_ms,
                      struct estimator_usage *ret);
 
 /* ---- Pods: the loop's thread. */
 
 /** estimator_list_begins() - all live pods follow, each by estimator_bind() */
 void estimator_list_begins(struct estimator *estimator);
-/** estimator_list_ended() - pods that were not in the list are gone. Once a list has ended, what a
- * node's pods request is known */
-void estimator_list_ended(struct estimator *estimator, int64_t now_unix_ms);
-/** estimator_bind() - a pod runs; one that is known already is left as it is */
+/** estimator_list_ended() - pods that were not in the list are gone, since @gone_unix_ms. Once a
+ * list has ended, what a node's pods request is known; the first one settles the estimate */
+void estimator_list_ended(struct estimator *estimator, int64_t gone_unix_ms, int64_t now_unix_ms);
+/** estimator_bind() - a pod is bound, and perhaps runs; of one that is known already only that it
+ * runs by now is news */
 void estimator_bind(struct estimator *estimator, const struct estimator_pod *pod);
 /** estimator_end() - it was deleted or has finished; unknown ids are ignored */
 void estimator_end(struct estimator *estimator, uint64_t id, int64_t now_unix_ms);
-
-/*
- * ---- In place of these, where only pods that were just bound are watched: the loop's thread.
- *
- * What older pods request is not known. The end of a pod is seen when it finishes, as those of Jobs
- * do, but not when it is deleted. So no workload is learned. The factor comes from samples: now and
- * then the pods of one node are listed. A node without a reading is listed first and again, since
- * its usage is what its pods request; until then its last reading counts, however old.
- */
-
-/** estimator_bind_recent() - a pod was bound; ignored if that was more than a quarter of an hour
- * ago, or if nobody holds its node */
-void estimator_bind_recent(struct estimator *estimator, const struct estimator_pod *pod,
-                           int64_t now_unix_ms);
-/**
- * estimator_end_recent() - a pod has finished, whenever it was bound
- * @is_now: it has just finished; else it may have long ago, and counts only if it is in flight
- */
-void estimator_end_recent(struct estimator *estimator, const struct estimator_pod *pod, bool is_now,
-                          int64_t now_unix_ms);
-/**
- * estimator_sample_next() - whose pods to list
- * @ret_wait_ms: until the next; less while a node has neither a reading nor a list of its pods
- * Return: a node that is held; NULL: there is none
- */
-const struct estimator_node *estimator_sample_next(struct estimator *estimator, int64_t now_unix_ms,
-                                                   int64_t *ret_wait_ms);
-
-/* One such list; zero-initialised: no pod yet. */
-struct estimator_sample {
-        struct pod_load requested;
-};
-
-/** estimator_sample_pod() - a pod of the list that has not finished */
-void estimator_sample_pod(struct estimator_sample *sample, const struct pod_load *request);
-/** estimator_sample_end() - all pods of the node called @node; ignored if nobody holds it */
-void estimator_sample_end(struct estimator *estimator, const char *node, size_t node_len,
-                          const struct estimator_sample *sample, int64_t now_unix_ms);
 
 /** estimator_step() - moves the cluster's factor; every POD_LOAD_FACTOR_STEP_MS */
 void estimator_step(struct estimator *estimator, int64_t now_unix_ms);

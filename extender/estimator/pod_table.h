@@ -1,5 +1,5 @@
 /*
- * Bound pods by id: one array with open addressing, 48 bytes for each place, at most three quarters
+ * Bound pods by id: one array with open addressing, 32 bytes for each place, at most three quarters
  * of them in use. An entry stands at its home, the low bits of its id (which is a hash), or at the
  * first free place behind it:
  *
@@ -18,8 +18,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "policy/estimate/workload.h"
-
 enum { POD_TABLE_MAX = 1000000 };
 
 struct estimator_node;
@@ -27,8 +25,6 @@ struct estimator_node;
 struct pod_entry {
         uint64_t id; /* not 0 */
         struct estimator_node *node;
-        struct workload *workload; /* held; NULL: it has no owner */
-        int64_t bound_unix_ms;
         float cores, bytes;  /* requested */
         uint32_t generation; /* of the list that showed it last */
 };

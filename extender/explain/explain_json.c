@@ -75,8 +75,7 @@ static json_t *priority_json(const struct explanation *of, size_t row, size_t i,
 static json_t *usage_json(const struct explanation *of, size_t row, int resource) {
         struct estimate_usage usage;
 
-        if (!estimate_usage_get(&of->snapshot->nodes, row, resource, &of->judge.load,
-                                of->now_unix_ms, &usage))
+        if (!estimate_usage_get(&of->snapshot->nodes, row, resource, &of->judge.load, &usage))
                 return NULL;
         return json_pack("{s:o, s:o, s:o, s:o, s:f, s:f, s:o, s:f, s:f}", "reading",
                          number_json(usage.reading_ratio), "inFlight",

@@ -24,14 +24,16 @@ void explained_pod_bind(struct node_table *table, const struct pod_facts *facts,
         struct estimator *estimator = node_table_estimator(table);
 
         if (estimator && !is_called(facts, wanted) && facts->id != 0 && facts->node.len > 0 &&
-            !facts->is_finished && facts->bound_unix_ms > 0)
-                estimator_bind(estimator, &(struct estimator_pod){
-                                                  .id = facts->id,
-                                                  .node = facts->node.text,
-                                                  .node_len = facts->node.len,
-                                                  .request = facts->request,
-                                                  .bound_unix_ms = facts->bound_unix_ms,
-                                          });
+            !facts->is_finished)
+                estimator_bind(estimator,
+                               &(struct estimator_pod){
+                                       .id = facts->id,
+                                       .node = facts->node.text,
+                                       .node_len = facts->node.len,
+                                       .request = facts->request,
+                                       .runs_unix_ms = facts->runs_unix_ms > 0 ? facts->runs_unix_ms
+                                                                               : TRACKED_NEVER,
+                               });
 }
 
 void explained_pod_add(struct node_table *table, const json_t *pod, const char *wanted,

@@ -1,15 +1,20 @@
 #include "extender/table/estimate_watch.h"
 
 #include "base/mem.h"
-#include "extender/table/pod_sample.h"
 
-enum { LOOK_INTERVAL_MS = 1000 };
+enum {
+        LOOK_INTERVAL_MS = 1000,
+        GAP_MS = 10000,   /* a watch that was not open for so long has missed something */
+        REPLAY_MS = 5000, /* in which the API server sends what it has missed */
+};
 
 struct estimate_watch {
         struct estimate_watch_options options;
-        struct pod_watch *pods;     /* NULL until estimate_watch_begin() */
-        struct pod_sample *samples; /* NULL until then, and unless recent pods alone are watched */
+        struct pod_watch *pods; /* NULL until estimate_watch_begin() */
         struct loop_timer look_timer, step_timer;
+        bool is_listing;
+        int64_t live_unix_ms; /* the watch was open then; 0: never yet */
+        int64_t gap_began_unix_ms, replays_until_unix_ms;
         struct metrics_series *pods_held, *workloads, *reservations,
                 *factor[ESTIMATE_RESOURCE_COUNT];
 };
@@ -26,13 +31,59 @@ static void changed(const struct estimate_watch *watch) {
         watch->options.on_change(watch->options.userdata);
 }
 
-static void on_list_begins(void *userdata) {
-        const struct estimate_watch *watch = userdata;
+/* Does the watch show now what happened while it was away? */
+static bool is_catching_up(const struct estimate_watch *watch) {
+        int64_t now_unix_ms = estimate_now_unix_ms(watch);
 
+        return watch->is_listing || now_unix_ms < watch->replays_until_unix_ms ||
+               now_unix_ms - watch->live_unix_ms > GAP_MS;
+}
+
+/* When a pod ended that the watch shows as gone: after a gap, at the gap's beginning, as far as
+ * anybody knows. */
+static int64_t gone_at_unix_ms(const struct estimate_watch *watch) {
+        int64_t now_unix_ms = estimate_now_unix_ms(watch);
+
+        if (watch->live_unix_ms == 0 || !is_catching_up(watch))
+                return now_unix_ms;
+        return now_unix_ms < watch->replays_until_unix_ms ? watch->gap_began_unix_ms
+                                                          : watch->live_unix_ms;
+}
+
+static void look_for_gap(struct estimate_watch *watch) {
+        int64_t now_unix_ms = estimate_now_unix_ms(watch);
+
+        if (!watch->pods || !pod_watch_is_live(watch->pods))
+                return;
+        if (watch->live_unix_ms > 0 && now_unix_ms - watch->live_unix_ms > GAP_MS) {
+                watch->gap_began_unix_ms = watch->live_unix_ms;
+                watch->replays_until_unix_ms = now_unix_ms + REPLAY_MS;
+        }
+        watch->live_unix_ms = now_unix_ms;
+}
+
+/* The first event that shows a pod running comes as it starts: its arrival is by our clock, its
+ * startedAt by the node's. */
+static int64_t runs_since_unix_ms(const struct estimate_watch *watch,
+                                  const struct pod_facts *facts) {
+        int64_t now_unix_ms = estimate_now_unix_ms(watch);
+
+        if (facts->runs_unix_ms == 0)
+                return TRACKED_NEVER;
+        bool is_just_now = !is_catching_up(watch) &&
+                           now_unix_ms - facts->runs_unix_ms <= POD_WATCH_CLOCK_SKEW_MS;
+        return is_just_now || facts->runs_unix_ms > now_unix_ms ? now_unix_ms : facts->runs_unix_ms;
+}
+
+static void on_list_begins(void *userdata) {
+        struct estimate_watch *watch = userdata;
+
+        watch->is_listing = true;
         estimator_list_begins(watch->options.estimator);
 }
 
-static struct estimator_pod as_estimator_pod(const struct pod_facts *facts) {
+static struct estimator_pod as_estimator_pod(const struct estimate_watch *watch,
+                                             const struct pod_facts *facts) {
         return (struct estimator_pod){
                 .id = facts->id,
                 .node = facts->node.text,
@@ -40,13 +91,13 @@ static struct estimator_pod as_estimator_pod(const struct pod_facts *facts) {
                 .workload = facts->workload,
                 .workload_len = facts->workload_len,
                 .request = facts->request,
-                .bound_unix_ms = facts->bound_unix_ms,
+                .runs_unix_ms = runs_since_unix_ms(watch, facts),
         };
 }
 
 static void estimate_on_pod(void *userdata, const struct pod_facts *facts, bool is_appeared) {
         const struct estimate_watch *watch = userdata;
-        const struct estimator_pod pod = as_estimator_pod(facts);
+        const struct estimator_pod pod = as_estimator_pod(watch, facts);
 
         (void)is_appeared;
         estimator_bind(watch->options.estimator, &pod);
@@ -56,44 +107,16 @@ static void estimate_on_pod(void *userdata, const struct pod_facts *facts, bool 
 static void on_gone(void *userdata, uint64_t id) {
         const struct estimate_watch *watch = userdata;
 
-        estimator_end(watch->options.estimator, id, estimate_now_unix_ms(watch));
+        estimator_end(watch->options.estimator, id, gone_at_unix_ms(watch));
         changed(watch);
 }
 
 static void on_list_ended(void *userdata) {
-        const struct estimate_watch *watch = userdata;
+        struct estimate_watch *watch = userdata;
 
-        estimator_list_ended(watch->options.estimator, estimate_now_unix_ms(watch));
-        changed(watch);
-}
-
-/* With POD_WATCH_RECENT. */
-
-static bool is_recent_pod(const struct estimate_watch *watch) {
-        return watch->options.pods == POD_WATCH_RECENT;
-}
-
-static void on_recent_pod(void *userdata, const struct pod_facts *facts, bool is_appeared) {
-        const struct estimate_watch *watch = userdata;
-        const struct estimator_pod pod = as_estimator_pod(facts);
-
-        (void)is_appeared;
-        estimator_bind_recent(watch->options.estimator, &pod, estimate_now_unix_ms(watch));
-        changed(watch);
-}
-
-static void on_recent_finished(void *userdata, const struct pod_facts *facts, bool is_appeared) {
-        const struct estimate_watch *watch = userdata;
-        const struct estimator_pod pod = as_estimator_pod(facts);
-
-        estimator_end_recent(watch->options.estimator, &pod, is_appeared,
+        estimator_list_ended(watch->options.estimator, gone_at_unix_ms(watch),
                              estimate_now_unix_ms(watch));
-        changed(watch);
-}
-
-static void on_sample(void *userdata) {
-        const struct estimate_watch *watch = userdata;
-
+        watch->is_listing = false;
         changed(watch);
 }
 
@@ -101,6 +124,7 @@ static void estimate_watch_look(void *userdata) {
         struct estimate_watch *watch = userdata;
         struct estimator_stats stats;
 
+        look_for_gap(watch);
         estimator_stats(watch->options.estimator, estimate_now_mono_ms(watch), &stats);
         metrics_set(watch->pods_held, (double)stats.pods);
         metrics_set(watch->workloads, (double)stats.workloads);
@@ -121,8 +145,8 @@ static void estimate_watch_look(void *userdata) {
 static void step(void *userdata) {
         struct estimate_watch *watch = userdata;
 
-        /* Recent pods, and a list that is not complete, do not tell what all pods request. */
-        if (!is_recent_pod(watch) && watch->pods && pod_watch_is_live(watch->pods))
+        /* A list that is not complete does not tell what all pods request. */
+        if (watch->pods && pod_watch_is_live(watch->pods))
                 estimator_step(watch->options.estimator, estimate_now_unix_ms(watch));
         loop_timer_arm(watch->options.loop, &watch->step_timer,
                        estimate_now_mono_ms(watch) + POD_LOAD_FACTOR_STEP_MS, step, watch);
@@ -164,19 +188,11 @@ void estimate_watch_begin(struct estimate_watch *watch) {
                 .gone = on_gone,
                 .list_ended = on_list_ended,
         };
-        static const struct pod_watch_events recent_events = {
-                .pod = on_recent_pod,
-                .finished = on_recent_finished,
-        };
 
         if (watch->pods)
                 return;
         watch->pods = pod_watch_new(watch->options.loop, watch->options.api, watch->options.metrics,
-                                    watch->options.pods,
-                                    is_recent_pod(watch) ? &recent_events : &events, watch);
-        if (is_recent_pod(watch))
-                watch->samples = pod_sample_new(watch->options.loop, watch->options.api,
-                                                watch->options.estimator, on_sample, watch);
+                                    POD_WATCH_ALL, &events, watch);
 }
 
 void estimate_watch_free(struct estimate_watch *watch) {
@@ -184,7 +200,6 @@ void estimate_watch_free(struct estimate_watch *watch) {
                 return;
         loop_timer_disarm(watch->options.loop, &watch->look_timer);
         loop_timer_disarm(watch->options.loop, &watch->step_timer);
-        pod_sample_free(watch->samples);
         pod_watch_free(watch->pods);
         free(watch);
 }

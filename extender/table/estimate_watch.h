@@ -18,8 +18,6 @@ struct estimate_watch_options {
         struct metrics *metrics;
         struct health_check *check; /* passes always: the extender works without pods */
         struct estimator *estimator;
-        /* POD_WATCH_RECENT: the estimator knows recent pods, and samples of the others */
-        enum pod_watch_scope pods;
         void (*on_change)(void *userdata); /* after anything that may have changed a node's usage */
         void *userdata;
 };

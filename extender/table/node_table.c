@@ -7,6 +7,7 @@
 #include "codec/json.h"
 #include "codec/quantity.h"
 #include "extender/table/node_zones.h"
+#include "extender/table/row_estimate.h"
 #include "policy/hot_value.h"
 #include "policy/kept_annotations.h"
 
@@ -102,31 +103,16 @@ static int64_t settle_hot(struct node_table *table, size_t row, int64_t now_unix
         return hot_value_next_change_unix_ms(policy, &node->bound, now_unix_ms);
 }
 
-/* Return: until when it stands */
-static int64_t settle_estimate(struct node_table *table, size_t row,
-                               const struct reading_columns *view, int64_t now_unix_ms) {
+static void settle_estimate(struct node_table *table, size_t row, int64_t now_unix_ms) {
         const struct node *node = table->rows[row];
-        const struct estimate_terms *terms = &table->table_policy->terms[node->pool];
-        struct node_columns *columns = &table->columns;
-        struct estimator_usage usage = {.until_unix_ms = INT64_MAX};
+        struct estimator_usage usage = {0};
 
         if (node->estimate)
-                estimator_usage(table->estimator, node->estimate, terms->window_ms, now_unix_ms,
-                                &usage);
-        columns->is_estimate_old[row] = false;
-        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
-                columns->used[r][row] = terms->weight[r] * usage.ratio[r];
-                columns->own[r][row] = score_own(terms->weight[r], usage.per_capacity[r]);
-                if (terms->metric[r] >= 0 &&
-                    columns->expires_unix_ms[terms->metric[r]][row] <= now_unix_ms)
-                        columns->is_estimate_old[row] = true;
-        }
-        columns->other[row] = estimate_terms_other(terms, policy_of(table), view, row, now_unix_ms);
-        columns->missing[row] = estimate_terms_missing(terms, policy_of(table), view, row,
-                                                       usage.is_known, now_unix_ms);
-        columns->estimate_number[row] = node->estimate ? estimator_node_number(node->estimate)
-                                                       : ESTIMATOR_MAX_NODES;
-        return usage.until_unix_ms;
+                estimator_usage(table->estimator, node->estimate, &usage);
+        row_estimate_settle(&table->columns, row, policy_of(table),
+                            &table->table_policy->terms[node->pool], usage, now_unix_ms);
+        table->columns.estimate_number[row] = node->estimate ? estimator_node_number(node->estimate)
+                                                             : ESTIMATOR_MAX_NODES;
 }
 
 static void settle_row(struct node_table *table, size_t row, int64_t now_unix_ms) {
@@ -138,8 +124,7 @@ static void settle_row(struct node_table *table, size_t row, int64_t now_unix_ms
         for (size_t i = 0; i < columns->metric_count; i++)
                 until = earlier_if_ahead(until, columns->expires_unix_ms[i][row], now_unix_ms);
         if (columns->has_estimate)
-                until = earlier_if_ahead(until, settle_estimate(table, row, &view, now_unix_ms),
-                                         now_unix_ms);
+                settle_estimate(table, row, now_unix_ms);
         columns->settled_until_unix_ms[row] = until;
         columns->rejected_by[row] = (int16_t)verdict_filter(policy_of(table), &view, row,
                                                             now_unix_ms);
@@ -161,23 +146,37 @@ static void forget_parsing(struct node_table *table, struct node *node) {
         node->missing = node->malformed = node->skewed = 0;
 }
 
-/* A timestamp ahead of the clock cannot be the end of a window: it counts as now. */
-static void read_for_estimate(struct node_table *table, const struct node *node, size_t metric,
-                              const struct reading *reading, int64_t now_unix_ms) {
-        const struct estimate_terms *terms = &table->table_policy->terms[node->pool];
+/* @metric: -1: none */
+static struct tracked_reading reading_for_estimate(const struct node_table *table,
+                                                   const struct node *node, int metric,
+                                                   const struct reading *covered,
+                                                   int64_t now_unix_ms) {
+        struct reading mean;
 
-        if (reading->state != READING_USABLE)
-                return;
-        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
-                if (terms->metric[r] == (int)metric)
-                        estimator_read(table->estimator, node->estimate, r,
-                                       &(struct inflight_reading){
-                                               .ratio = reading->value,
-                                               .ends_unix_ms = reading->at_unix_ms < now_unix_ms
-                                                                       ? reading->at_unix_ms
-                                                                       : now_unix_ms,
-                                               .window_ms = terms->window_ms[r],
-                                       });
+        if (metric < 0)
+                return (struct tracked_reading){0};
+        read_metric(table, node, (size_t)metric, &mean);
+        return row_estimate_reading(&mean, policy_of(table)->metrics[metric].query.window_ms,
+                                    covered, now_unix_ms);
+}
+
+static void read_for_estimate(struct node_table *table, struct node *node, int64_t now_unix_ms) {
+        const struct estimate_terms *terms = &table->table_policy->terms[node->pool];
+        struct reading covered;
+
+        table_read_annotation(table, node, ANNOTATION_COVERED, 0, &covered);
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
+                const struct tracked_reading reading = reading_for_estimate(table, node,
+                                                                            terms->metric[r],
+                                                                            &covered, now_unix_ms),
+                                             shorter = reading_for_estimate(table, node,
+                                                                            terms->shorter[r],
+                                                                            &covered, now_unix_ms);
+                if (reading.window_ms > 0)
+                        estimator_read(table->estimator, node->estimate, r, &reading, &shorter);
+                else if (terms->metric[r] < 0)
+                        estimator_forget_reading(node->estimate, r);
+        }
 }
 
 /* From the kept annotations into the columns. */
@@ -190,14 +189,14 @@ static void parse_row(struct node_table *table, size_t row, int64_t now_unix_ms)
         table->columns.pool[row] = node->pool;
         for (size_t i = 0; i < table->columns.metric_count; i++) {
                 read_metric(table, node, i, &reading);
-                if (table->columns.has_estimate && node->estimate)
-                        read_for_estimate(table, node, i, &reading, now_unix_ms);
                 table->columns.usage_ratio[i][row] = reading.value;
                 table->columns.expires_unix_ms[i][row] = reading.expires_unix_ms;
                 node->missing += reading.state == READING_MISSING;
                 node->malformed += reading.state == READING_MALFORMED;
                 node->skewed += reading.at_unix_ms > now_unix_ms + ANNOTATION_SKEW_MS;
         }
+        if (table->columns.has_estimate && node->estimate)
+                read_for_estimate(table, node, now_unix_ms);
         table_read_annotation(table, node, ANNOTATION_HOT_VALUE, 0, &reading);
         node->hot = (struct annotation){reading.value, reading.at_unix_ms};
         node->hot_expires_unix_ms = reading.expires_unix_ms;

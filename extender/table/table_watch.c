@@ -292,7 +292,6 @@ static void watch_estimate(struct table_watch *watch) {
                 .metrics = watch->options.metrics,
                 .check = watch->pods_check,
                 .estimator = node_table_estimator(watch->options.table),
-                .pods = watch->options.pods,
                 .on_change = on_estimate_change,
                 .userdata = watch,
         });

@@ -24,7 +24,6 @@ struct table_watch_options {
         struct node_table *table;
         struct metrics *metrics;
         struct health *health;
-        enum pod_watch_scope pods; /* which the estimate is fed with */
 };
 
 struct table_watch;

@@ -1,8 +1,9 @@
 /*
  * How a policy's priorities are read when its scoring is estimate. The weight of a priority is how
  * much its metric counts in the maximum that score.h takes, relative to the largest weight. For cpu
- * and mem the shortest mean is what pods in flight are added to; every other priority counts as
- * its annotation reads. Where there is no priority at all, both count by what pods request.
+ * and mem the shortest mean is what base and pods are made of (tracked_node.h); every other
+ * priority counts as its annotation reads. Where there is no priority at all, both count by what
+ * pods request.
  *
  * What is not known of a candidate counts as in the median of the candidates of which it is known.
  * As nothing it would be the best of all: the node that cannot be measured would get every pod. As
@@ -26,7 +27,8 @@ enum { ESTIMATE_OTHER = ESTIMATE_RESOURCE_COUNT, ESTIMATE_PART_COUNT };
 struct estimate_terms {
         int metric[ESTIMATE_RESOURCE_COUNT]; /* index into the policy's metrics; -1: none */
         int64_t window_ms[ESTIMATE_RESOURCE_COUNT];
-        double weight[ESTIMATE_RESOURCE_COUNT];       /* 0 to 1 */
+        int shorter[ESTIMATE_RESOURCE_COUNT];   /* the shortest mean of the same period; -1: none */
+        double weight[ESTIMATE_RESOURCE_COUNT]; /* 0 to 1 */
         double target_ratio[ESTIMATE_RESOURCE_COUNT]; /* 0: none */
         bool has_target;                              /* any of them */
         bool has_other;                               /* some other_weight is above 0 */

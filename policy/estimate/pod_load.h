@@ -22,32 +22,19 @@ struct load_factor {
         double ratio[ESTIMATE_RESOURCE_COUNT];
 };
 
-/** pod_load_factor_init() - before anything is known: 1 */
-void pod_load_factor_init(struct load_factor *factor);
-/**
- * pod_load_factor_move() - a step towards what was measured; every POD_LOAD_FACTOR_STEP_MS
- * @measured, @requested: sums over all nodes with a fresh reading: used, and requested by the pods
- *                        that the windows hold; a sum of 0 moves nothing
- */
-void pod_load_factor_move(struct load_factor *factor, const struct pod_load *measured,
-                          const struct pod_load *requested);
-
-/* Nodes whose pods were listed, one now and then: what they use and what their pods request, as
- * shares of the capacity, the latest counting most. Zero-initialised: none yet. */
-struct load_sample {
-        double measured[ESTIMATE_RESOURCE_COUNT], requested[ESTIMATE_RESOURCE_COUNT];
+/* What is expected where nothing is known of a pod or of a node. */
+struct cluster_load {
+        struct load_factor factor;
+        double base_ratio[ESTIMATE_RESOURCE_COUNT]; /* of the capacity: what no pod uses, as a mean
+                                                     */
 };
 
-/**
- * pod_load_factor_sample() - one more node, where not all pods are known at a time
- *
- *     factor = (P + sum of w * measured) / (P + sum of w * requested)
- *
- * with w = 0.98 ^ (nodes since), and P = 0.2, as if a fifth of a node had been seen to be used as
- * requested: so the first nodes move the factor the less, the less their pods request.
- *
- * @measured_ratio, @requested_ratio: of the capacity, cut to 0 to 1, which is more than a scheduler
- *                                    gives to a node; NaN: the node is not counted
- */
-void pod_load_factor_sample(struct load_factor *factor, struct load_sample *sample, int resource,
-                            double measured_ratio, double requested_ratio);
+/** pod_load_factor_init() - before anything is known: 1 */
+void pod_load_factor_init(struct load_factor *factor);
+/** pod_load_factor_set() - @used by the pods that request @requested, over all nodes with a fresh
+ * reading; a sum of 0 changes nothing */
+void pod_load_factor_set(struct load_factor *factor, const struct pod_load *used,
+                         const struct pod_load *requested);
+/** pod_load_factor_move() - a step towards that; every POD_LOAD_FACTOR_STEP_MS */
+void pod_load_factor_move(struct load_factor *factor, const struct pod_load *used,
+                          const struct pod_load *requested);

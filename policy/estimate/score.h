@@ -19,7 +19,7 @@ enum { SCORE_OWN_LOAD_FACTOR = 2, SCORE_POINTS_PER_STEP = 2, SCORE_BEST_POINTS =
 
 /* A candidate, each resource multiplied by its weight in the maximum (0 to 1). */
 struct score_node {
-        double used[ESTIMATE_RESOURCE_COUNT]; /* inflight_usage_ratio() */
+        double used[ESTIMATE_RESOURCE_COUNT]; /* tracked_node_usage_ratio() */
         double own[ESTIMATE_RESOURCE_COUNT];  /* score_own() */
         double other;                         /* whatever else takes part in the maximum */
 };

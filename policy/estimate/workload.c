@@ -12,7 +12,11 @@
 static const double CORES_MIN = 0.005, CORES_MAX = 10000; /* of one pod */
 static const double NOISE_RATIO = 0.03; /* of a node's capacity: what moves without a pod */
 /* Requests are often wrong by factors: a narrow prior would keep to them for many readings. */
-static const double PRIOR_SIGMA_RATIO = 2;     /* of the request */
+static const double PRIOR_SIGMA_RATIO = 2; /* of the request */
+static const double DRIFT_RATIO = 0.2;     /* of what is learned, in an hour */
+static const double SURPRISE_MAX_SIGMAS = 3;
+/* Of what a pod is expected to use of whose workload nothing is known. */
+static const double UNKNOWN_SIGMA_RATIO[ESTIMATE_RESOURCE_COUNT] = {2, 0.5};
 static const double LOAD_VARIANCE_RATIO = 0.1; /* pods of a workload differ, (a third)^2 */
 
 struct workload {
@@ -24,6 +28,8 @@ struct workload {
         double cores;    /* theta of workload.h */
         double variance; /* P */
         double begun_variance;
+        double request_cores;
+        int64_t learned_unix_ms; /* the last time */
 };
 
 struct workload_set {
@@ -69,6 +75,7 @@ static struct workload *workload_begin(struct workload_set *set, const char *nam
         workload->cores = fmax(CORES_MIN, factor->ratio[ESTIMATE_CPU] * cores);
         workload->variance = PRIOR_SIGMA_RATIO * cores * (PRIOR_SIGMA_RATIO * cores);
         workload->begun_variance = workload->variance;
+        workload->request_cores = cores;
         (void)strmap_put(&set->by_name, name, name_len, workload);
         return workload;
 }
@@ -127,12 +134,29 @@ double workload_confidence(const struct workload *workload) {
         return 1 - sqrt(workload->variance / workload->begun_variance);
 }
 
+/* Before the first observation what is expected moves with the cluster's factor; from then on it is
+ * the workload's own, and less is known of it the longer nobody has seen a change. */
+static void drift_until(struct workload *workload, int64_t now_unix_ms,
+                        const struct load_factor *factor) {
+        double hours = (double)(now_unix_ms - workload->learned_unix_ms) / 3600000;
+
+        if (workload->observations == 0)
+                workload->cores = fmax(CORES_MIN,
+                                       factor->ratio[ESTIMATE_CPU] * workload->request_cores);
+        else if (hours > 0)
+                workload->variance = fmin(workload->variance +
+                                                  hours * pow(DRIFT_RATIO * workload->cores, 2),
+                                          fmax(workload->begun_variance, workload->variance));
+        workload->learned_unix_ms = now_unix_ms;
+}
+
 void workload_learn(const struct workload_change *changes, size_t count, double cores,
-                    double capacity) {
+                    double capacity, int64_t now_unix_ms, const struct load_factor *factor) {
         double surprise = cores;
         double variance = NOISE_RATIO * capacity * (NOISE_RATIO * capacity);
 
         for (size_t i = 0; i < count; i++) {
+                drift_until(changes[i].workload, now_unix_ms, factor);
                 const struct workload *workload = changes[i].workload;
                 double squared = changes[i].pods * changes[i].pods;
                 surprise -= changes[i].pods * workload->cores;
@@ -141,6 +165,8 @@ void workload_learn(const struct workload_change *changes, size_t count, double 
         }
         if (!isfinite(surprise) || !isfinite(variance) || !(variance > 0))
                 return;
+        double limit = SURPRISE_MAX_SIGMAS * sqrt(variance);
+        surprise = fmin(fmax(surprise, -limit), limit);
         for (size_t i = 0; i < count; i++) {
                 struct workload *workload = changes[i].workload;
                 double gain = workload->variance * changes[i].pods / variance;
@@ -151,6 +177,19 @@ void workload_learn(const struct workload_change *changes, size_t count, double 
                 workload->variance *= 1 - gain * changes[i].pods;
                 workload->observations += workload->observations < UINT32_MAX;
         }
+}
+
+struct pod_load workload_estimate_with(const struct workload *workload,
+                                       const struct pod_load *request,
+                                       const struct load_factor *factor,
+                                       struct pod_load *ret_variance) {
+        struct pod_load load = workload_estimate(workload, request, factor);
+
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
+                ret_variance->of[r] = pow(UNKNOWN_SIGMA_RATIO[r] * load.of[r], 2);
+        if (workload && workload->observations > 0)
+                ret_variance->of[ESTIMATE_CPU] = workload->variance;
+        return load;
 }
 
 struct pod_load workload_estimate(const struct workload *workload, const struct pod_load *request,

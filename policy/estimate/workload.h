@@ -72,7 +72,7 @@ struct workload_change {
  * @capacity: of the node, in cores; > 0
  */
 void workload_learn(const struct workload_change *changes, size_t count, double cores,
-                    double capacity);
+                    double capacity, int64_t now_unix_ms, const struct load_factor *factor);
 
 /**
  * workload_estimate() - what one pod is expected to use
@@ -81,3 +81,8 @@ void workload_learn(const struct workload_change *changes, size_t count, double 
  */
 struct pod_load workload_estimate(const struct workload *workload, const struct pod_load *request,
                                   const struct load_factor *factor);
+/** workload_estimate_with() - the same, and how uncertain it is, as a variance */
+struct pod_load workload_estimate_with(const struct workload *workload,
+                                       const struct pod_load *request,
+                                       const struct load_factor *factor,
+                                       struct pod_load *ret_variance);

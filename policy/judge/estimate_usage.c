@@ -1,11 +1,9 @@
 #include "policy/judge/estimate_usage.h"
 
 #include "policy/annotation.h"
-#include "policy/estimate/inflight.h"
 
 bool estimate_usage_get(const struct judge_nodes *nodes, size_t row, int resource,
-                        const struct pod_load *pod, int64_t now_unix_ms,
-                        struct estimate_usage *ret) {
+                        const struct pod_load *pod, struct estimate_usage *ret) {
         const struct estimate_terms *terms = &nodes->terms[nodes->columns.pool[row]];
         int metric = terms->metric[resource];
         double weight = terms->weight[resource];
@@ -21,13 +19,10 @@ bool estimate_usage_get(const struct judge_nodes *nodes, size_t row, int resourc
         int64_t expires_unix_ms = metric >= 0 ? nodes->readings.expires_unix_ms[metric][row]
                                               : READING_NEVER;
         if (expires_unix_ms != READING_NEVER) {
-                int64_t read_unix_ms = annotation_at_unix_ms(
-                        expires_unix_ms, nodes->policy->metrics[metric].period_ms);
-                ret->is_read = now_unix_ms - INFLIGHT_MEMORY_MS < read_unix_ms;
-                if (ret->is_read) {
-                        ret->reading_ratio = nodes->readings.usage_ratio[metric][row];
-                        ret->read_unix_ms = read_unix_ms;
-                }
+                ret->is_read = true;
+                ret->reading_ratio = nodes->readings.usage_ratio[metric][row];
+                ret->read_unix_ms = annotation_at_unix_ms(expires_unix_ms,
+                                                          nodes->policy->metrics[metric].period_ms);
         }
         ret->in_flight_ratio = nodes->columns.used[resource][row] / weight - ret->reading_ratio;
         ret->expected_ratio = ret->reading_ratio + ret->in_flight_ratio + ret->pod_ratio;

@@ -16,10 +16,11 @@
 struct estimate_usage {
         double weight;          /* in the maximum over the resources: above 0 to 1 */
         double capacity;        /* CPUs or bytes; 0: not known */
-        bool is_read;           /* there is a reading that counts; it may have expired */
+        bool is_read;           /* there is a reading; it may have expired */
         double reading_ratio;   /* 0 without one */
         int64_t read_unix_ms;   /* its timestamp; 0 without one */
-        double in_flight_ratio; /* what it does not show, or still shows; all without a reading */
+        double in_flight_ratio; /* base and pods (tracked_node.h) less the reading: what it does not
+                                 * show yet, or still shows; all of them without a reading */
         double pod_ratio;       /* of the pod, which counts SCORE_OWN_LOAD_FACTOR times */
         double expected_ratio;  /* their sum */
 };
@@ -32,5 +33,4 @@ struct estimate_usage {
  * a weight
  */
 bool estimate_usage_get(const struct judge_nodes *nodes, size_t row, int resource,
-                        const struct pod_load *pod, int64_t now_unix_ms,
-                        struct estimate_usage *ret);
+                        const struct pod_load *pod, struct estimate_usage *ret);

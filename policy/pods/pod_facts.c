@@ -12,6 +12,8 @@
 
 /* A CronJob's Job is called after it and the minutes since the epoch of its run. */
 enum { JOB_TIME_MIN_DIGITS = 8 };
+/* After the epoch: since when a pod runs of which no time is known. */
+enum { LONG_AGO_MS = 1 };
 
 struct owner {
         struct skim_string kind, name;
@@ -76,7 +78,7 @@ struct condition {
 
 struct status {
         struct skim_string phase;
-        int64_t bound_unix_ms;
+        int64_t bound_unix_ms, runs_unix_ms;
 };
 
 struct pod {
@@ -282,9 +284,36 @@ static bool read_condition(struct skim *skim, void *ret) {
         return true;
 }
 
+static const struct skim_field running_fields[] = {
+        {SKIM_ONLY("startedAt", int64_t), .read = read_pod_time},
+        {0},
+};
+
+static const struct skim_field state_fields[] = {
+        {SKIM_ONLY("running", int64_t), .fields = running_fields},
+        {0},
+};
+
+/* The first container that runs counts. */
+static bool read_container_status(struct skim *skim, void *ret) {
+        static const struct skim_field fields[] = {
+                {SKIM_ONLY("state", int64_t), .fields = state_fields},
+                {0},
+        };
+        int64_t *runs_unix_ms = ret;
+        int64_t started_unix_ms = 0;
+
+        if (!skim_fields(skim, fields, &started_unix_ms))
+                return false;
+        if (started_unix_ms > 0 && (*runs_unix_ms == 0 || started_unix_ms < *runs_unix_ms))
+                *runs_unix_ms = started_unix_ms;
+        return true;
+}
+
 static const struct skim_field status_fields[] = {
         SKIM_TEXT("phase", struct status, phase),
         SKIM_LIST("conditions", struct status, bound_unix_ms, read_condition),
+        SKIM_LIST("containerStatuses", struct status, runs_unix_ms, read_container_status),
         {0},
 };
 
@@ -379,6 +408,9 @@ bool pod_facts_take(struct pod_facts *facts, struct skim *skim) {
         facts->request = total_of(&pod.spec);
         facts->bound_unix_ms = pod.status.bound_unix_ms ? pod.status.bound_unix_ms
                                                         : pod.metadata.created_unix_ms;
+        facts->runs_unix_ms = pod.status.runs_unix_ms;
+        if (facts->runs_unix_ms == 0 && skim_is(&pod.status.phase, "Running"))
+                facts->runs_unix_ms = facts->bound_unix_ms > 0 ? facts->bound_unix_ms : LONG_AGO_MS;
         facts->is_finished = skim_is(&pod.status.phase, "Succeeded") ||
                              skim_is(&pod.status.phase, "Failed");
         facts->is_daemonset = pod.metadata.owners.has_daemonset;

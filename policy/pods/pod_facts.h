@@ -57,9 +57,13 @@ struct pod_facts {
         size_t workload_len;
         struct pod_load request; /* 0: none; a negative or unreadable quantity counts as none */
         int64_t bound_unix_ms;   /* PodScheduled, else the creation; 0: unknown */
-        bool is_finished;        /* its phase is Succeeded or Failed */
-        bool is_daemonset;       /* an owner's kind is DaemonSet */
-        bool is_mirror;          /* it stands for a static pod, which a kubelet runs */
+        /* Since when a container other than the init containers runs: the first, by its startedAt,
+         * or without one bound_unix_ms if the phase is Running, or if that is unknown, too, a time
+         * before all windows. 0: none does yet. */
+        int64_t runs_unix_ms;
+        bool is_finished;  /* its phase is Succeeded or Failed */
+        bool is_daemonset; /* an owner's kind is DaemonSet */
+        bool is_mirror;    /* it stands for a static pod, which a kubelet runs */
         /* It prefers some nodes, which the scheduler weighs against the others: by a
          * preferredDuringSchedulingIgnoredDuringExecution of its affinity that is not empty, or a
          * topologySpreadConstraint with whenUnsatisfiable: ScheduleAnyway. */

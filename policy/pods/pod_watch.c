@@ -35,13 +35,6 @@ static void on_pod_text(void *userdata, enum reflector_event event, const char *
                 metrics_inc(watch->unreadable);
                 return;
         }
-        if (event != REFLECTOR_DELETED && facts.node.len > 0 && facts.is_finished &&
-            watch->events->finished) {
-                facts.bound_unix_ms = bound_at_unix_ms(facts.bound_unix_ms, false,
-                                                       loop_now_unix_ms(watch->loop));
-                watch->events->finished(watch->userdata, &facts, is_appeared);
-                return;
-        }
         /* The selector of all lets through neither unbound nor finished pods; a proxy may. */
         if (event == REFLECTOR_DELETED || facts.node.len == 0 || facts.is_finished) {
                 if (watch->events->gone)
@@ -75,7 +68,6 @@ struct pod_watch *pod_watch_new(struct loop *loop, struct kube_api *api, struct 
                 "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed";
         static const char *const selectors[] = {
                 [POD_WATCH_ALL] = unfinished,
-                [POD_WATCH_RECENT] = "spec.nodeName!=,status.phase!=Running",
                 [POD_WATCH_PENDING] = "spec.nodeName!=,status.phase=Pending",
         };
         struct pod_watch *watch = xcalloc(1, sizeof(*watch));

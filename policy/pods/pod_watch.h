@@ -29,9 +29,6 @@ struct pod_watch_events {
          * bound. Else it was listed or has changed; then its first time holds, if it is known. */
         void (*pod)(void *userdata, const struct pod_facts *facts, bool is_appeared);
         void (*gone)(void *userdata, uint64_t id);
-        /* A pod that has finished; without this callback it is gone. @is_appeared: it has finished
-         * just now; else perhaps long ago. */
-        void (*finished)(void *userdata, const struct pod_facts *facts, bool is_appeared);
         void (*list_ended)(void *userdata);
 };
 
@@ -39,9 +36,6 @@ struct pod_watch;
 
 enum pod_watch_scope {
         POD_WATCH_ALL, /* bound and unfinished */
-        /* Bound pods that are Pending or finished. One that drops out of Pending has started or was
-         * deleted. */
-        POD_WATCH_RECENT,
         /* Bound pods that are Pending, so each binding is one pod that appears. A list also shows
          * pods that run by now; the watch does not report those as gone. */
         POD_WATCH_PENDING,

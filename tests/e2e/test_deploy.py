@@ -299,6 +299,7 @@ ALLOWED = {
     "what the controller writes": annotate(
         cpu_usage_avg_5m="0.1,2026-07-23T11:28:54Z", node_hot_value="2,2026-07-23T11:25:54Z"
     ),
+    "how much young means hold": annotate(node_covered_seconds="90,2026-07-23T11:25:54Z"),
     "over rubbish": annotate(mem_usage_avg_5m=READING),
     "a ready-made metric": annotate(gpu=READING, **{"psi.cpu-10": "1e-5,2026-07-23T11:25:54Z"}),
     "cleaning up": annotate(cpu_usage_avg_5m=None, mem_usage_avg_5m=None, gpu=None),

@@ -78,10 +78,12 @@ def wait_values(standin, key, expected, apart=2e-5, timeout_s=40):
 
 def patched(row):
     """The annotations of one row of standin.patches(), but for the notes on peaks' times, which are
-    there when they have changed (test_controller_peaks.py)."""
+    there when they have changed (test_controller_peaks.py), and on how much young windows hold
+    (test_controller_annotations.py)."""
     assert set(row["body"]) == {"metadata"} and set(row["body"]["metadata"]) == {"annotations"}
     annotations = row["body"]["metadata"]["annotations"]
-    return {key: text for key, text in annotations.items() if not key.endswith("_peak")}
+    notes = ("_peak", "node_covered_seconds")
+    return {key: text for key, text in annotations.items() if not key.endswith(notes)}
 
 
 def lease_object(standin):

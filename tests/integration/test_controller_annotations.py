@@ -58,6 +58,20 @@ def gaps_s(rows):
     return [b["at_unix"] - a["at_unix"] for a, b in zip(rows, rows[1:])]
 
 
+def check_covered(row, earlier):
+    """The windows are young: the patch says how many seconds its means hold, and where they end."""
+    annotations = row["body"]["metadata"]["annotations"]
+    if "node_covered_seconds" not in annotations:
+        assert not earlier, "less than a second, before the first"
+        return
+    covered = read_annotation(annotations["node_covered_seconds"], HOT_VALUE)
+    assert covered.at_unix == read_annotation(annotations["cpu_usage_avg_5m"]).at_unix
+    if earlier:
+        grown = covered.value - earlier[-1].value
+        assert abs(grown - (covered.at_unix - earlier[-1].at_unix)) < 2
+    earlier.append(covered)
+
+
 def test_windows_agree_with_the_truth(start_standin, start_exporters, start_controller):
     """Every value of every patch, for loads that stand still, swing and jump."""
     standin, exporters = start_standin("--nodes", 4), start_exporters(*FAST)
@@ -77,11 +91,12 @@ def test_windows_agree_with_the_truth(start_standin, start_exporters, start_cont
         content=policy({name: "2s" for name in names}),
     )
     wait_until(lambda: len(standin.patches(name="node-0003")) >= 4, what="four patches")
-    worst = []
+    worst, covered = [], {}
     for row in standin.patches():
         address = f"127.1.0.{int(row['name'][-4:]) + 1}"
         values = {key: read_annotation(text).value for key, text in patched(row).items()}
         assert set(values) == set(names)
+        check_covered(row, covered.setdefault(address, []))
         for signal in ("cpu", "mem"):
             wanted = expected(exporters, address, signal, row["at_unix"], signal == "mem")
             got = values[f"{signal}_usage_avg_5m"]
@@ -93,6 +108,7 @@ def test_windows_agree_with_the_truth(start_standin, start_exporters, start_cont
             assert abs(values[other] - values["cpu_usage_avg_5m"]) < 2e-5
     print(f"{len(worst)} values of {len(worst) // 2} patches, the worst is off by {max(worst):.5f}")
     assert len(worst) >= 24
+    assert sum(len(readings) for readings in covered.values()) >= 8
 
 
 def test_form_and_rhythm(start_standin, start_exporters, start_controller):
@@ -152,7 +168,8 @@ def test_form_and_rhythm(start_standin, start_exporters, start_controller):
     assert min(ages) >= 0 and statistics.median(ages) < 1.5, ages
 
     def every_key_is_counted():
-        carried = sum(len(patched(row)) for row in standin.patches())
+        bodies = [row["body"]["metadata"]["annotations"] for row in standin.patches()]
+        carried = sum(len(annotations) for annotations in bodies)
         return controller.metric("plimsoll_patch_keys_total") == carried
 
     wait_until(every_key_is_counted, what="the annotations to be counted")

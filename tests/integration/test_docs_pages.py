@@ -34,7 +34,7 @@ NOT_RUN = {
     (
         "docs/policy.md",
         "usage    =",
-    ): "a formula; tests/unit/policy/estimate/test_inflight.c holds us to it",
+    ): "a formula; tests/unit/policy/estimate/test_tracked_node.c holds us to it",
     ("docs/policy.md", "(1 - t) * u"): "a formula; tests/unit/policy/test_verdict.c holds us to it",
     (
         "docs/status-page.md",

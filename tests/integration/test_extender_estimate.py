@@ -103,53 +103,12 @@ def test_the_next_pod_sees_the_last_answer(cluster, start):
         assert scheduler.prioritize(NODES, pod())[A] == 10
 
 
-def add_running(cluster, counts):
-    """Pods of 100m."""
-    for node, count in counts.items():
-        cluster.add_pods(count, prefix=f"on-{node}-", nodes=[node], phase="Running")
-
-
-def test_recent_pods_alone(cluster, start):
-    """A binding counts, also when the pod runs by now."""
-    add_running(cluster, {A: 20, B: 25, C: 60})  # they use what they request
-    extender = start(cluster, "--pods=recent")
-    with extender.scheduler() as scheduler:
-        wait_scores(scheduler, {A: 10, B: 8, C: 0})
-        cluster.add_pods(10, prefix="burst-", nodes=[A])
-        wait_scores(scheduler, {A: 7, B: 10, C: 0})
-        cluster.admin("phase", {"phase": "Running", "prefix": "burst-"})
-        cluster.add_pods(10, prefix="next-", nodes=[B])
-        wait_scores(scheduler, {A: 10, B: 8, C: 0})
-        assert extender.metric("plimsoll_extender_pods") == 0
-
-
-def factor(extender):
-    return extender.metric("plimsoll_extender_usage_to_request_ratio", resource="cpu")
-
-
-def test_recent_pods_and_what_the_others_use(cluster, start):
-    """One node's pods are listed, and tell that pods use half of what they request."""
-    cluster.fault("status", status=500, resource="pods", verb="list", count=2)  # one of each kind
-    add_running(cluster, {A: 40, B: 49, C: 120})
-    extender = start(cluster, "--pods=recent", says="pods: 0 pods")
-    wait_until(lambda: 0.5 < factor(extender) < 0.7, 60, "the factor to be learned")
-    assert extender.log_lines("listing the pods of single nodes recovered")
-    with extender.scheduler() as scheduler:
-        cluster.add_pods(20, prefix="burst-", nodes=[A])  # 20 % of the node, were it all used
-        of = pod()
-        wait_until(lambda: scheduler.prioritize(NODES, of)[A] in (6, 7), 30, "half of the burst")
-
-
-def test_recent_pods_and_a_node_that_is_not_read(cluster, start):
-    """It is not idle: it uses what its pods request."""
-    cluster.admin("nodes", {"names": ["dark"], "cpus": 10, "memory_gib": 100})
-    add_running(cluster, {"dark": 90, A: 20})
-    extender = start(cluster, "--pods=recent")
-    with extender.scheduler() as scheduler:
-        of = pod()
-        wait_until(
-            lambda: scheduler.prioritize([A, "dark"], of) == {A: 10, "dark": 0}, 30, "the list"
-        )
+def test_a_flag_that_is_gone(cluster, start):
+    """--pods=recent is told, and watches all pods; --pods=all says nothing."""
+    cluster.add_pods(10, prefix="before-", nodes=[A], phase="Running")
+    gone = "--pods=recent is gone, and has no effect: all pods are watched"
+    assert start(cluster, "--pods=recent", says="pods: 10 pods$").log_lines(gone)
+    assert not start(cluster, "--pods=all", says="pods: 10 pods$").log_lines(gone)
 
 
 def test_without_the_right_to_see_pods(cluster, start):

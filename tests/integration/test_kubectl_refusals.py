@@ -57,7 +57,7 @@ def pod(number, **more):
 def test_what_is_not_recorded(cluster, plimsoll, tmp_path):
     """Nodes without a name, and pods of which it is not known which, where or since when they are."""
     cluster.objects[NODES] = [node("node-0"), {"metadata": {}}, {"metadata": {"name": "\ud800"}}]
-    odd = [pod(number) for number in range(4)]
+    odd = [pod(number) for number in range(3)] + [pod(3, status={"phase": "Pending"})]
     del odd[1]["metadata"]["uid"]
     del odd[2]["spec"]["nodeName"]
     del odd[3]["metadata"]["creationTimestamp"]

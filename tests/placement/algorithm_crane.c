@@ -8,7 +8,7 @@
 #include "extender.h"
 
 static void *new (const struct situation *situation) {
-        return extender_new(situation, false);
+        return extender_new(situation);
 }
 
 static void free_crane(void *self) {

@@ -17,8 +17,7 @@
 struct parts {
         double own_load; /* 0: as the product has it; else a share of that */
         bool has_one_factor, has_constant_factor, has_no_compensation, has_no_reservations,
-                has_best_alone, is_valid_for_ever, has_two_replicas, has_recent_alone,
-                has_no_samples, has_ends, has_true_means;
+                has_best_alone, has_two_replicas, has_true_means, is_from_binding;
 };
 
 static const double CONSTANT_FACTOR = 0.85;
@@ -27,7 +26,6 @@ static const double CONSTANT_FACTOR = 0.85;
  * the other answers. */
 struct replica {
         struct extender *learning, *answering;
-        int64_t sample_unix_ms; /* the next */
 };
 
 struct estimate {
@@ -41,24 +39,6 @@ struct estimate {
 
 static int64_t now_unix_ms(const struct estimate *estimate) {
         return estimate->situation.world->now_s * MS_PER_S;
-}
-
-static void start(const struct estimate *estimate, struct replica *replica) {
-        const struct parts *parts = estimate->parts;
-
-        replica->learning = extender_new(&estimate->situation, parts->is_valid_for_ever);
-        /* It knows no pods by which a node without a reading could count. */
-        replica->answering = parts->has_no_compensation ? extender_new(&estimate->situation, true)
-                                                        : replica->learning;
-        /* No pod runs yet, and no other will be missed. */
-        estimator_list_ended(extender_estimator(replica->learning), now_unix_ms(estimate));
-        estimator_list_ended(extender_estimator(replica->answering), now_unix_ms(estimate));
-}
-
-static void stop(struct replica *replica) {
-        if (replica->answering != replica->learning)
-                extender_free(replica->answering);
-        extender_free(replica->learning);
 }
 
 static struct pod_load *true_means_of(const struct world *world) {
@@ -76,6 +56,134 @@ static struct pod_load *true_means_of(const struct world *world) {
                         means[w].of[r] /= (double)counts[w];
         free(counts);
         return means;
+}
+
+/* The factor stays 1: a pod of which nothing else is known is expected to use what it is said to
+ * request. */
+static bool has_told_loads(const struct parts *parts) {
+        return parts->has_constant_factor || parts->has_true_means;
+}
+
+/* A pod as its extender sees it. */
+static struct pod_facts see(const struct estimate *estimate, const struct pod *pod) {
+        const struct parts *parts = estimate->parts;
+        struct pod_facts facts = {
+                .id = pod->seed,
+                .request = {{pod->request_cores, pod->request_bytes}},
+                .bound_unix_ms = pod->bound_s * MS_PER_S,
+        };
+
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT && parts->has_constant_factor; r++)
+                facts.request.of[r] *= CONSTANT_FACTOR;
+        if (estimate->true_means)
+                facts.request = estimate->true_means[pod->workload];
+        if (!parts->has_constant_factor && !parts->has_one_factor && !pod->is_bare)
+                facts.workload_len = (size_t)snprintf(
+                        facts.workload, sizeof(facts.workload), "default/%s/w%u",
+                        pod->set == POD_HAS_NO_SET ? "Job" : "ReplicaSet", pod->workload);
+        return facts;
+}
+
+/* Borrows from @facts. */
+static struct estimator_pod as_bound(const struct estimate *estimate, const struct pod *pod,
+                                     const struct pod_facts *facts) {
+        const char *node = estimate->situation.world->nodes[pod->node].name;
+
+        return (struct estimator_pod){
+                .id = facts->id,
+                .node = node,
+                .node_len = strlen(node),
+                .workload = facts->workload,
+                .workload_len = facts->workload_len,
+                .request = facts->request,
+                .runs_unix_ms = estimate->parts->is_from_binding ? facts->bound_unix_ms
+                                : pod->starts_s > estimate->situation.world->now_s
+                                        ? TRACKED_NEVER
+                                        : pod->starts_s * MS_PER_S,
+        };
+}
+
+static void bind_to(const struct estimate *estimate, const struct replica *replica,
+                    const struct pod *pod) {
+        const struct pod_facts facts = see(estimate, pod);
+        struct estimator_pod bound = as_bound(estimate, pod, &facts);
+
+        estimator_bind(extender_estimator(replica->learning), &bound);
+        if (replica->answering == replica->learning)
+                return;
+        /* Its reservation ends, and nothing else is known of it. */
+        bound.workload_len = 0;
+        estimator_bind(extender_estimator(replica->answering), &bound);
+        estimator_end(extender_estimator(replica->answering), bound.id, now_unix_ms(estimate));
+}
+
+/* Whatever happens to pods then is known by the list when it is over. */
+static bool is_watch_away(const struct estimate *estimate) {
+        const struct world *world = estimate->situation.world;
+
+        return scenario_is_away(world->scenario, &world->scenario->watch_away, world->now_s);
+}
+
+static void on_bound(void *self, const struct pod *pod) {
+        const struct estimate *estimate = self;
+
+        if (is_watch_away(estimate))
+                return;
+        for (size_t i = 0; i < estimate->replica_count; i++)
+                bind_to(estimate, &estimate->replicas[i], pod);
+}
+
+static void on_ended(void *self, const struct pod *pod) {
+        const struct estimate *estimate = self;
+        if (is_watch_away(estimate))
+                return;
+        for (size_t i = 0; i < estimate->replica_count; i++)
+                estimator_end(extender_estimator(estimate->replicas[i].learning), pod->seed,
+                              now_unix_ms(estimate));
+}
+
+static void on_written(void *self, size_t node) {
+        const struct estimate *estimate = self;
+
+        for (size_t i = 0; i < estimate->replica_count; i++) {
+                const struct replica *replica = &estimate->replicas[i];
+                extender_read(replica->learning, node);
+                if (replica->answering != replica->learning)
+                        extender_read(replica->answering, node);
+        }
+}
+
+static void follow_nodes(const struct replica *replica) {
+        extender_follow_nodes(replica->learning);
+        if (replica->answering != replica->learning)
+                extender_follow_nodes(replica->answering);
+}
+
+/* All pods that are bound, with their times. Those that it knows beside them are gone, since
+ * @gone_s. */
+static void list(const struct estimate *estimate, const struct replica *replica, int64_t gone_s) {
+        const struct world *world = estimate->situation.world;
+        struct estimator *estimator = extender_estimator(replica->learning);
+
+        estimator_list_begins(estimator);
+        for (size_t i = 0; i < world->pod_count + world->renewed; i++)
+                if (world_is_running(world, &world->pods[i]))
+                        bind_to(estimate, replica, &world->pods[i]);
+        estimator_list_ended(estimator, gone_s * MS_PER_S, now_unix_ms(estimate));
+}
+
+static void start(const struct estimate *estimate, struct replica *replica) {
+        replica->learning = extender_new(&estimate->situation);
+        replica->answering = estimate->parts->has_no_compensation
+                                     ? extender_new(&estimate->situation)
+                                     : replica->learning;
+        list(estimate, replica, estimate->situation.world->now_s);
+}
+
+static void stop(struct replica *replica) {
+        if (replica->answering != replica->learning)
+                extender_free(replica->answering);
+        extender_free(replica->learning);
 }
 
 static void *new (const struct situation *situation) {
@@ -102,176 +210,20 @@ static void free_estimate(void *self) {
         free(estimate);
 }
 
-/* No workload is named, and the factor stays 1: a pod is expected to use what it is said to
- * request. */
-static bool has_told_loads(const struct parts *parts) {
-        return parts->has_constant_factor || parts->has_true_means;
-}
-
-/* A pod as its extender sees it. */
-static struct pod_facts see(const struct estimate *estimate, const struct pod *pod) {
-        const struct parts *parts = estimate->parts;
-        struct pod_facts facts = {
-                .id = pod->seed,
-                .request = {{pod->request_cores, pod->request_bytes}},
-                .bound_unix_ms = pod->bound_s * MS_PER_S,
-        };
-
-        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT && parts->has_constant_factor; r++)
-                facts.request.of[r] *= CONSTANT_FACTOR;
-        if (estimate->true_means)
-                facts.request = estimate->true_means[pod->workload];
-        if (!has_told_loads(parts) && !parts->has_one_factor && !pod->is_bare)
-                facts.workload_len = (size_t)snprintf(
-                        facts.workload, sizeof(facts.workload), "default/%s/w%u",
-                        pod->set == POD_HAS_NO_SET ? "Job" : "ReplicaSet", pod->workload);
-        return facts;
-}
-
-/* Borrows from @facts. */
-static struct estimator_pod as_bound(const struct estimate *estimate, const struct pod *pod,
-                                     const struct pod_facts *facts) {
-        const char *node = estimate->situation.world->nodes[pod->node].name;
-
-        return (struct estimator_pod){
-                .id = facts->id,
-                .node = node,
-                .node_len = strlen(node),
-                .workload = facts->workload,
-                .workload_len = facts->workload_len,
-                .request = facts->request,
-                .bound_unix_ms = facts->bound_unix_ms,
-        };
-}
-
-static void bind_to(const struct estimate *estimate, const struct replica *replica,
-                    const struct pod *pod) {
-        const struct pod_facts facts = see(estimate, pod);
-        struct estimator_pod bound = as_bound(estimate, pod, &facts);
-
-        if (estimate->parts->has_recent_alone) {
-                estimator_bind_recent(extender_estimator(replica->learning), &bound,
-                                      now_unix_ms(estimate));
-                return;
-        }
-        estimator_bind(extender_estimator(replica->learning), &bound);
-        if (replica->answering == replica->learning)
-                return;
-        /* Its reservation ends, and nothing else is known of it. */
-        bound.workload_len = 0;
-        estimator_bind(extender_estimator(replica->answering), &bound);
-        estimator_end(extender_estimator(replica->answering), bound.id, bound.bound_unix_ms);
-}
-
-/* Whatever happens to pods then is known by the list when it is over. */
-static bool is_watch_away(const struct estimate *estimate) {
-        const struct world *world = estimate->situation.world;
-
-        return scenario_is_away(world->scenario, &world->scenario->watch_away, world->now_s);
-}
-
-static void on_bound(void *self, const struct pod *pod) {
-        const struct estimate *estimate = self;
-
-        if (is_watch_away(estimate))
-                return;
-        for (size_t i = 0; i < estimate->replica_count; i++)
-                bind_to(estimate, &estimate->replicas[i], pod);
-}
-
-static void on_ended(void *self, const struct pod *pod) {
-        const struct estimate *estimate = self;
-        const struct pod_facts facts = see(estimate, pod);
-        const struct estimator_pod ended = as_bound(estimate, pod, &facts);
-
-        if (is_watch_away(estimate))
-                return;
-        for (size_t i = 0; i < estimate->replica_count; i++) {
-                struct estimator *estimator = extender_estimator(estimate->replicas[i].learning);
-                if (estimate->parts->has_ends)
-                        estimator_end_recent(estimator, &ended, true, now_unix_ms(estimate));
-                else
-                        estimator_end(estimator, pod->seed, now_unix_ms(estimate));
-        }
-}
-
-static void on_written(void *self, size_t node) {
-        const struct estimate *estimate = self;
-
-        for (size_t i = 0; i < estimate->replica_count; i++) {
-                const struct replica *replica = &estimate->replicas[i];
-                extender_read(replica->learning, node);
-                if (replica->answering != replica->learning)
-                        extender_read(replica->answering, node);
-        }
-}
-
-static void follow_nodes(const struct replica *replica) {
-        extender_follow_nodes(replica->learning);
-        if (replica->answering != replica->learning)
-                extender_follow_nodes(replica->answering);
-}
-
-/* All pods that are bound, with their times. Those that it knows beside them are gone; with recent
- * pods alone that is not known. */
-static void list(const struct estimate *estimate, const struct replica *replica) {
-        const struct world *world = estimate->situation.world;
-        struct estimator *estimator = extender_estimator(replica->learning);
-        bool is_recent = estimate->parts->has_recent_alone;
-
-        if (!is_recent)
-                estimator_list_begins(estimator);
-        for (size_t i = 0; i < world->pod_count + world->renewed; i++)
-                if (world_is_running(world, &world->pods[i]))
-                        bind_to(estimate, replica, &world->pods[i]);
-        if (!is_recent)
-                estimator_list_ended(estimator, now_unix_ms(estimate));
-}
-
 /* In a cluster that runs: the nodes' readings come first, then the pods; what they use is to be
  * learned again. */
 static void restart(const struct estimate *estimate, struct replica *replica) {
         stop(replica);
         start(estimate, replica);
-        list(estimate, replica);
 }
 
+/* What ended meanwhile did so when the watch was last open, as far as it knows. */
 static void watch_again(const struct estimate *estimate) {
+        const struct scenario *scenario = estimate->situation.world->scenario;
+
         for (size_t i = 0; i < estimate->replica_count; i++)
-                list(estimate, &estimate->replicas[i]);
-}
-
-static int number_of(const struct world *world, const char *name) {
-        int n = 0;
-
-        while (strcmp(world->nodes[n].name, name) != 0)
-                n++;
-        return n;
-}
-
-/* With recent pods alone: the list of a node's pods, when it is due. */
-static void sample(const struct estimate *estimate, struct replica *replica) {
-        const struct world *world = estimate->situation.world;
-        struct estimator *estimator = extender_estimator(replica->learning);
-        struct estimator_sample sample = {0};
-        int64_t wait_ms;
-
-        if (now_unix_ms(estimate) < replica->sample_unix_ms || estimate->parts->has_no_samples)
-                return;
-        const struct estimator_node *node = estimator_sample_next(estimator, now_unix_ms(estimate),
-                                                                  &wait_ms);
-        replica->sample_unix_ms = now_unix_ms(estimate) + wait_ms;
-        if (!node)
-                return;
-        const char *name = estimator_node_name(node);
-        int number = number_of(world, name);
-        for (size_t i = 0; i < world->pod_count + world->renewed; i++) {
-                const struct pod *pod = &world->pods[i];
-                if (pod->node == number && world_is_running(world, pod))
-                        estimator_sample_pod(&sample, &(struct pod_load){{pod->request_cores,
-                                                                          pod->request_bytes}});
-        }
-        estimator_sample_end(estimator, name, strlen(name), &sample, now_unix_ms(estimate));
+                list(estimate, &estimate->replicas[i],
+                     scenario->warm_up_s + (int64_t)scenario->watch_away.at_s);
 }
 
 static void on_second(void *self) {
@@ -286,11 +238,8 @@ static void on_second(void *self) {
                 restart(estimate, &estimate->replicas[estimate->replica_count - 1]);
         for (size_t i = 0; i < estimate->replica_count; i++)
                 follow_nodes(&estimate->replicas[i]);
-        for (size_t i = 0; i < estimate->replica_count && estimate->parts->has_recent_alone; i++)
-                sample(estimate, &estimate->replicas[i]);
         if (now_unix_ms(estimate) % POD_LOAD_FACTOR_STEP_MS != 0 ||
-            has_told_loads(estimate->parts) || estimate->parts->has_recent_alone ||
-            is_watch_away(estimate))
+            has_told_loads(estimate->parts) || is_watch_away(estimate))
                 return;
         for (size_t i = 0; i < estimate->replica_count; i++)
                 estimator_step(extender_estimator(estimate->replicas[i].learning),
@@ -363,19 +312,20 @@ static double estimated_ratio(const void *self, uint32_t node) {
                 .name = (name_), .about = (about_), .needs = ALGORITHM_NEEDS_MEANS,                \
                 .early_delta = (early_delta_), .weight = 3,                                        \
                 .options = &(const struct parts){__VA_ARGS__}, .new = new, .free = free_estimate,  \
-                .on_written = on_written, .on_bound = on_bound, .on_ended = on_ended,              \
-                .on_second = on_second, .decide = decide, .estimated_ratio = estimated_ratio,      \
+                .on_written = on_written, .on_bound = on_bound, .on_started = on_bound,            \
+                .on_ended = on_ended, .on_second = on_second, .decide = decide,                    \
+                .estimated_ratio = estimated_ratio,                                                \
         }
 
 const struct algorithm algorithm_estimate = ESTIMATE("estimate", "Plimsoll's recommended policy",
                                                      0.1, .own_load = 0);
 
 const struct algorithm algorithm_workloads = ESTIMATE(
-        "workloads", "the estimate, told the true mean load of each workload", 0.1,
+        "workloads", "the estimate, told the true mean load of each workload to begin with", 0.1,
         .has_true_means = true);
 
 const struct algorithm algorithm_estimate_parts[] = {
-        ESTIMATE("no-compensation", "the reading as it stands, without K", 0.1,
+        ESTIMATE("no-compensation", "readings alone: no pod counts on its node", 0.1,
                  .has_no_compensation = true),
         ESTIMATE("no-own-load", "the pod that is placed counts nothing", 0.1, .own_load = 1e-9),
         ESTIMATE("own-load-once", "it counts once and not twice", 0.1, .own_load = 0.5),
@@ -390,13 +340,7 @@ const struct algorithm algorithm_estimate_parts[] = {
                  .own_load = 0),
         ESTIMATE("two-replicas", "two extenders answer in turn, each remembers its own answers",
                  0.1, .has_two_replicas = true),
-        ESTIMATE("recent", "with --pods=recent: pods that were just bound, and samples", 0.1,
-                 .has_recent_alone = true, .has_one_factor = true),
-        ESTIMATE("recent-jobs", "the same, and all pods finish: they are of Jobs", 0.1,
-                 .has_recent_alone = true, .has_one_factor = true, .has_ends = true),
-        ESTIMATE("no-samples", "with --pods=recent, but the pods of no node are listed", 0.1,
-                 .has_recent_alone = true, .has_one_factor = true, .has_no_samples = true),
-        ESTIMATE("last-for-ever", "a dead exporter's last value stays in use", 0.1,
-                 .is_valid_for_ever = true),
+        ESTIMATE("from-binding", "pods count in windows from their binding on", 0.1,
+                 .is_from_binding = true),
 };
 const size_t algorithm_estimate_part_count = ARRAY_LEN(algorithm_estimate_parts);

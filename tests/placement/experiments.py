@@ -14,20 +14,18 @@ import traces
 TOP = runs.HERE.parents[1]
 PARTS = (
     *("no-compensation", "constant-factor", "one-factor", "no-own-load", "own-load-once"),
-    *("no-early", "no-reservations", "best-alone", "two-replicas", "last-for-ever"),
+    *("no-early", "no-reservations", "best-alone", "two-replicas", "from-binding"),
 )
 # What a part is worth, over situations in which it could matter.
 PART_SCENARIOS = (
     *("steadyP", "manyown", "rollout", "burst100", "burst-hetero", "bursts", "loop", "batch"),
-    *("noreq", "stale", "autoscaling", "churn-spikes", "clumps"),
+    *("noreq", "stale", "autoscaling", "churn-spikes", "clumps", "manyown-pulls"),
 )
 LAG_SCENARIOS, LAGS_S = ("clumps", "burst100", "loop"), ("0", "0.2", "1")
 LAG_VARIANTS = ("no-reservations", "two-replicas")
-RECENT_SCENARIOS = ("loop", "steady", "stale", "clumps", "noreq", "hetero", "batch")
-RECENT = ("no-samples", "recent", "recent-jobs")
 WINDOW_SCENARIOS = ("batch", "loop", "steady")
-# Window and period of the means, as in a policy.
-WINDOWS = (("5m", "3m"), ("2m", "3m"), ("2m", "1m"))
+# Windows and period of the CPU means, as in a policy.
+WINDOWS = ((("5m", "2m"), "3m"), (("5m",), "3m"), (("2m",), "3m"), (("5m", "2m"), "1m"))
 # What plays them in clusters, where nothing is written early.
 CLOSED = (runs.BASELINE, "crane", "no-early")
 # Crane's arithmetic as tests/e2e/test_closed_loop.py plays it: without maxima.
@@ -68,8 +66,6 @@ def of_variants(seeds):
     """Of these the estimate and the default scheduler are among the peers."""
     for scenario in PART_SCENARIOS:
         yield Experiment("parts", scenario, runs.Run(path_of(scenario), seeds, PARTS))
-    for scenario in RECENT_SCENARIOS:
-        yield Experiment("recent", scenario, runs.Run(path_of(scenario), seeds, RECENT))
 
 
 def of_lags(seeds):
@@ -80,16 +76,23 @@ def of_lags(seeds):
             yield Experiment("lags", f"{scenario}, {lag_s} s", run)
 
 
-def of_windows(seeds, folder):
+def policy_with(windows, period):
+    """The recommended one with other means of CPU; the first ranks and limits."""
     text = (TOP / "policy" / "policy.yaml").read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if windows[1:] or "cpu_usage_avg_2m" not in line]
+    text = "\n".join([*lines, ""]).replace("cpu_usage_avg_5m", f"cpu_usage_avg_{windows[0]}")
+    return text.replace("period: 3m", f"period: {period}")
+
+
+def of_windows(seeds, folder):
     names = (runs.BASELINE, runs.OURS)
     for scenario in WINDOW_SCENARIOS:
-        for window, period in WINDOWS:
-            policy = folder / f"placement-{window}-{period}.yaml"
-            changed = text.replace("_usage_avg_5m", f"_usage_avg_{window}")
-            policy.write_text(changed.replace("period: 3m", f"period: {period}"), encoding="utf-8")
+        for windows, period in WINDOWS:
+            policy = folder / f"placement-{'-'.join(windows)}-{period}.yaml"
+            policy.write_text(policy_with(windows, period), encoding="utf-8")
             run = runs.Run(path_of(scenario), seeds, names, ("--policy", str(policy)))
-            yield Experiment("windows", f"{scenario}, {window} every {period}", run)
+            label = f"{scenario}, {' and '.join(windows)} every {period}"
+            yield Experiment("windows", label, run)
 
 
 def of_closed_loop(build, seeds, folder):
@@ -105,9 +108,8 @@ def of_closed_loop(build, seeds, folder):
 
 def with_peers(groups):
     """Variants beside what they are variants of."""
-    for group in ("parts", "recent"):
-        for label, rows in groups[group].items():
-            groups[group][label] = {**groups["peers"][label], **rows}
+    for label, rows in groups["parts"].items():
+        groups["parts"][label] = {**groups["peers"][label], **rows}
     return groups
 
 

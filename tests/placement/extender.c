@@ -14,7 +14,6 @@
 
 struct extender {
         struct situation situation;
-        bool keeps_readings;
         struct node_table *table;
         bool *has_node;                 /* [node] */
         double *estimated_ratio;        /* [node] of the last filter call's candidates */
@@ -40,12 +39,11 @@ static struct policy *copy_of(const struct policy *policy) {
         return copy;
 }
 
-struct extender *extender_new(const struct situation *situation, bool keeps_readings) {
+struct extender *extender_new(const struct situation *situation) {
         struct extender *extender = xcalloc(1, sizeof(*extender));
         size_t nodes = situation->world->node_count;
 
         extender->situation = *situation;
-        extender->keeps_readings = keeps_readings;
         extender->table = node_table_new(&(struct node_table_options){.annotation_prefix = ""},
                                          copy_of(situation->policy), 0);
         extender->has_node = xcalloc(nodes, sizeof(*extender->has_node));
@@ -114,7 +112,7 @@ struct estimator *extender_estimator(const struct extender *extender) {
 static void take_snapshot(struct extender *extender) {
         if (extender->snapshot)
                 node_snapshot_unref(extender->snapshot);
-        node_table_publish(extender->table, extender->keeps_readings ? 0 : now_unix_ms(extender));
+        node_table_publish(extender->table, now_unix_ms(extender));
         extender->snapshot = node_table_acquire(extender->table);
 }
 

@@ -14,11 +14,8 @@
 
 struct extender;
 
-/**
- * extender_new() - with the situation's policy, and the nodes as they are
- * @keeps_readings: a reading stays in use for ever instead of INFLIGHT_MEMORY_MS
- */
-struct extender *extender_new(const struct situation *situation, bool keeps_readings);
+/** extender_new() - with the situation's policy, and the nodes as they are */
+struct extender *extender_new(const struct situation *situation);
 void extender_free(struct extender *extender);
 /** extender_follow_nodes() - some may have joined or left */
 void extender_follow_nodes(struct extender *extender);

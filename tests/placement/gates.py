@@ -49,10 +49,8 @@ PARTS = {
     "no-early": ("loop", ()),
     "no-reservations": ("clumps", ("--lag", "1")),
     "best-alone": ("loop", ()),
-    "recent": ("loop", ()),
+    "from-binding": ("manyown-pulls", ()),
 }
-# Of the estimate with recent pods alone.
-RECENT_PARTS = {"no-samples": ("noreq", ())}
 PEER_SCENARIOS = ("loop", "burst-hetero", "burst100", "autoscaling")
 
 
@@ -87,13 +85,12 @@ def scenario_gates():
 
 
 def part_gates():
-    for parts, whole in ((PARTS, runs.OURS), (RECENT_PARTS, "recent")):
-        for part, place in parts.items():
-            yield Gate(
-                f"{place[0]}.{whole}-of-{part}",
-                (place,),
-                lambda left, part=part, whole=whole: left.measured(whole, part),
-            )
+    for part, place in PARTS.items():
+        yield Gate(
+            f"{place[0]}.{runs.OURS}-of-{part}",
+            (place,),
+            lambda left, part=part: left.measured(runs.OURS, part),
+        )
 
 
 def peer_gates(build):
@@ -119,9 +116,7 @@ def all_gates(build):
 def algorithms_at(build, place):
     """That the gates need in a scenario with such arguments."""
     names = [runs.BASELINE, runs.OURS]
-    names += [part for parts in (PARTS, RECENT_PARTS) for part in parts if parts[part] == place]
-    if place in RECENT_PARTS.values():
-        names.append("recent")
+    names += [part for part in PARTS if PARTS[part] == place]
     if place[0] in PEER_SCENARIOS and not place[1]:
         names += runs.rivals(build)
     return tuple(dict.fromkeys(names))

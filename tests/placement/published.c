@@ -115,6 +115,12 @@ static struct plan_values read_values(const struct published *published,
                 values.age_ms[i] = reading.age_ms;
                 if (reading.is_provisional)
                         values.provisional |= UINT64_C(1) << i;
+                if (sync->query.statistic == METRIC_AVG && reading.fullness < 0.9) {
+                        int64_t covered = (int64_t)(reading.fullness *
+                                                    (double)sync->query.window_ms);
+                        if (covered > values.covered_ms)
+                                values.covered_ms = covered;
+                }
         }
         return values;
 }

@@ -271,10 +271,6 @@ def lags(results):
     return plain_table(results, "lags", "situation, lag", (runs.OURS, *experiments.LAG_VARIANTS))
 
 
-def recent(results):
-    return plain_table(results, "recent", "situation", (runs.OURS, *experiments.RECENT))
-
-
 def windows(results):
     rows = [
         [
@@ -326,7 +322,6 @@ PLACES = {
     "parts": parts,
     "lags": lags,
     "windows": windows,
-    "recent": recent,
     "closed-loop": closed,
     "plugins": plugins,
 }

@@ -65,6 +65,14 @@ def set_phase(plane, namespace, pod, phase):
     plane.api.patch(f"{namespace.root}/pods/{pod}/status", {"status": {"phase": phase}})
 
 
+def run(plane, namespace, pod):
+    """Its container has been started, as the kubelet says."""
+    container = {"name": "c", "image": "i", "imageID": "i@sha256:0", "ready": True}
+    container |= {"restartCount": 0, "state": {"running": {"startedAt": "2026-01-01T00:00:07Z"}}}
+    status = {"phase": "Running", "containerStatuses": [container]}
+    plane.api.patch(f"{namespace.root}/pods/{pod}/status", {"status": status})
+
+
 def full_pod():
     """A Deployment's, with everything that is counted."""
     pod = pod_object("web-0")
@@ -108,13 +116,14 @@ def create_pods(plane, namespace):
     for pod in namespace.pods():
         if not pod["spec"].get("nodeName"):
             bind(plane, namespace, pod["metadata"]["name"], "node-0")
+    run(plane, namespace, "whole")
 
 
 def record_life(plane, namespace):
     namespace.create_pod("short")
     start = plane.api.get(f"{namespace.root}/pods")["metadata"]["resourceVersion"]
     bind(plane, namespace, "short", "node-0")
-    set_phase(plane, namespace, "short", "Running")
+    run(plane, namespace, "short")
     plane.api.delete(f"{namespace.root}/pods/short", {"gracePeriodSeconds": 0})
     record(
         plane,

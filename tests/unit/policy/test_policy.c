@@ -59,6 +59,7 @@ TEST(default) {
         static const struct metric_row rows[] = {
                 {"cpu_usage_avg_5m", METRIC_CPU, METRIC_AVG, 5 * MS_PER_MIN, 3 * MS_PER_MIN, 0.8,
                  1},
+                {"cpu_usage_avg_2m", METRIC_CPU, METRIC_AVG, 2 * MS_PER_MIN, 3 * MS_PER_MIN, 0, 0},
                 {"cpu_usage_max_avg_1h", METRIC_CPU, METRIC_MAX_AVG, MS_PER_HOUR, 15 * MS_PER_MIN,
                  0, 0},
                 {"mem_usage_avg_5m", METRIC_MEM, METRIC_AVG, 5 * MS_PER_MIN, 3 * MS_PER_MIN, 0.8,

@@ -25,11 +25,13 @@ static const struct {
         {"",
          "{\"metadata\": {\"name\": \"a\", \"labels\": {\"team\": \"x\"}, \"annotations\": {"
          "\"cpu_usage_avg_5m\": \"much\", \"gpus\": \"0.5," AT "\", \"node_hot_value\": \"1\","
+         "\"node_covered_seconds\": \"90\","
          "\"cpu_usage_max_avg_1h_peak\": \"0.5," AT "\", \"token\": \"hunter2\","
          "\"mem_usage_avg_5m\": 3, \"other.io/x\": \"0.5," AT "\"}},"
          " \"status\": {\"capacity\": {\"cpu\": \"8\", \"memory\": \"1Gi\", \"pods\": \"9\"}}}",
          "{\"name\": \"a\", \"annotations\": {\"cpu_usage_avg_5m\": \"much\", \"gpus\": \"0.5," AT
-         "\", \"node_hot_value\": \"1\"}, \"labels\": {\"team\": \"x\"}, \"capacity\": {\"cpu\": "
+         "\", \"node_hot_value\": \"1\", \"node_covered_seconds\": \"90\"}, \"labels\": {\"team\": "
+         "\"x\"}, \"capacity\": {\"cpu\": "
          "\"8\", \"memory\": \"1Gi\"}}"},
         {"x.io/",
          "{\"metadata\": {\"name\": \"a\", \"annotations\": {\"cpu_usage_avg_5m\": \"1," AT

@@ -22,8 +22,10 @@ TEST(find) {
                 /* the built-in policy's, whatever stands in them */
                 {"",
                  "{\"annotations\": {\"cpu_usage_avg_5m\": \"?\", \"node_hot_value\": \"\", "
+                 "\"node_covered_seconds\": \"90\", "
                  "\"volumes.kubernetes.io/controller-managed-attach-detach\": \"true\"}}",
-                 "{\"cpu_usage_avg_5m\":null,\"node_hot_value\":null}"},
+                 "{\"cpu_usage_avg_5m\":null,\"node_hot_value\":null,"
+                 "\"node_covered_seconds\":null}"},
                 /* of an earlier policy: the name of a metric and the value of a reading */
                 {"",
                  "{\"annotations\": {\"cpu_usage_max_avg_1h_peak\": "

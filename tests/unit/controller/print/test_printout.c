@@ -65,7 +65,8 @@ TEST(rows) {
                    "\"cpu_usage_avg_5m\":\"0.40000,2026-07-23T11:25:54Z\","
                    "\"cpu_usage_max_avg_1h\":\"0.40000,2026-07-23T11:25:54Z\","
                    "\"cpu_usage_max_avg_1h_peak\":\"0.00000,2026-07-23T11:25:54Z\","
-                   "\"node_hot_value\":\"3,2026-07-23T11:25:54Z\"},"
+                   "\"node_hot_value\":\"3,2026-07-23T11:25:54Z\","
+                   "\"node_covered_seconds\":\"15,2026-07-23T11:25:54Z\"},"
                    "\"unusable\":{\"gpu_busy\":\"the exporter has no such gauge\"},"
                    "\"ageSeconds\":0.000,\"failure\":\"connect\"}\n");
         node_track_done(&track, compiled);

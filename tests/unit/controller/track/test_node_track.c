@@ -73,6 +73,29 @@ TEST(values) {
         node_track_done(&track, compiled);
 }
 
+/* The longest mean whose window is not full says how far back it reaches; a maximum does not. */
+TEST(covered) {
+        _cleanup_(compiled_policy_freep) struct compiled_policy *compiled = new_rules(
+                "  syncPolicy:\n"
+                "  - {name: cpu_usage_avg_5m, period: 3m}\n"
+                "  - {name: cpu_usage_avg_2m, period: 3m}\n"
+                "  - {name: cpu_usage_max_avg_1h, period: 15m}\n");
+        struct node_track track;
+        struct plan_values values;
+
+        node_track_init(&track, compiled);
+        for (int64_t after_ms = 0; after_ms <= 6 * MS_PER_MIN; after_ms += 15000) {
+                scrape_cpu(&track, compiled, 0.4, now_mono_ms + after_ms);
+                node_track_values(&track, compiled, now_mono_ms + after_ms, &values);
+                /* Almost full is full. */
+                int64_t expected_ms = after_ms < 270000 ? after_ms : 0;
+                if (values.covered_ms < expected_ms - 1 || values.covered_ms > expected_ms)
+                        fail_msg("%lld ms after %lld", (long long)values.covered_ms,
+                                 (long long)after_ms);
+        }
+        node_track_done(&track, compiled);
+}
+
 TEST(ready_made) {
         static const double ratios[3] = {[2] = 0.7};
         _cleanup_(compiled_policy_freep) struct compiled_policy *compiled = new_rules(policy_text);

@@ -345,6 +345,44 @@ TEST(patch_text) {
         buf_done(&out);
 }
 
+/* While means are young, the patches with one say since when they are. */
+TEST(young_means) {
+        _cleanup_(planned_done) struct planned p;
+        struct buf out = BUF_INIT(4096);
+        const struct plan_style style = {.prefix = "load.example.com/"};
+        static const struct {
+                int64_t covered_ms;
+                uint64_t usable; /* cpu_usage_avg_5m, its maximum of an hour, both */
+                bool has_covered;
+        } rows[] = {{0, 1, false}, {45999, 1, true}, {45999, 2, false}, {45999, 3, true}};
+
+        planned_init(&p, 0.01, 0);
+        all_usable(&p.policy, &p.values, 0.3421);
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                p.values.covered_ms = rows[i].covered_ms;
+                p.values.usable = rows[i].usable;
+                struct plan_choice choice = planned_choose(&p, start_unix_ms);
+                assert_int_equal(choice.metrics, rows[i].usable);
+                assert_int_equal(choice.has_covered, rows[i].has_covered);
+                choice = plan_choose_all(&p.plan, &p.values);
+                assert_int_equal(choice.has_covered, rows[i].has_covered);
+                assert_int_equal(plan_choice_count(&choice),
+                                 __builtin_popcountll(rows[i].usable) + rows[i].has_covered);
+        }
+        p.values.age_ms[0] = 14999;
+        p.values.age_ms[3] = 9000;
+        plan_patch(&p.plan, &(struct plan_choice){.metrics = 11, .has_covered = true}, &p.values,
+                   &style, start_unix_ms, &out);
+        assert_string_equal(
+                out.data,
+                "{\"metadata\":{\"annotations\":{"
+                "\"load.example.com/cpu_usage_avg_5m\":\"0.34210,2026-07-23T11:25:39Z\","
+                "\"load.example.com/cpu_usage_max_avg_1h\":\"0.34210,2026-07-23T11:25:54Z\","
+                "\"load.example.com/mem_usage_avg_5m\":\"0.34210,2026-07-23T11:25:45Z\","
+                "\"load.example.com/node_covered_seconds\":\"45,2026-07-23T11:25:45Z\"}}}");
+        buf_done(&out);
+}
+
 TEST(replan) {
         struct policy policy, other = {0};
         struct plan plan, next;

@@ -22,8 +22,9 @@ static inline bool request_pod_equal(const struct pod_facts *a, const struct pod
                request_text_equal(a->node, b->node) && a->workload_len == b->workload_len &&
                memcmp(a->workload, b->workload, a->workload_len) == 0 &&
                memcmp(&a->request, &b->request, sizeof(a->request)) == 0 &&
-               a->bound_unix_ms == b->bound_unix_ms && a->is_finished == b->is_finished &&
-               a->is_daemonset == b->is_daemonset && a->has_preferences == b->has_preferences;
+               a->bound_unix_ms == b->bound_unix_ms && a->runs_unix_ms == b->runs_unix_ms &&
+               a->is_finished == b->is_finished && a->is_daemonset == b->is_daemonset &&
+               a->has_preferences == b->has_preferences;
 }
 
 static inline bool request_json_equal(const struct request_node *a, const struct request_node *b) {

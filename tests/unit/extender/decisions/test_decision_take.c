@@ -91,7 +91,7 @@ TEST(estimate) {
                                                           .node = "b",
                                                           .node_len = 1,
                                                           .request = {{0.5, 0x1p30}},
-                                                          .bound_unix_ms = NOW});
+                                                          .runs_unix_ms = NOW});
         parse(fixture, POD, "\"c\"");
         estimator_reserve(estimator, 99, fixture->snapshot->nodes.columns.estimate_number[0],
                           &(struct pod_load){{0.2, 0x1p30}}, 0);

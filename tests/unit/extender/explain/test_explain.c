@@ -29,7 +29,8 @@ static struct node_table *table_new(const char *text) {
         "\"PodScheduled\",\"status\":\"True\",\"lastTransitionTime\":\"2026-07-23T09:46:00Z\"}]}"
 #define BOUND REST("n", "Running")
 
-/* One pod is the one that looks for a node; of the others those that run count. */
+/* One pod is the one that looks for a node; of the others those that are bound and not finished
+ * count, whether they run yet or not. */
 TEST(pods) {
         static const struct {
                 const char *pod, *wanted;
@@ -43,10 +44,10 @@ TEST(pods) {
                 {"{" NAMED BOUND "}", "d/pp", false, true},
                 {"{" META("\"name\":\"p\",") BOUND "}", "/p", false, true},
                 {"{" META("\"namespace\":\"d\",") BOUND "}", "d/", false, true},
-                /* Of these nothing is running. */
+                {"{" NAMED ",\"spec\":{\"nodeName\":\"n\"}}", NULL, false, true},
+                /* Of these nothing runs, or will. */
                 {"{" NAMED REST("", "Pending") "}", NULL, false, false},
                 {"{" NAMED REST("n", "Succeeded") "}", NULL, false, false},
-                {"{" NAMED ",\"spec\":{\"nodeName\":\"n\"}}", NULL, false, false},
                 {"{\"metadata\":{\"name\":\"p\",\"namespace\":\"d\"}" BOUND "}", NULL, false,
                  false},
                 /* No pod at all, and one with a key that no pod has. */

@@ -136,11 +136,9 @@ TEST(capacity) {
                 json_auto_t *capacity = json_pack("{s:s,s:i}", "cpu", rows[i].cpu, "memory", 7);
                 node_table_set_capacity(table, "a", capacity, NOW);
                 struct node_snapshot *snapshot = publish(table, NOW);
-                assert_true(
-                        estimate_usage_get(&snapshot->nodes, 0, ESTIMATE_CPU, &pod, NOW, &usage));
+                assert_true(estimate_usage_get(&snapshot->nodes, 0, ESTIMATE_CPU, &pod, &usage));
                 assert_true(usage.capacity == rows[i].cores);
-                assert_false(
-                        estimate_usage_get(&snapshot->nodes, 0, ESTIMATE_MEM, &pod, NOW, &usage));
+                assert_false(estimate_usage_get(&snapshot->nodes, 0, ESTIMATE_MEM, &pod, &usage));
                 node_snapshot_unref(snapshot);
         }
 }

@@ -114,6 +114,7 @@ static void compare(const json_t *pod) {
         assert_memory_equal(from_json.workload, from_proto.workload, from_json.workload_len);
         assert_memory_equal(&from_json.request, &from_proto.request, sizeof(from_json.request));
         assert_true(from_json.bound_unix_ms == from_proto.bound_unix_ms);
+        assert_true(from_json.runs_unix_ms == from_proto.runs_unix_ms);
         assert_int_equal(from_json.is_finished, from_proto.is_finished);
         pod_compare(&from_proto, pod);
         free(json);

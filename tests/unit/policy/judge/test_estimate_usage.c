@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "judged_nodes.h"
-#include "policy/estimate/inflight.h"
 #include "policy/judge/estimate_usage.h"
 
 #define GIB ((double)(1 << 30))
@@ -47,7 +46,7 @@ TEST(parts) {
                 for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
                         struct estimate_usage usage;
                         assert_true(estimate_usage_get(&judged.snapshot->nodes, rows[i].row, r,
-                                                       &pod, JUDGED_NOW, &usage));
+                                                       &pod, &usage));
                         check(usage.weight, rows[i].weight[r]);
                         check(usage.capacity / rows[i].capacity[r], 1);
                         assert_int_equal(usage.is_read, rows[i].is_read);
@@ -73,32 +72,12 @@ TEST(in_flight) {
                                                .node = "a",
                                                .node_len = 1,
                                                .request = {{2, 20 * GIB}},
-                                               .bound_unix_ms = JUDGED_NOW});
+                                               .runs_unix_ms = JUDGED_NOW});
         judged_ask(&judged, nodes, 1, 1);
-        assert_true(estimate_usage_get(&judged.snapshot->nodes, 0, ESTIMATE_MEM, &pod, JUDGED_NOW,
-                                       &usage));
+        assert_true(estimate_usage_get(&judged.snapshot->nodes, 0, ESTIMATE_MEM, &pod, &usage));
         check(usage.reading_ratio, 0.4);
         check(usage.in_flight_ratio, 0.2);
         check(usage.expected_ratio, 0.8);
-        judged_done(&judged);
-}
-
-/* A reading counts for an hour: then what the columns hold is all in flight. */
-TEST(reading_that_is_too_old) {
-        static const struct judged_node nodes[] = {{"a", NULL, "cpu=0.3 mem=0.4"},
-                                                   {NULL, NULL, NULL}};
-        struct estimate_usage usage;
-        struct judged judged;
-
-        publish(&judged, POLICY(BOTH), nodes);
-        for (int late = 0; late < 2; late++) {
-                int64_t now = JUDGED_NOW + INFLIGHT_MEMORY_MS - 1 + late;
-                assert_true(estimate_usage_get(&judged.snapshot->nodes, 0, ESTIMATE_CPU, &pod, now,
-                                               &usage));
-                assert_int_equal(usage.is_read, !late);
-                check(usage.reading_ratio, late ? 0 : 0.3);
-                check(usage.in_flight_ratio, late ? 0.3 : 0);
-        }
         judged_done(&judged);
 }
 
@@ -110,8 +89,7 @@ TEST(resource_without_weight) {
         struct judged judged;
 
         publish(&judged, POLICY("  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"), nodes);
-        assert_false(estimate_usage_get(&judged.snapshot->nodes, 0, ESTIMATE_MEM, &pod, JUDGED_NOW,
-                                        &usage));
+        assert_false(estimate_usage_get(&judged.snapshot->nodes, 0, ESTIMATE_MEM, &pod, &usage));
         assert_true(usage.weight == 42);
         judged_done(&judged);
 
@@ -120,8 +98,7 @@ TEST(resource_without_weight) {
                 "  extender: {scoring: estimate}\n",
                 nodes);
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
-                assert_true(estimate_usage_get(&judged.snapshot->nodes, 0, r, &pod, JUDGED_NOW,
-                                               &usage));
+                assert_true(estimate_usage_get(&judged.snapshot->nodes, 0, r, &pod, &usage));
                 assert_false(usage.is_read);
                 check(usage.expected_ratio, 0.2);
         }
@@ -139,8 +116,7 @@ TEST(capacity_not_known) {
         node_table_put(judged.table, "a", readings, JUDGED_NOW);
         node_table_set_capacity(judged.table, "a", nothing, JUDGED_NOW);
         judged_ask(&judged, nodes, 1, 1);
-        assert_true(estimate_usage_get(&judged.snapshot->nodes, 0, ESTIMATE_CPU, &pod, JUDGED_NOW,
-                                       &usage));
+        assert_true(estimate_usage_get(&judged.snapshot->nodes, 0, ESTIMATE_CPU, &pod, &usage));
         assert_true(usage.capacity == 0 && usage.pod_ratio == 0);
         check(usage.expected_ratio, 0.3);
         judged_done(&judged);

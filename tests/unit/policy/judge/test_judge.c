@@ -103,7 +103,7 @@ TEST(in_flight) {
                                                           .node = "a",
                                                           .node_len = 1,
                                                           .request = {{1, GIB}},
-                                                          .bound_unix_ms = NOW});
+                                                          .runs_unix_ms = NOW});
         assert_true(node_table_is_dirty(fixture->table));
         assert_string_equal(score(fixture, POD("u1", "1"), names, 0), "7 10");
         estimator_end(estimator, 7, NOW + 1);
@@ -360,15 +360,13 @@ TEST(rules) {
         fixture_free(fixture);
 }
 
-/* A reading that has expired is used for an hour, and counted; then the node counts as one that
- * was never read. */
+/* A reading that has expired is used until there is another, and counted. */
 TEST(expired) {
         struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
         static const struct {
                 int64_t after_ms;
                 size_t old;
-                int score100; /* 100 for a node of which nothing is known to run */
-        } rows[] = {{0, 0, 50}, {480000, 1, 50}, {3599999, 1, 50}, {3600000, 1, 100}};
+        } rows[] = {{0, 0}, {479999, 0}, {480000, 1}, {86400000, 1}};
 
         put(fixture->table, "a", 0.50, 0.10, 0);
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -376,8 +374,7 @@ TEST(expired) {
                 node_table_publish(fixture->table, now);
                 struct node_snapshot *snapshot = node_table_acquire(fixture->table);
                 assert_int_equal(snapshot->nodes.columns.is_estimate_old[0], rows[i].old);
-                assert_int_equal(judge_nodes_verdict(&snapshot->nodes, 0, false, now).score100,
-                                 rows[i].score100);
+                assert_int_equal(judge_nodes_verdict(&snapshot->nodes, 0, false, now).score100, 50);
                 node_snapshot_unref(snapshot);
         }
         fixture_free(fixture);

@@ -126,7 +126,7 @@ TEST(rejected_has_no_headroom) {
         end();
 }
 
-/* Used for an hour, and counted. */
+/* Used, and counted. */
 TEST(old_readings_are_counted) {
         static const struct judged_node nodes[] = {
                 {"a", NULL, "cpu=0.4"}, {"b", NULL, "cpu=0.3"}, {NULL, NULL, NULL}};

@@ -124,7 +124,8 @@ TEST(median) {
                 for (size_t n = 0; rows[i].nodes[n].name; n++)
                         judged_put(&judged, &rows[i].nodes[n]);
                 if (rows[i].knows_pods)
-                        estimator_list_ended(node_table_estimator(judged.table), JUDGED_NOW);
+                        estimator_list_ended(node_table_estimator(judged.table), JUDGED_NOW,
+                                             JUDGED_NOW);
                 char scores[64];
                 size_t len = 0;
                 judged_score(&judged, rows[i].nodes, 1, 1);
@@ -162,31 +163,5 @@ TEST(joined) {
                        judged.snapshot->nodes.columns.estimate_number[0];
         }
         assert_in_range(got, PODS / 8, PODS / 2);
-        judged_done(&judged);
-}
-
-static void assert_points(struct judged *judged, const struct judged_node *nodes, int first,
-                          int second) {
-        judged_score(judged, nodes, 1, 1);
-        assert_int_equal(judged->answer.judge.points[0], first);
-        assert_int_equal(judged->answer.judge.points[1], second);
-}
-
-/* Where recent pods alone are watched, a node's are known once they were listed. */
-TEST(recent_alone) {
-        static const struct judged_node nodes[] = {
-                {"new", NULL, "mem=0.1 disk=0"}, {"a", NULL, "cpu=0.1 mem=0.1 disk=0"}, {0}};
-        const struct estimator_sample nothing_runs = {0};
-        struct judged judged;
-        int64_t wait_ms;
-
-        judged_init(&judged, policy_of(plain));
-        judged_put(&judged, &nodes[0]);
-        judged_put(&judged, &nodes[1]);
-        struct estimator *estimator = node_table_estimator(judged.table);
-        (void)estimator_sample_next(estimator, JUDGED_NOW, &wait_ms);
-        assert_points(&judged, nodes, 10, 10);
-        estimator_sample_end(estimator, "new", 3, &nothing_runs, JUDGED_NOW);
-        assert_points(&judged, nodes, 10, 5);
         judged_done(&judged);
 }

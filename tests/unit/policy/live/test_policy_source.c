@@ -194,7 +194,7 @@ TEST(what_is_news) {
 #define END_8 "}}}}}}}}"
 
 TEST(object_that_is_too_deep) {
-        struct fixture f = {.told = "the built-in policy, 4 metrics, generation 1; cannot load the "
+        struct fixture f = {.told = "the built-in policy, 5 metrics, generation 1; cannot load the "
                                     "latest policy: DynamicSchedulerPolicy default: "};
 
         api_answer(&f.api, 200,
@@ -209,7 +209,7 @@ TEST(object_that_is_too_deep) {
 
 /* SIGHUP. */
 TEST(reload_without_a_file) {
-        struct fixture f = {.told = "the built-in policy, 4 metrics, generation 1"};
+        struct fixture f = {.told = "the built-in policy, 5 metrics, generation 1"};
 
         api_answer_usually(&f.api, 200, "", WATCH);
         api_answer_usually(&f.api, 200, OBJECTS(""), LIST);

@@ -35,7 +35,9 @@ TEST(whole_pod) {
                                "\"status\":\"True\",\"lastTransitionTime\":\"2026-07-23T11:00:"
                                "09Z\"},{\"type\":"
                                "\"PodScheduled\",\"status\":\"True\",\"lastTransitionTime\":"
-                               "\"2026-07-23T11:00:05Z\"}]}}";
+                               "\"2026-07-23T11:00:05Z\"}],\"containerStatuses\":[{\"name\":"
+                               "\"c\",\"state\":{\"running\":{\"startedAt\":"
+                               "\"2026-07-23T11:00:08Z\"}}}]}}";
         struct pod_facts facts;
         int64_t bound_unix_ms = 0;
 
@@ -53,6 +55,7 @@ TEST(whole_pod) {
         assert_true(facts.request.of[ESTIMATE_CPU] == 0.25);
         assert_true(facts.request.of[ESTIMATE_MEM] == GIB);
         assert_true(facts.bound_unix_ms == bound_unix_ms);
+        assert_true(facts.runs_unix_ms == bound_unix_ms + 3000);
         assert_false(facts.is_finished);
 }
 
@@ -260,6 +263,53 @@ TEST(times_and_phases) {
                     facts.is_finished != rows[i].is_finished)
                         fail_msg("row %zu: bound at %lld", i, (long long)facts.bound_unix_ms);
                 free(text);
+        }
+}
+
+#define SINCE(second) "{\"state\":{\"running\":{\"startedAt\":\"1970-01-01T00:00:" second "Z\"}}}"
+#define STARTED(phase, containers)                                                                 \
+        "\"status\":{\"phase\":\"" phase "\",\"containerStatuses\":[" containers "]}"
+
+/* The first container that runs counts; init containers are in another list. */
+TEST(starts) {
+        static const char waits[] = "{\"state\":{\"waiting\":{\"reason\":\"ImagePull\"}}}";
+        static const struct {
+                const char *status;
+                double runs_s; /* 7: since it was created; 0: not yet */
+        } rows[] = {
+                {"\"status\":{}", 0},
+                {STARTED("Pending", ""), 0},
+                {STARTED("Pending", "%s"), 0},
+                {STARTED("Running", SINCE("09")), 9},
+                {STARTED("Running", SINCE("30") "," SINCE("20") ",%s," SINCE("40")), 20},
+                {STARTED("Pending", "%s," SINCE("20")), 20},
+                /* It has died, and waits to be started again. */
+                {STARTED("Running", "%s"), 7},
+                {STARTED("Running", "{\"state\":{\"running\":{\"startedAt\":\"soon\"}}}"), 7},
+                {STARTED("Running", "{\"state\":{\"running\":null}},{\"state\":[7]},null"), 7},
+                {"\"status\":{\"phase\":\"Running\"}", 7},
+                {"\"status\":{\"phase\":\"Running\"},\"metadata\":{}", 0.001}, /* ever since */
+                {"\"status\":{\"initContainerStatuses\":[" SINCE("20") "]}", 0},
+                {"\"status\":{\"containerStatuses\":[" SINCE("20") "],\"containerStatuses\":["
+                                                                   "]}",
+                 0},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct pod_facts facts;
+                struct buf text = BUF_INIT(1 << 12);
+                (void)buf_puts(&text, "{" CREATED("1970-01-01T00:00:07Z") ",");
+                const char *rest = rows[i].status, *mark;
+                for (; (mark = strstr(rest, "%s")); rest = mark + 2) {
+                        (void)buf_append(&text, rest, (size_t)(mark - rest));
+                        (void)buf_puts(&text, waits);
+                }
+                (void)buf_puts(&text, rest);
+                (void)buf_puts(&text, "}");
+                assert_true(read_pod(&facts, text.data));
+                if ((double)facts.runs_unix_ms != rows[i].runs_s * 1000)
+                        fail_msg("row %zu: runs since %lld", i, (long long)facts.runs_unix_ms);
+                buf_done(&text);
         }
 }
 

@@ -81,8 +81,6 @@ static void put_event(struct buf *out, const char *type, const struct pod *pod) 
 #define SELECT_ALL                                                                                 \
         "GET /api/v1/pods?fieldSelector=spec.nodeName%21%3D%2Cstatus.phase%21%3DSucceeded%2C"      \
         "status.phase%21%3DFailed&limit="
-#define SELECT_RECENT                                                                              \
-        "GET /api/v1/pods?fieldSelector=spec.nodeName%21%3D%2Cstatus.phase%21%3DRunning&limit="
 
 static void add_list(struct fixture *f, const char *select, const struct pod *pods, size_t count) {
         _cleanup_(buf_done) struct buf out = BUF_INIT(1 << 16);
@@ -182,49 +180,5 @@ TEST(expired) {
         add_list(&f, SELECT_ALL, &before[1], 1);
         add_watch(&f, "", true);
         pod_watch_free(watch_pods(&f, POD_WATCH_ALL, &events));
-        stop(&f);
-}
-
-static void on_finished(void *userdata, const struct pod_facts *facts, bool is_appeared) {
-        struct fixture *f = userdata;
-
-        (void)buf_puts(&f->log, "finished:");
-        on_pod(f, facts, is_appeared);
-}
-
-/* Pods that do not run: those that have finished come with what is known of them. */
-TEST(recent) {
-        static const struct pod_watch_events recent = {
-                .list_begins = on_list_begins,
-                .pod = on_pod,
-                .gone = on_gone,
-                .finished = on_finished,
-                .list_ended = on_list_ended,
-        };
-        static const struct pod listed[] = {
-                {"a", "n1", "Pending", 0},
-                {"b", "n1", "Succeeded", MS_PER_DAY},
-                {"c", "", "Failed", 0}, /* never bound */
-        };
-        static const struct {
-                const char *type;
-                struct pod pod;
-        } later[] = {
-                {"DELETED", {"a", "n1", "Running", 0}},
-                {"ADDED", {"a", "n1", "Failed", 2 * MS_PER_MIN}}, /* bound then, not now */
-                {"MODIFIED", {"a", "n1", "Failed", 2 * MS_PER_MIN}},
-                {"DELETED", {"a", "n1", "Failed", 2 * MS_PER_MIN}},
-        };
-        struct fixture f = {
-                .wanted_log = "[;+a n1 d/Set/w 0.5 now;finished:+b n1 d/Set/w 0.5 old;-c;];-a;"
-                              "finished:*a n1 d/Set/w 0.5 2m;finished:+a n1 d/Set/w 0.5 2m;-a;",
-        };
-        _cleanup_(buf_done) struct buf text = BUF_INIT(1 << 16);
-
-        for (size_t i = 0; i < ARRAY_LEN(later); i++)
-                put_event(&text, later[i].type, &later[i].pod);
-        add_list(&f, SELECT_RECENT, listed, ARRAY_LEN(listed));
-        add_watch(&f, text.data, true);
-        pod_watch_free(watch_pods(&f, POD_WATCH_RECENT, &recent));
         stop(&f);
 }

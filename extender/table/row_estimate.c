@@ -1,0 +1,51 @@
+#include "extender/table/row_estimate.h"
+
+#include "base/clock.h"
+
+/* A timestamp ahead of the clock cannot be the end of a window: it counts as now. */
+struct tracked_reading row_estimate_reading(const struct reading *mean, int64_t window_ms,
+                                            const struct reading *covered, int64_t now_unix_ms) {
+        if (mean->state != READING_USABLE)
+                return (struct tracked_reading){0};
+        struct tracked_reading reading = {
+                .ratio = mean->value,
+                .ends_unix_ms = mean->at_unix_ms < now_unix_ms ? mean->at_unix_ms : now_unix_ms,
+                .window_ms = window_ms,
+        };
+        reading.begins_unix_ms = reading.ends_unix_ms - window_ms;
+        if (covered->state != READING_USABLE)
+                return reading;
+        int64_t since_unix_ms = covered->at_unix_ms - (int64_t)(covered->value * MS_PER_S);
+        if (since_unix_ms > reading.begins_unix_ms && since_unix_ms < reading.ends_unix_ms)
+                reading.begins_unix_ms = since_unix_ms;
+        return reading;
+}
+
+/* What a share of an unknown capacity is in cores nobody knows: then the reading alone counts. */
+static void take_plain_reading(const struct node_columns *columns, size_t row, int metric,
+                               int resource, struct estimator_usage *usage) {
+        if (usage->per_capacity[resource] > 0 || metric < 0 ||
+            columns->expires_unix_ms[metric][row] == READING_NEVER)
+                return;
+        usage->ratio[resource] = columns->usage_ratio[metric][row];
+        usage->is_known[resource] = true;
+}
+
+void row_estimate_settle(struct node_columns *columns, size_t row, const struct policy *policy,
+                         const struct estimate_terms *terms, struct estimator_usage usage,
+                         int64_t now_unix_ms) {
+        const struct reading_columns view = node_columns_view(columns);
+
+        columns->is_estimate_old[row] = false;
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
+                int metric = terms->metric[r];
+                take_plain_reading(columns, row, metric, r, &usage);
+                columns->used[r][row] = terms->weight[r] * usage.ratio[r];
+                columns->own[r][row] = score_own(terms->weight[r], usage.per_capacity[r]);
+                if (metric >= 0 && columns->expires_unix_ms[metric][row] <= now_unix_ms)
+                        columns->is_estimate_old[row] = true;
+        }
+        columns->other[row] = estimate_terms_other(terms, policy, &view, row, now_unix_ms);
+        columns->missing[row] = estimate_terms_missing(terms, policy, &view, row, usage.is_known,
+                                                       now_unix_ms);
+}

@@ -1,0 +1,349 @@
+#include "policy/estimate/tracked_node.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+/* Standard deviations, of the capacity. */
+static const double BASE_SIGMA_RATIO = 0.1, BASE_DRIFT_RATIO = 0.01, NOISE_SIGMA_RATIO = 0.02;
+/* Of what a pod uses: pods of a workload differ by a third of it, and change. */
+static const double POD_SIGMA_RATIO = 0.316, POD_DRIFT_RATIO = 0.05;
+static const double DRIFT_MS = 180000; /* in which base and pods change by these */
+static const double NOISE_RATE = 0.05, SURPRISE_MAX_SIGMAS = 3;
+
+double tracked_node_overlap(const struct tracked_pod *pod, int64_t begins_unix_ms,
+                            int64_t ends_unix_ms) {
+        int64_t from = pod->runs_unix_ms > begins_unix_ms ? pod->runs_unix_ms : begins_unix_ms;
+        int64_t to = pod->gone_unix_ms < ends_unix_ms ? pod->gone_unix_ms : ends_unix_ms;
+
+        return to > from ? (double)(to - from) / (double)(ends_unix_ms - begins_unix_ms) : 0;
+}
+
+static double overlap_with(const struct tracked_pod *pod, const struct tracked_reading *reading) {
+        return reading->window_ms > 0
+                       ? tracked_node_overlap(pod, reading->begins_unix_ms, reading->ends_unix_ms)
+                       : 0;
+}
+
+static bool is_gone(const struct tracked_pod *pod) {
+        return pod->gone_unix_ms != TRACKED_NEVER;
+}
+
+static double squared(double x) {
+        return x * x;
+}
+
+static void drop_pod(struct tracked_node *node, struct workload_set *workloads, size_t i) {
+        workload_unref(workloads, node->pods[i].workload);
+        node->gone_count -= is_gone(&node->pods[i]);
+        node->pods[i] = node->pods[--node->pod_count];
+}
+
+void tracked_node_done(struct tracked_node *node, struct workload_set *workloads) {
+        while (node->pod_count > 0)
+                drop_pod(node, workloads, node->pod_count - 1);
+        free(node->pods);
+        *node = (struct tracked_node){0};
+}
+
+static struct tracked_pod *find_pod(const struct tracked_node *node, uint64_t id) {
+        for (size_t i = node->pod_count; i-- > 0;)
+                if (node->pods[i].id == id)
+                        return &node->pods[i];
+        return NULL;
+}
+
+static void add_load(struct pod_load *sum, const struct pod_load *load, double sign) {
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
+                sum->of[r] = fmax(0, sum->of[r] + sign * load->of[r]);
+}
+
+static struct pod_load used_by(const struct tracked_pod *pod) {
+        return (struct pod_load){
+                {(double)pod->used[ESTIMATE_CPU], (double)pod->used[ESTIMATE_MEM]}};
+}
+
+/* What the last readings held of a pod that nobody knew of was taken for base. */
+static void take_out_of_base(struct tracked_node *node, struct tracked_pod *pod) {
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
+                double overlap = overlap_with(pod, &node->readings[r]);
+                if (overlap <= 0)
+                        continue;
+                node->base.of[r] = fmax(0, node->base.of[r] - overlap * (double)pod->used[r]);
+                if (r == ESTIMATE_CPU)
+                        node->teaches_nothing = true;
+        }
+        pod->overlap = (float)overlap_with(pod, &node->readings[ESTIMATE_CPU]);
+}
+
+static void expect_of(struct tracked_pod *pod, const struct pod_load *request,
+                      const struct cluster_load *cluster) {
+        struct pod_load variance;
+        struct pod_load load = workload_estimate_with(pod->workload, request, &cluster->factor,
+                                                      &variance);
+
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
+                pod->used[r] = (float)load.of[r];
+                pod->variance[r] = (float)(squared(POD_SIGMA_RATIO * load.of[r]) + variance.of[r]);
+        }
+}
+
+void tracked_node_bind(struct tracked_node *node, uint64_t id, struct workload *workload,
+                       const struct pod_load *request, int64_t runs_unix_ms,
+                       const struct cluster_load *cluster) {
+        mem_grow(&node->pods, node->pod_count, &node->pod_cap);
+        struct tracked_pod *pod = &node->pods[node->pod_count++];
+        *pod = (struct tracked_pod){
+                .id = id,
+                .workload = workload_hold(workload),
+                .runs_unix_ms = runs_unix_ms,
+                .gone_unix_ms = TRACKED_NEVER,
+        };
+        expect_of(pod, request, cluster);
+        take_out_of_base(node, pod);
+        add_load(&node->requested, request, 1);
+        const struct pod_load used = used_by(pod); /* as it will be subtracted */
+        add_load(&node->pods_used, &used, 1);
+}
+
+void tracked_node_start(struct tracked_node *node, uint64_t id, int64_t runs_unix_ms) {
+        struct tracked_pod *pod = find_pod(node, id);
+
+        if (!pod || pod->runs_unix_ms != TRACKED_NEVER)
+                return;
+        pod->runs_unix_ms = runs_unix_ms;
+        take_out_of_base(node, pod);
+}
+
+/* Is it in no window any more, nor was it in the last? Where no reading comes, is it long gone? */
+static bool is_past(const struct tracked_node *node, const struct tracked_pod *pod,
+                    int64_t now_unix_ms) {
+        bool is_in_window = pod->overlap > 0;
+
+        if (!is_gone(pod))
+                return false;
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
+                const struct tracked_reading *reading = &node->readings[r];
+                is_in_window |= reading->window_ms == 0 ||
+                                pod->gone_unix_ms > reading->begins_unix_ms;
+        }
+        return !is_in_window || pod->gone_unix_ms < now_unix_ms - TRACKED_UNREAD_MS;
+}
+
+static void drop_past(struct tracked_node *node, struct workload_set *workloads,
+                      int64_t now_unix_ms) {
+        for (size_t i = node->pod_count; i-- > 0;)
+                if (is_past(node, &node->pods[i], now_unix_ms))
+                        drop_pod(node, workloads, i);
+}
+
+void tracked_node_end(struct tracked_node *node, struct workload_set *workloads, uint64_t id,
+                      const struct pod_load *request, int64_t gone_unix_ms) {
+        struct tracked_pod *pod = find_pod(node, id);
+
+        if (!pod || is_gone(pod))
+                return;
+        const struct pod_load used = used_by(pod);
+        add_load(&node->requested, request, -1);
+        add_load(&node->pods_used, &used, -1);
+        pod->gone_unix_ms = gone_unix_ms;
+        node->gone_count++;
+        /* Known late, it was gone in the last window already: the next one lacks nothing new. */
+        if (gone_unix_ms < node->readings[ESTIMATE_CPU].ends_unix_ms)
+                pod->overlap = (float)overlap_with(pod, &node->readings[ESTIMATE_CPU]);
+        if (pod->runs_unix_ms == TRACKED_NEVER || node->gone_count > TRACKED_MAX_GONE)
+                drop_pod(node, workloads, (size_t)(pod - node->pods));
+        else if (node->gone_count % 64 == 0)
+                drop_past(node, workloads, gone_unix_ms);
+}
+
+/* One observation: the mean over that time. What was expected before the first one is a guess, from
+ * other nodes: so it is believed whole, however far away it is, and says nothing of the noise. */
+static void observe(struct tracked_node *node, int r, bool is_first, double measured,
+                    int64_t begins_unix_ms, int64_t ends_unix_ms) {
+        double expected = node->base.of[r];
+        double variance = node->noise.of[r];
+
+        for (size_t i = 0; i < node->pod_count; i++) {
+                const struct tracked_pod *pod = &node->pods[i];
+                double overlap = tracked_node_overlap(pod, begins_unix_ms, ends_unix_ms);
+                expected += overlap * (double)pod->used[r];
+                variance += overlap * overlap * (double)pod->variance[r];
+        }
+        /* What is nothing cannot become less: its part would be lost. */
+        bool has_base = !is_first || node->base.of[r] > 0 || measured >= expected;
+        double base_share = has_base ? node->base_variance.of[r] : 0;
+        variance += base_share;
+        double limit = is_first ? INFINITY : SURPRISE_MAX_SIGMAS * sqrt(variance);
+        double surprise = fmin(fmax(measured - expected, -limit), limit);
+        double shared = is_first ? variance - node->noise.of[r] : variance;
+        if (!isfinite(surprise) || !(shared > 0))
+                return;
+        double least = squared(NOISE_SIGMA_RATIO * node->capacity.of[r]);
+        double shown = is_first ? node->noise.of[r]
+                                : fmax(0, squared(surprise) - (variance - node->noise.of[r]));
+        for (size_t i = 0; i < node->pod_count; i++) {
+                struct tracked_pod *pod = &node->pods[i];
+                double overlap = tracked_node_overlap(pod, begins_unix_ms, ends_unix_ms);
+                double share = (double)pod->variance[r] * overlap;
+                pod->used[r] = (float)fmax(0, (double)pod->used[r] + share / shared * surprise);
+                pod->variance[r] *= (float)(1 - share * overlap / variance);
+        }
+        node->base.of[r] = fmax(0, node->base.of[r] + base_share / shared * surprise);
+        node->base_variance.of[r] *= 1 - base_share / variance;
+        node->noise.of[r] = fmax(least,
+                                 node->noise.of[r] + NOISE_RATE * (shown - node->noise.of[r]));
+}
+
+/* The longer nobody has looked, the less is known. */
+static void drift(struct tracked_node *node, int r, int64_t for_ms) {
+        double share = (double)for_ms / DRIFT_MS;
+
+        node->base_variance.of[r] += share * squared(BASE_DRIFT_RATIO * node->capacity.of[r]);
+        for (size_t i = 0; i < node->pod_count; i++) {
+                struct tracked_pod *pod = &node->pods[i];
+                pod->variance[r] += (float)(share *
+                                            squared(POD_DRIFT_RATIO * (double)pod->used[r]));
+        }
+}
+
+static void sum_up(struct tracked_node *node) {
+        node->pods_used = (struct pod_load){0};
+        for (size_t i = 0; i < node->pod_count; i++)
+                for (int r = 0; r < ESTIMATE_RESOURCE_COUNT && !is_gone(&node->pods[i]); r++)
+                        node->pods_used.of[r] += (double)node->pods[i].used[r];
+}
+
+static void add_change(struct workload_change *changes, size_t *count, struct workload *workload,
+                       double pods) {
+        size_t i = 0;
+
+        while (i < *count && changes[i].workload != workload)
+                i++;
+        if (i == TRACKED_MAX_CHANGES)
+                return;
+        if (i == *count)
+                changes[(*count)++] = (struct workload_change){.workload = workload};
+        changes[i].pods += pods;
+}
+
+/* @moved: the reading, in cores, since the one before it. */
+static void teach(struct tracked_node *node, const struct tracked_reading *reading, bool is_near,
+                  double moved, const struct cluster_load *cluster) {
+        struct workload_change changes[TRACKED_MAX_CHANGES];
+        size_t count = 0;
+
+        for (size_t i = 0; i < node->pod_count; i++) {
+                struct tracked_pod *pod = &node->pods[i];
+                double overlap = overlap_with(pod, reading);
+                double more = overlap - (double)pod->overlap;
+                pod->overlap = (float)overlap;
+                if (fabs(more) < 1e-6)
+                        continue;
+                if (pod->workload)
+                        add_change(changes, &count, pod->workload, more);
+                else
+                        moved -= more * (double)pod->used[ESTIMATE_CPU];
+        }
+        if (is_near && !node->teaches_nothing)
+                workload_learn(changes, count, moved, node->capacity.of[ESTIMATE_CPU],
+                               reading->ends_unix_ms, &cluster->factor);
+        node->teaches_nothing = false;
+}
+
+static void begin(struct tracked_node *node, int r, const struct cluster_load *cluster) {
+        double capacity = node->capacity.of[r];
+
+        node->base.of[r] = cluster->base_ratio[r] * capacity;
+        node->base_variance.of[r] = squared(BASE_SIGMA_RATIO * capacity);
+        node->noise.of[r] = squared(NOISE_SIGMA_RATIO * capacity);
+}
+
+/* Of a mean and a shorter one of the same end: the mean over what only the longer one holds. */
+static void observe_both(struct tracked_node *node, int r, bool is_first,
+                         const struct tracked_reading *reading,
+                         const struct tracked_reading *shorter) {
+        double capacity = node->capacity.of[r];
+        int64_t ends_unix_ms = reading->ends_unix_ms,
+                rest_ms = shorter->begins_unix_ms - reading->begins_unix_ms;
+        double whole = reading->ratio * (double)(ends_unix_ms - reading->begins_unix_ms),
+               last = shorter->ratio * (double)(ends_unix_ms - shorter->begins_unix_ms);
+
+        observe(node, r, is_first, fmax(0, whole - last) / (double)rest_ms * capacity,
+                reading->begins_unix_ms, shorter->begins_unix_ms);
+        observe(node, r, false, shorter->ratio * capacity, shorter->begins_unix_ms, ends_unix_ms);
+}
+
+void tracked_node_read(struct tracked_node *node, struct workload_set *workloads, int resource,
+                       const struct tracked_reading *reading, const struct tracked_reading *shorter,
+                       const struct cluster_load *cluster) {
+        struct tracked_reading before = node->readings[resource];
+        double capacity = node->capacity.of[resource];
+        int64_t since_ms = reading->ends_unix_ms - before.ends_unix_ms;
+        bool is_first = before.window_ms != reading->window_ms;
+
+        if (capacity <= 0)
+                return;
+        node->readings[resource] = *reading;
+        if (is_first)
+                begin(node, resource, cluster);
+        else if (since_ms > 0)
+                drift(node, resource, since_ms);
+        if (shorter && shorter->window_ms > 0 &&
+            shorter->begins_unix_ms > reading->begins_unix_ms &&
+            shorter->ends_unix_ms == reading->ends_unix_ms)
+                observe_both(node, resource, is_first, reading, shorter);
+        else
+                observe(node, resource, is_first, reading->ratio * capacity,
+                        reading->begins_unix_ms, reading->ends_unix_ms);
+        if (resource == ESTIMATE_CPU)
+                teach(node, reading,
+                      !is_first && since_ms > 0 && since_ms <= 2 * reading->window_ms,
+                      (reading->ratio - before.ratio) * capacity, cluster);
+        drop_past(node, workloads, reading->ends_unix_ms);
+        sum_up(node);
+}
+
+void tracked_node_expect_again(struct tracked_node *node, uint64_t id,
+                               const struct pod_load *request, const struct cluster_load *cluster) {
+        struct tracked_pod *pod = find_pod(node, id);
+
+        if (pod)
+                expect_of(pod, request, cluster);
+}
+
+void tracked_node_begin_again(struct tracked_node *node, const struct cluster_load *cluster) {
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
+                const struct tracked_reading *reading = &node->readings[r];
+                if (reading->window_ms == 0)
+                        continue;
+                begin(node, r, cluster);
+                observe(node, r, true, reading->ratio * node->capacity.of[r],
+                        reading->begins_unix_ms, reading->ends_unix_ms);
+        }
+        sum_up(node);
+}
+
+double tracked_node_part(const struct tracked_node *node, uint64_t id, int resource) {
+        const struct tracked_pod *pod = find_pod(node, id);
+
+        return pod ? overlap_with(pod, &node->readings[resource]) : 0;
+}
+
+double tracked_node_base(const struct tracked_node *node, int resource,
+                         const struct cluster_load *cluster) {
+        return node->readings[resource].window_ms > 0
+                       ? node->base.of[resource]
+                       : cluster->base_ratio[resource] * node->capacity.of[resource];
+}
+
+double tracked_node_usage_ratio(const struct tracked_node *node, int resource,
+                                const struct cluster_load *cluster) {
+        double capacity = node->capacity.of[resource];
+
+        if (capacity <= 0)
+                return 0;
+        return (tracked_node_base(node, resource, cluster) + node->pods_used.of[resource]) /
+               capacity;
+}

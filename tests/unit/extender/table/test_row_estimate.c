@@ -1,0 +1,134 @@
+/* Of what time an annotation is the mean, alone and through the node table. */
+#include "tests/unit/fixture/policy.h"
+
+#include <math.h>
+
+#include "codec/json.h"
+#include "extender/table/node_table.h"
+#include "extender/table/row_estimate.h"
+
+#define NOW INT64_C(1784800000000) /* 2026-07-23T09:46:40Z */
+
+enum { WINDOW_MS = 300000 };
+
+TEST(reading) {
+        static const struct {
+                int64_t mean_at_ms, covered_at_ms; /* from now */
+                double covered_s;                  /* negative: not there */
+                int64_t begins_ms, ends_ms;
+        } rows[] = {
+                {0, 0, -1, -300000, 0},
+                {-9000, 0, -1, -309000, -9000},
+                {9000, 0, -1, -300000, 0}, /* the node's clock is ahead */
+                {0, 0, 60, -60000, 0},
+                {0, 0, 60.5, -60500, 0},
+                {0, 0, 300, -300000, 0},
+                {0, 0, 1e9, -300000, 0},
+                /* Written with an earlier mean: the window began when it did. */
+                {0, -180000, 60, -240000, 0},
+                {0, -280000, 60, -300000, 0},
+                /* It begins after the mean ends: it is none of this mean. */
+                {-90000, 0, 60, -390000, -90000},
+                {0, 0, 0, -300000, 0},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                const struct reading mean = {.state = READING_USABLE,
+                                             .value = 0.25,
+                                             .at_unix_ms = NOW + rows[i].mean_at_ms};
+                const struct reading covered = {.state = rows[i].covered_s >= 0 ? READING_USABLE
+                                                                                : READING_MISSING,
+                                                .value = rows[i].covered_s,
+                                                .at_unix_ms = NOW + rows[i].covered_at_ms};
+                struct tracked_reading read = row_estimate_reading(&mean, WINDOW_MS, &covered, NOW);
+                assert_true(read.ratio == 0.25);
+                assert_int_equal(read.window_ms, WINDOW_MS);
+                if (read.begins_unix_ms != NOW + rows[i].begins_ms ||
+                    read.ends_unix_ms != NOW + rows[i].ends_ms)
+                        fail_msg("row %zu: %lld to %lld", i, (long long)(read.begins_unix_ms - NOW),
+                                 (long long)(read.ends_unix_ms - NOW));
+        }
+        const struct reading none = {.state = READING_MALFORMED};
+        assert_int_equal(row_estimate_reading(&none, WINDOW_MS, &none, NOW).window_ms, 0);
+}
+
+/* On a node of 10 cores a pod of one core runs since @runs_before_ms. Return: what the node uses in
+ * cores, by these annotations */
+static double cores(int64_t runs_before_ms, json_t *annotations) {
+        _cleanup_(node_table_freep) struct node_table *table = node_table_new(
+                &(struct node_table_options){.annotation_prefix = "x.io/"},
+                policy_of("  syncPolicy:\n"
+                          "  - {name: cpu_usage_avg_5m, period: 3m}\n"
+                          "  - {name: cpu_usage_avg_2m, period: 3m}\n"
+                          "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"
+                          "  extender: {scoring: estimate}\n"),
+                NOW);
+        json_auto_t *capacity = json_pack("{s:s, s:s}", "cpu", "10", "memory", "100Gi");
+
+        node_table_put(table, "a", NULL, NOW);
+        node_table_set_capacity(table, "a", capacity, NOW);
+        estimator_bind(node_table_estimator(table),
+                       &(struct estimator_pod){.id = 1,
+                                               .node = "a",
+                                               .node_len = 1,
+                                               .request = {{1, 1}},
+                                               .runs_unix_ms = NOW - runs_before_ms});
+        node_table_put(table, "a", annotations, NOW);
+        node_table_publish(table, NOW);
+        struct node_snapshot *snapshot = node_table_acquire(table);
+        double used = snapshot->nodes.columns.used[ESTIMATE_CPU][0] * 10;
+        node_snapshot_unref(snapshot);
+        json_decref(annotations);
+        return used;
+}
+
+#define NOTE "2026-07-23T09:46:40Z"
+
+/* The pod uses 4 cores since a minute, and nothing else does. */
+TEST(annotations) {
+        const double old = cores(60000, json_pack("{s:s}", "x.io/cpu_usage_avg_5m", "0.08," NOTE));
+        const double young = cores(60000,
+                                   json_pack("{s:s,s:s}", "x.io/cpu_usage_avg_5m", "0.40," NOTE,
+                                             "x.io/node_covered_seconds", "60," NOTE));
+        const double two = cores(60000,
+                                 json_pack("{s:s,s:s}", "x.io/cpu_usage_avg_5m", "0.08," NOTE,
+                                           "x.io/cpu_usage_avg_2m", "0.20," NOTE));
+
+        assert_true(fabs(young - 4) < 0.1);
+        assert_true(fabs(two - 4) < fabs(old - 4) && fabs(two - 4) < 0.5);
+        /* Of another time it is no part of the same window. */
+        const double other = cores(60000,
+                                   json_pack("{s:s,s:s}", "x.io/cpu_usage_avg_5m", "0.08," NOTE,
+                                             "x.io/cpu_usage_avg_2m", "0.20,2026-07-23T09:45:40Z"));
+        assert_true(other == old);
+}
+
+/* Without a capacity the reading alone counts; a pool that does not rank by it forgets it. */
+TEST(reading_alone) {
+        _cleanup_(node_table_freep) struct node_table *table = node_table_new(
+                &(struct node_table_options){.annotation_prefix = ""},
+                policy_of("  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"
+                          "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"
+                          "  pools: [{nodeSelector: {idle: yes}, priority: []}]\n"
+                          "  extender: {scoring: estimate}\n"),
+                NOW);
+        json_auto_t *annotations = json_pack("{s:s}", "cpu_usage_avg_5m", "0.5," NOTE);
+        json_auto_t *capacity = json_pack("{s:s, s:s}", "cpu", "10", "memory", "100Gi");
+        json_auto_t *labels = json_pack("{s:s}", "idle", "yes");
+        static const double used[] = {0.5, 0.5, 0};
+
+        estimator_list_ended(node_table_estimator(table), NOW, NOW);
+        node_table_put(table, "a", annotations, NOW);
+        for (size_t step = 0; step < ARRAY_LEN(used); step++) {
+                if (step == 1)
+                        node_table_set_capacity(table, "a", capacity, NOW);
+                if (step == 2)
+                        node_table_set_pool(table, "a", labels, NOW);
+                node_table_publish(table, NOW);
+                struct node_snapshot *snapshot = node_table_acquire(table);
+                assert_int_equal(snapshot->nodes.columns.missing[0] & 1, 0);
+                assert_true(fabs(snapshot->nodes.columns.used[ESTIMATE_CPU][0] - used[step]) <
+                            1e-9);
+                node_snapshot_unref(snapshot);
+        }
+}

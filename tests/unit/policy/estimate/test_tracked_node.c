@@ -1,0 +1,470 @@
+/* Base and pods of a node, against what they really use. */
+#include "tests/unit/fixture/test.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "policy/estimate/tracked_node.h"
+
+enum { WINDOW_MS = 300000, STEP_MS = 1000, MINUTE_MS = 60000, SYNC_MS = 3 * MINUTE_MS };
+
+static const double CORES = 64;
+
+/* What pods request is expected, and nothing beside them. */
+static const struct cluster_load whole = {{{1, 1}}, {0}};
+
+struct fixture {
+        struct tracked_node node;
+        struct workload_set *workloads;
+};
+
+static struct fixture begin_fixture(void) {
+        return (struct fixture){.node = {.capacity = {{CORES, 64e9}}},
+                                .workloads = workload_set_new()};
+}
+
+static void end_fixture(struct fixture *fixture) {
+        tracked_node_done(&fixture->node, fixture->workloads);
+        workload_set_free(fixture->workloads);
+}
+
+static struct pod_load request_of(double cores) {
+        return (struct pod_load){{cores, 1e9}};
+}
+
+/* @name: of its workload; NULL: it has none */
+static void bind_pod(struct fixture *fixture, uint64_t id, const char *name, double cores,
+                     int64_t runs_unix_ms) {
+        const struct pod_load request = request_of(cores);
+        struct workload *workload = NULL;
+
+        if (name)
+                workload = workload_set_get(fixture->workloads, name, strlen(name), &request,
+                                            &whole.factor);
+        tracked_node_bind(&fixture->node, id, workload, &request, runs_unix_ms, &whole);
+        workload_unref(fixture->workloads, workload);
+}
+
+static void end_pod(struct fixture *fixture, uint64_t id, double cores, int64_t at_unix_ms) {
+        const struct pod_load request = request_of(cores);
+
+        tracked_node_end(&fixture->node, fixture->workloads, id, &request, at_unix_ms);
+}
+
+static void read_cores(struct fixture *fixture, double cores, int64_t ends_unix_ms) {
+        const struct tracked_reading reading = {.ratio = cores / CORES,
+                                                .begins_unix_ms = ends_unix_ms - WINDOW_MS,
+                                                .ends_unix_ms = ends_unix_ms,
+                                                .window_ms = WINDOW_MS};
+
+        tracked_node_read(&fixture->node, fixture->workloads, ESTIMATE_CPU, &reading, NULL, &whole);
+}
+
+static double used_cores(const struct fixture *fixture) {
+        return CORES * tracked_node_usage_ratio(&fixture->node, ESTIMATE_CPU, &whole);
+}
+
+static double base_cores(const struct fixture *fixture) {
+        return tracked_node_base(&fixture->node, ESTIMATE_CPU, &whole);
+}
+
+static double learned_cores(const struct fixture *fixture, const char *name) {
+        const struct pod_load request = request_of(1);
+
+        return workload_estimate(workload_set_find(fixture->workloads, name, strlen(name)),
+                                 &request, &whole.factor)
+                .of[ESTIMATE_CPU];
+}
+
+TEST(overlap) {
+        static const struct {
+                int64_t runs_s, gone_s; /* gone -1: live */
+                double overlap;
+        } rows[] = {
+                {0, -1, 1},
+                {700, -1, 1},
+                {850, -1, 0.5},
+                {1000, -1, 0},
+                {1100, -1, 0},
+                {0, 500, 0},
+                {0, 700, 0},
+                {0, 850, 0.5},
+                {0, 1000, 1},
+                {0, 1100, 1},
+                {760, 820, 0.2},
+                {900, 1200, 1.0 / 3},
+                {1200, 1300, 0},
+                {800, 800, 0},
+                {900, 800, 0}, /* ends before it begins */
+                {INT64_MIN / 4000, -1, 1},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                const struct tracked_pod p = {.runs_unix_ms = rows[i].runs_s * STEP_MS,
+                                              .gone_unix_ms = rows[i].gone_s < 0
+                                                                      ? TRACKED_NEVER
+                                                                      : rows[i].gone_s * STEP_MS};
+                double overlap = tracked_node_overlap(&p, 700000, 1000000);
+                if (fabs(overlap - rows[i].overlap) > 1e-9)
+                        fail_msg("row %zu: %g, expected %g", i, overlap, rows[i].overlap);
+        }
+        const struct tracked_pod waits = {.runs_unix_ms = TRACKED_NEVER,
+                                          .gone_unix_ms = TRACKED_NEVER};
+        assert_true(tracked_node_overlap(&waits, 700000, 1000000) <= 0);
+}
+
+/* A node whose pods use exactly what is expected: the usage is what its live pods use, the second
+ * they are bound. */
+
+enum { PODS = 60, SPAN_S = 3000 };
+
+struct past_pod {
+        double cores;
+        int64_t bound_s, gone_s;
+        bool is_bound, is_gone;
+};
+
+static uint64_t seed = 42;
+
+static double draw(void) {
+        seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        return (double)(seed >> 11) * 0x1p-53;
+}
+
+static double cores_at(const struct past_pod *pods, int64_t at_s) {
+        double sum = 0;
+
+        for (size_t i = 0; i < PODS; i++)
+                if (pods[i].bound_s <= at_s && at_s < pods[i].gone_s)
+                        sum += pods[i].cores;
+        return sum;
+}
+
+/* The mean over the window, second by second. */
+static double mean_cores(const struct past_pod *pods, int64_t ends_s) {
+        double sum = 0;
+
+        for (int64_t at_s = ends_s - WINDOW_MS / STEP_MS; at_s < ends_s; at_s++)
+                sum += cores_at(pods, at_s) * STEP_MS / WINDOW_MS;
+        return sum;
+}
+
+static void move_pods(struct fixture *fixture, struct past_pod *pods, int64_t now_s) {
+        for (size_t i = 0; i < PODS; i++) {
+                if (!pods[i].is_bound && pods[i].bound_s <= now_s) {
+                        bind_pod(fixture, i + 1, NULL, pods[i].cores, now_s * STEP_MS);
+                        pods[i].is_bound = true;
+                }
+                if (pods[i].is_bound && !pods[i].is_gone && pods[i].gone_s <= now_s) {
+                        end_pod(fixture, i + 1, pods[i].cores, now_s * STEP_MS);
+                        pods[i].is_gone = true;
+                }
+        }
+}
+
+static void check_history(struct past_pod *pods) {
+        struct fixture fixture = begin_fixture();
+
+        for (int64_t now_s = 0; now_s < SPAN_S; now_s++) {
+                move_pods(&fixture, pods, now_s);
+                if (now_s >= WINDOW_MS / STEP_MS && (now_s % 97 == 0 || draw() < 0.01))
+                        read_cores(&fixture, mean_cores(pods, now_s), now_s * STEP_MS);
+                double truth = cores_at(pods, now_s);
+                if (fabs(used_cores(&fixture) - truth) > 1e-3)
+                        fail_msg("second %lld: %g cores, the pods use %g", (long long)now_s,
+                                 used_cores(&fixture), truth);
+        }
+        end_fixture(&fixture);
+}
+
+TEST(integral) {
+        for (int round = 0; round < 50; round++) {
+                struct past_pod pods[PODS] = {0};
+                for (size_t i = 0; i < PODS; i++) {
+                        pods[i].cores = 0.1 + draw();
+                        pods[i].bound_s = (int64_t)(draw() * SPAN_S);
+                        pods[i].gone_s = pods[i].bound_s + 1 + (int64_t)(draw() * draw() * SPAN_S);
+                }
+                check_history(pods);
+        }
+}
+
+/* What no pod uses is the base's: pods that come beside it are not taken for larger ones. */
+TEST(base) {
+        struct fixture fixture = begin_fixture();
+        int64_t now = 1000000;
+
+        for (int i = 0; i < 20; i++, now += SYNC_MS)
+                read_cores(&fixture, 6, now);
+        assert_float_equal(base_cores(&fixture), 6, 0.1);
+        bind_pod(&fixture, 1, NULL, 1, now);
+        assert_float_equal(used_cores(&fixture), 7, 0.1);
+        end_fixture(&fixture);
+}
+
+/* What a pod uses beyond what was expected leaves with it. */
+TEST(pod_beyond_its_request) {
+        struct fixture fixture = begin_fixture();
+        int64_t now = 1000000;
+
+        for (int i = 0; i < 10; i++, now += SYNC_MS)
+                read_cores(&fixture, 4, now);
+        bind_pod(&fixture, 1, NULL, 1, now);
+        for (int i = 0; i < 6; i++) {
+                now += SYNC_MS;
+                read_cores(&fixture, i == 0 ? 4 + 5.0 * SYNC_MS / WINDOW_MS : 9, now);
+        }
+        assert_float_equal(used_cores(&fixture), 9, 0.5);
+        end_pod(&fixture, 1, 1, now);
+        assert_float_equal(used_cores(&fixture), 4, 2);
+        end_fixture(&fixture);
+}
+
+/* A pod that pulls its image counts whole, takes nothing from a reading, and teaches nothing. */
+TEST(pod_that_waits) {
+        struct fixture fixture = begin_fixture();
+        int64_t now = 1000000;
+
+        read_cores(&fixture, 4, now);
+        double before = used_cores(&fixture);
+        bind_pod(&fixture, 1, "d/w", 3, TRACKED_NEVER);
+        for (int i = 0; i < 3; i++) {
+                now += SYNC_MS;
+                read_cores(&fixture, 4, now);
+        }
+        assert_float_equal(used_cores(&fixture), before + 3, 0.2);
+        assert_false(workload_is_learned(workload_set_find(fixture.workloads, "d/w", 3)));
+        tracked_node_start(&fixture.node, 1, now);
+        tracked_node_start(&fixture.node, 1, now + WINDOW_MS); /* once counts */
+        tracked_node_start(&fixture.node, 99, now);
+        for (int i = 0; i < 3; i++) {
+                now += WINDOW_MS;
+                read_cores(&fixture, 5, now);
+        }
+        assert_float_equal(learned_cores(&fixture, "d/w"), 1, 0.3);
+        end_pod(&fixture, 1, 3, now);
+        bind_pod(&fixture, 2, "d/w", 3, TRACKED_NEVER);
+        end_pod(&fixture, 2, 3, now); /* never ran */
+        end_pod(&fixture, 2, 3, now);
+        assert_float_equal(used_cores(&fixture), 4, 0.5);
+        end_fixture(&fixture);
+}
+
+/* A pod that the readings held before anybody knew of it was taken for base, and is no longer; its
+ * workload is not taught that nothing came with it. */
+TEST(pod_that_is_known_late) {
+        struct fixture fixture = begin_fixture();
+        int64_t now = 1000000;
+
+        for (int i = 0; i < 20; i++, now += SYNC_MS)
+                read_cores(&fixture, 6, now);
+        bind_pod(&fixture, 1, "d/w", 2, 0);
+        assert_float_equal(used_cores(&fixture), 6, 0.2);
+        assert_float_equal(base_cores(&fixture), 4, 0.2);
+        read_cores(&fixture, 6, now);
+        assert_false(workload_is_learned(workload_set_find(fixture.workloads, "d/w", 3)));
+        end_fixture(&fixture);
+}
+
+/* When all pods are known, the reading that was there before them is shared anew. */
+TEST(begin_again) {
+        static const struct cluster_load tenth = {{{0.1, 1}}, {0}};
+        const struct pod_load request = request_of(1);
+        struct fixture fixture = begin_fixture();
+
+        tracked_node_begin_again(&fixture.node, &whole);
+        for (uint64_t id = 1; id <= 10; id++)
+                bind_pod(&fixture, id, NULL, 1, 0);
+        read_cores(&fixture, 2, 1000000);
+        for (uint64_t id = 11; id <= 20; id++)
+                bind_pod(&fixture, id, NULL, 1, 0);
+        bind_pod(&fixture, 21, NULL, 1, 1000000);
+        assert_true(used_cores(&fixture) > 10);
+        for (uint64_t id = 1; id <= 22; id++)
+                tracked_node_expect_again(&fixture.node, id, &request, &tenth);
+        tracked_node_begin_again(&fixture.node, &tenth);
+        assert_float_equal((float)used_cores(&fixture), (float)(2 + 0.1), 1e-6);
+        end_fixture(&fixture);
+}
+
+/* Of a mean over 5 minutes and one over the last 2 it follows what the 3 before them were: a pod
+ * that came in between is seen at once. */
+TEST(two_windows) {
+        struct fixture one = begin_fixture(), two = begin_fixture();
+        int64_t now = 1000000;
+        struct fixture *both[] = {&one, &two};
+
+        for (int k = 0; k < 2; k++) {
+                for (int i = 0; i < 20; i++)
+                        read_cores(both[k], 4, now + i * SYNC_MS);
+                bind_pod(both[k], 1, NULL, 1, now + 19 * SYNC_MS + MINUTE_MS);
+        }
+        now += 20 * (int64_t)SYNC_MS;
+        /* It uses 5. */
+        const struct tracked_reading reading = {(4 + 2) / CORES, now - WINDOW_MS, now, WINDOW_MS};
+        const struct tracked_reading shorter = {9 / CORES, now - 2 * MINUTE_MS, now, 2 * MINUTE_MS};
+        tracked_node_read(&one.node, one.workloads, ESTIMATE_CPU, &reading, NULL, &whole);
+        tracked_node_read(&two.node, two.workloads, ESTIMATE_CPU, &reading, &shorter, &whole);
+        assert_true(fabs(used_cores(&two) - 9) < fabs(used_cores(&one) - 9));
+        assert_float_equal(used_cores(&two), 9, 1.5);
+        end_fixture(&one);
+        end_fixture(&two);
+}
+
+/* A window that was begun a minute ago holds a pod of that minute whole. */
+TEST(young_window) {
+        struct fixture fixture = begin_fixture();
+        int64_t now = 1000000;
+
+        bind_pod(&fixture, 1, NULL, 1, now - MINUTE_MS);
+        const struct tracked_reading reading = {5 / CORES, now - MINUTE_MS, now, WINDOW_MS};
+        tracked_node_read(&fixture.node, fixture.workloads, ESTIMATE_CPU, &reading, NULL, &whole);
+        assert_float_equal(used_cores(&fixture), 5, 0.5);
+        end_fixture(&fixture);
+}
+
+/* Readings that jump are believed less than those that do not. */
+TEST(noise) {
+        struct fixture steady = begin_fixture(), noisy = begin_fixture();
+        int64_t now = 1000000;
+
+        for (int i = 0; i < 200; i++, now += SYNC_MS) {
+                read_cores(&steady, 20, now);
+                read_cores(&noisy, 20 + (i % 2 ? 12 : -12), now);
+        }
+        assert_true(noisy.node.noise.of[ESTIMATE_CPU] > 4 * steady.node.noise.of[ESTIMATE_CPU]);
+        read_cores(&steady, 24, now);
+        read_cores(&noisy, 24, now);
+        assert_true(fabs(used_cores(&steady) - 20) > fabs(used_cores(&noisy) - 20));
+        end_fixture(&steady);
+        end_fixture(&noisy);
+}
+
+/* Two readings far apart say nothing of the pods that came in between. */
+TEST(gap) {
+        struct fixture fixture = begin_fixture();
+        int64_t now = 1000000;
+
+        read_cores(&fixture, 4, now);
+        bind_pod(&fixture, 1, "d/w", 1, now + MINUTE_MS);
+        read_cores(&fixture, 24, now + 100 * (int64_t)WINDOW_MS);
+        assert_false(workload_is_learned(workload_set_find(fixture.workloads, "d/w", 3)));
+        /* Nor do readings that come in the wrong order. */
+        bind_pod(&fixture, 2, "d/w", 1, now + 2 * MINUTE_MS);
+        read_cores(&fixture, 24, now);
+        assert_false(workload_is_learned(workload_set_find(fixture.workloads, "d/w", 3)));
+        end_fixture(&fixture);
+}
+
+/* The watch was away: pods that ended meanwhile were in no later window, and the next reading says
+ * nothing of their workload. */
+TEST(end_that_is_known_late) {
+        struct fixture fixture = begin_fixture();
+        int64_t now = 1000000;
+
+        for (uint64_t id = 1; id <= 8; id++)
+                bind_pod(&fixture, id, "d/w", 1, 0);
+        read_cores(&fixture, 8, now);
+        read_cores(&fixture, 2, now + 5 * (int64_t)WINDOW_MS);
+        for (uint64_t id = 3; id <= 8; id++)
+                end_pod(&fixture, id, 1, now + STEP_MS);
+        read_cores(&fixture, 2, now + 6 * (int64_t)WINDOW_MS);
+        assert_false(workload_is_learned(workload_set_find(fixture.workloads, "d/w", 3)));
+        assert_float_equal(used_cores(&fixture), 2, 0.5);
+        end_fixture(&fixture);
+}
+
+/* Without pods the first reading is the base, however far that is from what was expected. */
+TEST(first_reading) {
+        struct fixture fixture = begin_fixture();
+
+        read_cores(&fixture, 60, 1000000);
+        assert_float_equal(used_cores(&fixture), 60, 1e-6);
+        /* Pods that use less than they request leave nothing to the base. */
+        struct fixture idle = begin_fixture();
+        bind_pod(&idle, 1, NULL, 20, 0);
+        read_cores(&idle, 2, 1000000);
+        assert_float_equal((float)used_cores(&idle), 2, 1e-6);
+        end_fixture(&idle);
+        read_cores(&fixture, 20, 1000000 + SYNC_MS); /* from then on jumps are not believed whole */
+        assert_true(used_cores(&fixture) > 50);
+        end_fixture(&fixture);
+}
+
+/* A pod without an owner that comes with one of a workload is no part of what the workload uses. */
+TEST(bare_pod) {
+        struct fixture fixture = begin_fixture();
+        int64_t now = 1000000;
+
+        for (int i = 0; i < 10; i++, now += SYNC_MS)
+                read_cores(&fixture, 4, now);
+        bind_pod(&fixture, 1, NULL, 8, now);
+        bind_pod(&fixture, 2, "d/w", 1, now);
+        for (int i = 0; i < 3; i++) {
+                now += WINDOW_MS;
+                read_cores(&fixture, 12.2, now);
+        }
+        assert_true(learned_cores(&fixture, "d/w") < 1.5);
+        end_fixture(&fixture);
+}
+
+/* Pods that came and went do not pile up where memory is not read, nothing is, or no longer is. */
+TEST(forgetting) {
+        enum { CHURN = 3000, LIFE_S = 10 };
+
+        for (int kind = 0; kind < 3; kind++) {
+                struct fixture fixture = begin_fixture();
+                for (int i = 0; i < CHURN; i++) {
+                        int64_t at_ms = (10000 + (int64_t)i * LIFE_S) * STEP_MS;
+                        if (kind == 0 || (kind == 1 && i == 0))
+                                read_cores(&fixture, 32, at_ms);
+                        bind_pod(&fixture, (uint64_t)i + 1, NULL, 1, at_ms);
+                        end_pod(&fixture, (uint64_t)i + 1, 1, at_ms + LIFE_S * STEP_MS);
+                }
+                assert_true(fixture.node.pod_cap <= 512);
+                end_fixture(&fixture);
+        }
+}
+
+/* More pods that went, and more workloads, than a node is expected to have. */
+TEST(ceilings) {
+        enum { WORKLOADS = TRACKED_MAX_CHANGES + 6, GONE = TRACKED_MAX_GONE + 10 };
+        struct fixture fixture = begin_fixture();
+        char name[32];
+        int learned = 0;
+
+        read_cores(&fixture, 0, 1000000);
+        for (int i = 0; i < WORKLOADS; i++) {
+                (void)snprintf(name, sizeof(name), "d/w%d", i);
+                bind_pod(&fixture, (uint64_t)i + 1, name, 1, 1000000);
+        }
+        read_cores(&fixture, 32, 1000000 + WINDOW_MS);
+        for (size_t i = 0; i < fixture.node.pod_count; i++)
+                learned += workload_is_learned(fixture.node.pods[i].workload);
+        assert_int_equal(learned, TRACKED_MAX_CHANGES);
+        for (uint64_t id = WORKLOADS + 1; id <= WORKLOADS + GONE; id++) {
+                bind_pod(&fixture, id, NULL, 1, 1000000 + WINDOW_MS);
+                end_pod(&fixture, id, 1, 1000001 + WINDOW_MS);
+        }
+        assert_int_equal(fixture.node.gone_count, TRACKED_MAX_GONE);
+        assert_int_equal(fixture.node.pod_count, WORKLOADS + TRACKED_MAX_GONE);
+        end_fixture(&fixture);
+}
+
+/* Without a capacity readings say nothing; without a reading a node has the cluster's base. */
+TEST(unread) {
+        static const struct cluster_load tenth = {{{0.5, 1}}, {0.1, 0.2}};
+        struct fixture fixture = begin_fixture();
+        const struct pod_load request = request_of(8);
+
+        tracked_node_bind(&fixture.node, 1, NULL, &request, 0, &tenth);
+        assert_float_equal((float)tracked_node_usage_ratio(&fixture.node, ESTIMATE_CPU, &tenth),
+                           (float)(0.1 + 4 / CORES), 1e-6);
+        fixture.node.capacity = (struct pod_load){0};
+        read_cores(&fixture, 4, 1000000);
+        assert_int_equal(fixture.node.readings[ESTIMATE_CPU].window_ms, 0);
+        assert_true(tracked_node_usage_ratio(&fixture.node, ESTIMATE_CPU, &tenth) <= 0);
+        end_fixture(&fixture);
+}
