@@ -27,7 +27,7 @@ static struct {
 static const struct option_row rows[] = {
         {.name = "sort", .type = OPTION_STRING, .value = &settings.sort, .fallback = "name",
          .metavar = "KEY",
-         .help = "name, score, hot, age, or a metric of the policy; cpu is its first metric that "
+         .help = "name, score, recent, age, or a metric of the policy; cpu is its first metric that "
                  "begins so. The largest comes first."},
         {.name = "requests", .type = OPTION_BOOL, .value = &settings.has_requests,
          .help = "Show instead what pods request of each node, what it uses, and what is requested "

@@ -101,7 +101,7 @@ static struct table *top_table_new(const struct top_view *view, const struct sty
                 {"SCORE"},
         };
         const struct table_column behind[] = {
-                {"HOT"},
+                {"RECENT"},
                 {"  AGE"},
                 {"VERDICT", .min_width = VERDICT_MIN, .is_left = true},
         };

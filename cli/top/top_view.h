@@ -55,7 +55,7 @@ void top_view_done(struct top_view *view);
 
 /**
  * top_view_sort() - the largest first, names from A on
- * @key: "name", "score", "hot", "age", a metric, or the beginning of one, such as "cpu"
+ * @key: "name", "score", "recent", "age", a metric, or the beginning of one, such as "cpu"
  * Return: 0; -EINVAL when the policy has no such metric
  */
 _must_check_ int top_view_sort(struct top_view *view, const char *key, struct error *err);

@@ -22,7 +22,7 @@ static struct table *printout_table_new(const struct compiled_policy *compiled,
                                         const struct style *style) {
         const size_t count = compiled->policy->metric_count;
         struct table_column columns[POLICY_MAX_METRICS + 4] = {{"NODE", .is_left = true}};
-        const struct table_column behind[] = {{"hot"}, {"  age"}, {"state", .is_left = true}};
+        const struct table_column behind[] = {{"recent"}, {"  age"}, {"state", .is_left = true}};
         char titles[POLICY_MAX_METRICS][METRIC_NAME_MAX + 1];
 
         for (size_t i = 0; i < count; i++) {

@@ -19,7 +19,7 @@ function showDetail() {
     make("b", row.verdict === "rejected" ? "over" : "", row.verdict === "rejected" ? row.reason : reason(row)),
   ];
   if (row.score100 !== undefined) facts.push(`score ${row.score100} of 100`);
-  if (row.hot !== undefined) facts.push(`hot value ${row.hot}`);
+  if (row.hot !== undefined) facts.push(`recent bindings ${row.hot}`);
   if (row.pool) facts.push(`pool ${row.pool}`);
   if (row.taintLevel !== undefined) facts.push(`taint level ${row.taintLevel}`);
   if (row.ageSeconds !== undefined) facts.push(`last reading ${age(row.ageSeconds)} ago`);

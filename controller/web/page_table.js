@@ -141,7 +141,7 @@ function columns() {
   if (policy.hasHotValue)
     list.push({
       key: "hot",
-      title: "Hot",
+      title: "Recent",
       width: 44,
       need: 3.1,
       value: (row) => row.hot,

@@ -217,7 +217,7 @@ static void print_estimate(const json_t *estimate, const struct style *style, FI
 static void print_hot(const json_t *hot, const struct style *style, FILE *out) {
         double value = json_number_value(json_is_number(hot) ? hot : json_at(hot, "value", NULL));
 
-        (void)fprintf(out, "  hot    " NAME, "node_hot_value");
+        (void)fprintf(out, "  recent " NAME, "node_hot_value");
         if (json_is_number(hot) || is_usable(hot)) {
                 (void)fprintf(out, "%6g, %g points off", value, trunc(10 * value));
                 print_age(hot, "  ", "", out);

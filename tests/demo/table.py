@@ -49,7 +49,7 @@ def render(rows, style):
     usage = BAR_CELLS + 5 if style.is_terminal else 6
     head = (
         f"{'NODE':<{wide}}  SCORE  /100  {'CPU 5m':>{usage}}  {'1h max':>6}  "
-        f"{'MEM 5m':>{usage}}  {'1h max':>6}  HOT  VERDICT"
+        f"{'MEM 5m':>{usage}}  {'1h max':>6}  RECENT  VERDICT"
     )
     lines = [style.paint(head, "1")]
     for row in rows:
@@ -59,6 +59,6 @@ def render(rows, style):
             f"{row.node:<{wide}}  {row.score:>5}  {row.score100:>4}  "
             f"{pad}{style.usage(row.cpu, True)}  {style.usage(row.cpu_1h, False):>6}  "
             f"{pad}{style.usage(row.mem, True)}  {style.usage(row.mem_1h, False):>6}  "
-            f"{hot:>3}  {style.paint(row.verdict, '32' if row.verdict == 'ok' else '31')}"
+            f"{hot:>6}  {style.paint(row.verdict, '32' if row.verdict == 'ok' else '31')}"
         )
     return "\n".join(lines)

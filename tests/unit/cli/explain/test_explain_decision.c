@@ -107,7 +107,7 @@ TEST(prints) {
                  "  term   m                             0.0 of  16.7 points  no reading\n"
                  "  term   n                            31.2 of  83.3 points  30.0 % used next to "
                  "60.0 %, weight 1, 1m1s old\n"
-                 "  hot    node_hot_value                  2, 20 points off\n"},
+                 "  recent node_hot_value                  2, 20 points off\n"},
                 {"{\"filter\": {\"rule\": 2}, \"prioritize\": {\"expected\": {\"loadCores\": 0.1,"
                  " \"workload\": null},"
                  " \"bestNodes\": [{\"node\": \"a\", \"score\": 0, \"hotValue\": 0, \"last\": "

@@ -48,21 +48,26 @@ TEST(lines) {
                 const char *policy, *annotations, *line;
         } cases[] = {
                 /* Nothing is needed, so nothing is missing. */
-                {POLICY(""), "{}", "node      0    0      -  ok"},
-                {CPU, "{}", "node      0       -    0      -  passes, no usable value"},
+                {POLICY(""), "{}", "node      0       0      -  ok"},
+                {CPU, "{}", "node      0       -       0      -  passes, no usable value"},
                 {BOTH, CPU_IS("0.5", NOW_TEXT),
-                 "node      3     50%       -    0     0s  ok, 1 of 2 metrics unusable"},
+                 "node      3     50%       -       0     0s  ok, 1 of 2 metrics unusable"},
                 /* Ages in the largest unit of which there are two; the clock may be behind. */
-                {CPU, CPU_IS("0.5", "2026-07-23T11:58:01Z"), "node      5     50%    0   119s  ok"},
-                {CPU, CPU_IS("0.5", "2026-07-23T11:56:00Z"), "node      5     50%    0     4m  ok"},
-                {MEM, MEM_IS("0.5", "2026-07-23T09:00:00Z"), "node      5     50%    0     3h  ok"},
-                {MEM, MEM_IS("0.5", "2026-07-20T12:00:00Z"), "node      5     50%    0     3d  ok"},
-                {CPU, CPU_IS("0.5", "2026-07-23T12:00:30Z"), "node      5     50%    0      -  ok"},
+                {CPU, CPU_IS("0.5", "2026-07-23T11:58:01Z"),
+                 "node      5     50%       0   119s  ok"},
+                {CPU, CPU_IS("0.5", "2026-07-23T11:56:00Z"),
+                 "node      5     50%       0     4m  ok"},
+                {MEM, MEM_IS("0.5", "2026-07-23T09:00:00Z"),
+                 "node      5     50%       0     3h  ok"},
+                {MEM, MEM_IS("0.5", "2026-07-20T12:00:00Z"),
+                 "node      5     50%       0     3d  ok"},
+                {CPU, CPU_IS("0.5", "2026-07-23T12:00:30Z"),
+                 "node      5     50%       0      -  ok"},
                 /* Any finite number may stand in an annotation; above 10^9 it is read as that. */
-                {CPU, CPU_IS("150", NOW_TEXT), "node      0  2e+04%    0     0s  ok"},
-                {CPU, CPU_IS("1e300", NOW_TEXT), "node      0  1e+11%    0     0s  ok"},
+                {CPU, CPU_IS("150", NOW_TEXT), "node      0  2e+04%       0     0s  ok"},
+                {CPU, CPU_IS("1e300", NOW_TEXT), "node      0  1e+11%       0     0s  ok"},
                 {POLICY(""), "{\"node_hot_value\": \"1e300," NOW_TEXT "\"}",
-                 "node      0  1e+09      -  ok"},
+                 "node      0   1e+09      -  ok"},
                 {POLICY(""), "{\"node_hot_value\": \"12345," NOW_TEXT "\"}",
                  "node      0  1.23e+04      -  ok"},
         };

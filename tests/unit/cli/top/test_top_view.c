@@ -84,7 +84,7 @@ TEST_BETWEEN(order, set_up, tear_down) {
         } cases[] = {
                 {"name", {"bare", "calm", "hot"}},
                 {"score", {"calm", "bare", "hot"}},
-                {"hot", {"hot", "bare", "calm"}},
+                {"recent", {"hot", "bare", "calm"}},
                 {"age", {"calm", "hot", "bare"}},
                 {"cpu", {"hot", "calm", "bare"}},
                 {"mem_usage_p95_1h", {"calm", "bare", "hot"}}, /* what has expired is no value */

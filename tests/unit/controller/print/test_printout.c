@@ -55,10 +55,11 @@ TEST(rows) {
         values.has_hot = true;
         values.hot = 3;
         struct printout_row row = {.node = "web-1", .track = &track, .values = &values};
-        expect_row(compiled, PRINTOUT_TABLE, &row,
-                   "NODE   cpu avg_5m  cpu max_avg_1h  gpu_busy  hot    age  state\n"
-                   "web-1       40.0%           40.0%         -    3   0.0s  the exporter has no "
-                   "such gauge\n");
+        expect_row(
+                compiled, PRINTOUT_TABLE, &row,
+                "NODE   cpu avg_5m  cpu max_avg_1h  gpu_busy  recent    age  state\n"
+                "web-1       40.0%           40.0%         -       3   0.0s  the exporter has no "
+                "such gauge\n");
         row.failure = "connect";
         expect_row(compiled, PRINTOUT_JSON, &row,
                    "{\"at\":\"2026-07-23T11:25:54.000Z\",\"node\":\"web-1\",\"annotations\":{"
