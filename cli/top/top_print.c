@@ -12,9 +12,11 @@ static void top_format_verdict(const struct top_view *view, const struct top_nod
                                char text[static VERDICT_MAX]) {
         const struct policy *policy = view->explanation->policy;
 
-        if (node->rejected_by >= 0)
-                (void)snprintf(text, VERDICT_MAX, "%s",
-                               policy->predicates[node->rejected_by].reason);
+        if (node->over >= 0)
+                (void)snprintf(text, VERDICT_MAX, "%s%s", policy->predicates[node->over].reason,
+                               node->rejected_by >= 0 ? ""
+                               : node->is_last        ? "; comes last"
+                                                      : "; passes, since all are");
         else if (node->used > 0 && node->usable == 0)
                 (void)snprintf(text, VERDICT_MAX, "passes, no usable value");
         else if (node->usable < node->used)
@@ -75,7 +77,7 @@ static void top_put_age(struct table *to, int64_t age_ms) {
 
 static void top_put_node(struct table *to, const struct top_view *view, const struct top_node *node,
                          const struct style *style) {
-        bool is_odd = node->usable < node->used;
+        bool is_odd = node->over >= 0 || node->usable < node->used;
         char verdict[VERDICT_MAX];
 
         table_row(to);
@@ -151,7 +153,7 @@ void top_view_print(const struct top_view *view, const struct style *style, bool
                 top_put_node(table, view, &view->nodes[i], style);
         size_t left_out = table_print(table, width, out);
         (void)fprintf(out, "\n%zu nodes: %zu pass, %zu above a limit", view->node_count,
-                      view->passing, view->rejected);
+                      view->passing, view->over);
         if (view->blind > 0)
                 (void)fprintf(out, ", %zu without a usable value", view->blind);
         (void)fprintf(out, "; by %s\n", view->policy_from);
@@ -179,5 +181,5 @@ json_t *top_view_json(const struct top_view *view) {
         return json_pack("{s:{s:s, s:o}, s:{s:i, s:i, s:i, s:i}, s:o}", "policy", "from",
                          view->policy_from, "metrics", metrics, "summary", "nodes",
                          (int)view->node_count, "pass", (int)view->passing, "aboveLimit",
-                         (int)view->rejected, "withoutValue", (int)view->blind, "nodes", nodes);
+                         (int)view->over, "withoutValue", (int)view->blind, "nodes", nodes);
 }

@@ -46,6 +46,18 @@ static double shown_limit_ratio(const struct policy *policy, size_t metric) {
         return limit_ratio;
 }
 
+/* The limits of the nodes alone: whoever asks is no pod that a rule holds for. */
+static void view_judge(struct top_view *view, struct top_node *node) {
+        const struct explanation *of = view->explanation;
+        int verdict = judge_nodes_verdict_slow(&of->snapshot->nodes, node->row, of->now_unix_ms)
+                              .rejected_by;
+
+        node->is_last = verdict_is_last(verdict) && of->judge.has_last;
+        node->over = verdict_is_last(verdict) ? verdict_last_by(verdict) : verdict;
+        view->over += node->over >= 0;
+        view->passing += node->rejected_by < 0;
+}
+
 static void view_look(struct top_view *view, struct top_node *node) {
         const struct explanation *of = view->explanation;
         struct reading reading;
@@ -63,8 +75,6 @@ static void view_look(struct top_view *view, struct top_node *node) {
         }
         node_table_hot_reading(of->table, node->row, of->now_unix_ms, &reading);
         node->hot = reading.state == READING_USABLE ? reading.value : 0;
-        view->rejected += node->rejected_by >= 0;
-        view->passing += node->rejected_by < 0;
         view->blind += node->used > 0 && node->usable == 0;
 }
 
@@ -94,6 +104,7 @@ void top_view_init(struct top_view *view, const struct explanation *explanation,
                         .rejected_by = explanation->rejected_by[row],
                         .age_ms = -1,
                 };
+                view_judge(view, node);
                 view_look(view, node);
         }
 }

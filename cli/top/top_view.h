@@ -27,6 +27,8 @@ struct top_node {
         const char *name; /* borrowed from the table */
         int score10;      /* -1: rejected, so it has none */
         int rejected_by;  /* of explanation.h */
+        int over;     /* the predicate whose limit it is above, rejected by it or not; -1: none */
+        bool is_last; /* its limit puts it last; others are not */
         double hot;
         int64_t age_ms; /* of the oldest usable value that verdict or score use; -1: there is none
                          */
@@ -41,7 +43,8 @@ struct top_view {
         struct top_column columns[POLICY_MAX_METRICS];
         size_t node_count;
         struct top_node *nodes;
-        size_t passing, rejected, blind; /* blind: without any usable value */
+        size_t passing, over, blind; /* over: above a limit, passing or not; blind: without any
+                                      * usable value */
 };
 
 /**

@@ -17,10 +17,12 @@
 #define BOTH                                                                                       \
         POLICY("  priority: [{name: cpu_usage_avg_5m, weight: 1}, {name: mem_usage_avg_5m, "       \
                "weight: 1}]\n")
+#define LIMITED(rest) POLICY("  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.8" rest)
 #define CPU_IS(value, at) "{\"cpu_usage_avg_5m\": \"" value "," at "\"}"
 #define MEM_IS(value, at) "{\"mem_usage_avg_5m\": \"" value "," at "\"}"
 
-static char *print(const char *policy_text, const char *annotations) {
+/* @other: of a second node; NULL: there is one */
+static char *print_both(const char *policy_text, const char *annotations, const char *other) {
         const struct node_table_options options = {.annotation_prefix = ""};
         const struct style style = {"", "", "", "", "", "", false, SIZE_MAX};
         const struct explained_pod nobody = {0};
@@ -34,6 +36,10 @@ static char *print(const char *policy_text, const char *annotations) {
                 &options, policy_of(policy_text), NOW_UNIX_MS);
         assert_non_null(known);
         node_table_put(table, "node", known, NOW_UNIX_MS);
+        if (other) {
+                json_auto_t *others = json_loads(other, 0, NULL);
+                node_table_put(table, "other", others, NOW_UNIX_MS);
+        }
         explanation_init(&explanation, table, &nobody, NOW_UNIX_MS);
         top_view_init(&view, &explanation, "a file", false, true);
         FILE *out = open_memstream(&text, &len);
@@ -41,6 +47,10 @@ static char *print(const char *policy_text, const char *annotations) {
         top_view_print(&view, &style, true, out);
         assert_int_equal(fclose(out), 0);
         return text;
+}
+
+static char *print(const char *policy_text, const char *annotations) {
+        return print_both(policy_text, annotations, NULL);
 }
 
 TEST(lines) {
@@ -78,6 +88,33 @@ TEST(lines) {
                 if (strncmp(line, cases[i].line, strcspn(line, "\n")) != 0 ||
                     strlen(cases[i].line) != strcspn(line, "\n"))
                         fail_msg("%.*s\n%s", (int)strcspn(line, "\n"), line, cases[i].line);
+        }
+}
+
+/* A node that is above a limit is not `ok`, be it let through; and it is counted. */
+TEST(above) {
+        static const char over[] = CPU_IS("0.91", NOW_TEXT);
+        static const struct {
+                const char *policy, *other, *verdict, *counts;
+        } cases[] = {
+                {LIMITED("}]\n"), NULL, "  cpu_usage_avg_5m above 0.8\n",
+                 "1 nodes: 0 pass, 1 above a limit"},
+                {LIMITED("}]\n  extender: {whenAllOver: pass}\n"), over,
+                 "  cpu_usage_avg_5m above 0.8; passes, since all are\n",
+                 "2 nodes: 2 pass, 2 above a limit"},
+                {LIMITED("}]\n  extender: {whenAllOver: pass}\n"), "{}",
+                 "  cpu_usage_avg_5m above 0.8\n", "2 nodes: 1 pass, 1 above a limit"},
+                {LIMITED(", overLimit: last}]\n"), NULL,
+                 "  cpu_usage_avg_5m above 0.8; passes, since all are\n",
+                 "1 nodes: 1 pass, 1 above a limit"},
+                {LIMITED(", overLimit: last}]\n"), "{}",
+                 "  cpu_usage_avg_5m above 0.8; comes last\n", "2 nodes: 2 pass, 1 above a limit"},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                _cleanup_(freep) char *text = print_both(cases[i].policy, over, cases[i].other);
+                assert_non_null(strstr(text, cases[i].verdict));
+                assert_non_null(strstr(text, cases[i].counts));
         }
 }
 

@@ -103,7 +103,7 @@ TEST_BETWEEN(order, set_up, tear_down) {
 TEST_BETWEEN(sums, set_up, tear_down) {
         assert_int_equal(here.view.node_count, 3);
         assert_int_equal(here.view.passing, 2);
-        assert_int_equal(here.view.rejected, 1);
+        assert_int_equal(here.view.over, 1);
         assert_int_equal(here.view.blind, 1);
 }
 
