@@ -25,7 +25,7 @@ static const char *const cpu_and_memory[] = {"cpu", "memory", NULL};
 
 /* ---- Pod. */
 
-static const char *const pod_labels[] = {"pod-template-hash", NULL};
+static const char *const pod_labels[] = {"pod-template-hash", "rollouts-pod-template-hash", NULL};
 static const char *const pod_annotations[] = {"kubernetes.io/config.mirror", NULL};
 static const char *const pod_conditions[] = {"PodScheduled", NULL};
 

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/number.h"
@@ -14,6 +15,15 @@
 enum { JOB_TIME_MIN_DIGITS = 8 };
 /* After the epoch: since when a pod runs of which no time is known. */
 enum { LONG_AGO_MS = 1 };
+/* Owners of the pods of one run, each with a name that no other run has. */
+static const char *const run_kinds[] = {
+        "Workflow",        /* Argo Workflows */
+        "TaskRun",         /* Tekton */
+        "PipelineRun",     /* Tekton */
+        "EphemeralRunner", /* jobs of GitHub Actions */
+        "Build",           /* OpenShift */
+        "Pod",             /* Spark's executors, of their driver */
+};
 
 struct owner {
         struct skim_string kind, name;
@@ -27,7 +37,7 @@ struct owners {
 
 struct labels {
         struct skim_string text; /* of the whole object */
-        struct skim_string pod_template_hash;
+        struct skim_string pod_template_hash, rollouts_pod_template_hash;
 };
 
 struct metadata {
@@ -146,6 +156,7 @@ static bool read_owner(struct skim *skim, void *ret) {
 static bool read_pod_labels(struct skim *skim, void *ret) {
         static const struct skim_field fields[] = {
                 SKIM_TEXT("pod-template-hash", struct labels, pod_template_hash),
+                SKIM_TEXT("rollouts-pod-template-hash", struct labels, rollouts_pod_template_hash),
                 {0},
         };
         struct labels *labels = ret;
@@ -339,48 +350,77 @@ static struct pod_load total_of(const struct spec *spec) {
         return total;
 }
 
-static size_t without_hash(const struct skim_string *name, const struct skim_string *hash) {
-        if (hash->len == 0 || name->len < hash->len + 2)
-                return name->len;
-        size_t len = name->len - hash->len - 1;
-        bool ends_in_it = name->text[len] == '-' &&
-                          memcmp(name->text + len + 1, hash->text, hash->len) == 0;
-        return ends_in_it ? len : name->len;
+static void cut_suffix(struct skim_string *name, const struct skim_string *suffix) {
+        if (suffix->len == 0 || name->len < suffix->len + 2)
+                return;
+        size_t len = name->len - suffix->len - 1;
+        if (name->text[len] == '-' && memcmp(name->text + len + 1, suffix->text, suffix->len) == 0)
+                name->len = len;
 }
 
-static size_t without_time(const struct skim_string *name) {
+static void cut_time(struct skim_string *name) {
         size_t len = name->len;
 
         while (len > 0 && name->text[len - 1] >= '0' && name->text[len - 1] <= '9')
                 len--;
         bool is_time = name->len - len >= JOB_TIME_MIN_DIGITS && len >= 2 &&
                        name->text[len - 1] == '-';
-        return is_time ? len - 1 : name->len;
+        if (is_time)
+                name->len = len - 1;
 }
 
-static void append(struct pod_facts *facts, const char *text, size_t len) {
-        memcpy(facts->workload + facts->workload_len, text, len);
-        facts->workload_len += len;
+static bool is_run(const struct skim_string *kind) {
+        for (size_t i = 0; i < ARRAY_LEN(run_kinds); i++)
+                if (skim_is(kind, run_kinds[i]))
+                        return true;
+        return false;
 }
 
-static void name_workload(struct pod_facts *facts, const struct metadata *metadata) {
-        const struct owner *owner = &metadata->owners.first;
-        struct skim_string name = owner->name;
+static struct skim_string text_of(const char *text) {
+        return (struct skim_string){.text = text, .len = strlen(text)};
+}
 
-        if (skim_is(&owner->kind, "ReplicaSet"))
-                name.len = without_hash(&name, &metadata->labels.pod_template_hash);
-        else if (skim_is(&owner->kind, "Job"))
-                name.len = without_time(&name);
+static void append(struct pod_facts *facts, const struct skim_string *part, char separator) {
+        memcpy(facts->workload + facts->workload_len, part->text, part->len);
+        facts->workload_len += part->len;
+        if (separator)
+                facts->workload[facts->workload_len++] = separator;
+}
+
+static void join_workload(struct pod_facts *facts, const struct skim_string *namespace,
+                          const struct skim_string *kind, const struct skim_string *name) {
         facts->workload_len = 0;
-        if (name.len == 0 || metadata->namespace.len == 0 || name.len > POD_FACTS_NAME_MAX ||
-            metadata->namespace.len > POD_FACTS_NAMESPACE_MAX ||
-            owner->kind.len > POD_FACTS_KIND_MAX)
+        if (name->len == 0 || namespace->len == 0 || name->len > POD_FACTS_NAME_MAX ||
+            namespace->len > POD_FACTS_NAMESPACE_MAX || kind->len > POD_FACTS_KIND_MAX)
                 return;
-        append(facts, metadata->namespace.text, metadata->namespace.len);
-        append(facts, "/", 1);
-        append(facts, owner->kind.text, owner->kind.len);
-        append(facts, "/", 1);
-        append(facts, name.text, name.len);
+        append(facts, namespace, '/');
+        append(facts, kind, '/');
+        append(facts, name, '\0');
+}
+
+/* After facts->request. */
+static void name_workload(struct pod_facts *facts, const struct pod *pod) {
+        const struct metadata *metadata = &pod->metadata;
+        const struct labels *labels = &metadata->labels;
+        struct skim_string kind = metadata->owners.first.kind, name = metadata->owners.first.name;
+        char request[32];
+
+        if (metadata->is_mirror) {
+                kind = text_of("Node");
+                name = metadata->name;
+                cut_suffix(&name, &pod->spec.node);
+        } else if (skim_is(&kind, "ReplicaSet")) {
+                cut_suffix(&name, labels->rollouts_pod_template_hash.len > 0
+                                          ? &labels->rollouts_pod_template_hash
+                                          : &labels->pod_template_hash);
+        } else if (skim_is(&kind, "Job")) {
+                cut_time(&name);
+        } else if (is_run(&kind)) {
+                (void)snprintf(request, sizeof(request), "%.0fm",
+                               1000 * facts->request.of[ESTIMATE_CPU]);
+                name = text_of(request);
+        }
+        join_workload(facts, &metadata->namespace, &kind, &name);
 }
 
 static uint64_t hash_uid(const struct skim_string *uid) {
@@ -404,8 +444,8 @@ bool pod_facts_take(struct pod_facts *facts, struct skim *skim) {
         facts->priority_class = pod.spec.priority_class;
         facts->priority = pod.spec.priority;
         facts->node = pod.spec.node;
-        name_workload(facts, &pod.metadata);
         facts->request = total_of(&pod.spec);
+        name_workload(facts, &pod);
         facts->bound_unix_ms = pod.status.bound_unix_ms ? pod.status.bound_unix_ms
                                                         : pod.metadata.created_unix_ms;
         facts->runs_unix_ms = pod.status.runs_unix_ms;

@@ -49,9 +49,15 @@ struct pod_facts {
         struct skim_string node; /* spec.nodeName, in the text; len 0: the pod is not bound */
         /*
          * "<namespace>/<kind>/<name>" of the owner that is the controller, else of the first;
-         * without a NUL. A ReplicaSet's name is without its pod-template-hash, that of a CronJob's
-         * Job without its time, so that it lasts longer than one revision or run. len 0: there is
-         * no owner, or a part of it is longer than Kubernetes allows.
+         * without a NUL. The name is one that lasts longer than a revision or a run:
+         *
+         *     ReplicaSet     without the pod-template-hash of a Deployment or of Argo's Rollout
+         *     Job            without a CronJob's time
+         *     Node           of a mirror pod: the pod's name without the node's
+         *     a single run   what the pod requests, such as "ci/TaskRun/500m": what is learned of
+         *                    one run's pods holds for those of the namespace that request as much
+         *
+         * len 0: there is no owner, or a part of it is longer than Kubernetes allows.
          */
         char workload[POD_FACTS_WORKLOAD_MAX];
         size_t workload_len;

@@ -12,7 +12,7 @@ static const char *one_of(const char *const *texts, size_t count) {
 
 /* A value for a member of this name. */
 static json_t *make_text(const char *name) {
-        static const char *const kinds[] = {"ReplicaSet", "Job", "DaemonSet", "", "StatefulSet"};
+        static const char *const kinds[] = {"ReplicaSet", "Job", "DaemonSet", "", "TaskRun"};
         static const char *const names[] = {"web-7d9c5b", "nightly-29012345", "db", "\xc3\xbc", ""};
         static const char *const phases[] = {"Running", "Succeeded", "Failed", "Pending", ""};
         static const char *const types[] = {"PodScheduled", "PodScheduled", "Ready"};

@@ -142,6 +142,7 @@ TEST(requests) {
 #define CONTROLLER(kind, name) "{\"controller\":true,\"kind\":\"" kind "\",\"name\":\"" name "\"}"
 #define OWNERS(list) "\"namespace\":\"shop\",\"ownerReferences\":[" list "]"
 #define HASH(hash) ",\"labels\":{\"app\":\"web\",\"pod-template-hash\":\"" hash "\"}"
+#define ROLLOUT(hash) ",\"labels\":{\"rollouts-pod-template-hash\":\"" hash "\"}"
 
 TEST(workload) {
         static const struct {
@@ -178,6 +179,14 @@ TEST(workload) {
                 {OWNERS(OWNER("ReplicaSet", "web-")) HASH(""), "shop/ReplicaSet/web-"},
                 {OWNERS(OWNER("StatefulSet", "web-7d9c5b")) HASH("7d9c5b"),
                  "shop/StatefulSet/web-7d9c5b"},
+                /* an Argo Rollout's, whatever else the label of Deployments says */
+                {OWNERS(OWNER("ReplicaSet", "web-6c5f4")) ROLLOUT("6c5f4"), "shop/ReplicaSet/web"},
+                {"\"labels\":{\"pod-template-hash\":\"web\","
+                 "\"rollouts-pod-template-hash\":\"6c5f4\"}," OWNERS(
+                         OWNER("ReplicaSet", "web-6c5f4")),
+                 "shop/ReplicaSet/web"},
+                {OWNERS(OWNER("StatefulSet", "web-6c5f4")) ROLLOUT("6c5f4"),
+                 "shop/StatefulSet/web-6c5f4"},
                 /* Jobs without a CronJob's minutes */
                 {OWNERS(OWNER("Job", "report-29384720")), "shop/Job/report"},
                 {OWNERS(OWNER("Job", "report-2938472012")), "shop/Job/report"},
@@ -201,6 +210,61 @@ TEST(workload) {
                     memcmp(facts.workload, rows[i].workload, facts.workload_len) != 0)
                         fail_msg("row %zu: '%.*s', expected '%s'", i, (int)facts.workload_len,
                                  facts.workload, rows[i].workload);
+                free(text);
+        }
+}
+
+/* Of runs, by what their pods request: no name lasts. */
+TEST(workload_of_run) {
+        static const struct {
+                const char *kind, *containers, *workload;
+        } rows[] = {
+                {"TaskRun", CONTAINER("500m", "1Gi") "," CONTAINER("1", "1Gi"),
+                 "shop/TaskRun/1500m"},
+                {"Workflow", "", "shop/Workflow/0m"},
+                {"PipelineRun", CONTAINER("0.0004", "1Gi"), "shop/PipelineRun/0m"},
+                {"EphemeralRunner", CONTAINER("1e9", "1Gi"), "shop/EphemeralRunner/10000000m"},
+                {"Build", CONTAINER("2", "1Gi"), "shop/Build/2000m"},
+                {"Pod", CONTAINER("2", "1Gi"), "shop/Pod/2000m"},
+                {"TaskRuns", CONTAINER("2", "1Gi"), "shop/TaskRuns/x7k2p"},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct pod_facts facts;
+                char *text = xasprintf(
+                        "{\"metadata\":{\"namespace\":\"shop\",\"ownerReferences\":[{"
+                        "\"kind\":\"%s\",\"name\":\"x7k2p\"}]},"
+                        "\"spec\":{\"containers\":[%s]}}",
+                        rows[i].kind, rows[i].containers);
+                assert_true(read_pod(&facts, text));
+                assert_int_equal(facts.workload_len, strlen(rows[i].workload));
+                assert_memory_equal(facts.workload, rows[i].workload, facts.workload_len);
+                free(text);
+        }
+}
+
+/* Of static pods, all nodes have the same ones, each with its node's name behind it. */
+TEST(workload_of_mirror_pod) {
+        static const struct {
+                const char *metadata, *workload;
+        } rows[] = {
+                {"\"name\":\"etcd-node-1\"," OWNERS(CONTROLLER("Node", "node-1")),
+                 "shop/Node/etcd"},
+                {"\"name\":\"kube-proxy-node-1\",\"namespace\":\"shop\"", "shop/Node/kube-proxy"},
+                {"\"name\":\"etcd-node-2\",\"namespace\":\"shop\"", "shop/Node/etcd-node-2"},
+                {"\"name\":\"node-1\",\"namespace\":\"shop\"", "shop/Node/node-1"},
+                {OWNERS(CONTROLLER("Node", "node-1")), ""},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct pod_facts facts;
+                char *text = xasprintf("{\"metadata\":{\"annotations\":{"
+                                       "\"kubernetes.io/config.mirror\":\"1\"},%s},"
+                                       "\"spec\":{\"nodeName\":\"node-1\"}}",
+                                       rows[i].metadata);
+                assert_true(read_pod(&facts, text));
+                assert_int_equal(facts.workload_len, strlen(rows[i].workload));
+                assert_memory_equal(facts.workload, rows[i].workload, facts.workload_len);
                 free(text);
         }
 }
@@ -494,7 +558,7 @@ static void put_phase(struct buf *out) {
 }
 
 static void put_kind(struct buf *out) {
-        static const char *const kinds[] = {"ReplicaSet", "Job", "DaemonSet"};
+        static const char *const kinds[] = {"ReplicaSet", "Job", "DaemonSet", "TaskRun"};
 
         (void)buf_printf(out, "\"%s\"", PICK(kinds));
 }
@@ -530,7 +594,8 @@ DEFINE_PUT_OBJECT(put_spec, {"containers", put_containers}, {"initContainers", p
                   {"affinity", put_affinity}, {"topologySpreadConstraints", put_constraints})
 DEFINE_PUT_OBJECT(put_owner, {"kind", put_kind}, {"name", put_text}, {"controller", put_bool})
 DEFINE_PUT_ARRAY(put_owners, put_owner)
-DEFINE_PUT_OBJECT(put_labels, {"pod-template-hash", put_text}, {"app", put_text})
+DEFINE_PUT_OBJECT(put_labels, {"pod-template-hash", put_text},
+                  {"rollouts-pod-template-hash", put_text}, {"app", put_text})
 DEFINE_PUT_OBJECT(put_annotations, {"kubernetes.io/config.mirror", put_text}, {"x", put_odd})
 DEFINE_PUT_OBJECT(put_metadata, {"ownerReferences", put_owners}, {"labels", put_labels},
                   {"annotations", put_annotations}, {"namespace", put_text}, {"name", put_text},
