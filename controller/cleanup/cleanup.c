@@ -20,6 +20,8 @@ enum {
         PROGRESS_MS = 2000,
         PAGE_LIMIT = 250, /* whole Nodes, some 17 kB each */
         LEASE_SKEW_MS = 5000,
+        LEASE_PAUSE_MS = 1000,
+        LEASE_WAIT_MS = 21000, /* a controller that was killed holds it for 20 s */
 };
 
 struct dirty_node {
@@ -37,9 +39,13 @@ struct cleanup {
         struct policy *policy;
         struct reflector *reflector;
         struct publisher *publisher;
-        struct kube_call *call; /* for the lease, then for the policy */
-        struct strmap by_name;  /* struct dirty_node */
-        struct loop_timer deadline, progress;
+        struct kube_call *call; /* for the lease, the policy, and the lease again */
+        char *lease_path;
+        char *lease_version; /* of the Lease that nobody holds; NULL: there is none */
+        int64_t lease_give_up_mono_ms;
+        bool is_waiting;
+        struct strmap by_name; /* struct dirty_node */
+        struct loop_timer deadline, progress, lease_timer;
         size_t nodes, done, failed;
         int exit_code;
 };
@@ -48,6 +54,40 @@ static void end_cleanup(struct cleanup *cleanup, int exit_code) {
         cleanup->exit_code = exit_code;
         loop_stop(cleanup->loop);
 }
+
+/* The Lease */
+
+static void on_lease_deleted(void *userdata, const struct kube_answer *answer) {
+        struct cleanup *cleanup = userdata;
+
+        cleanup->call = NULL;
+        if (answer->outcome == KUBE_OK)
+                log_info(MSG("lease deleted"), STR("lease", cleanup->options.lease_name));
+        else if (answer->outcome != KUBE_NOT_FOUND)
+                log_warn(MSG("cannot delete the lease"), STR("lease", cleanup->options.lease_name),
+                         STR("namespace", cleanup->options.lease_namespace), ERR(&answer->err));
+        end_cleanup(cleanup, 0);
+}
+
+/* Only as it was read: a controller that has been started since keeps its Lease. */
+static void delete_lease(struct cleanup *cleanup) {
+        json_auto_t *body = json_pack("{s:s, s:s, s:{s:s}}", "apiVersion", "v1", "kind",
+                                      "DeleteOptions", "preconditions", "resourceVersion",
+                                      cleanup->lease_version);
+        _cleanup_(freep) char *text = json_dumps(body, JSON_COMPACT);
+
+        if (!text)
+                mem_exhausted();
+        cleanup->call = kube_start(cleanup->api, &(struct kube_request){.method = "DELETE",
+                                                                        .path = cleanup->lease_path,
+                                                                        .resource = "leases",
+                                                                        .body = text,
+                                                                        .body_bytes = strlen(text),
+                                                                        .on_done = on_lease_deleted,
+                                                                        .userdata = cleanup});
+}
+
+/* Nodes */
 
 static void report_cleanup(struct cleanup *cleanup) {
         size_t dirty = cleanup->by_name.len;
@@ -63,7 +103,10 @@ static void report_cleanup(struct cleanup *cleanup) {
                 log_info(MSG("all nodes are clean"), INT("nodes", cleanup->nodes),
                          INT("cleaned", cleanup->done),
                          INT("had_none", cleanup->nodes - cleanup->done));
-        end_cleanup(cleanup, cleanup->failed > 0);
+        if (cleanup->failed == 0 && cleanup->lease_version && !cleanup->options.is_dry_run)
+                delete_lease(cleanup);
+        else
+                end_cleanup(cleanup, cleanup->failed > 0);
 }
 
 static void on_cleanup_progress(void *userdata) {
@@ -121,7 +164,7 @@ static void on_cleanup_done(void *userdata, struct publisher_job *job,
         count_cleaned(userdata, answer->outcome == KUBE_OK || answer->outcome == KUBE_NOT_FOUND);
 }
 
-/* Nodes */
+/* Listing */
 
 static void dirty_node_free(struct dirty_node *node) {
         publisher_remove(&node->job);
@@ -130,12 +173,16 @@ static void dirty_node_free(struct dirty_node *node) {
         free(node);
 }
 
+/* Events after the list are our own patches, or new nodes, which have none. */
+static bool is_past_list(const struct cleanup *cleanup) {
+        return loop_timer_is_armed(&cleanup->progress) || cleanup->call;
+}
+
 static void on_listed_node(void *userdata, enum reflector_event event, const json_t *object) {
         struct cleanup *cleanup = userdata;
         const char *name = json_string_at(object, "metadata", "name", NULL);
 
-        /* Events after the list are our own patches, or new nodes, which have none. */
-        if (event != REFLECTOR_PRESENT || loop_timer_is_armed(&cleanup->progress))
+        if (event != REFLECTOR_PRESENT || is_past_list(cleanup))
                 return;
         json_t *nulls = own_keys_find(object, cleanup->policy, cleanup->options.prefix);
         struct node_taints taints = node_taints_read(json_at(object, "spec", "taints", NULL));
@@ -182,7 +229,7 @@ static void on_all_listed(void *userdata, size_t count) {
         const struct strmap_entry *entry;
         size_t dirty = 0;
 
-        if (loop_timer_is_armed(&cleanup->progress))
+        if (is_past_list(cleanup))
                 return;
         cleanup->nodes = count;
         loop_timer_disarm(cleanup->loop, &cleanup->deadline);
@@ -263,19 +310,49 @@ static bool is_held(const json_t *lease, int64_t now_unix_ms) {
                now_unix_ms < renewed_unix_ms + duration_s * MS_PER_S + LEASE_SKEW_MS;
 }
 
+static void on_lease(void *userdata, const struct kube_answer *answer);
+
+static void ask_for_lease(void *userdata) {
+        struct cleanup *cleanup = userdata;
+
+        loop_timer_arm(cleanup->loop, &cleanup->deadline,
+                       loop_now_mono_ms(cleanup->loop) + LIST_DEADLINE_MS, on_list_deadline,
+                       cleanup);
+        ask_api(cleanup, cleanup->lease_path, "leases", on_lease);
+}
+
+/* A controller that is being stopped finishes its patches, and then gives the Lease up. */
+static bool wait_for_lease(struct cleanup *cleanup, const char *holder) {
+        int64_t next_mono_ms = loop_now_mono_ms(cleanup->loop) + LEASE_PAUSE_MS;
+
+        if (cleanup->options.is_dry_run || next_mono_ms > cleanup->lease_give_up_mono_ms)
+                return false;
+        if (!cleanup->is_waiting)
+                log_info(MSG("waiting for a controller to give up the lease"),
+                         STR("lease", cleanup->options.lease_name), STR("holder", holder));
+        cleanup->is_waiting = true;
+        loop_timer_arm(cleanup->loop, &cleanup->lease_timer, next_mono_ms, ask_for_lease, cleanup);
+        return true;
+}
+
 static void on_lease(void *userdata, const struct kube_answer *answer) {
         struct cleanup *cleanup = userdata;
         json_auto_t *lease = NULL;
 
         cleanup->call = NULL;
-        if (answer->outcome == KUBE_OK &&
-            json_parse(answer->body, answer->body_bytes, &lease, NULL) == 0 &&
-            is_held(lease, loop_now_unix_ms(cleanup->loop)))
+        bool is_read = answer->outcome == KUBE_OK &&
+                       json_parse(answer->body, answer->body_bytes, &lease, NULL) == 0;
+        const char *holder = json_string_at(lease, "spec", "holderIdentity", NULL);
+        const char *version = json_string_at(lease, "metadata", "resourceVersion", NULL);
+        if (!is_read || !is_held(lease, loop_now_unix_ms(cleanup->loop)))
+                cleanup->lease_version = version ? xstrdup(version) : NULL;
+        else if (wait_for_lease(cleanup, holder))
+                return;
+        else
                 log_warn(MSG("a running controller holds the lease and will write the annotations "
                              "again"),
                          STR("lease", cleanup->options.lease_name),
-                         STR("namespace", cleanup->options.lease_namespace),
-                         STR("holder", json_string_at(lease, "spec", "holderIdentity", NULL)));
+                         STR("namespace", cleanup->options.lease_namespace), STR("holder", holder));
         if (cleanup->options.policy_object)
                 ask_api(cleanup, cleanup->options.policy_object, "dynamicschedulerpolicies",
                         on_policy_object);
@@ -286,8 +363,6 @@ static void on_lease(void *userdata, const struct kube_answer *answer) {
 struct cleanup *cleanup_new(struct loop *loop, struct kube_api *api, struct metrics *metrics,
                             const struct cleanup_options *options, struct policy *policy) {
         struct cleanup *cleanup = xcalloc(1, sizeof(*cleanup));
-        _cleanup_(freep) char *path = kube_path(KUBE_COORDINATION, options->lease_namespace,
-                                                "leases", options->lease_name, "");
 
         cleanup->loop = loop;
         cleanup->api = api;
@@ -305,9 +380,10 @@ struct cleanup *cleanup_new(struct loop *loop, struct kube_api *api, struct metr
                                             .on_turn = on_cleanup_turn,
                                             .on_done = on_cleanup_done,
                                             .userdata = cleanup});
-        loop_timer_arm(loop, &cleanup->deadline, loop_now_mono_ms(loop) + LIST_DEADLINE_MS,
-                       on_list_deadline, cleanup);
-        ask_api(cleanup, path, "leases", on_lease);
+        cleanup->lease_path = kube_path(KUBE_COORDINATION, options->lease_namespace, "leases",
+                                        options->lease_name, "");
+        cleanup->lease_give_up_mono_ms = loop_now_mono_ms(loop) + LEASE_WAIT_MS;
+        ask_for_lease(cleanup);
         return cleanup;
 }
 
@@ -322,6 +398,9 @@ void cleanup_free(struct cleanup *cleanup) {
         strmap_done(&cleanup->by_name);
         loop_timer_disarm(cleanup->loop, &cleanup->deadline);
         loop_timer_disarm(cleanup->loop, &cleanup->progress);
+        loop_timer_disarm(cleanup->loop, &cleanup->lease_timer);
+        free(cleanup->lease_path);
+        free(cleanup->lease_version);
         policy_free(cleanup->policy);
         free(cleanup);
 }

@@ -1,8 +1,9 @@
 /*
  * --cleanup: remove our annotations and taints from every node, with one patch per node for each of
  * the two, at the controller's usual pace. Nodes without any are not touched, so the command can be
- * repeated. own_keys.h defines which annotations are ours, node_taints.h which taints. A running
- * controller would write them again: this is logged, not prevented.
+ * repeated. own_keys.h defines which annotations are ours, node_taints.h which taints. Then the
+ * Lease is deleted. A running controller would write the annotations again: one that is being
+ * stopped is waited for, for 21 s; after that it is logged, not prevented, and the Lease stays.
  */
 #pragma once
 
@@ -32,6 +33,5 @@ struct cleanup *cleanup_new(struct loop *loop, struct kube_api *api, struct metr
 void cleanup_free(struct cleanup *cleanup);
 DEFINE_FREEP(struct cleanup, cleanup_free);
 
-/** cleanup_exit_code() - 0: nothing of ours is left, or this was a dry run; else 1
- */
+/** cleanup_exit_code() - 0: nothing of ours is left on a node, or this was a dry run; else 1 */
 int cleanup_exit_code(const struct cleanup *cleanup);

@@ -174,8 +174,8 @@ MAY = {
         "pods": {"list", "watch"},
         # Those about Nodes and the policy are there.
         "events in default": {"create", "patch"},
-        # RBAC does not know the name of what is created; get and update go by it.
-        "leases of their own": {"get", "create", "update"},
+        # RBAC does not know the name of what is created; the others go by it.
+        "leases of their own": {"get", "create", "update", "delete"},
         "leases of others": {"create"},
         "policies": {"get", "list", "watch"},
         "policies/status": {"patch"},

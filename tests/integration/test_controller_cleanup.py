@@ -10,6 +10,7 @@ from harness import wait_until
 from policies import CPU, write_policy
 from programs import complete
 
+LEASE_PATH = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/plimsoll-controller"
 FOREIGN = {
     "node.alpha.kubernetes.io/ttl": "0",
     "example.com/cpu_usage_avg_5m": "0.5,2026-07-23T11:25:54Z",
@@ -96,12 +97,14 @@ def test_as_before(controller, start_standin, prefix):
         line.split()[0]: set(line.split()[1].split(",")) for line in out.splitlines()
     } == written
     assert len(standin.patches()) == patched
+    assert standin.get(LEASE_PATH)["spec"]["holderIdentity"] == ""
 
     status, out, err = cleanup(standin)
     assert status == 0 and out == "", err
     assert re.search(r'"all nodes are clean" nodes=3 cleaned=3 had_none=0', err)
     assert {name: standin.annotations(name) for name in names} == before
     assert all("plimsoll-controller" not in managers(standin, name) for name in names)
+    assert standin.call("GET", LEASE_PATH).status == 404
     assert len(standin.patches()) == patched + 3
 
     status, _, err = cleanup(standin)  # again: nothing to do

@@ -5,7 +5,8 @@
 
 #include "controller/cleanup/cleanup.h"
 
-#define LEASE "GET /apis/coordination.k8s.io/v1/namespaces/ns%2F/leases/l "
+#define LEASE_PATH "/apis/coordination.k8s.io/v1/namespaces/ns%2F/leases/l"
+#define LEASE "GET " LEASE_PATH " "
 #define NODES "GET /api/v1/nodes?limit=250 "
 #define ANEW "GET /api/v1/nodes?limit=1000" /* after an expired page */
 #define WATCH "watch=1"
@@ -37,8 +38,81 @@ static void end(struct api_fixture *f, struct cleanup *cleanup) {
         api_stop(f);
 }
 
-/* Of a running controller one is warned; a Lease that cannot be read is none. */
+/* One that nobody holds is deleted, as it was read. */
 TEST(lease) {
+        static const char released[] = "{\"metadata\":{\"resourceVersion\":\"7\\\"\"},"
+                                       "\"spec\":{\"holderIdentity\":\"\"}}";
+        static const struct {
+                int status; /* of the deletion */
+                const char *logged;
+        } rows[] = {
+                {200, "msg=\"lease deleted\" lease=l"},
+                {403, "msg=\"cannot delete the lease\" lease=l namespace=ns/ error=\"403"},
+                {409, "msg=\"cannot delete the lease\" lease=l namespace=ns/ error=\"409"},
+                {404, "msg=\"all nodes are clean\""},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct api_fixture f = {0};
+                api_answer(&f, 200, released, LEASE, NULL);
+                api_answer(&f, 200, LIST("", ""), NODES, NULL);
+                api_answer(&f, rows[i].status, "{}", "DELETE " LEASE_PATH " ",
+                           "\"preconditions\":{\"resourceVersion\":\"7\\\"\"}");
+                api_answer_usually(&f, 200, "", WATCH);
+                struct cleanup *cleanup = begin(&f, &(struct cleanup_options){0});
+                api_run(&f, api_is_never, NULL);
+                if (!api_logged(&f, rows[i].logged) ||
+                    api_logged(&f, "the lease\"") !=
+                            (rows[i].status == 403 || rows[i].status == 409))
+                        fail_msg("row %zu: %s", i, f.log);
+                assert_int_equal(cleanup_exit_code(cleanup), 0);
+                end(&f, cleanup);
+        }
+}
+
+#define HELD                                                                                       \
+        "{\"metadata\":{\"resourceVersion\":\"6\"},\"spec\":{\"holderIdentity\":\"x\","            \
+        "\"leaseDurationSeconds\":15,\"renewTime\":\"2999-01-01T00:00:00.000000Z\"}}"
+
+/* A controller that is being stopped is waited for, before any node is listed. */
+TEST(lease_given_up) {
+        struct api_fixture f = {.pace_ms = 100};
+
+        api_answer(&f, 200, HELD, LEASE, NULL);
+        api_answer(&f, 200, HELD, LEASE, NULL);
+        api_answer(&f, 200, "{\"metadata\":{\"resourceVersion\":\"7\"}}", LEASE, NULL);
+        api_answer(&f, 200, LIST("", NODE("a", HOT)), NODES, NULL);
+        api_answer(&f, 200, "{}", PATCH_OF("a"), HOT_REMOVED);
+        api_answer(&f, 200, "{}", "DELETE " LEASE_PATH " ", NULL);
+        api_answer_usually(&f, 200, "", WATCH);
+        struct cleanup *cleanup = begin(&f, &(struct cleanup_options){0});
+        api_run(&f, api_is_never, NULL);
+        assert_int_equal(api_logged(&f, "msg=\"waiting for a controller to give up the lease\" "
+                                        "lease=l holder=x"),
+                         1);
+        assert_int_equal(api_logged(&f, "will write the annotations again"), 0);
+        assert_int_equal(cleanup_exit_code(cleanup), 0);
+        end(&f, cleanup);
+}
+
+/* One that goes on is warned of after a while, and keeps its Lease; a dry run does not wait. */
+TEST(lease_kept) {
+        for (int is_dry_run = 0; is_dry_run < 2; is_dry_run++) {
+                struct api_fixture f = {.pace_ms = 100};
+                api_answer_usually(&f, 200, HELD, LEASE);
+                api_answer(&f, 200, LIST("", ""), NODES, NULL);
+                struct cleanup *cleanup = begin(
+                        &f, &(struct cleanup_options){.is_dry_run = is_dry_run});
+                api_run(&f, api_is_never, NULL);
+                assert_int_equal(api_logged(&f, "msg=\"a running controller holds the lease"), 1);
+                assert_true(is_dry_run ? later_ms < 5000 : later_ms > 19000 && later_ms < 29000);
+                assert_int_equal(cleanup_exit_code(cleanup), 0);
+                end(&f, cleanup);
+        }
+}
+
+/* Of a running controller one is warned; a Lease that cannot be read is none. */
+TEST(lease_read) {
         static const struct {
                 const char *lease;
                 bool is_live;
@@ -71,7 +145,7 @@ TEST(lease) {
                 struct api_fixture f = {0};
                 api_answer(&f, 200, rows[i].lease, LEASE, NULL);
                 api_answer(&f, 200, LIST("", ""), NODES, NULL);
-                struct cleanup *cleanup = begin(&f, &(struct cleanup_options){0});
+                struct cleanup *cleanup = begin(&f, &(struct cleanup_options){.is_dry_run = true});
                 api_run(&f, api_is_never, NULL);
                 if (api_logged(&f, "msg=\"a running controller holds the lease") != rows[i].is_live)
                         fail_msg("row %zu: %s", i, f.log);
