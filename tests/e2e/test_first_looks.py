@@ -83,11 +83,18 @@ def test_peers_by_themselves(run, tmp_path):
 
 def test_shell(tmp_path):
     commands, env = block("tests/e2e/README.md", "shell"), {"TMPDIR": str(tmp_path)}
-    said = "kubectl get nodes --output=name\nkubectl get dsp\n"
+    said = """kubectl get nodes --output=name
+        kubectl get dsp
+        kubectl run probe --image=probe
+        start-scheduler
+        kubectl wait --for=condition=PodScheduled --timeout=60s pod/probe
+        until curl --silent --fail http://127.0.0.1:8010/readyz; do sleep 0.1; done
+    """
     more = {"input": said, "env": {**env, "SHELL": "/bin/bash"}, "cwd": TOP, "timeout": 600}
     done = complete("bash", "-euxc", commands, **more)
     assert [line for line in done.stdout.splitlines() if line.startswith("node/")] == [
         f"node/node-{index}" for index in range(3)
     ]
     assert "No resources found" in done.stderr, "the CRD is there, and no policy"
+    assert "pod/probe condition met" in done.stdout
     assert not list(tmp_path.iterdir()), "nothing is left behind"
