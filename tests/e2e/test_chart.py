@@ -19,6 +19,7 @@ from tools import build
 
 DEPLOY = TOP / "deploy"
 CHART = str(DEPLOY / "chart")
+CLOUDS = "docs/managed-clouds.md"
 CRD = "CustomResourceDefinition/<none>/dynamicschedulerpolicies.scheduler.policy.crane.io"
 HELM_LABELS = {
     "app.kubernetes.io/managed-by": "Helm",
@@ -427,6 +428,38 @@ def test_install_upgrade_rollback_uninstall(bare, exporters, figure):
     wait_until(as_before, 60, "nothing to be left")
     assert before <= objects(bare)
     figure(f"{len(made)} objects installed, upgraded, rolled back and uninstalled: none is left")
+
+
+def test_the_package_is_quiet(bare):
+    """The page's commands print nothing about the chart's links, as helm does of the folder."""
+
+    def said(commands):
+        done = complete("bash", "-euc", commands, env=environment(bare), cwd=TOP)
+        return done.stdout + done.stderr
+
+    package, install = block("docs/install.md", "helm").splitlines()
+    dry = install + " --dry-run=client"
+    assert "symbolic link" not in said(package) + said(dry)
+    assert "symbolic link" in said(dry.replace("plimsoll-0.2.0.tgz", "deploy/chart"))
+
+
+def test_managed_cloud(bare, figure):
+    """The page for clouds, with a scheduler beside the cluster in the place of the pod's."""
+    Fleet(bare, None).add(2)
+    follow(bare, block(CLOUDS, "install").replace("=VERSION", "=v1.37.2"))
+    pods = bare.api.items("/api/v1/namespaces/kube-system/pods")
+    images = {row["image"] for pod in pods for row in pod["spec"]["containers"]}
+    assert images == {
+        "REGISTRY/plimsoll-controller:0.2.0",
+        "REGISTRY/plimsoll-extender:0.2.0",
+        "registry.k8s.io/kube-scheduler:v1.37.2",
+    }
+    assert block(CLOUDS, "readings") == block("docs/install.md", "annotations")
+    assert block(CLOUDS, "check") == block("docs/install.md", "helm-test")
+    bare.start_scheduler("plimsoll-scheduler")
+    said = follow(bare, block(CLOUDS, "pod"))
+    assert "pod/probe condition met" in said and "node-000" in said
+    figure(f"{len(images)} images, and a pod that the second scheduler placed")
 
 
 def play_kubelet(plane, binary, name):

@@ -18,12 +18,13 @@ from programs import complete
 TOP = pathlib.Path(__file__).resolve().parents[2]
 DEPLOY = TOP / "deploy"
 # monitoring*/ have neither pods nor kinds of Kubernetes' own: test_monitoring.py applies them. descheduler/
-# has a namespace of its own, and none of our programs: test_descheduler.py applies it.
+# has a namespace of its own, and none of our programs: test_descheduler.py applies it. plugin-users/ has
+# no pods: test_plugin.py applies it.
 KUSTOMIZATIONS = [
     str(path.parent.relative_to(DEPLOY))
     for path in sorted(DEPLOY.rglob("kustomization.yaml"))
     if "kind: Component" not in path.read_text("utf-8")
-    and not path.parent.name.startswith(("monitoring", "descheduler"))
+    and not path.parent.name.startswith(("monitoring", "descheduler", "plugin-users"))
 ]
 # Its pod needs its account first, and it has no --check-config: see test_doctor_may_only_look().
 BUT_DOCTOR = [name for name in KUSTOMIZATIONS if name != "doctor"]

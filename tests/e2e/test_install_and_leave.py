@@ -66,6 +66,17 @@ def check_kubeadm(plane, directory):
     assert entry["urlPrefix"] == f"http://{service['spec']['clusterIP']}:8010/v1"
 
 
+def check_k3s(plane, directory):
+    """And on a server of k3s, which has the scheduler's account elsewhere."""
+    commands = block(PAGE, "k3s").replace("/etc/rancher/k3s", str(directory))
+    follow(plane, commands)
+    config = yaml.safe_load((directory / "scheduler.yaml").read_text("utf-8"))
+    service = plane.api.get("/api/v1/namespaces/kube-system/services/plimsoll-extender")
+    assert config["extenders"][0]["urlPrefix"] == f"http://{service['spec']['clusterIP']}:8010/v1"
+    kubeconfig = "/var/lib/rancher/k3s/server/cred/scheduler.kubeconfig"
+    assert config["clientConnection"]["kubeconfig"] == kubeconfig
+
+
 def test_the_cluster_is_as_before(bare, exporters, log_dir, run, binary, tmp_path, figure):
     fleet = Fleet(bare, exporters)
     names = fleet.add(4, load={"cpu": 0.4})
@@ -80,6 +91,7 @@ def test_the_cluster_is_as_before(bare, exporters, log_dir, run, binary, tmp_pat
     assert done.returncode == 0, done.stdout + done.stderr
     assert replicas(bare) == {"plimsoll-controller": 2, "plimsoll-extender": 2}
     check_kubeadm(bare, tmp_path / "plimsoll")
+    check_k3s(bare, tmp_path / "plimsoll")
     follow(bare, block(PAGE, "second-scheduler"))
     bare.kubectl("-n", "kube-system", "rollout", "status", "deployment/plimsoll-scheduler")
     added = objects(bare) - before

@@ -12,7 +12,7 @@ from cluster.nodes import Fleet
 from cluster.pages import follow
 from cluster.plimsoll import fast_policy
 from harness import wait_until
-from pages import block
+from pages import TOP, block
 from tools import build
 
 LOADS = (0.2, 0.4, 0.9)
@@ -43,10 +43,11 @@ def plimsoll_verb(bare, binary, tmp_path):
         "KUBECACHEDIR": str(tmp_path / "cache"),
     }
 
-    def call(*words):
+    def call(*words, is_refused=False):
+        """@is_refused: None if either will do"""
         argv = [build.program("kubectl"), "plimsoll", *words]
-        done = subprocess.run(argv, env=env, capture_output=True, text=True, check=False)
-        assert not done.stderr, done.stderr
+        done = subprocess.run(argv, env=env, capture_output=True, text=True, check=False, cwd=TOP)
+        assert is_refused is None or bool(done.stderr) == is_refused, done.stderr
         return done
 
     return call
@@ -107,3 +108,22 @@ def test_plugin(bare, installed, plimsoll_verb, figure):
         f"{len(found)} checks: none fires, {len(unknown)} unknown without pods that answer; "
         f"{len(FAULTS)} faults found"
     )
+
+
+def test_as_one_of_a_group(bare, installed, plimsoll_verb):
+    """What the page gives to people who are no administrators is enough, and is needed."""
+    somebody = ("--as=somebody", "--as-group=GROUP")
+    bare.kubectl("run", "probe", "--image=probe")
+    calls = (("top",), ("top", "--requests"), ("explain", "node", installed[0]))
+    calls += (("explain", "pod", "probe"), ("simulate", "-f", "policy/policy.yaml"))
+    for words in calls:
+        assert plimsoll_verb(*words, *somebody, is_refused=True).returncode == 2, words
+    follow(bare, block("docs/install.md", "plugin-users"))
+
+    def works():
+        return plimsoll_verb("top", *somebody, is_refused=None).returncode == 0
+
+    wait_until(works, 30, "the roles")
+    for words in calls:
+        done = plimsoll_verb(*words, *somebody)
+        assert done.returncode in (0, 1) and "forbidden" not in done.stdout, words + (done.stdout,)
