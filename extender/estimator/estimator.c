@@ -219,13 +219,32 @@ void estimator_list_begins(struct estimator *estimator) {
         estimator->generation++;
 }
 
+static void set_request(struct pod_entry *entry, const struct pod_load *request) {
+        entry->cores = (float)request->of[ESTIMATE_CPU];
+        entry->bytes = (float)request->of[ESTIMATE_MEM];
+}
+
+/* Of a pod that is known already, it may be news that it runs, or that it was resized in place. */
+static void update_entry(const struct estimator *estimator, struct pod_entry *entry,
+                         const struct estimator_pod *pod) {
+        const struct pod_load from = requested_by(entry), request = pod_load_counted(&pod->request);
+
+        entry->generation = estimator->generation;
+        if (pod->runs_unix_ms != TRACKED_NEVER)
+                tracked_node_start(&entry->node->tracked, pod->id, pod->runs_unix_ms);
+        set_request(entry, &request);
+        const struct pod_load to = requested_by(entry);
+        if (memcmp(&from, &to, sizeof(to)) == 0)
+                return;
+        tracked_node_resize(&entry->node->tracked, pod->id, &from, &to, &estimator->cluster);
+        notify_owner(estimator, entry->node);
+}
+
 void estimator_bind(struct estimator *estimator, const struct estimator_pod *pod) {
         struct pod_entry *entry = pod_table_get(&estimator->pods, pod->id);
 
         if (entry) {
-                entry->generation = estimator->generation;
-                if (pod->runs_unix_ms != TRACKED_NEVER)
-                        tracked_node_start(&entry->node->tracked, pod->id, pod->runs_unix_ms);
+                update_entry(estimator, entry, pod);
                 return;
         }
         struct estimator_node *node = find_or_add(estimator, pod->node, pod->node_len);
@@ -237,8 +256,7 @@ void estimator_bind(struct estimator *estimator, const struct estimator_pod *pod
         node->holders++;
         entry->node = node;
         const struct pod_load request = pod_load_counted(&pod->request);
-        entry->cores = (float)request.of[ESTIMATE_CPU];
-        entry->bytes = (float)request.of[ESTIMATE_MEM];
+        set_request(entry, &request);
         entry->generation = estimator->generation;
         estimator_lock(estimator);
         struct workload *workload = NULL;

@@ -88,8 +88,8 @@ void estimator_list_begins(struct estimator *estimator);
 /** estimator_list_ended() - pods that were not in the list are gone, since @gone_unix_ms. Once a
  * list has ended, what a node's pods request is known; the first one settles the estimate */
 void estimator_list_ended(struct estimator *estimator, int64_t gone_unix_ms, int64_t now_unix_ms);
-/** estimator_bind() - a pod is bound, and perhaps runs; of one that is known already only that it
- * runs by now is news */
+/** estimator_bind() - a pod is bound, and perhaps runs; of one that is known already its request
+ * and that it runs by now may be news */
 void estimator_bind(struct estimator *estimator, const struct estimator_pod *pod);
 /** estimator_end() - it was deleted or has finished; unknown ids are ignored */
 void estimator_end(struct estimator *estimator, uint64_t id, int64_t now_unix_ms);

@@ -116,6 +116,35 @@ void tracked_node_start(struct tracked_node *node, uint64_t id, int64_t runs_uni
         take_out_of_base(node, pod);
 }
 
+/* As its request was scaled, but not past what is expected of the new one: a request that is set to
+ * what the pod uses anyhow says nothing new. */
+static void scale(struct tracked_pod *pod, int r, double before, double after) {
+        double used = (double)pod->used[r], scaled = used * after / before;
+        double moved = after > before ? fmin(scaled, fmax(used, after))
+                                      : fmax(scaled, fmin(used, after));
+
+        pod->used[r] = (float)moved;
+        pod->variance[r] = (float)fmax((double)pod->variance[r], squared(moved - used));
+}
+
+void tracked_node_resize(struct tracked_node *node, uint64_t id, const struct pod_load *from,
+                         const struct pod_load *to, const struct cluster_load *cluster) {
+        struct tracked_pod *pod = find_pod(node, id);
+
+        if (!pod || is_gone(pod))
+                return;
+        const struct pod_load used = used_by(pod),
+                              before = workload_estimate(pod->workload, from, &cluster->factor),
+                              after = workload_estimate(pod->workload, to, &cluster->factor);
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
+                scale(pod, r, before.of[r], after.of[r]);
+        const struct pod_load scaled = used_by(pod);
+        add_load(&node->requested, from, -1);
+        add_load(&node->requested, to, 1);
+        add_load(&node->pods_used, &used, -1);
+        add_load(&node->pods_used, &scaled, 1);
+}
+
 /* Is it in no window any more, nor was it in the last? Where no reading comes, is it long gone? */
 static bool is_past(const struct tracked_node *node, const struct tracked_pod *pod,
                     int64_t now_unix_ms) {

@@ -88,6 +88,11 @@ void tracked_node_bind(struct tracked_node *node, uint64_t id, struct workload *
                        const struct cluster_load *cluster);
 /** tracked_node_start() - a pod that did not run yet runs; ignored where it is not known */
 void tracked_node_start(struct tracked_node *node, uint64_t id, int64_t runs_unix_ms);
+/** tracked_node_resize() - a pod requests @to instead of @from, both as pod_load_counted(): it is
+ * expected to use more or less in proportion, but for cores where its workload is learned; ignored
+ * where it is not known */
+void tracked_node_resize(struct tracked_node *node, uint64_t id, const struct pod_load *from,
+                         const struct pod_load *to, const struct cluster_load *cluster);
 /** tracked_node_end() - a pod is gone; ignored where it is not known */
 void tracked_node_end(struct tracked_node *node, struct workload_set *workloads, uint64_t id,
                       const struct pod_load *request, int64_t gone_unix_ms);

@@ -68,6 +68,14 @@ static void read(struct world *world, const uint8_t *op, int64_t at) {
                           op[1] & 0x80 ? &shorter : NULL, &world->cluster);
 }
 
+static void resize(struct world *world, struct bound_pod *pod, const uint8_t *op) {
+        const struct pod_load from = pod_load_counted(&pod->request);
+
+        pod->request = (struct pod_load){{amount(op[2]), amount(op[3]) * 1e9}};
+        const struct pod_load to = pod_load_counted(&pod->request);
+        tracked_node_resize(&world->node, pod->id, &from, &to, &world->cluster);
+}
+
 /* The first four bytes choose, the last two are a time in minutes: 45 days around the epoch. */
 static void step(struct world *world, const uint8_t *op) {
         int64_t at = (int64_t)(int16_t)((op[4] << 8) | op[5]) * MINUTE_MS;
@@ -81,6 +89,8 @@ static void step(struct world *world, const uint8_t *op) {
                         bind(world, pod, op, at);
                 break;
         case 1:
+                if (op[1] & 0x20)
+                        resize(world, pod, op);
                 tracked_node_start(&world->node, pod->id, at);
                 break;
         case 2:

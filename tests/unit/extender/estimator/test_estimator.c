@@ -109,6 +109,28 @@ static struct estimator_node *hold_a(struct estimator *estimator) {
         return node;
 }
 
+/* An event with another request moves the usage once, however often it comes. */
+TEST(resize) {
+        size_t changes = 0;
+        _cleanup_(estimator_freep) struct estimator *estimator = estimator_new(count_change, NULL);
+        struct estimator_node *node = estimator_node_hold(estimator, "a", 1, &changes);
+
+        estimator_set_capacity(node, &(struct pod_load){{10, 32.0 * GIB}});
+        bind(estimator, 1, "a", "", 1, NOW);
+        bind(estimator, 2, "a", "", 2, NOW);
+        for (int i = 0; i < 2; i++) {
+                bind(estimator, 1, "a", "", 3, NOW);
+                assert_near(cpu(estimator, node), 0.5);
+                assert_int_equal(changes, 3);
+        }
+        bind(estimator, 1, "a", "", 0, NOW); /* counts as 100m */
+        assert_near(cpu(estimator, node), 0.21);
+        estimator_end(estimator, 1, NOW);
+        estimator_end(estimator, 2, NOW);
+        assert_near(cpu(estimator, node), 0);
+        estimator_node_release(estimator, node);
+}
+
 /* Bindings and ends move the usage at once; a reading is believed but for its noise. */
 TEST(usage) {
         size_t changes = 0;

@@ -252,6 +252,68 @@ TEST(pod_that_waits) {
         end_fixture(&fixture);
 }
 
+static void resize_pod(struct fixture *fixture, uint64_t id, double from, double to) {
+        const struct pod_load before = request_of(from), after = request_of(to);
+
+        tracked_node_resize(&fixture->node, id, &before, &after, &whole);
+}
+
+/* A pod that requests more is expected to use as much more; where requests follow what is used, and
+ * where its workload is learned, it is not. */
+TEST(pod_that_is_resized) {
+        static const struct {
+                double used, from, to, resized; /* cores; by the reading, requested, then used */
+        } rows[] = {
+                {2, 2, 4, 4}, {4, 4, 2, 2}, /* as expected before */
+                {1, 2, 4, 2}, {1, 4, 2, 1},   {4, 2, 4, 4},
+                {4, 2, 3, 4},                 /* raised to what it uses */
+                {1, 4, 1, 1}, {3, 4, 3.5, 3}, /* lowered to that */
+                {4, 2, 8, 8}, {1, 4, 0.1, 0.1}, {2, 2, 2, 2},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct fixture fixture = begin_fixture();
+                int64_t now = 1000000;
+                bind_pod(&fixture, 1, NULL, rows[i].from, now - WINDOW_MS);
+                bind_pod(&fixture, 2, NULL, 1, TRACKED_NEVER);
+                fixture.node.pods[0].used[ESTIMATE_CPU] = (float)rows[i].used;
+                fixture.node.pods_used.of[ESTIMATE_CPU] += rows[i].used - rows[i].from;
+                resize_pod(&fixture, 1, rows[i].from, rows[i].to);
+                if (!(fabs(used_cores(&fixture) - (rows[i].resized + 1)) < 1e-5))
+                        fail_msg("row %zu: %g", i, used_cores(&fixture) - 1);
+                assert_float_equal(fixture.node.requested.of[ESTIMATE_CPU], rows[i].to + 1, 1e-6);
+                assert_float_equal(fixture.node.requested.of[ESTIMATE_MEM], 2e9, 1e-6);
+                /* It is not known how much more it will be: the next readings say it. */
+                double moved = rows[i].resized - rows[i].used;
+                assert_true((double)fixture.node.pods[0].variance[ESTIMATE_CPU] >=
+                            moved * moved * 0.999);
+                end_pod(&fixture, 1, rows[i].to, now);
+                resize_pod(&fixture, 1, rows[i].to, 50); /* gone */
+                resize_pod(&fixture, 99, 1, 50);
+                assert_float_equal(used_cores(&fixture), 1, 1e-5);
+                assert_float_equal(fixture.node.requested.of[ESTIMATE_CPU], 1, 1e-6);
+                end_fixture(&fixture);
+        }
+}
+
+TEST(learned_pod_that_is_resized) {
+        struct fixture fixture = begin_fixture();
+        int64_t now = 1000000;
+
+        read_cores(&fixture, 4, now);
+        for (uint64_t id = 1; id <= 4; id++) {
+                bind_pod(&fixture, id, "d/w", 3, now);
+                now += WINDOW_MS;
+                read_cores(&fixture, 4 + (double)id, now);
+        }
+        double before = used_cores(&fixture);
+        assert_true(workload_is_learned(workload_set_find(fixture.workloads, "d/w", 3)));
+        resize_pod(&fixture, 4, 3, 6);
+        assert_float_equal(used_cores(&fixture), before, 1e-5);
+        assert_float_equal(fixture.node.requested.of[ESTIMATE_CPU], 15, 1e-6);
+        end_fixture(&fixture);
+}
+
 /* A pod that the readings held before anybody knew of it was taken for base, and is no longer; its
  * workload is not taught that nothing came with it. */
 TEST(pod_that_is_known_late) {
