@@ -115,6 +115,10 @@ static bool write_item(struct buf *out, const struct proto_member *member,
                        const struct proto_field *item) {
         struct proto_field key = *item;
 
+        if (member->kind == PROTO_STRINGS) {
+                json_write_key(out, NULL);
+                return buf_json_string(out, item->bytes, item->len);
+        }
         if (member->kind != PROTO_LIST)
                 return write_entry(out, member, item);
         if (member->keys && !read_first(&key))
@@ -127,7 +131,7 @@ static bool write_item(struct buf *out, const struct proto_member *member,
 
 /* @rest: the message, which is whole, from the first occurrence on */
 static bool write_members(struct buf *out, const struct proto_member *member, struct proto rest) {
-        bool is_list = member->kind == PROTO_LIST;
+        bool is_list = member->kind == PROTO_LIST || member->kind == PROTO_STRINGS;
         struct proto_field field;
 
         if (!buf_putc(out, is_list ? '[' : '{'))
@@ -156,6 +160,7 @@ static bool write_name(struct buf *out, char before, const char *name) {
 static bool write_value(struct buf *out, const struct proto_member *member,
                         const struct found *found, const char *end) {
         const struct proto_field *last = &found->last;
+        struct proto_field amount = *last;
 
         switch (member->kind) {
         case PROTO_STRING:
@@ -168,7 +173,10 @@ static bool write_value(struct buf *out, const struct proto_member *member,
                 return write_time(out, last);
         case PROTO_OBJECT:
                 return proto_json_write(out, member->message, last->bytes, last->len);
+        case PROTO_QUANTITY:
+                return read_first(&amount) && buf_json_string(out, amount.bytes, amount.len);
         case PROTO_LIST:
+        case PROTO_STRINGS:
         case PROTO_TEXTS:
         case PROTO_QUANTITIES:
                 break;

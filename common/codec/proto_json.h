@@ -24,8 +24,10 @@ enum proto_kind {
         PROTO_TIME,       /* metav1.Time {1: seconds, 2: nanoseconds}: RFC 3339 in seconds */
         PROTO_OBJECT,     /* a message */
         PROTO_LIST,       /* of messages */
+        PROTO_STRINGS,    /* list of strings */
         PROTO_TEXTS,      /* map from string to string */
-        PROTO_QUANTITIES, /* map from string to resource.Quantity {1: string} */
+        PROTO_QUANTITY,   /* resource.Quantity {1: string} */
+        PROTO_QUANTITIES, /* map from string to resource.Quantity */
 };
 
 struct proto_message;

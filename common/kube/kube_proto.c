@@ -27,7 +27,7 @@ static const char *const cpu_and_memory[] = {"cpu", "memory", NULL};
 
 static const char *const pod_labels[] = {"pod-template-hash", "rollouts-pod-template-hash", NULL};
 static const char *const pod_annotations[] = {"kubernetes.io/config.mirror", NULL};
-static const char *const pod_conditions[] = {"PodScheduled", NULL};
+static const char *const pod_conditions[] = {"PodScheduled", "PodResizePending", NULL};
 
 static const struct proto_member owner_members[] = {
         {1, PROTO_STRING, "kind", NULL, NULL},
@@ -77,6 +77,7 @@ static const struct proto_member condition_members[] = {
         {1, PROTO_STRING, "type", NULL, NULL},
         {2, PROTO_STRING, "status", NULL, NULL},
         {4, PROTO_TIME, "lastTransitionTime", NULL, NULL},
+        {5, PROTO_STRING, "reason", NULL, NULL},
 };
 static const struct proto_message condition = PROTO_MESSAGE(condition_members);
 
@@ -92,13 +93,38 @@ static const struct proto_message container_state = PROTO_MESSAGE(container_stat
 
 static const struct proto_member container_status_members[] = {
         {2, PROTO_OBJECT, "state", &container_state, NULL},
+        {10, PROTO_QUANTITIES, "allocatedResources", NULL, cpu_and_memory},
+        {11, PROTO_OBJECT, "resources", &resources, NULL},
 };
 static const struct proto_message container_status = PROTO_MESSAGE(container_status_members);
+
+static const struct proto_member claimed_members[] = {
+        {1, PROTO_STRING, "name", NULL, NULL},
+        {2, PROTO_QUANTITY, "quantity", NULL, NULL},
+};
+static const struct proto_message claimed = PROTO_MESSAGE(claimed_members);
+
+static const struct proto_member claim_overhead_members[] = {
+        {1, PROTO_STRING, "name", NULL, NULL},
+        {2, PROTO_QUANTITY, "perPod", NULL, NULL},
+        {3, PROTO_QUANTITY, "perContainer", NULL, NULL},
+};
+static const struct proto_message claim_overhead = PROTO_MESSAGE(claim_overhead_members);
+
+static const struct proto_member claim_members[] = {
+        {2, PROTO_STRINGS, "containers", NULL, NULL},
+        {4, PROTO_LIST, "mapping", &claimed, cpu_and_memory},
+        {5, PROTO_LIST, "overhead", &claim_overhead, cpu_and_memory},
+};
+static const struct proto_message claim = PROTO_MESSAGE(claim_members);
 
 static const struct proto_member pod_status_members[] = {
         {1, PROTO_STRING, "phase", NULL, NULL},
         {2, PROTO_LIST, "conditions", &condition, pod_conditions},
         {8, PROTO_LIST, "containerStatuses", &container_status, NULL},
+        {19, PROTO_QUANTITIES, "allocatedResources", NULL, cpu_and_memory},
+        {20, PROTO_OBJECT, "resources", &resources, NULL},
+        {21, PROTO_LIST, "nodeAllocatableResourceClaimStatuses", &claim, NULL},
 };
 static const struct proto_message pod_status = PROTO_MESSAGE(pod_status_members);
 

@@ -17,8 +17,8 @@
  *
  * theta is the cores of one pod, P its variance. Pure: time is an argument.
  *
- * A workload is a namespace and the owner of its pods (policy/pods/pod_facts.h has the names that
- * outlast a revision or a run). Names come from the API server, so their number is bounded:
+ * A workload is a namespace and the owner of its pods (policy/pods/pod_workload.h has the names
+ * that outlast a revision or a run). Names come from the API server, so their number is bounded:
  * past the ceiling the one that was used longest ago is forgotten.
  */
 #pragma once

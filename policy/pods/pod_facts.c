@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/number.h"
@@ -10,20 +9,10 @@
 #include "base/timestamp.h"
 #include "codec/quantity.h"
 #include "codec/skim_fields.h"
+#include "policy/pods/pod_workload.h"
 
-/* A CronJob's Job is called after it and the minutes since the epoch of its run. */
-enum { JOB_TIME_MIN_DIGITS = 8 };
 /* After the epoch: since when a pod runs of which no time is known. */
 enum { LONG_AGO_MS = 1 };
-/* Owners of the pods of one run, each with a name that no other run has. */
-static const char *const run_kinds[] = {
-        "Workflow",        /* Argo Workflows */
-        "TaskRun",         /* Tekton */
-        "PipelineRun",     /* Tekton */
-        "EphemeralRunner", /* jobs of GitHub Actions */
-        "Build",           /* OpenShift */
-        "Pod",             /* Spark's executors, of their driver */
-};
 
 struct owner {
         struct skim_string kind, name;
@@ -57,6 +46,11 @@ struct requests {
         struct amount of[ESTIMATE_RESOURCE_COUNT];
 };
 
+/* What a node has given a container or a pod that may be resized in place. */
+struct given {
+        struct requests allocated, actuated;
+};
+
 struct container {
         struct requests requests;
         struct skim_string restart_policy;
@@ -65,6 +59,7 @@ struct container {
 /* Of several containers. */
 struct sums {
         struct pod_load all, sidecars, starting;
+        size_t requesting; /* how many request something */
 };
 
 /* Whether there are preferences among a pod's terms of each kind. */
@@ -82,13 +77,45 @@ struct spec {
 };
 
 struct condition {
-        struct skim_string type, status;
+        struct skim_string type, status, reason;
         int64_t since_unix_ms;
+};
+
+struct conditions {
+        int64_t bound_unix_ms;
+        bool is_resize_infeasible;
+};
+
+struct container_status {
+        int64_t started_unix_ms;
+        struct given given;
+};
+
+struct container_statuses {
+        int64_t runs_unix_ms;
+        struct pod_load allocated, actuated;
+        size_t allocated_count; /* containers that were given something */
+};
+
+/* What a device says of a resource of the node. */
+struct claimed {
+        struct skim_string name;
+        struct amount quantity, per_pod, per_container;
+};
+
+struct claim {
+        size_t containers;
+        struct claim_sum {
+                struct pod_load once, per_container;
+        } mapping, overhead;
 };
 
 struct status {
         struct skim_string phase;
-        int64_t bound_unix_ms, runs_unix_ms;
+        struct conditions conditions;
+        struct container_statuses containers;
+        struct given given;
+        struct pod_load claimed;
 };
 
 struct pod {
@@ -192,6 +219,14 @@ static void add_requests(struct pod_load *sum, const struct requests *requests) 
                 sum->of[r] += requests->of[r].value;
 }
 
+static bool is_any_given(const struct requests *requests) {
+        bool is_any = false;
+
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
+                is_any |= requests->of[r].is_given;
+        return is_any;
+}
+
 static bool read_pod_amount(struct skim *skim, void *ret) {
         struct amount *amount = ret;
         struct skim_string text;
@@ -227,6 +262,7 @@ static bool read_container(struct skim *skim, void *ret) {
         if (!skim_fields(skim, fields, &container))
                 return false;
         add_requests(&sums->all, &container.requests);
+        sums->requesting += is_any_given(&container.requests);
         struct pod_load starting = sums->sidecars;
         add_requests(&starting, &container.requests);
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
@@ -281,17 +317,20 @@ static bool read_condition(struct skim *skim, void *ret) {
         static const struct skim_field fields[] = {
                 SKIM_TEXT("type", struct condition, type),
                 SKIM_TEXT("status", struct condition, status),
+                SKIM_TEXT("reason", struct condition, reason),
                 SKIM_VALUE("lastTransitionTime", struct condition, since_unix_ms, read_pod_time),
                 {0},
         };
-        int64_t *bound_unix_ms = ret;
+        struct conditions *conditions = ret;
         struct condition condition = {0};
 
         if (!skim_fields(skim, fields, &condition))
                 return false;
-        if (*bound_unix_ms == 0 && skim_is(&condition.type, "PodScheduled") &&
+        if (conditions->bound_unix_ms == 0 && skim_is(&condition.type, "PodScheduled") &&
             skim_is(&condition.status, "True"))
-                *bound_unix_ms = condition.since_unix_ms;
+                conditions->bound_unix_ms = condition.since_unix_ms;
+        if (skim_is(&condition.type, "PodResizePending"))
+                conditions->is_resize_infeasible = skim_is(&condition.reason, "Infeasible");
         return true;
 }
 
@@ -305,26 +344,93 @@ static const struct skim_field state_fields[] = {
         {0},
 };
 
+static void add_given(struct container_statuses *sums, const struct given *given) {
+        bool is_actuated = is_any_given(&given->actuated);
+
+        if (!is_any_given(&given->allocated))
+                return;
+        sums->allocated_count++;
+        add_requests(&sums->allocated, &given->allocated);
+        add_requests(&sums->actuated, is_actuated ? &given->actuated : &given->allocated);
+}
+
 /* The first container that runs counts. */
 static bool read_container_status(struct skim *skim, void *ret) {
         static const struct skim_field fields[] = {
-                {SKIM_ONLY("state", int64_t), .fields = state_fields},
+                SKIM_OBJECT("state", struct container_status, started_unix_ms, state_fields),
+                SKIM_OBJECT("allocatedResources", struct container_status, given.allocated,
+                            requests_fields),
+                SKIM_OBJECT("resources", struct container_status, given.actuated, resources_fields),
                 {0},
         };
-        int64_t *runs_unix_ms = ret;
-        int64_t started_unix_ms = 0;
+        struct container_statuses *sums = ret;
+        struct container_status status = {0};
+        const int64_t *started_unix_ms = &status.started_unix_ms;
 
-        if (!skim_fields(skim, fields, &started_unix_ms))
+        if (!skim_fields(skim, fields, &status))
                 return false;
-        if (started_unix_ms > 0 && (*runs_unix_ms == 0 || started_unix_ms < *runs_unix_ms))
-                *runs_unix_ms = started_unix_ms;
+        if (*started_unix_ms > 0 &&
+            (sums->runs_unix_ms == 0 || *started_unix_ms < sums->runs_unix_ms))
+                sums->runs_unix_ms = *started_unix_ms;
+        add_given(sums, &status.given);
+        return true;
+}
+
+static bool count_element(struct skim *skim, void *ret) {
+        ++*(size_t *)ret;
+        return skim_value(skim);
+}
+
+static bool read_claimed(struct skim *skim, void *ret) {
+        static const struct skim_field fields[] = {
+                SKIM_TEXT("name", struct claimed, name),
+                SKIM_VALUE("quantity", struct claimed, quantity, read_pod_amount),
+                SKIM_VALUE("perPod", struct claimed, per_pod, read_pod_amount),
+                SKIM_VALUE("perContainer", struct claimed, per_container, read_pod_amount),
+                {0},
+        };
+        static const char *const names[] = {[ESTIMATE_CPU] = "cpu", [ESTIMATE_MEM] = "memory"};
+        struct claim_sum *sum = ret;
+        struct claimed claimed = {0};
+
+        if (!skim_fields(skim, fields, &claimed))
+                return false;
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
+                if (!skim_is(&claimed.name, names[r]))
+                        continue;
+                sum->once.of[r] += claimed.quantity.value + claimed.per_pod.value;
+                sum->per_container.of[r] += claimed.per_container.value;
+        }
+        return true;
+}
+
+static bool read_claim(struct skim *skim, void *ret) {
+        static const struct skim_field fields[] = {
+                SKIM_LIST("containers", struct claim, containers, count_element),
+                SKIM_LIST("mapping", struct claim, mapping, read_claimed),
+                SKIM_LIST("overhead", struct claim, overhead, read_claimed),
+                {0},
+        };
+        struct pod_load *sum = ret;
+        struct claim claim = {0};
+
+        if (!skim_fields(skim, fields, &claim))
+                return false;
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
+                sum->of[r] += claim.mapping.once.of[r] + claim.overhead.once.of[r];
+                if (claim.containers > 0) /* else 0 times infinity */
+                        sum->of[r] += (double)claim.containers * claim.overhead.per_container.of[r];
+        }
         return true;
 }
 
 static const struct skim_field status_fields[] = {
         SKIM_TEXT("phase", struct status, phase),
-        SKIM_LIST("conditions", struct status, bound_unix_ms, read_condition),
-        SKIM_LIST("containerStatuses", struct status, runs_unix_ms, read_container_status),
+        SKIM_LIST("conditions", struct status, conditions, read_condition),
+        SKIM_LIST("containerStatuses", struct status, containers, read_container_status),
+        SKIM_OBJECT("allocatedResources", struct status, given.allocated, requests_fields),
+        SKIM_OBJECT("resources", struct status, given.actuated, resources_fields),
+        SKIM_LIST("nodeAllocatableResourceClaimStatuses", struct status, claimed, read_claim),
         {0},
 };
 
@@ -337,90 +443,63 @@ static const struct skim_field pod_fields[] = {
         {0},
 };
 
-static struct pod_load total_of(const struct spec *spec) {
+/* While a resize is under way, the larger of what is wanted and what is given. */
+static double resized(const struct status *status, double wanted, double given) {
+        return status->conditions.is_resize_infeasible ? given : fmax(wanted, given);
+}
+
+static double sum_of_containers(const struct pod *pod, int r) {
+        const struct spec *spec = &pod->spec;
+        const struct container_statuses *statuses = &pod->status.containers;
+        double app = spec->containers.all.of[r];
+
+        if (statuses->allocated_count > 0 &&
+            statuses->allocated_count == spec->containers.requesting)
+                app = resized(&pod->status, app,
+                              fmax(statuses->allocated.of[r], statuses->actuated.of[r]));
+        return fmax(app + spec->init.sidecars.of[r], spec->init.starting.of[r]) +
+               pod->status.claimed.of[r];
+}
+
+static double own_request(const struct pod *pod, int r) {
+        const struct given *given = &pod->status.given;
+        double own = pod->spec.own.of[r].value;
+
+        if (!given->actuated.of[r].is_given)
+                return own;
+        return resized(&pod->status, own,
+                       fmax(given->allocated.of[r].value, given->actuated.of[r].value));
+}
+
+static struct pod_load total_of(const struct pod *pod) {
         static const struct pod_load most = {{POD_FACTS_CORES_MAX, POD_FACTS_BYTES_MAX}};
         struct pod_load total;
 
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
-                double app = spec->containers.all.of[r] + spec->init.sidecars.of[r];
-                double sum = spec->own.of[r].is_given ? spec->own.of[r].value
-                                                      : fmax(app, spec->init.starting.of[r]);
-                total.of[r] = fmin(sum + spec->overhead.of[r].value, most.of[r]);
+                double sum = pod->spec.own.of[r].is_given ? own_request(pod, r)
+                                                          : sum_of_containers(pod, r);
+                total.of[r] = fmin(sum + pod->spec.overhead.of[r].value, most.of[r]);
         }
         return total;
 }
 
-static void cut_suffix(struct skim_string *name, const struct skim_string *suffix) {
-        if (suffix->len == 0 || name->len < suffix->len + 2)
-                return;
-        size_t len = name->len - suffix->len - 1;
-        if (name->text[len] == '-' && memcmp(name->text + len + 1, suffix->text, suffix->len) == 0)
-                name->len = len;
-}
-
-static void cut_time(struct skim_string *name) {
-        size_t len = name->len;
-
-        while (len > 0 && name->text[len - 1] >= '0' && name->text[len - 1] <= '9')
-                len--;
-        bool is_time = name->len - len >= JOB_TIME_MIN_DIGITS && len >= 2 &&
-                       name->text[len - 1] == '-';
-        if (is_time)
-                name->len = len - 1;
-}
-
-static bool is_run(const struct skim_string *kind) {
-        for (size_t i = 0; i < ARRAY_LEN(run_kinds); i++)
-                if (skim_is(kind, run_kinds[i]))
-                        return true;
-        return false;
-}
-
-static struct skim_string text_of(const char *text) {
-        return (struct skim_string){.text = text, .len = strlen(text)};
-}
-
-static void append(struct pod_facts *facts, const struct skim_string *part, char separator) {
-        memcpy(facts->workload + facts->workload_len, part->text, part->len);
-        facts->workload_len += part->len;
-        if (separator)
-                facts->workload[facts->workload_len++] = separator;
-}
-
-static void join_workload(struct pod_facts *facts, const struct skim_string *namespace,
-                          const struct skim_string *kind, const struct skim_string *name) {
-        facts->workload_len = 0;
-        if (name->len == 0 || namespace->len == 0 || name->len > POD_FACTS_NAME_MAX ||
-            namespace->len > POD_FACTS_NAMESPACE_MAX || kind->len > POD_FACTS_KIND_MAX)
-                return;
-        append(facts, namespace, '/');
-        append(facts, kind, '/');
-        append(facts, name, '\0');
-}
-
-/* After facts->request. */
-static void name_workload(struct pod_facts *facts, const struct pod *pod) {
+static size_t name_workload(const struct pod *pod, double cores, char *ret) {
         const struct metadata *metadata = &pod->metadata;
         const struct labels *labels = &metadata->labels;
-        struct skim_string kind = metadata->owners.first.kind, name = metadata->owners.first.name;
-        char request[32];
+        bool is_rollout = labels->rollouts_pod_template_hash.len > 0;
+        const struct pod_workload of = {
+                .namespace = metadata->namespace,
+                .owner_kind = metadata->owners.first.kind,
+                .owner_name = metadata->owners.first.name,
+                .template_hash = is_rollout ? labels->rollouts_pod_template_hash
+                                            : labels->pod_template_hash,
+                .pod = metadata->name,
+                .node = pod->spec.node,
+                .is_mirror = metadata->is_mirror,
+                .cores = cores,
+        };
 
-        if (metadata->is_mirror) {
-                kind = text_of("Node");
-                name = metadata->name;
-                cut_suffix(&name, &pod->spec.node);
-        } else if (skim_is(&kind, "ReplicaSet")) {
-                cut_suffix(&name, labels->rollouts_pod_template_hash.len > 0
-                                          ? &labels->rollouts_pod_template_hash
-                                          : &labels->pod_template_hash);
-        } else if (skim_is(&kind, "Job")) {
-                cut_time(&name);
-        } else if (is_run(&kind)) {
-                (void)snprintf(request, sizeof(request), "%.0fm",
-                               1000 * facts->request.of[ESTIMATE_CPU]);
-                name = text_of(request);
-        }
-        join_workload(facts, &metadata->namespace, &kind, &name);
+        return pod_workload_name(&of, ret);
 }
 
 static uint64_t hash_uid(const struct skim_string *uid) {
@@ -444,11 +523,12 @@ bool pod_facts_take(struct pod_facts *facts, struct skim *skim) {
         facts->priority_class = pod.spec.priority_class;
         facts->priority = pod.spec.priority;
         facts->node = pod.spec.node;
-        facts->request = total_of(&pod.spec);
-        name_workload(facts, &pod);
-        facts->bound_unix_ms = pod.status.bound_unix_ms ? pod.status.bound_unix_ms
-                                                        : pod.metadata.created_unix_ms;
-        facts->runs_unix_ms = pod.status.runs_unix_ms;
+        facts->request = total_of(&pod);
+        facts->workload_len = name_workload(&pod, facts->request.of[ESTIMATE_CPU], facts->workload);
+        facts->bound_unix_ms = pod.status.conditions.bound_unix_ms
+                                       ? pod.status.conditions.bound_unix_ms
+                                       : pod.metadata.created_unix_ms;
+        facts->runs_unix_ms = pod.status.containers.runs_unix_ms;
         if (facts->runs_unix_ms == 0 && skim_is(&pod.status.phase, "Running"))
                 facts->runs_unix_ms = facts->bound_unix_ms > 0 ? facts->bound_unix_ms : LONG_AGO_MS;
         facts->is_finished = skim_is(&pod.status.phase, "Succeeded") ||

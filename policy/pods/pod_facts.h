@@ -12,10 +12,16 @@
  *     app      = sum over containers + sum over sidecars
  *     starting = the largest, over the init containers in their order, of the container's request
  *                and those of the sidecars before it
- *     request  = max(app, starting), or what spec.resources.requests says if it does, + overhead
+ *     request  = max(app, starting) + what the pod's claims of devices take of the node's
+ *                status.allocatable (status.nodeAllocatableResourceClaimStatuses),
+ *                or what spec.resources.requests says if it does,
+ *                + overhead
  *
- * A sidecar is an init container with restartPolicy: Always. What status says about a resize that
- * is under way is not looked at.
+ * A sidecar is an init container with restartPolicy: Always. While a pod is resized in place, its
+ * containers, and what it requests itself, count with the largest of what spec wants, what the node
+ * has allocated and what it has put into effect (allocatedResources and resources of
+ * status.containerStatuses, and of status); without what spec wants when the node says that it will
+ * never fit. A resized sidecar counts with what spec wants.
  */
 #pragma once
 
@@ -47,18 +53,8 @@ struct pod_facts {
         struct skim_string priority_class; /* spec.priorityClassName, in the text; len 0: none */
         int64_t priority;                  /* 0: none */
         struct skim_string node; /* spec.nodeName, in the text; len 0: the pod is not bound */
-        /*
-         * "<namespace>/<kind>/<name>" of the owner that is the controller, else of the first;
-         * without a NUL. The name is one that lasts longer than a revision or a run:
-         *
-         *     ReplicaSet     without the pod-template-hash of a Deployment or of Argo's Rollout
-         *     Job            without a CronJob's time
-         *     Node           of a mirror pod: the pod's name without the node's
-         *     a single run   what the pod requests, such as "ci/TaskRun/500m": what is learned of
-         *                    one run's pods holds for those of the namespace that request as much
-         *
-         * len 0: there is no owner, or a part of it is longer than Kubernetes allows.
-         */
+        /* pod_workload_name() of the owner that is the controller, else of the first; without a
+         * NUL; len 0: none */
         char workload[POD_FACTS_WORKLOAD_MAX];
         size_t workload_len;
         struct pod_load request; /* 0: none; a negative or unreadable quantity counts as none */

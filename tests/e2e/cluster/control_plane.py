@@ -48,10 +48,12 @@ class ControlPlane:
     scheduler come from (tools/build.py).
     """
 
-    def __init__(self, directory, address, has_manager=True, module="kubernetes"):
+    def __init__(self, directory, address, has_manager=True, module="kubernetes", feature_gates=()):
+        """`feature_gates`: what is off by default and is on in API server and schedulers."""
         self.directory = directory
         self.address = address
         self.module = module
+        self.gates = [f"--feature-gates={gate}=true" for gate in feature_gates]
         self.processes = []
         self.scheduler_count = 0
         self.audit_read_bytes, self.audited = 0, {}
@@ -173,6 +175,7 @@ class ControlPlane:
             "--disable-admission-plugins=TaintNodesByCondition",
             f"--audit-policy-file={self.path('audit-policy.yaml')}",
             f"--audit-log-path={self.path('audit.log')}",
+            *self.gates,
             name=self._next_name("kube-apiserver"),
         )
         self._wait(self.api_server, lambda: self.api.request("GET", "/readyz")[0] == 200)
@@ -255,6 +258,7 @@ class ControlPlane:
             f"--authentication-kubeconfig={kubeconfig}",
             f"--authorization-kubeconfig={kubeconfig}",
             "-v=2",
+            *self.gates,
             name=process_name,
         )
         process.api = Api(

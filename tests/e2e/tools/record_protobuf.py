@@ -65,11 +65,27 @@ def set_phase(plane, namespace, pod, phase):
     plane.api.patch(f"{namespace.root}/pods/{pod}/status", {"status": {"phase": phase}})
 
 
-def run(plane, namespace, pod):
+REQUESTS = {"cpu": "2", "memory": "1e9"}
+# What a container is given, and what a resized pod with a device has in its status.
+GIVEN = {"allocatedResources": REQUESTS, "resources": {"requests": REQUESTS}}
+HELD = GIVEN | {
+    "conditions": [{"type": "PodResizePending", "status": "True", "reason": "Infeasible"}],
+    "nodeAllocatableResourceClaimStatuses": [
+        {
+            "resourceClaimName": "gpu",
+            "containers": ["c"],
+            "mapping": [{"name": "cpu", "quantity": "2"}],
+            "overhead": [{"name": "memory", "perPod": "64Mi", "perContainer": "8Mi"}],
+        }
+    ],
+}
+
+
+def run(plane, namespace, pod, more=()):
     """Its container has been started, as the kubelet says."""
     container = {"name": "c", "image": "i", "imageID": "i@sha256:0", "ready": True}
     container |= {"restartCount": 0, "state": {"running": {"startedAt": "2026-01-01T00:00:07Z"}}}
-    status = {"phase": "Running", "containerStatuses": [container]}
+    status = {"phase": "Running", "containerStatuses": [container | GIVEN], **dict(more)}
     plane.api.patch(f"{namespace.root}/pods/{pod}/status", {"status": status})
 
 
@@ -109,14 +125,17 @@ def create_pods(plane, namespace):
     mirror = pod_object("static", nodeName="node-0")
     mirror["metadata"]["annotations"] = {"kubernetes.io/config.mirror": "x"}
     namespace.create(mirror)
-    namespace.create_pod("whole", resources={"requests": {"cpu": "2", "memory": "1e9"}})
+    whole = pod_object("whole")
+    whole["spec"]["resources"] = {"requests": {"cpu": "2", "memory": "1e9"}}
+    whole["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimName": "gpu"}]
+    namespace.create(whole)
     namespace.create_pod("ended", nodeName="node-0")
     set_phase(plane, namespace, "ended", "Succeeded")
     wait_until(lambda: len(namespace.pods()) == 6 or None, what="six pods")
     for pod in namespace.pods():
         if not pod["spec"].get("nodeName"):
             bind(plane, namespace, pod["metadata"]["name"], "node-0")
-    run(plane, namespace, "whole")
+    run(plane, namespace, "whole", HELD)
 
 
 def record_life(plane, namespace):
@@ -197,7 +216,7 @@ def record_nodes(plane):
 
 
 with tempfile.TemporaryDirectory(prefix="plimsoll-record-") as directory:
-    cluster = ControlPlane(directory, "127.100.0.1")
+    cluster = ControlPlane(directory, "127.100.0.1", feature_gates=["DRANodeAllocatableResources"])
     try:
         cluster.api.create("/api/v1/nodes", node_object("node-0", "127.1.0.1", kwok=False))
         shop = Namespace(cluster, "shop")

@@ -23,6 +23,8 @@ static const struct proto_member whole_members[] = {
         {8, PROTO_TEXTS, "some", NULL, wanted_keys},
         {9, PROTO_QUANTITIES, "amounts", NULL, wanted_keys},
         {10, PROTO_LIST, "picked", &part, wanted_keys},
+        {11, PROTO_STRINGS, "names", NULL, NULL},
+        {12, PROTO_QUANTITY, "amount", NULL, NULL},
 };
 static const struct proto_message whole = PROTO_MESSAGE(whole_members);
 
@@ -107,6 +109,16 @@ TEST(kinds) {
                  "{\"picked\":[{\"name\":\"cpu\",\"n\":2}]}"},
                 {ROW("\x52\x00"), "{\"picked\":[]}"},
                 {ROW("\x52\x01\x0a"), NULL},
+                {ROW("\x5a\x01\x78\x10\x01\x5a\x00\x5a\x02"
+                     "\"y"),
+                 "{\"flag\":true,\"names\":[\"x\",\"\",\"\\\"y\"]}"},
+                {ROW("\x62\x05\x0a\x03"
+                     "25m"),
+                 "{\"amount\":\"25m\"}"},
+                {ROW("\x62\x02\x10\x01"), "{\"amount\":\"\"}"},
+                {ROW("\x62\x01\x0a"), NULL},
+                {ROW("\x58\x01"), NULL},
+                {ROW("\x60\x01"), NULL},
                 /* unknown fields of all types */
                 {ROW("\xd2\x3e\x01\xff\xd8\x3e\x01\xdd\x3e\xff\xff\xff\xff\x10\x01"),
                  "{\"flag\":true}"},

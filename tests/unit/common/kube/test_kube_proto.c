@@ -69,6 +69,8 @@ static json_t *project_member(const struct proto_member *member, json_t *value) 
         case PROTO_BOOL:
         case PROTO_INT:
         case PROTO_TIME:
+        case PROTO_STRINGS:
+        case PROTO_QUANTITY:
                 break;
         }
         json_decref(result);

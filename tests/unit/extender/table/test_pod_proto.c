@@ -15,7 +15,8 @@ static json_t *make_text(const char *name) {
         static const char *const kinds[] = {"ReplicaSet", "Job", "DaemonSet", "", "TaskRun"};
         static const char *const names[] = {"web-7d9c5b", "nightly-29012345", "db", "\xc3\xbc", ""};
         static const char *const phases[] = {"Running", "Succeeded", "Failed", "Pending", ""};
-        static const char *const types[] = {"PodScheduled", "PodScheduled", "Ready"};
+        static const char *const types[] = {"PodScheduled", "PodResizePending", "Ready"};
+        static const char *const reasons[] = {"Infeasible", "Deferred"};
         static const char *const statuses[] = {"True", "True", "False"};
         static const char *const policies[] = {"Always", "OnFailure"};
         static const struct {
@@ -27,6 +28,7 @@ static json_t *make_text(const char *name) {
                 {"phase", phases, ARRAY_LEN(phases)},
                 {"type", types, ARRAY_LEN(types)},
                 {"status", statuses, ARRAY_LEN(statuses)},
+                {"reason", reasons, ARRAY_LEN(reasons)},
                 {"restartPolicy", policies, ARRAY_LEN(policies)},
         };
 
@@ -36,8 +38,9 @@ static json_t *make_text(const char *name) {
         return json_string(one_of(names, ARRAY_LEN(names)));
 }
 
+static const char *const amounts[] = {"250m", "1", "1Gi", "1500Mi", "0", "-1", "x", "1e99"};
+
 static json_t *make_map(const struct proto_member *member) {
-        static const char *const amounts[] = {"250m", "1", "1Gi", "1500Mi", "0", "-1", "x", "1e99"};
         static const char *const texts[] = {"7d9c5b", "", "x"};
         json_t *map = json_object();
 
@@ -80,6 +83,13 @@ static json_t *make_member(const struct proto_member *member) {
                 for (int64_t i = random_below(4); i > 0; i--)
                         json_array_append_new(list, make_object(member->message));
                 return list;
+        case PROTO_STRINGS:
+                list = json_array();
+                for (int64_t i = random_below(4); i > 0; i--)
+                        json_array_append_new(list, make_text(member->name));
+                return list;
+        case PROTO_QUANTITY:
+                return json_string(one_of(amounts, ARRAY_LEN(amounts)));
         case PROTO_TEXTS:
         case PROTO_QUANTITIES:
                 return make_map(member);

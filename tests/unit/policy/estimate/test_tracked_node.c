@@ -265,7 +265,7 @@ TEST(pod_that_is_resized) {
                 double used, from, to, resized; /* cores; by the reading, requested, then used */
         } rows[] = {
                 {2, 2, 4, 4}, {4, 4, 2, 2}, /* as expected before */
-                {1, 2, 4, 2}, {1, 4, 2, 1},   {4, 2, 4, 4},
+                {1, 2, 4, 2}, {1, 4, 2, 1},     {4, 2, 4, 4},
                 {4, 2, 3, 4},                 /* raised to what it uses */
                 {1, 4, 1, 1}, {3, 4, 3.5, 3}, /* lowered to that */
                 {4, 2, 8, 8}, {1, 4, 0.1, 0.1}, {2, 2, 2, 2},

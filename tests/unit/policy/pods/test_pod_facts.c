@@ -12,12 +12,6 @@
 #define CONTAINER(cpu, memory) "{\"name\":\"c\"," RESOURCES(cpu, memory) "}"
 #define SIDECAR(cpu, memory) "{" RESOURCES(cpu, memory) ",\"restartPolicy\":\"Always\"}"
 
-/* Reads @text, which is also held to the property. */
-static bool read_pod(struct pod_facts *facts, const char *text) {
-        (void)pod_property_check(text, strlen(text));
-        return pod_facts_skim(facts, text, strlen(text));
-}
-
 TEST(whole_pod) {
         static const char text[] =
                 "{\"metadata\":{\"name\":\"web-7d9c5b-x2x7k\",\"namespace\":\"shop\",\"uid\":\"u-"
@@ -42,7 +36,7 @@ TEST(whole_pod) {
         int64_t bound_unix_ms = 0;
 
         assert_true(timestamp_parse("2026-07-23T11:00:05Z", 20, &bound_unix_ms));
-        assert_true(read_pod(&facts, text));
+        assert_true(pod_read(&facts, text));
         assert_true(facts.id == strmap_hash("u-1", 3));
         assert_true(skim_is(&facts.uid, "u-1"));
         assert_true(skim_is(&facts.node, "node-1"));
@@ -128,7 +122,7 @@ TEST(requests) {
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct pod_facts facts;
                 char *text = xasprintf("{\"spec\":{%s}}", rows[i].spec);
-                if (!read_pod(&facts, text))
+                if (!pod_read(&facts, text))
                         fail_msg("row %zu is not read", i);
                 if (facts.request.of[ESTIMATE_CPU] != rows[i].cores ||
                     facts.request.of[ESTIMATE_MEM] != rows[i].bytes)
@@ -138,153 +132,73 @@ TEST(requests) {
         }
 }
 
-#define OWNER(kind, name) "{\"kind\":\"" kind "\",\"name\":\"" name "\"}"
-#define CONTROLLER(kind, name) "{\"controller\":true,\"kind\":\"" kind "\",\"name\":\"" name "\"}"
-#define OWNERS(list) "\"namespace\":\"shop\",\"ownerReferences\":[" list "]"
-#define HASH(hash) ",\"labels\":{\"app\":\"web\",\"pod-template-hash\":\"" hash "\"}"
-#define ROLLOUT(hash) ",\"labels\":{\"rollouts-pod-template-hash\":\"" hash "\"}"
+#define CPU(amount) "{\"cpu\":\"" amount "\"}"
+#define ALLOCATED(cpu) "\"allocatedResources\":" CPU(cpu)
+#define ACTUATED(cpu) "\"resources\":{\"requests\":" CPU(cpu) "}"
+#define STATUSES(list) "\"containerStatuses\":[" list "]"
+#define PENDING(reason)                                                                            \
+        "\"conditions\":[{\"type\":\"PodResizePending\",\"status\":\"True\",\"reason\":\"" reason  \
+        "\"}]"
+#define CLAIMS(list) "\"nodeAllocatableResourceClaimStatuses\":[" list "]"
 
-TEST(workload) {
+/* In place: two containers of 1 and 2 cores, or a pod that says 4 itself. */
+TEST(resized_requests) {
+        static const char containers[] = "\"containers\":[" CONTAINER("1", "1Gi") "," CONTAINER(
+                "2", "1Gi") "]";
+        static const char own[] = "\"resources\":{\"requests\":" CPU("4") "}";
         static const struct {
-                const char *metadata, *workload;
+                const char *spec, *status;
+                double cores;
         } rows[] = {
-                {"", ""},
-                {OWNERS(""), ""},
-                {OWNERS(OWNER("StatefulSet", "db")), "shop/StatefulSet/db"},
-                {OWNERS(OWNER("DaemonSet", "agent-12345678")), "shop/DaemonSet/agent-12345678"},
-                /* the controller, wherever it stands */
-                {OWNERS(OWNER("Node", "n") "," CONTROLLER("StatefulSet", "db") "," CONTROLLER(
-                         "StatefulSet", "db2")),
-                 "shop/StatefulSet/db"},
-                {OWNERS(OWNER("Foo", "a") "," OWNER("Bar", "b")), "shop/Foo/a"},
-                {OWNERS("{\"kind\":\"Foo\",\"name\":\"a\",\"controller\":\"true\"}," OWNER("Bar",
-                                                                                           "b")),
-                 "shop/Foo/a"},
-                {OWNERS("{},7,{\"kind\":\"Foo\"},{\"name\":\"x\",\"controller\":true}," OWNER("Bar",
-                                                                                              "b")),
-                 "shop/Bar/b"},
-                {"\"ownerReferences\":[" OWNER("Foo", "a") "]", ""}, /* no namespace */
-                /* ReplicaSets without their hash, wherever the label stands */
-                {OWNERS(OWNER("ReplicaSet", "web-7d9c5b")) HASH("7d9c5b"), "shop/ReplicaSet/web"},
-                {"\"labels\":{\"pod-template-hash\":\"7d9c5b\"}," OWNERS(
-                         OWNER("ReplicaSet", "web-7d9c5b")),
-                 "shop/ReplicaSet/web"},
-                {OWNERS(OWNER("ReplicaSet", "web-7d9c5b")), "shop/ReplicaSet/web-7d9c5b"},
-                {OWNERS(OWNER("ReplicaSet", "web-7d9c5b")) HASH("other"),
-                 "shop/ReplicaSet/web-7d9c5b"},
-                {OWNERS(OWNER("ReplicaSet", "web7d9c5b")) HASH("7d9c5b"),
-                 "shop/ReplicaSet/web7d9c5b"},
-                {OWNERS(OWNER("ReplicaSet", "-7d9c5b")) HASH("7d9c5b"), "shop/ReplicaSet/-7d9c5b"},
-                {OWNERS(OWNER("ReplicaSet", "7d9c5b")) HASH("7d9c5b"), "shop/ReplicaSet/7d9c5b"},
-                {OWNERS(OWNER("ReplicaSet", "web-")) HASH(""), "shop/ReplicaSet/web-"},
-                {OWNERS(OWNER("StatefulSet", "web-7d9c5b")) HASH("7d9c5b"),
-                 "shop/StatefulSet/web-7d9c5b"},
-                /* an Argo Rollout's, whatever else the label of Deployments says */
-                {OWNERS(OWNER("ReplicaSet", "web-6c5f4")) ROLLOUT("6c5f4"), "shop/ReplicaSet/web"},
-                {"\"labels\":{\"pod-template-hash\":\"web\","
-                 "\"rollouts-pod-template-hash\":\"6c5f4\"}," OWNERS(
-                         OWNER("ReplicaSet", "web-6c5f4")),
-                 "shop/ReplicaSet/web"},
-                {OWNERS(OWNER("StatefulSet", "web-6c5f4")) ROLLOUT("6c5f4"),
-                 "shop/StatefulSet/web-6c5f4"},
-                /* Jobs without a CronJob's minutes */
-                {OWNERS(OWNER("Job", "report-29384720")), "shop/Job/report"},
-                {OWNERS(OWNER("Job", "report-2938472012")), "shop/Job/report"},
-                {OWNERS(OWNER("Job", "report-2938472")), "shop/Job/report-2938472"},
-                {OWNERS(OWNER("Job", "report29384720")), "shop/Job/report29384720"},
-                {OWNERS(OWNER("Job", "report-2938472x")), "shop/Job/report-2938472x"},
-                {OWNERS(OWNER("Job", "-29384720")), "shop/Job/-29384720"},
-                {OWNERS(OWNER("Job", "29384720")), "shop/Job/29384720"},
-                /* the last one counts */
-                {OWNERS(OWNER("Foo", "a")) ",\"ownerReferences\":null", ""},
-                {OWNERS(OWNER("Foo", "\xc3\xa9")), ""},
-                {OWNERS(OWNER("Foo", "a\\u0062")), ""},
+                {containers, STATUSES("{" ALLOCATED("1") "},{" ALLOCATED("2") "}"), 3},
+                /* on its way down: given, then in effect, is still more */
+                {containers, STATUSES("{" ALLOCATED("3") "},{" ALLOCATED("2") "}"), 5},
+                {containers,
+                 STATUSES("{" ALLOCATED("1") "," ACTUATED("4") "},{" ALLOCATED("2") "}"), 6},
+                /* on its way up, unless it will never be */
+                {containers, STATUSES("{" ALLOCATED("1") "},{" ALLOCATED("500m") "}"), 3},
+                {containers,
+                 PENDING("Deferred") "," STATUSES("{" ALLOCATED("1") "},{" ALLOCATED("1") "}"), 3},
+                {containers,
+                 PENDING("Infeasible") "," STATUSES("{" ALLOCATED("1") "},{" ALLOCATED("1") "}"),
+                 2},
+                {containers, PENDING("Infeasible"), 3},
+                /* of one container nothing is known */
+                {containers, STATUSES("{" ALLOCATED("9") "},{" ACTUATED("9") "}"), 3},
+                {containers, STATUSES("{" ALLOCATED("9") "},{" ALLOCATED("x") "},7,null"), 3},
+                /* one that requests nothing is given nothing */
+                {"\"containers\":[{}," CONTAINER("2", "1Gi") "]",
+                 STATUSES("{},{" ALLOCATED("3") "}"), 3},
+                /* a sum of the pod's is of containers, unless it says itself what it requests */
+                {containers, ALLOCATED("9") "," ACTUATED("9"), 3},
+                {own, ALLOCATED("5") "," ACTUATED("2"), 5},
+                {own, ALLOCATED("3") "," ACTUATED("6"), 6},
+                {own, ALLOCATED("2") "," ACTUATED("2"), 4},
+                {own, ALLOCATED("2") "," ACTUATED("2") "," PENDING("Infeasible"), 2},
+                {own, ALLOCATED("9"), 4},
+                {own, STATUSES("{" ALLOCATED("9") "}"), 4},
+                /* devices: beside what containers request, but not beside what the pod says */
+                {containers,
+                 CLAIMS("{\"mapping\":[{\"name\":\"cpu\",\"quantity\":\"2\"},{\"name\":"
+                        "\"memory\",\"quantity\":\"1Gi\"}]}"),
+                 5},
+                {containers,
+                 CLAIMS("{\"overhead\":[{\"name\":\"cpu\",\"perPod\":\"100m\","
+                        "\"perContainer\":\"200m\"}],\"containers\":[\"a\",\"b\"]},7,{}"),
+                 3.5},
+                {containers,
+                 CLAIMS("{\"overhead\":[{\"name\":\"cpu\",\"perContainer\":\"1e400\"}]}"), 3},
+                {own, CLAIMS("{\"mapping\":[{\"name\":\"cpu\",\"quantity\":\"2\"}]}"), 4},
+                {"", CLAIMS("{\"mapping\":[{\"name\":\"cpu\",\"quantity\":\"1e400\"}]}"), 10000},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct pod_facts facts;
-                char *text = xasprintf("{\"metadata\":{%s}}", rows[i].metadata);
-                if (!read_pod(&facts, text))
-                        fail_msg("row %zu is not read", i);
-                if (facts.workload_len != strlen(rows[i].workload) ||
-                    memcmp(facts.workload, rows[i].workload, facts.workload_len) != 0)
-                        fail_msg("row %zu: '%.*s', expected '%s'", i, (int)facts.workload_len,
-                                 facts.workload, rows[i].workload);
-                free(text);
-        }
-}
-
-/* Of runs, by what their pods request: no name lasts. */
-TEST(workload_of_run) {
-        static const struct {
-                const char *kind, *containers, *workload;
-        } rows[] = {
-                {"TaskRun", CONTAINER("500m", "1Gi") "," CONTAINER("1", "1Gi"),
-                 "shop/TaskRun/1500m"},
-                {"Workflow", "", "shop/Workflow/0m"},
-                {"PipelineRun", CONTAINER("0.0004", "1Gi"), "shop/PipelineRun/0m"},
-                {"EphemeralRunner", CONTAINER("1e9", "1Gi"), "shop/EphemeralRunner/10000000m"},
-                {"Build", CONTAINER("2", "1Gi"), "shop/Build/2000m"},
-                {"Pod", CONTAINER("2", "1Gi"), "shop/Pod/2000m"},
-                {"TaskRuns", CONTAINER("2", "1Gi"), "shop/TaskRuns/x7k2p"},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct pod_facts facts;
-                char *text = xasprintf(
-                        "{\"metadata\":{\"namespace\":\"shop\",\"ownerReferences\":[{"
-                        "\"kind\":\"%s\",\"name\":\"x7k2p\"}]},"
-                        "\"spec\":{\"containers\":[%s]}}",
-                        rows[i].kind, rows[i].containers);
-                assert_true(read_pod(&facts, text));
-                assert_int_equal(facts.workload_len, strlen(rows[i].workload));
-                assert_memory_equal(facts.workload, rows[i].workload, facts.workload_len);
-                free(text);
-        }
-}
-
-/* Of static pods, all nodes have the same ones, each with its node's name behind it. */
-TEST(workload_of_mirror_pod) {
-        static const struct {
-                const char *metadata, *workload;
-        } rows[] = {
-                {"\"name\":\"etcd-node-1\"," OWNERS(CONTROLLER("Node", "node-1")),
-                 "shop/Node/etcd"},
-                {"\"name\":\"kube-proxy-node-1\",\"namespace\":\"shop\"", "shop/Node/kube-proxy"},
-                {"\"name\":\"etcd-node-2\",\"namespace\":\"shop\"", "shop/Node/etcd-node-2"},
-                {"\"name\":\"node-1\",\"namespace\":\"shop\"", "shop/Node/node-1"},
-                {OWNERS(CONTROLLER("Node", "node-1")), ""},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct pod_facts facts;
-                char *text = xasprintf("{\"metadata\":{\"annotations\":{"
-                                       "\"kubernetes.io/config.mirror\":\"1\"},%s},"
-                                       "\"spec\":{\"nodeName\":\"node-1\"}}",
-                                       rows[i].metadata);
-                assert_true(read_pod(&facts, text));
-                assert_int_equal(facts.workload_len, strlen(rows[i].workload));
-                assert_memory_equal(facts.workload, rows[i].workload, facts.workload_len);
-                free(text);
-        }
-}
-
-/* As long as Kubernetes allows, and one more. */
-TEST(long_names) {
-        static const int limits[] = {POD_FACTS_NAMESPACE_MAX, POD_FACTS_KIND_MAX,
-                                     POD_FACTS_NAME_MAX};
-
-        for (size_t part = 0; part <= ARRAY_LEN(limits); part++) {
-                int lens[ARRAY_LEN(limits)];
-                struct pod_facts facts;
-                for (size_t i = 0; i < ARRAY_LEN(limits); i++)
-                        lens[i] = limits[i] + (i == part);
-                char *text = xasprintf("{\"metadata\":{\"namespace\":\"%0*d\",\"ownerReferences\":["
-                                       "{\"kind\":\"%0*d\",\"name\":\"%0*d\"}]}}",
-                                       lens[0], 0, lens[1], 0, lens[2], 0);
-                assert_true(read_pod(&facts, text));
-                assert_int_equal(facts.workload_len,
-                                 part == ARRAY_LEN(limits) ? POD_FACTS_WORKLOAD_MAX : 0);
+                char *text = xasprintf("{\"spec\":{%s},\"status\":{%s}}", rows[i].spec,
+                                       rows[i].status);
+                assert_true(pod_read(&facts, text));
+                if (fabs(facts.request.of[ESTIMATE_CPU] - rows[i].cores) > 1e-9)
+                        fail_msg("row %zu: %g cores", i, facts.request.of[ESTIMATE_CPU]);
                 free(text);
         }
 }
@@ -321,7 +235,7 @@ TEST(times_and_phases) {
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct pod_facts facts;
                 char *text = xasprintf("{%s}", rows[i].pod);
-                if (!read_pod(&facts, text))
+                if (!pod_read(&facts, text))
                         fail_msg("row %zu is not read", i);
                 if (facts.bound_unix_ms != rows[i].bound_unix_ms ||
                     facts.is_finished != rows[i].is_finished)
@@ -370,7 +284,7 @@ TEST(starts) {
                 }
                 (void)buf_puts(&text, rest);
                 (void)buf_puts(&text, "}");
-                assert_true(read_pod(&facts, text.data));
+                assert_true(pod_read(&facts, text.data));
                 if ((double)facts.runs_unix_ms != rows[i].runs_s * 1000)
                         fail_msg("row %zu: runs since %lld", i, (long long)facts.runs_unix_ms);
                 buf_done(&text);
@@ -407,7 +321,7 @@ TEST(preferences) {
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct pod_facts facts;
                 char *text = xasprintf("{\"spec\":{%s}}", rows[i].spec);
-                if (!read_pod(&facts, text) || facts.has_preferences != rows[i].has_any)
+                if (!pod_read(&facts, text) || facts.has_preferences != rows[i].has_any)
                         fail_msg("row %zu", i);
                 free(text);
         }
@@ -428,7 +342,7 @@ TEST(priority) {
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct pod_facts facts;
-                assert_true(read_pod(&facts, rows[i].pod));
+                assert_true(pod_read(&facts, rows[i].pod));
                 assert_int_equal(facts.priority, rows[i].priority);
         }
 }
@@ -455,7 +369,7 @@ TEST(refused) {
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct pod_facts facts;
-                if (read_pod(&facts, rows[i]))
+                if (pod_read(&facts, rows[i]))
                         fail_msg("row %zu is read", i);
         }
 }
@@ -469,7 +383,7 @@ TEST(many_containers) {
         for (int i = 0; i < CONTAINERS; i++)
                 (void)buf_printf(&text, "%s%s", i ? "," : "", CONTAINER("250m", "1Gi"));
         (void)buf_puts(&text, "]}}");
-        assert_true(read_pod(&facts, text.data));
+        assert_true(pod_read(&facts, text.data));
         assert_true(facts.request.of[ESTIMATE_CPU] == CONTAINERS * 0.25);
         assert_true(facts.request.of[ESTIMATE_MEM] == CONTAINERS * GIB);
 }
@@ -544,11 +458,21 @@ static void put_when(struct buf *out) {
 }
 
 static void put_type(struct buf *out) {
-        (void)buf_puts(out, pick(2) ? "\"PodScheduled\"" : "\"Ready\"");
+        static const char *const types[] = {"PodScheduled", "PodResizePending", "Ready"};
+
+        (void)buf_printf(out, "\"%s\"", PICK(types));
 }
 
 static void put_status(struct buf *out) {
         (void)buf_puts(out, pick(3) ? "\"True\"" : "\"False\"");
+}
+
+static void put_reason(struct buf *out) {
+        (void)buf_puts(out, pick(2) ? "\"Infeasible\"" : "\"Deferred\"");
+}
+
+static void put_resource(struct buf *out) {
+        (void)buf_puts(out, pick(2) ? "\"cpu\"" : "\"memory\"");
 }
 
 static void put_phase(struct buf *out) {
@@ -600,10 +524,23 @@ DEFINE_PUT_OBJECT(put_annotations, {"kubernetes.io/config.mirror", put_text}, {"
 DEFINE_PUT_OBJECT(put_metadata, {"ownerReferences", put_owners}, {"labels", put_labels},
                   {"annotations", put_annotations}, {"namespace", put_text}, {"name", put_text},
                   {"uid", put_text}, {"creationTimestamp", put_time})
-DEFINE_PUT_OBJECT(put_condition, {"type", put_type}, {"status", put_status},
+DEFINE_PUT_OBJECT(put_condition, {"type", put_type}, {"status", put_status}, {"reason", put_reason},
                   {"lastTransitionTime", put_time})
 DEFINE_PUT_ARRAY(put_conditions, put_condition)
-DEFINE_PUT_OBJECT(put_pod_status, {"phase", put_phase}, {"conditions", put_conditions})
+DEFINE_PUT_OBJECT(put_container_status, {"allocatedResources", put_requests},
+                  {"resources", put_resources}, {"name", put_text})
+DEFINE_PUT_ARRAY(put_container_statuses, put_container_status)
+DEFINE_PUT_OBJECT(put_claimed, {"name", put_resource}, {"quantity", put_quantity},
+                  {"perPod", put_quantity}, {"perContainer", put_quantity})
+DEFINE_PUT_ARRAY(put_claimed_list, put_claimed)
+DEFINE_PUT_ARRAY(put_texts, put_text)
+DEFINE_PUT_OBJECT(put_claim, {"containers", put_texts}, {"mapping", put_claimed_list},
+                  {"overhead", put_claimed_list})
+DEFINE_PUT_ARRAY(put_claims, put_claim)
+DEFINE_PUT_OBJECT(put_pod_status, {"phase", put_phase}, {"conditions", put_conditions},
+                  {"containerStatuses", put_container_statuses},
+                  {"allocatedResources", put_requests}, {"resources", put_resources},
+                  {"nodeAllocatableResourceClaimStatuses", put_claims})
 DEFINE_PUT_OBJECT(put_pod, {"metadata", put_metadata}, {"spec", put_spec},
                   {"status", put_pod_status}, {"kind", put_text})
 
