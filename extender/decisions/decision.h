@@ -70,7 +70,7 @@ struct decision_filter {
 
 /* scoring: estimate: ratios of the capacity; see policy/judge/estimate_usage.h. */
 struct decision_usage {
-        float reading_ratio, in_flight_ratio, pod_ratio, reserved_ratio;
+        float reading_ratio, in_flight_ratio, margin_ratio, pod_ratio, reserved_ratio;
         int32_t age_ms; /* of the reading, at most and at least what fits; or DECISION_NEVER_READ */
 };
 

@@ -129,11 +129,12 @@ static void json_put_usage(struct buf *out, const char *key, float weight,
                    usage->age_ms == DECISION_NEVER_READ ? NAN : (double)usage->reading_ratio);
         json_put_age(out, usage->age_ms);
         put_number(out, "inFlight", usage->in_flight_ratio);
+        put_number(out, "margin", usage->margin_ratio);
         put_number(out, "pod", usage->pod_ratio);
         put_number(out, "reserved", usage->reserved_ratio);
         put_number(out, "expected",
-                   usage->reading_ratio + usage->in_flight_ratio + usage->pod_ratio +
-                           usage->reserved_ratio);
+                   usage->reading_ratio + usage->in_flight_ratio + usage->margin_ratio +
+                           usage->pod_ratio + usage->reserved_ratio);
         json_write_object_end(out);
 }
 

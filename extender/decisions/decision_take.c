@@ -188,6 +188,7 @@ static void take_estimate(const struct judge *judge, uint32_t row, double headro
                 ret->usage[r] = (struct decision_usage){
                         .reading_ratio = (float)usage.reading_ratio,
                         .in_flight_ratio = (float)usage.in_flight_ratio,
+                        .margin_ratio = (float)usage.margin_ratio,
                         .pod_ratio = (float)usage.pod_ratio,
                         .age_ms = usage.is_read
                                           ? reading_age_ms(usage.read_unix_ms, judge->now_unix_ms)

@@ -192,6 +192,7 @@ void estimator_usage(const struct estimator *estimator, const struct estimator_n
                 ret->is_known[r] = capacity > 0 &&
                                    (tracked->readings[r].window_ms > 0 || estimator->has_list);
                 ret->ratio[r] = tracked_node_usage_ratio(tracked, r, &estimator->cluster);
+                ret->margin_ratio[r] = tracked_node_margin_ratio(tracked, r);
         }
 }
 

@@ -72,6 +72,7 @@ void estimator_forget_reading(struct estimator_node *node, int resource);
 
 struct estimator_usage {
         double ratio[ESTIMATE_RESOURCE_COUNT];        /* of the capacity; >= 0; 0 without one */
+        double margin_ratio[ESTIMATE_RESOURCE_COUNT]; /* tracked_node_margin_ratio() */
         double per_capacity[ESTIMATE_RESOURCE_COUNT]; /* 1 / capacity; 0: not known */
         /* There is a capacity, and a reading or a list of all pods. Otherwise the ratio is that of
          * the pods that were seen, if any. */

@@ -77,14 +77,14 @@ static json_t *usage_json(const struct explanation *of, size_t row, int resource
 
         if (!estimate_usage_get(&of->snapshot->nodes, row, resource, &of->judge.load, &usage))
                 return NULL;
-        return json_pack("{s:o, s:o, s:o, s:o, s:f, s:f, s:o, s:f, s:f}", "reading",
-                         number_json(usage.reading_ratio), "inFlight",
-                         number_json(usage.in_flight_ratio), "pod", number_json(usage.pod_ratio),
-                         "expected", number_json(usage.expected_ratio), "weight", usage.weight,
-                         "capacity", usage.capacity, "inFlightLoad",
-                         number_json(usage.in_flight_ratio * usage.capacity), "podLoad",
-                         of->judge.load.of[resource], "usageToRequest",
-                         of->expectation.factor.ratio[resource]);
+        return json_pack(
+                "{s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:o, s:f, s:f}", "reading",
+                number_json(usage.reading_ratio), "inFlight", number_json(usage.in_flight_ratio),
+                "margin", number_json(usage.margin_ratio), "pod", number_json(usage.pod_ratio),
+                "expected", number_json(usage.expected_ratio), "weight", usage.weight, "capacity",
+                usage.capacity, "inFlightLoad", number_json(usage.in_flight_ratio * usage.capacity),
+                "podLoad", of->judge.load.of[resource], "usageToRequest",
+                of->expectation.factor.ratio[resource]);
 }
 
 /* NULL unless the scoring is estimate. */

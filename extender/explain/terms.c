@@ -196,6 +196,8 @@ static void print_usage(const json_t *estimate, const char *resource, const stru
         print_age(usage, " (", ")", out);
         (void)fprintf(out, ", %s in flight", terms_percent(usage, "inFlight").text);
         print_load(usage, strcmp(resource, "mem") == 0, out);
+        if (json_at(usage, "margin", NULL))
+                (void)fprintf(out, ", %s margin", terms_percent(usage, "margin").text);
         (void)fprintf(out, ", %s for the pod twice", terms_percent(usage, "pod").text);
         if (json_at(usage, "reserved", NULL))
                 (void)fprintf(out, ", %s reserved", terms_percent(usage, "reserved").text);

@@ -40,7 +40,8 @@ void row_estimate_settle(struct node_columns *columns, size_t row, const struct 
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
                 int metric = terms->metric[r];
                 take_plain_reading(columns, row, metric, r, &usage);
-                columns->used[r][row] = terms->weight[r] * usage.ratio[r];
+                columns->used[r][row] = terms->weight[r] * (usage.ratio[r] + usage.margin_ratio[r]);
+                columns->margin_ratio[r][row] = usage.margin_ratio[r];
                 columns->own[r][row] = score_own(terms->weight[r], usage.per_capacity[r]);
                 if (metric >= 0 && columns->expires_unix_ms[metric][row] <= now_unix_ms)
                         columns->is_estimate_old[row] = true;

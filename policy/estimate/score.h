@@ -1,12 +1,13 @@
 /*
  * The score of a candidate by what its node will use with the pod on it:
  *
- *     v = usage + 2 * (what the pod is expected to use) / capacity, of each resource
+ *     v = usage + margin + 2 * (what the pod is expected to use) / capacity, of each resource
  *     h = 100 * (1 - the largest weighted v)
  *     points = round(max(0, 10 - (best h - h) / 2))
  *
  * The pod counts twice: the reading of the next one comes minutes late, and what it does to the
- * node while it starts is more than its mean. Points are measured from the best candidate, so that
+ * node while it starts is more than its mean. The margin keeps new pods off nodes of whose pods
+ * little is known. Points are measured from the best candidate, so that
  * they tell nodes apart on a cluster that is idle or full alike. Pure, and allocates nothing.
  */
 #pragma once
@@ -19,7 +20,7 @@ enum { SCORE_OWN_LOAD_FACTOR = 2, SCORE_POINTS_PER_STEP = 2, SCORE_BEST_POINTS =
 
 /* A candidate, each resource multiplied by its weight in the maximum (0 to 1). */
 struct score_node {
-        double used[ESTIMATE_RESOURCE_COUNT]; /* tracked_node_usage_ratio() */
+        double used[ESTIMATE_RESOURCE_COUNT]; /* tracked_node_usage_ratio() and its margin */
         double own[ESTIMATE_RESOURCE_COUNT];  /* score_own() */
         double other;                         /* whatever else takes part in the maximum */
 };

@@ -11,6 +11,7 @@ static const double BASE_SIGMA_RATIO = 0.1, BASE_DRIFT_RATIO = 0.01, NOISE_SIGMA
 static const double POD_SIGMA_RATIO = 0.316, POD_DRIFT_RATIO = 0.05;
 static const double DRIFT_MS = 180000; /* in which base and pods change by these */
 static const double NOISE_RATE = 0.05, SURPRISE_MAX_SIGMAS = 3;
+static const double MARGIN_SIGMAS = 0.674; /* of a normal distribution, a quarter is above it */
 
 double tracked_node_overlap(const struct tracked_pod *pod, int64_t begins_unix_ms,
                             int64_t ends_unix_ms) {
@@ -54,14 +55,16 @@ static struct tracked_pod *find_pod(const struct tracked_node *node, uint64_t id
         return NULL;
 }
 
-static void add_load(struct pod_load *sum, const struct pod_load *load, double sign) {
-        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
-                sum->of[r] = fmax(0, sum->of[r] + sign * load->of[r]);
-}
-
-static struct pod_load used_by(const struct tracked_pod *pod) {
-        return (struct pod_load){
-                {(double)pod->used[ESTIMATE_CPU], (double)pod->used[ESTIMATE_MEM]}};
+/* @sign: 1 for a pod that comes, -1 for one that goes */
+static void add_pod(struct tracked_node *node, const struct tracked_pod *pod,
+                    const struct pod_load *request, double sign) {
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
+                double used = sign * (double)pod->used[r],
+                       variance = sign * (double)pod->variance[r];
+                node->requested.of[r] = fmax(0, node->requested.of[r] + sign * request->of[r]);
+                node->pods_used.of[r] = fmax(0, node->pods_used.of[r] + used);
+                node->pods_variance.of[r] = fmax(0, node->pods_variance.of[r] + variance);
+        }
 }
 
 /* What the last readings held of a pod that nobody knew of was taken for base. */
@@ -102,9 +105,7 @@ void tracked_node_bind(struct tracked_node *node, uint64_t id, struct workload *
         };
         expect_of(pod, request, cluster);
         take_out_of_base(node, pod);
-        add_load(&node->requested, request, 1);
-        const struct pod_load used = used_by(pod); /* as it will be subtracted */
-        add_load(&node->pods_used, &used, 1);
+        add_pod(node, pod, request, 1);
 }
 
 void tracked_node_start(struct tracked_node *node, uint64_t id, int64_t runs_unix_ms) {
@@ -133,16 +134,12 @@ void tracked_node_resize(struct tracked_node *node, uint64_t id, const struct po
 
         if (!pod || is_gone(pod))
                 return;
-        const struct pod_load used = used_by(pod),
-                              before = workload_estimate(pod->workload, from, &cluster->factor),
+        const struct pod_load before = workload_estimate(pod->workload, from, &cluster->factor),
                               after = workload_estimate(pod->workload, to, &cluster->factor);
+        add_pod(node, pod, from, -1);
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
                 scale(pod, r, before.of[r], after.of[r]);
-        const struct pod_load scaled = used_by(pod);
-        add_load(&node->requested, from, -1);
-        add_load(&node->requested, to, 1);
-        add_load(&node->pods_used, &used, -1);
-        add_load(&node->pods_used, &scaled, 1);
+        add_pod(node, pod, to, 1);
 }
 
 /* Is it in no window any more, nor was it in the last? Where no reading comes, is it long gone? */
@@ -173,9 +170,7 @@ void tracked_node_end(struct tracked_node *node, struct workload_set *workloads,
 
         if (!pod || is_gone(pod))
                 return;
-        const struct pod_load used = used_by(pod);
-        add_load(&node->requested, request, -1);
-        add_load(&node->pods_used, &used, -1);
+        add_pod(node, pod, request, -1);
         pod->gone_unix_ms = gone_unix_ms;
         node->gone_count++;
         /* Known late, it was gone in the last window already: the next one lacks nothing new. */
@@ -238,10 +233,12 @@ static void drift(struct tracked_node *node, int r, int64_t for_ms) {
 }
 
 static void sum_up(struct tracked_node *node) {
-        node->pods_used = (struct pod_load){0};
+        node->pods_used = node->pods_variance = (struct pod_load){0};
         for (size_t i = 0; i < node->pod_count; i++)
-                for (int r = 0; r < ESTIMATE_RESOURCE_COUNT && !is_gone(&node->pods[i]); r++)
+                for (int r = 0; r < ESTIMATE_RESOURCE_COUNT && !is_gone(&node->pods[i]); r++) {
                         node->pods_used.of[r] += (double)node->pods[i].used[r];
+                        node->pods_variance.of[r] += (double)node->pods[i].variance[r];
+                }
 }
 
 static void add_change(struct workload_change *changes, size_t *count, struct workload *workload,
@@ -375,4 +372,10 @@ double tracked_node_usage_ratio(const struct tracked_node *node, int resource,
                 return 0;
         return (tracked_node_base(node, resource, cluster) + node->pods_used.of[resource]) /
                capacity;
+}
+
+double tracked_node_margin_ratio(const struct tracked_node *node, int resource) {
+        double capacity = node->capacity.of[resource];
+
+        return capacity > 0 ? MARGIN_SIGMAS * sqrt(node->pods_variance.of[resource]) / capacity : 0;
 }

@@ -67,9 +67,10 @@ struct tracked_reading {
 };
 
 struct tracked_node {
-        struct pod_load capacity;  /* 0: not known, then readings say nothing */
-        struct pod_load requested; /* by live pods */
-        struct pod_load pods_used; /* by live pods: sum of m */
+        struct pod_load capacity;      /* 0: not known, then readings say nothing */
+        struct pod_load requested;     /* by live pods */
+        struct pod_load pods_used;     /* by live pods: sum of m */
+        struct pod_load pods_variance; /* of that sum */
         struct pod_load base, base_variance, noise;
         struct tracked_reading readings[ESTIMATE_RESOURCE_COUNT]; /* window_ms 0: none yet */
         bool teaches_nothing; /* the next CPU reading: pods became known late */
@@ -124,3 +125,6 @@ double tracked_node_base(const struct tracked_node *node, int resource,
 /** tracked_node_usage_ratio() - base and pods, of the capacity; 0 without one */
 double tracked_node_usage_ratio(const struct tracked_node *node, int resource,
                                 const struct cluster_load *cluster);
+/** tracked_node_margin_ratio() - by how much its pods may use more than that, of the capacity: in
+ * one case of four they use more still. 0 without a capacity */
+double tracked_node_margin_ratio(const struct tracked_node *node, int resource);

@@ -24,7 +24,9 @@ bool estimate_usage_get(const struct judge_nodes *nodes, size_t row, int resourc
                 ret->read_unix_ms = annotation_at_unix_ms(expires_unix_ms,
                                                           nodes->policy->metrics[metric].period_ms);
         }
-        ret->in_flight_ratio = nodes->columns.used[resource][row] / weight - ret->reading_ratio;
-        ret->expected_ratio = ret->reading_ratio + ret->in_flight_ratio + ret->pod_ratio;
+        double used_ratio = nodes->columns.used[resource][row] / weight;
+        ret->margin_ratio = nodes->columns.margin_ratio[resource][row];
+        ret->in_flight_ratio = used_ratio - ret->margin_ratio - ret->reading_ratio;
+        ret->expected_ratio = used_ratio + ret->pod_ratio;
         return true;
 }

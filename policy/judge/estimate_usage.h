@@ -21,6 +21,7 @@ struct estimate_usage {
         int64_t read_unix_ms;   /* its timestamp; 0 without one */
         double in_flight_ratio; /* base and pods (tracked_node.h) less the reading: what it does not
                                  * show yet, or still shows; all of them without a reading */
+        double margin_ratio;    /* by how much the pods there may use more than expected */
         double pod_ratio;       /* of the pod, which counts SCORE_OWN_LOAD_FACTOR times */
         double expected_ratio;  /* their sum */
 };

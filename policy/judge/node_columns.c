@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 
-enum { COLUMNS_MAX = 2 * POLICY_MAX_METRICS + 2 * ESTIMATE_RESOURCE_COUNT + 16 };
+enum { COLUMNS_MAX = 2 * POLICY_MAX_METRICS + 3 * ESTIMATE_RESOURCE_COUNT + 16 };
 
 /* One of the pointers of struct node_columns. */
 struct column {
@@ -30,6 +30,7 @@ static size_t list_columns(struct node_columns *columns, struct column ret[stati
                 for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
                         ret[n++] = COLUMN(columns->used[r]);
                         ret[n++] = COLUMN(columns->own[r]);
+                        ret[n++] = COLUMN(columns->margin_ratio[r]);
                 }
                 ret[n++] = COLUMN(columns->other);
                 ret[n++] = COLUMN(columns->estimate_number);

@@ -28,9 +28,10 @@ struct node_columns {
 
         /* For policy/estimate/score.h. */
         double *used[ESTIMATE_RESOURCE_COUNT], *own[ESTIMATE_RESOURCE_COUNT], *other;
-        uint32_t *estimate_number; /* of estimator_node_number() */
-        uint8_t *is_estimate_old;  /* from a reading that has expired */
-        uint8_t *missing;          /* parts of the maximum that are not known, a bit each */
+        double *margin_ratio[ESTIMATE_RESOURCE_COUNT]; /* what used[] has of it, without weight */
+        uint32_t *estimate_number;                     /* of estimator_node_number() */
+        uint8_t *is_estimate_old;                      /* from a reading that has expired */
+        uint8_t *missing; /* parts of the maximum that are not known, a bit each */
 
         void *block;
 };

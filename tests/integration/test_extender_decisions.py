@@ -90,7 +90,7 @@ def test_estimate(cluster, start):
             continue
         for resource in ("cpu", "mem"):
             usage = row["estimate"][resource]
-            parts = ("inFlight", "pod", "reserved")
+            parts = ("inFlight", "margin", "pod", "reserved")
             total = (usage["reading"] or 0) + sum(usage[part] for part in parts)
             assert math.isclose(total, usage["expected"], abs_tol=1e-5)
         largest = max(

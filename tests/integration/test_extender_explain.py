@@ -158,22 +158,30 @@ def test_estimate(explain):
     a, b = json.loads(explain(policy, estimated_input(), *flags, "-o", "json"))
     cpu = {"reading": 0.4, "pod": 0.2, "weight": 1, "capacity": 10}
     cpu |= {"podLoad": 1, "usageToRequest": 2}
-    of_a = {**cpu, "inFlight": 0.32, "inFlightLoad": 3.2, "expected": 0.92}
-    of_b = {**cpu, "inFlight": 0, "inFlightLoad": 0, "expected": 0.6}
+    margin_a, margin_b = (row["estimate"]["cpu"]["margin"] for row in (a, b))
+    assert 0 < margin_b < margin_a < 0.6, "a has one more pod that no reading shows"
+    of_a = {
+        **cpu,
+        "inFlight": 0.32,
+        "inFlightLoad": 3.2,
+        "margin": margin_a,
+        "expected": 0.92 + margin_a,
+    }
+    of_b = {**cpu, "inFlight": 0, "inFlightLoad": 0, "margin": margin_b, "expected": 0.6 + margin_b}
     assert a["estimate"]["cpu"] == pytest.approx(of_a, abs=1e-3)
     assert b["estimate"]["cpu"] == pytest.approx(of_b, abs=1e-3)
     assert "mem" not in a["estimate"], "the policy has no priority on it"
-    assert a["estimate"]["headroom"] == pytest.approx(8, abs=0.1)
-    assert b["estimate"]["headroom"] == pytest.approx(40, abs=0.1)
+    assert a["estimate"]["headroom"] == pytest.approx(8 - 100 * margin_a, abs=0.1)
+    assert b["estimate"]["headroom"] == pytest.approx(40 - 100 * margin_b, abs=0.1)
     assert (a["score"], b["score"]) == (0, 10)
     assert "room   headroom" in text and "0.0 in flight" in text
-    assert "32.0 in flight (3.2 of 10 CPUs), 20.0 for the pod twice" in text
+    assert f"32.0 in flight (3.2 of 10 CPUs), {100 * margin_a:.1f} margin, 20.0 for the pod" in text
     assert "b: passes; score 10 of 10\n" in text
     # A pod without requests counts as 100m, of which pods use twice as much here.
     anyone = explain(policy, estimated_input(), f"--now={NOW}")
     assert anyone.startswith("a pod without requests:\n  expected: 0.2 CPUs and "), anyone
     a, b = json.loads(explain(policy, estimated_input(), f"--now={NOW}", "-o", "json"))
-    assert b["estimate"]["headroom"] == pytest.approx(100 - 40 - 2 * 2, abs=0.1)
+    assert b["estimate"]["headroom"] == pytest.approx(100 - 40 - 2 * 2 - 100 * margin_b, abs=0.1)
     error = explain(policy, estimated_input(), "--pod=shop/nobody", status=2)
     assert "--pod: no pod 'shop/nobody' in the input" in error
 

@@ -235,12 +235,16 @@ def test_estimate(cluster, plimsoll, tmp_path):
         shown = json.loads(plimsoll("simulate", "-f", path, "-ojson", *words))
         return {name: row["after"] for name, row in by_node(shown).items()}
 
-    assert {row["score"] for row in after().values()} == {10}
+    # The nodes with a pod have a margin for it.
+    assert {name: row["score"] for name, row in after().items() if row["score"] < 10} == {
+        "node-1": 9,
+        "node-2": 9,
+    }
     cluster.objects["/api/v1/pods"][0]["metadata"]["creationTimestamp"] = ago()
     live = after()
     moved = live.pop("node-1")
     assert moved["rank"] == 5 and moved["score"] < 10, moved
-    assert {row["score"] for row in live.values()} == {10}
+    assert {name: row["score"] for name, row in live.items() if row["score"] < 10} == {"node-2": 9}
     assert "record.json: 5 nodes, 2 pods, 4 decisions" in plimsoll("record", "record.json")
     replayed = after("--replay=record.json")
     assert replayed.pop("node-1")["rank"] == 5 and replayed == live

@@ -148,7 +148,8 @@ static void note_estimates(struct extender *extender, const uint32_t *candidates
                 *ratio = NAN;
                 if (!judge_knows(judge, i) || columns->missing[row] & 1u << ESTIMATE_CPU)
                         continue;
-                *ratio = columns->used[ESTIMATE_CPU][row];
+                *ratio = columns->used[ESTIMATE_CPU][row] -
+                         columns->margin_ratio[ESTIMATE_CPU][row];
                 for (size_t r = 0; r < reserved; r++)
                         if (of[r].node_number == columns->estimate_number[row])
                                 *ratio += of[r].load.of[ESTIMATE_CPU] / cores;

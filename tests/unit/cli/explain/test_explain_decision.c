@@ -21,11 +21,11 @@
         "   \"loadBytes\": 209715200, \"clusterFactorCpu\": 0.7,"                                  \
         "   \"clusterFactorMem\": 1},"                                                             \
         " \"bestNodes\": ["                                                                        \
-        "  {\"node\": \"a\", \"score\": 10, \"known\": true, \"estimate\": {\"headroom\": 75, "    \
+        "  {\"node\": \"a\", \"score\": 10, \"known\": true, \"estimate\": {\"headroom\": 73, "    \
         "\"cpu\":"                                                                                 \
         "    {\"weight\": 1, \"reading\": 0.1, \"ageSeconds\": 1.996,"                             \
-        "     \"inFlight\": 0.05, \"pod\": 0.1, \"reserved\": 0,"                                  \
-        "     \"expected\": 0.25}, \"mem\": null}},"                                               \
+        "     \"inFlight\": 0.05, \"margin\": 0.02, \"pod\": 0.1, \"reserved\": 0,"                \
+        "     \"expected\": 0.27}, \"mem\": null}},"                                               \
         "  {\"node\": \"b\", \"score\": 7, \"known\": false}]}"
 #define WHOLE "{\"uid\": \"1\", " FILTER ", " RANKING "}"
 #define SHOWN_FILTER                                                                               \
@@ -38,9 +38,10 @@
         "  expected: 0.5 CPUs, learned of shop/ReplicaSet/web (confidence 80.0 %); 200.0 MiB by "  \
         "the cluster's factor 1\n"                                                                 \
         "\na: passes; score 10 of 10\n"                                                            \
-        "  use    cpu                          25.0 %  10.0 read (1s old), 5.0 in flight, 10.0 "   \
+        "  use    cpu                          27.0 %  10.0 read (1s old), 5.0 in flight, 2.0 "    \
+        "margin, 10.0 "                                                                            \
         "for the pod twice, 0.0 reserved, weight 1\n"                                              \
-        "  room   headroom                     75.0 of 100\n"                                      \
+        "  room   headroom                     73.0 of 100\n"                                      \
         "\nb: passes, not in the extender's table; score 7 of 10\n"
 #define NOTHING "filter: was not asked\nprioritize: was not asked\n"
 #define POD(node) ("{\"metadata\": {\"uid\": \"1\"}, \"spec\": {\"nodeName\": \"" node "\"}}")

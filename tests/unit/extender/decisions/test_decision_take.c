@@ -66,7 +66,7 @@ static void check_sums(const json_t *nodes) {
                 double largest = json_number_value(json_object_get(estimate, "other"));
                 for (size_t r = 0; r < ARRAY_LEN(resources); r++) {
                         const json_t *usage = json_object_get(estimate, resources[r]);
-                        static const char *const parts[] = {"reading", "inFlight", "pod",
+                        static const char *const parts[] = {"reading", "inFlight", "margin", "pod",
                                                             "reserved"};
                         double sum = 0;
                         for (size_t p = 0; p < ARRAY_LEN(parts); p++)
@@ -123,7 +123,9 @@ TEST(estimate) {
         assert_number(json_at(a, "estimate", NULL), "headroom", 58);
         assert_text(b, "node", "b");
         assert_number(json_at(b, "estimate", "cpu", NULL), "inFlight", 0.05);
-        assert_number(json_at(b, "estimate", NULL), "headroom", 100 * (1 - 0.495));
+        const double margin = json_number_value(json_at(b, "estimate", "cpu", "margin", NULL));
+        assert_true(margin > 0.05 && margin < 0.10);
+        assert_number(json_at(b, "estimate", NULL), "headroom", 100 * (1 - 0.495 - margin));
         assert_text(json_array_get(nodes, 3), "node", "x");
         assert_true(json_is_false(json_object_get(json_array_get(nodes, 3), "known")));
         json_auto_t *known = json_copy(json_iterable(nodes));

@@ -76,7 +76,8 @@ static double cores(int64_t runs_before_ms, json_t *annotations) {
         node_table_put(table, "a", annotations, NOW);
         node_table_publish(table, NOW);
         struct node_snapshot *snapshot = node_table_acquire(table);
-        double used = snapshot->nodes.columns.used[ESTIMATE_CPU][0] * 10;
+        double used = 10 * (snapshot->nodes.columns.used[ESTIMATE_CPU][0] -
+                            snapshot->nodes.columns.margin_ratio[ESTIMATE_CPU][0]);
         node_snapshot_unref(snapshot);
         json_decref(annotations);
         return used;

@@ -530,3 +530,30 @@ TEST(unread) {
         assert_true(tracked_node_usage_ratio(&fixture.node, ESTIMATE_CPU, &tenth) <= 0);
         end_fixture(&fixture);
 }
+
+static double margin_cores(const struct fixture *fixture) {
+        return CORES * tracked_node_margin_ratio(&fixture->node, ESTIMATE_CPU);
+}
+
+/* Of pods that nobody knows it is wide; a reading narrows it, and it leaves with them. */
+TEST(margin) {
+        struct fixture fixture = begin_fixture();
+
+        assert_true(margin_cores(&fixture) <= 0);
+        bind_pod(&fixture, 1, "web", 1, 0);
+        const double of_one = margin_cores(&fixture);
+        assert_true(of_one > 1.3 && of_one < 1.4); /* two thirds of twice the request */
+        bind_pod(&fixture, 2, "web", 1, 0);
+        const double of_two = margin_cores(&fixture);
+        assert_true(fabs(of_two - sqrt(2) * of_one) < 1e-6);
+        read_cores(&fixture, 2, 1000000);
+        const double once_read = margin_cores(&fixture);
+        assert_true(once_read < of_two);
+        end_pod(&fixture, 1, 1, 1000000);
+        assert_true(margin_cores(&fixture) > 0 && margin_cores(&fixture) < once_read);
+        end_pod(&fixture, 2, 1, 1000000);
+        assert_true(margin_cores(&fixture) < 1e-3);
+        fixture.node.capacity = (struct pod_load){0};
+        assert_true(margin_cores(&fixture) <= 0);
+        end_fixture(&fixture);
+}

@@ -102,10 +102,10 @@ TEST(in_flight) {
         estimator_bind(estimator, &(struct estimator_pod){.id = 7,
                                                           .node = "a",
                                                           .node_len = 1,
-                                                          .request = {{1, GIB}},
+                                                          .request = {{0.5, GIB}},
                                                           .runs_unix_ms = NOW});
         assert_true(node_table_is_dirty(fixture->table));
-        assert_string_equal(score(fixture, POD("u1", "1"), names, 0), "7 10");
+        assert_string_equal(score(fixture, POD("u1", "1"), names, 0), "6 10");
         estimator_end(estimator, 7, NOW + 1);
         assert_string_equal(score(fixture, POD("u1", "1"), names, 0), "10 8");
         fixture_free(fixture);

@@ -186,7 +186,7 @@ TEST(best) {
 TEST(estimate) {
         struct fixture *fixture = fixture_new(POLICY(EXTENDER("shortlist: 1, scoring: estimate")));
         struct estimator *estimator = node_table_estimator(fixture->table);
-        static const struct pod_load load = {{3, 1 << 30}};
+        static const struct pod_load load = {{1, 1 << 30}}, more = {{3, 1 << 30}};
 
         put(fixture, "a", 0.30, "");
         put(fixture, "b", 0.35, "");
@@ -200,7 +200,7 @@ TEST(estimate) {
         estimator_reserve(
                 estimator, 9,
                 fixture->snapshot->nodes.columns.estimate_number[fixture->answer.judge.rows[0]],
-                &load, 0);
+                &more, 0);
         assert_string_equal(told(fixture, "\"b\",\"a\""), "a");
         fixture_free(fixture);
 }
