@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "codec/json.h"
 #include "controller/cleanup/cleanup.h"
 #include "controller/controller.h"
@@ -138,19 +139,23 @@ static void on_writer(void *userdata) {
 }
 
 /* Once for each change of the object: its status is written once, by one replica. */
-static void on_policy_status(void *userdata, const json_t *object, const char *problem) {
+static void on_policy_status(void *userdata, const json_t *object, const char *problem,
+                             const char *warning) {
         const struct program *state = userdata;
         const char *uid = json_string_at(object, "metadata", "uid", NULL);
+        _cleanup_(freep) char *in_force = xasprintf("the policy is in force%s%s",
+                                                    warning ? ", " : "", warning ? warning : "");
 
-        recorder_write(state->recorder,
-                       &(struct event){
-                               .reason = problem ? EVENT_POLICY_INVALID : EVENT_POLICY_IN_FORCE,
-                               .api_version = "scheduler.policy.crane.io/v1alpha1",
-                               .kind = "DynamicSchedulerPolicy",
-                               .name = POLICY_OBJECT_NAME,
-                               .uid = uid ? uid : "",
-                               .message = problem ? problem : "the policy is in force",
-                       });
+        recorder_write(state->recorder, &(struct event){
+                                                .reason = problem   ? EVENT_POLICY_INVALID
+                                                          : warning ? EVENT_POLICY_WARNING
+                                                                    : EVENT_POLICY_IN_FORCE,
+                                                .api_version = "scheduler.policy.crane.io/v1alpha1",
+                                                .kind = "DynamicSchedulerPolicy",
+                                                .name = POLICY_OBJECT_NAME,
+                                                .uid = uid ? uid : "",
+                                                .message = problem ? problem : in_force,
+                                        });
 }
 
 /* Runs until the loop ends; @policy is the controller's from here on. */

@@ -1,6 +1,7 @@
 #include "policy/metric_name.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -69,6 +70,37 @@ bool metric_query_parse(const char *name, struct metric_query *ret) {
                 if (metric_query_parse_for(name, metric_resource_rows[r].name, r, ret))
                         return true;
         return false;
+}
+
+/* "5m" of "cpu_usage_avg5m" */
+static const char *window_of(const char *name) {
+        const char *unit = *name ? name + strlen(name) - 1 : name, *digits = unit;
+        int64_t window_ms;
+
+        while (digits > name && digits[-1] >= '0' && digits[-1] <= '9')
+                digits--;
+        return window_parse(digits, &window_ms) ? digits : "5m";
+}
+
+void metric_query_offer(const char *resource_name, struct nearest *nearest,
+                        char ret[static METRIC_NAME_MAX + 1]) {
+        /* Whoever writes gpu does not mean cpu. */
+        if (nearest->word[0] != resource_name[0])
+                return;
+        for (size_t s = 0; s < ARRAY_LEN(statistic_names); s++) {
+                char candidate[METRIC_NAME_MAX + 1];
+                struct nearest next = *nearest;
+                int len = snprintf(candidate, sizeof(candidate), "%s_usage_%s_%s", resource_name,
+                                   statistic_names[s], window_of(nearest->word));
+                if (len > METRIC_NAME_MAX)
+                        continue;
+                nearest_offer(&next, candidate);
+                if (next.candidate != candidate)
+                        continue;
+                memcpy(ret, candidate, (size_t)len + 1);
+                nearest->candidate = ret;
+                nearest->distance = next.distance;
+        }
 }
 
 static bool is_letter_or_digit(char c) {

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
+#include "base/nearest.h"
 #include "policy/metric_resource.h"
 
 enum { METRIC_NAME_MAX = 63 }; /* an annotation key's name part may have 63 characters */
@@ -42,6 +43,15 @@ _must_check_ bool metric_query_parse(const char *name, struct metric_query *ret)
  */
 _must_check_ bool metric_query_parse_for(const char *name, const char *resource_name,
                                          unsigned resource, struct metric_query *ret);
+
+/**
+ * metric_query_offer() - offer a misspelt name its like: `<resource_name>_usage_<statistic>` with
+ * the window that the name ends in, or else 5m; nothing to one with another first letter
+ * @nearest: of the name; its candidate is in @ret, or NULL
+ * @ret:     the nearest so far
+ */
+void metric_query_offer(const char *resource_name, struct nearest *nearest,
+                        char ret[static METRIC_NAME_MAX + 1]);
 
 /** metric_name_is_valid() - 1 to 63 of [A-Za-z0-9._-], begins and ends alphanumeric: a legal key */
 bool metric_name_is_valid(const char *name);

@@ -119,6 +119,15 @@ bool policy_is_relative(const struct policy *policy) {
         return false;
 }
 
+char *policy_warnings_text(const struct policy *policy) {
+        size_t count = policy->warning_count;
+
+        if (count == 0)
+                return NULL;
+        return xasprintf("%zu warning%s: %s", count, count == 1 ? "" : "s, such as",
+                         policy->warnings[0]);
+}
+
 const char *policy_resource_name(const struct policy *policy, unsigned resource) {
         if (resource < METRIC_RESOURCE_COUNT)
                 return metric_resource_name(resource);

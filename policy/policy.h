@@ -189,7 +189,8 @@ struct policy {
 /**
  * policy_parse() - read and validate a policy document (YAML or JSON)
  * @text:      at most TREE_MAX_BYTES
- * @is_strict: an unknown field is an error instead of a warning
+ * @is_strict: an unknown field, or a metric's name that looks misspelt, is an error instead of a
+ *             warning
  * @ret:       owned by the caller
  * Return: 0; -EINVAL, @err says "line N: spec.priority[2].weight: expected ..., got ..."; -E2BIG
  * past a ceiling of the tree
@@ -210,6 +211,10 @@ DEFINE_FREEP(struct policy, policy_free);
 /** policy_print() - the policy in force, in YAML with every default spelt out; policy_parse() reads
  * it back to an equal policy */
 void policy_print(const struct policy *policy, struct buf *out);
+
+/** policy_warnings_text() - "1 warning: line 6: spec.predicat: unknown field", of several the
+ * first; owned by the caller, NULL: there is none */
+char *policy_warnings_text(const struct policy *policy);
 
 /** policy_metric_index() - index of @name in metrics, or -1 */
 int policy_metric_index(const struct policy *policy, const char *name);

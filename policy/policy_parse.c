@@ -6,11 +6,14 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/nearest.h"
 #include "policy/policy.h"
 #include "policy/policy_advice.h"
 #include "policy/policy_reader.h"
 #include "policy/policy_terms.h"
 #include "policy/policy_yaml.h"
+
+enum { SLIP_MAX = 2 }; /* edits that lead from a misspelling to the name that was meant */
 
 #define LOWER "abcdefghijklmnopqrstuvwxyz"
 #define UPPER "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -152,16 +155,30 @@ static void read_own_resources(const struct policy_map *spec, struct policy *pol
 
 /* ---- spec.syncPolicy */
 
+/* A name that is no query is for a source to provide; but is it one that somebody has misspelt? */
+static void check_spelling(const struct policy_map *item, const struct policy *policy,
+                           const char *name) {
+        static const char is_none[] = "is not a <resource>_usage_<statistic>_<window>";
+        struct nearest nearest = NEAREST_TO(name);
+        char meant[METRIC_NAME_MAX + 1];
+
+        for (unsigned i = 0; i < METRIC_RESOURCE_COUNT + policy->resource_count; i++)
+                metric_query_offer(policy_resource_name(policy, i), &nearest, meant);
+        bool is_usage = strstr(name, "_usage_") != NULL;
+        if (nearest.candidate && (is_usage || nearest.distance <= SLIP_MAX))
+                policy_suspect(item, NULL, "%s %s (did you mean %s?)", name, is_none, meant);
+        else if (is_usage)
+                policy_warn(item, NULL, "%s %s, so a source must provide its values", name,
+                            is_none);
+}
+
 static void check_metric(const struct policy_map *item, const struct policy *policy,
                          struct policy_metric *metric) {
         if (policy_metric_index(policy, metric->name) >= 0)
                 policy_expect_unique(item);
         metric->is_query = policy_query_parse(policy, metric->name, &metric->query);
-        if (!metric->is_query && strstr(metric->name, "_usage_"))
-                policy_warn(item, NULL,
-                            "%s is not a <resource>_usage_<statistic>_<window>, so a source "
-                            "must provide its values",
-                            metric->name);
+        if (!metric->is_query)
+                check_spelling(item, policy, metric->name);
 }
 
 /* Most likely a misspelling. */

@@ -115,6 +115,26 @@ static void add_warning(struct policy *policy, const struct error *warning) {
         policy->warning_count++;
 }
 
+/* Strictly, what looks like a slip is an error. */
+static void add_suspicion(const struct policy_map *map, const struct error *suspicion) {
+        if (!map->reader->is_strict)
+                add_warning(map->reader->policy, suspicion);
+        else if (!has_failed(map))
+                map->reader->error = *suspicion;
+}
+
+void policy_suspect(const struct policy_map *map, const char *field, const char *fmt, ...) {
+        char what[ERROR_MSG_MAX];
+        struct error suspicion;
+        va_list args;
+
+        va_start(args, fmt);
+        (void)vsnprintf(what, sizeof(what), fmt, args);
+        va_end(args);
+        describe_place(&suspicion, map, field, line_of(map, field), what);
+        add_suspicion(map, &suspicion);
+}
+
 void policy_warn(const struct policy_map *map, const char *field, const char *fmt, ...) {
         char what[ERROR_MSG_MAX];
         struct error warning; /* an error's text is bounded and free of control characters */
@@ -200,10 +220,7 @@ bool policy_map_end(const struct policy_map *map) {
                                meant ? " (did you mean " : "", meant ? meant : "",
                                meant ? "?)" : "");
                 describe_place(&unknown, map, key, map->node->key_lines[i], what);
-                if (map->reader->is_strict)
-                        map->reader->error = unknown;
-                else
-                        add_warning(map->reader->policy, &unknown);
+                add_suspicion(map, &unknown);
         }
         return !has_failed(map);
 }

@@ -21,7 +21,7 @@ enum { POLICY_PATH_MAX = 128 }; /* "spec.metrics[15].match"; longer ones are cut
 
 struct policy_reader {
         struct policy *policy; /* gets the warnings */
-        bool is_strict;        /* an unknown field is an error */
+        bool is_strict;        /* what looks misspelt is an error */
         struct error error;    /* the first; code 0: none */
 };
 
@@ -59,6 +59,9 @@ void policy_expected(const struct policy_map *map, const char *field, const char
         _printf_(3, 4);
 /** policy_refuse() - the error "line N: path.field: @fmt" */
 void policy_refuse(const struct policy_map *map, const char *field, const char *fmt, ...)
+        _printf_(3, 4);
+/** policy_suspect() - the same as an error when the reader is strict, else as a warning */
+void policy_suspect(const struct policy_map *map, const char *field, const char *fmt, ...)
         _printf_(3, 4);
 /** policy_warn() - the warning "line N: path.field: @fmt" */
 void policy_warn(const struct policy_map *map, const char *field, const char *fmt, ...)

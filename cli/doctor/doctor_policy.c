@@ -1,5 +1,6 @@
 /* The policy, and its definition. */
 
+#include "base/mem.h"
 #include "cli/doctor/doctor_check.h"
 #include "codec/json.h"
 
@@ -31,9 +32,10 @@ static void check_valid(const struct doctor_facts *facts, struct doctor_finding 
 }
 
 static void check_warnings(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        if (facts->policy_err.code == 0 && facts->policy->warning_count > 0)
-                doctor_find(finding, DOCTOR_WARNING, "%zu warnings: %s",
-                            facts->policy->warning_count, facts->policy->warnings[0]);
+        _cleanup_(freep) char *warnings = policy_warnings_text(facts->policy);
+
+        if (facts->policy_err.code == 0 && warnings)
+                doctor_find(finding, DOCTOR_WARNING, "%s", warnings);
 }
 
 static void check_in_force(const struct doctor_facts *facts, struct doctor_finding *finding) {
@@ -84,7 +86,7 @@ static const struct doctor_check rows[] = {
         {"policy-valid", "the policy before it stays in force",
          "plimsoll-controller --check-config --policy-config-path=FILE", check_valid,
          .needs = DOCTOR_POLICY},
-        {"policy-warnings", "a misspelt field has no effect",
+        {"policy-warnings", "a misspelt field, or metric, has no effect",
          "plimsoll-controller --check-config --strict --policy-config-path=FILE", check_warnings,
          .needs = DOCTOR_POLICY},
         {"policy-in-force", "another policy decides",

@@ -41,7 +41,7 @@ extern const char *const program_log_formats[];
                  "SIGHUP; if it cannot be loaded, the previous policy stays in force. Default: "   \
                  "the built-in policy, see --check-config."},                                      \
         {.name = "strict", .type = OPTION_BOOL, .value = &(o).is_strict,                           \
-         .help = "Treat an unknown field in the policy as an error instead of a warning."}
+         .help = "Treat what looks misspelt in the policy as an error instead of a warning."}
 
 #define PROGRAM_CHECK_ROW(o)                                                                       \
         {.name = "check-config", .type = OPTION_BOOL, .value = &(o).is_check_config,               \

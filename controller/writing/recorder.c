@@ -30,6 +30,7 @@ static const struct {
         [EVENT_NODE_LOAD_STALE] = {"NodeLoadStale", "plimsoll-load-stale", "Warning"},
         [EVENT_POLICY_INVALID] = {"PolicyInvalid", "plimsoll-policy-invalid", "Warning"},
         [EVENT_POLICY_IN_FORCE] = {"PolicyInForce", "plimsoll-policy-in-force", "Normal"},
+        [EVENT_POLICY_WARNING] = {"PolicyWarning", "plimsoll-policy-warning", "Warning"},
 };
 
 /* How often an Event was written. */

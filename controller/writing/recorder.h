@@ -26,6 +26,7 @@ enum event_reason {
         EVENT_NODE_LOAD_STALE,
         EVENT_POLICY_INVALID,
         EVENT_POLICY_IN_FORCE,
+        EVENT_POLICY_WARNING,
         EVENT_REASON_COUNT,
 };
 

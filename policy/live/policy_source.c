@@ -26,6 +26,7 @@ struct policy_source {
 
         json_t *object;   /* as last seen; NULL: none */
         char *problem;    /* why the latest policy is not in force; NULL: it is */
+        char *warning;    /* policy_warnings_text() of what is in force */
         const char *from; /* what is in force: the path, or static text */
         size_t metric_count;
         bool is_writer;
@@ -53,9 +54,10 @@ static void show_policy_state(struct policy_source *source) {
         const char *status_trouble = source->status_err.msg;
 
         metrics_set(source->is_failed, source->problem != NULL);
-        health_pass(source->check, "%s, %zu metrics, generation %lld%s%s%s%s%s%s", source->from,
+        health_pass(source->check, "%s, %zu metrics, generation %lld%s%s%s%s%s%s%s%s", source->from,
                     source->metric_count, (long long)source->generation, after,
-                    source->problem ? source->problem : "",
+                    source->problem ? source->problem : "", source->warning ? "; " : "",
+                    source->warning ? source->warning : "",
                     *trouble ? "; the object is not watched: " : "", trouble,
                     *status_trouble ? "; its status cannot be written: " : "", status_trouble);
 }
@@ -66,6 +68,8 @@ static void policy_put_in_force(struct policy_source *source, struct policy *pol
         source->from = from;
         source->metric_count = policy->metric_count;
         free(TAKE_PTR(source->problem));
+        free(source->warning);
+        source->warning = policy_warnings_text(policy);
         metrics_set(source->generation_gauge, (double)source->generation);
         show_policy_state(source);
         log_info(MSG("policy is in force"), STR("from", from), INT("metrics", policy->metric_count),
@@ -124,7 +128,8 @@ static void on_status_written(void *userdata, const struct kube_answer *answer) 
         source->status_err = is_failing ? answer->err : ERROR_NULL;
         show_policy_state(source);
         if (answer->outcome == KUBE_OK && source->on_status && source->object)
-                source->on_status(source->on_status_userdata, source->object, source->problem);
+                source->on_status(source->on_status_userdata, source->object, source->problem,
+                                  source->warning);
         if (source->is_status_due)
                 write_status(source);
         else if (is_failing)
@@ -142,6 +147,7 @@ static void write_status(void *userdata) {
         const struct policy_status status = {
                 .generation = json_int_at(0, source->object, "metadata", "generation", NULL),
                 .problem = source->problem,
+                .warning = source->warning,
                 .metric_count = source->metric_count,
         };
         json_auto_t *patch = policy_status_patch(source->object, &status,
@@ -294,6 +300,7 @@ void policy_source_free(struct policy_source *source) {
         policy_source_set_writer(source, NULL);
         json_decref(source->object);
         free(source->problem);
+        free(source->warning);
         free(source->path);
         free(source);
 }

@@ -26,9 +26,10 @@
 /** on_policy: another policy is in force from now on; @policy is owned by the callee */
 typedef void policy_source_fn(void *userdata, struct policy *policy);
 
-/** on_status: @object's status has changed, and was written by us; @problem: why it is not in
- * force, NULL: it is */
-typedef void policy_source_status_fn(void *userdata, const json_t *object, const char *problem);
+/** on_status: @object's status has changed, and was written by us; @problem, @warning: as of struct
+ * policy_status */
+typedef void policy_source_status_fn(void *userdata, const json_t *object, const char *problem,
+                                     const char *warning);
 
 struct policy_source_options {
         struct loop *loop;

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/timestamp.h"
 #include "codec/json.h"
 
@@ -43,7 +44,9 @@ json_t *policy_status_patch(const json_t *object, const struct policy_status *st
         const json_t *old = find_condition(object);
         const char *state = status->problem ? "False" : "True";
         const char *reason = status->problem ? "Refused" : "Loaded";
-        const char *message = status->problem ? status->problem : "policy is valid";
+        _cleanup_(freep) char *valid = xasprintf("policy is valid%s%s", status->warning ? ", " : "",
+                                                 status->warning ? status->warning : "");
+        const char *message = status->problem ? status->problem : valid;
         char now[TIMESTAMP_MAX];
         bool is_same_state = strcmp(text_of(old, "status"), state) == 0;
 

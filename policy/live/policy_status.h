@@ -10,6 +10,7 @@
 struct policy_status {
         int64_t generation;  /* metadata.generation of the object that was judged */
         const char *problem; /* why it is not in force; NULL: it is */
+        const char *warning; /* of policy_warnings_text(), when it is in force; NULL: none */
         size_t metric_count; /* of the policy, when it is in force */
 };
 

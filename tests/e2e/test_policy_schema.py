@@ -123,6 +123,45 @@ def test_bad_policies_are_refused_by_field(plane, figure, tmp_path):
     )
 
 
+def test_a_misspelt_name_is_told(plane):
+    """Not only that one is wrong: which."""
+    right, wrong, never = "cpu_usage_avg_5m", "cpu_usage_avg5m", "gpu"
+    for name in (wrong, never):
+        for place, terms in {
+            "predicate": {"predicate": limits(right, name)},
+            "priority": {"priority": weights(right, name)},
+            "pools": {"pools": [pool(predicate=limits(right)), pool(predicate=limits(name))]},
+            "pools ": {"pools": [pool(), pool(priority=weights(right, name))]},
+            "rules": {"rules": [rule(limits(right)), rule(limits(right, name))]},
+        }.items():
+            policy = fast_policy()
+            policy["spec"] = {"syncPolicy": [{"name": right, "period": "3m"}], **terms}
+            policy["spec"]["syncPolicy"].append({"name": never, "period": "0s"})
+            told = plane.kubectl(
+                "apply", "--dry-run=server", "-f", "-", stdin=yaml.safe_dump(policy), check=False
+            ).stderr
+            assert f"spec.{place.strip()}: " in told, told
+            assert (
+                f"expected only names of spec.syncPolicy with a period above 0, got {name}" in told
+            )
+
+
+def limits(*names):
+    return [{"name": name, "maxLimitPecent": 0.5} for name in names]
+
+
+def weights(*names):
+    return [{"name": name, "weight": 1} for name in names]
+
+
+def pool(**terms):
+    return {"nodeSelector": {"a": "b"}, **terms}
+
+
+def rule(terms):
+    return {"match": {"priorityClass": "low"}, "limits": terms}
+
+
 NAMES = [
     "cpu_usage_avg_5m",
     "gpu_mem_usage_p95_1h",

@@ -133,6 +133,30 @@ def test_the_controller_writes_its_status(run, binary, cluster):
     assert cluster.count(verb="patch", resource="dynamicschedulerpolicies", **agent) == 4
 
 
+def test_a_misspelt_metric_is_told(run, binary, cluster):
+    """It is valid, since a source may provide it; but it switches a limit off, so nobody is left to find out."""
+    warning = (
+        "1 warning: spec.syncPolicy[0]: cpu_usage_avg5m is not a "
+        "<resource>_usage_<statistic>_<window> (did you mean cpu_usage_avg_5m?)"
+    )
+    apply(
+        cluster, policy_object({"cpu_usage_avg5m": "3m"}, {"cpu_usage_avg5m": 0.8}, name="default")
+    )
+    for name in FLAGS:
+        program = Program(run, binary, name, cluster)
+        wait_until(lambda: warning in program.told(), what=f"{name} to tell of it")
+    wait_until(lambda: condition(cluster)[0].get("status") == "True", what="the condition")
+    assert condition(cluster)[0]["message"] == f"policy is valid, {warning}"
+    wait_until(lambda: cluster.get(EVENTS)["items"], what="the Event")
+    (event,) = cluster.get(EVENTS)["items"]
+    assert (event["type"], event["reason"]) == ("Warning", "PolicyWarning")
+    assert event["message"] == f"the policy is in force, {warning}"
+    # Mended, it is as if it had never been.
+    apply(cluster, policy(0.8))
+    wait_until(lambda: condition(cluster)[0]["message"] == "policy is valid", what="the mending")
+    wait_until(lambda: "warning" not in program.told(), what="the end of the warning")
+
+
 @pytest.mark.parametrize("name", FLAGS)
 def test_a_file_wins(run, binary, cluster, tmp_path, name):
     path = tmp_path / "policy.yaml"

@@ -187,6 +187,30 @@ TEST(lenient) {
         }
 }
 
+/* A metric that looks like one of the controller's. */
+#define MISSPELT(name, meant)                                                                      \
+        {                                                                                          \
+                HEAD SYNC "  - {name: " name ", period: 3m}\n",                                    \
+                        "line 6: spec.syncPolicy[1]: " name                                        \
+                        " is not a <resource>_usage_<statistic>_<window> (did you mean " meant     \
+                        "?)",                                                                      \
+                        true                                                                       \
+        }
+
+/* A source may provide these, and they look like no other. */
+TEST(names_of_sources) {
+        static const char *const names[] = {"gpus",    "cpu", "net_rx",         "load",
+                                            "power_w", "5m",  "gpu_usag_avg_5m"};
+
+        for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+                _cleanup_(freep) char *text = xasprintf(HEAD SYNC "  - {name: %s, period: 3m}\n",
+                                                        names[i]);
+                _cleanup_(policy_freep) struct policy *policy = parse(text, true);
+                assert_int_equal(policy->warning_count, 0);
+                assert_null(policy_warnings_text(policy));
+        }
+}
+
 TEST(warnings) {
         static const struct {
                 const char *text;
@@ -210,8 +234,14 @@ TEST(warnings) {
                  "line 7: spec.predicate[0].maxLimit: unknown field (did you mean maxLimitPecent?)",
                  true},
                 {HEAD SYNC "  \"a\\e[31mb\": 1\n", "line 6: spec.a?[31mb: unknown field", true},
-                {HEAD SYNC "  - {name: cpu_usage_agv_5m, period: 3m}\n",
-                 "line 6: spec.syncPolicy[1]: cpu_usage_agv_5m is not a "
+                MISSPELT("cpu_usage_agv_5m", "cpu_usage_avg_5m"),
+                MISSPELT("cpu_usage_avg5m", "cpu_usage_avg_5m"),
+                MISSPELT("cpu_usage_avg_5min", "cpu_usage_avg_5m"),
+                MISSPELT("mem_usge_p95_1h", "mem_usage_p95_1h"),
+                MISSPELT("psi_mem_usage_max_avg6h", "psi_mem_usage_max_avg_6h"),
+                MISSPELT("cpu_usage_max", "cpu_usage_max_5m"),
+                {HEAD SYNC "  - {name: power_usage_watts_5m, period: 3m}\n",
+                 "line 6: spec.syncPolicy[1]: power_usage_watts_5m is not a "
                  "<resource>_usage_<statistic>_<window>, so a source must provide its values",
                  false},
         };
@@ -325,6 +355,8 @@ TEST(many_warnings) {
                 buf_printf(&text, "  unheard-of-%d: 1\n", i);
         _cleanup_(policy_freep) struct policy *policy = parse(text.data, false);
         buf_done(&text);
+        _cleanup_(freep) char *told = policy_warnings_text(policy);
+        assert_string_equal(told, "96 warnings, such as: line 6: spec.unheard-of-0: unknown field");
         /* All are counted, the first ones kept. */
         assert_int_equal(policy->warning_count, 3 * POLICY_MAX_WARNINGS);
         assert_string_equal(policy->warnings[POLICY_MAX_WARNINGS - 1],
@@ -474,7 +506,7 @@ TEST(own_resources) {
                      "  - {name: gpu_usage_avg_5m, period: 3m}\n"
                      "  - {name: cpu_usage_avg_5m, period: 3m}\n"
                      "  - {name: gpu_mem_usage_p95_1h, period: 3m}\n"
-                     "  - {name: gpux_usage_avg_5m, period: 3m}\n"
+                     "  - {name: gpu_server_usage_avg_5m, period: 3m}\n"
                      "  metrics:\n"
                      "  - name: gpu_mem\n"
                      "    series: DCGM_FI_DEV_FB_USED\n"
@@ -516,7 +548,7 @@ TEST(own_resources) {
 
         assert_int_equal(policy->warning_count, 2);
         assert_string_equal(policy->warnings[0],
-                            "line 8: spec.syncPolicy[3]: gpux_usage_avg_5m is not a "
+                            "line 8: spec.syncPolicy[3]: gpu_server_usage_avg_5m is not a "
                             "<resource>_usage_<statistic>_<window>, so a source must provide its "
                             "values");
         assert_string_equal(policy->warnings[1],

@@ -125,7 +125,7 @@ TEST(resources_are_compared) {
                 bool is_same;
         } rows[] = {
                 {METRIC(GPU ", capacity: 1, match: {a: b}"), true},
-                {METRIC("name: gpus, series: s, kind: gauge, capacity: 1, match: {a: b}"), false},
+                {METRIC("name: xpu, series: s, kind: gauge, capacity: 1, match: {a: b}"), false},
                 {METRIC(GPU ", exporter: x, capacity: 1, match: {a: b}"), false},
                 {METRIC("name: gpu, series: t, kind: gauge, capacity: 1, match: {a: b}"), false},
                 {METRIC("name: gpu, series: s, kind: counter, capacity: 1, match: {a: b}"), false},

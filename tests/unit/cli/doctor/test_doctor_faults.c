@@ -256,7 +256,7 @@ static const struct paper_fault policy_faults[] = {
                       "'x': [[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]"
                       "]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]], 'metadata'",
                       0}}},
-        {"policy-warnings", DOCTOR_WARNING, "1 warnings: spec.predicat",
+        {"policy-warnings", DOCTOR_WARNING, "1 warning: spec.predicat",
          .changes = {{POLICY, "'predicate'", "'predicat': [], 'predicate'", 0}}},
         {"policy-in-force", DOCTOR_FAULT, "does not confirm it: valid",
          .changes = {{POLICY, "'True'", "'False'", 0}}},

@@ -144,7 +144,8 @@ static bool is_gone_and_answered(void *userdata) {
         return f->looks == 10;
 }
 
-static void on_status(void *userdata, const json_t *object, const char *problem) {
+static void on_status(void *userdata, const json_t *object, const char *problem,
+                      const char *warning) {
         assert_non_null(object);
 }
 

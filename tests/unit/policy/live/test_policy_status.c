@@ -34,6 +34,14 @@ TEST(patch) {
                  "\"InForce\",\"status\":\"True\",\"reason\":\"Loaded\",\"message\":\"policy is "
                  "valid\",\"lastTransitionTime\":\"2026-07-23T11:25:54Z\","
                  "\"observedGeneration\":1}]}}"},
+                /* in force, and yet odd: it says that too, and again when that changes */
+                {"{\"status\":{\"observedGeneration\":1,\"conditions\":[{\"type\":\"InForce\","
+                 "\"status\":\"True\",\"reason\":\"Loaded\",\"message\":\"policy is valid\"}]}}",
+                 {.generation = 1, .metric_count = 6, .warning = "1 warning: x"},
+                 "{\"status\":{\"observedGeneration\":1,\"metrics\":6,\"conditions\":[{\"type\":"
+                 "\"InForce\",\"status\":\"True\",\"reason\":\"Loaded\",\"message\":\"policy is "
+                 "valid, 1 warning: x\",\"lastTransitionTime\":\"2026-07-23T11:25:54Z\","
+                 "\"observedGeneration\":1}]}}"},
                 /* it says so already, also after our own writing came back as an event */
                 {"{\"status\":{\"observedGeneration\":1,\"conditions\":[{\"type\":\"InForce\","
                  "\"status\":\"True\",\"reason\":\"Loaded\",\"message\":\"policy is valid\"}]}}",
