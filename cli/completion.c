@@ -1,6 +1,7 @@
 #include "cli/completion.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -46,6 +47,27 @@ static void offer_flags(const struct verb *verb, const char *typed, FILE *out) {
         offer("", "--help", typed, out);
 }
 
+static bool is_of_file(const struct option_row *row) {
+        return row->metavar && strcmp(row->metavar, "FILE") == 0;
+}
+
+/* What only the cluster knows, by the flags before the word. A word that cannot be completed is no
+ * error. */
+static void offer_of_cluster(const struct verb *verb, int count, char **words, FILE *out) {
+        _cleanup_(freep) char **argv = xcalloc((size_t)count + 1, sizeof(*argv));
+        enum options_outcome outcome;
+        struct error err = ERROR_NULL;
+        int first;
+
+        argv[0] = (char *)(uintptr_t)verb->name;
+        for (int i = 1; i < count; i++)
+                argv[i] = words[i - 1];
+        if (options_parse(verb->rows, verb->row_count, count, argv, &outcome, &first, &err) == 0 &&
+            outcome == OPTIONS_RUN)
+                verb->offer(count - first, argv + first, words[count - 1], out);
+        options_done(verb->rows, verb->row_count);
+}
+
 /* Words apart by spaces. */
 static void offer_words(const char *words, const char *typed, FILE *out) {
         for (const char *at = words + strspn(words, " "); *at; at += strspn(at, " ")) {
@@ -55,8 +77,9 @@ static void offer_words(const char *words, const char *typed, FILE *out) {
         }
 }
 
-/* Behind "--output=" or "--output", "=", which is how bash splits it. */
-static void offer_of_verb(const struct verb *verb, int count, char **words, FILE *out) {
+/* Behind "--output=" or "--output", "=", which is how bash splits it. Return: whether files may
+ * stand there */
+static bool offer_of_verb(const struct verb *verb, int count, char **words, FILE *out) {
         const char *typed = words[count - 1];
         const char *before = count > 1 ? words[count - 2] : "";
         size_t len = strcspn(typed, "=");
@@ -71,30 +94,37 @@ static void offer_of_verb(const struct verb *verb, int count, char **words, FILE
                 _cleanup_(freep) char *flag = xmemdup0(typed, len + 1);
                 if (row)
                         offer_choices(row, flag, typed + len + 1, out);
-                return;
+                return row && is_of_file(row);
         } else if (typed[0] == '-') {
                 offer_flags(verb, typed, out);
-                return;
+                return false;
         }
         const struct option_row *row = find_flag(verb, before);
-        if (row && row->type != OPTION_BOOL)
+        if (row && row->type != OPTION_BOOL) {
                 offer_choices(row, "", typed, out);
-        else if (verb->words && count == 1)
+                return is_of_file(row);
+        }
+        if (verb->words && count == 1)
                 offer_words(verb->words, typed, out);
+        else if (verb->offer)
+                offer_of_cluster(verb, count, words, out);
+        return false;
 }
 
 void completion_offer(const struct verb *const *verbs, size_t verb_count, int count, char **words,
                       FILE *out) {
+        bool are_files = false;
+
         for (size_t i = 0; i < verb_count; i++)
                 if (count == 1)
                         offer("", verbs[i]->name, words[0], out);
                 else if (strcmp(verbs[i]->name, words[0]) == 0)
-                        offer_of_verb(verbs[i], count - 1, words + 1, out);
+                        are_files = offer_of_verb(verbs[i], count - 1, words + 1, out);
         if (count == 1) {
                 offer("", "--help", words[0], out);
                 offer("", "--version", words[0], out);
         }
-        (void)fputs(":4\n", out);
+        (void)fputs(are_files ? ":0\n" : ":4\n", out);
 }
 
 /* ---- Scripts: all that is to be known, the program itself is asked. */
@@ -113,14 +143,14 @@ static const struct {
                 "    local -a candidates\n"
                 "    candidates=(${(f)\"$(\"${words[1]}\" __complete "
                 "\"${(@)words[2,$CURRENT]}\" 2>/dev/null | grep -v '^:')\"})\n"
-                "    compadd -a candidates\n"
+                "    compadd -a candidates || _files\n"
                 "}\n"
                 "compdef _kubectl_plimsoll kubectl-plimsoll\n"},
         {"fish", "function __kubectl_plimsoll\n"
                  "    set -l words (commandline -opc) (commandline -ct)\n"
                  "    $words[1] __complete $words[2..-1] 2>/dev/null | string match -v ':*'\n"
                  "end\n"
-                 "complete -c kubectl-plimsoll -f -a '(__kubectl_plimsoll)'\n"},
+                 "complete -c kubectl-plimsoll -a '(__kubectl_plimsoll)'\n"},
 };
 
 static int completion_run(int count, char **words, struct error *err) {

@@ -7,10 +7,12 @@
 #include "cli/verb/verb.h"
 
 /**
- * completion_offer() - the candidates for the last of @words, one per line, then ":4"
+ * completion_offer() - the candidates for the last of @words, one per line, then ":4", or ":0"
+ * where files may stand
  * @words: those behind the program's name, @count >= 1 of them; the last may be ""
  *
- * That is how kubectl asks kubectl_complete-plimsoll (the protocol of cobra); 4: no file names.
+ * That is how kubectl asks kubectl_complete-plimsoll (the protocol of cobra). Names of nodes and
+ * pods are asked of the cluster.
  */
 void completion_offer(const struct verb *const *verbs, size_t verb_count, int count, char **words,
                       FILE *out);

@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "base/nearest.h"
+#include "cli/cluster/cluster.h"
 #include "cli/completion.h"
 #include "cli/doctor/doctor.h"
 #include "cli/explain/explain_verb.h"
@@ -16,6 +17,10 @@
 static const struct verb *const verbs[] = {&top_verb,      &explain_verb,         &doctor_verb,
                                            &simulate_verb, &simulate_record_verb, &completion_verb};
 
+/* For --help; each verb reads them for itself. */
+static struct cluster_options common;
+static const struct option_row common_rows[] = {CLUSTER_ROWS(common)};
+
 static void print_help(FILE *out) {
         (void)fputs("Usage: kubectl plimsoll VERB [FLAG...]\n"
                     "\n"
@@ -25,10 +30,36 @@ static void print_help(FILE *out) {
                     out);
         for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
                 (void)fprintf(out, "  %-12s %s\n", verbs[i]->name, verbs[i]->summary);
-        (void)fputs("\n`kubectl plimsoll VERB --help` lists the flags. Every flag can also be "
-                    "given in\n"
-                    "the environment: --sort as PLIMSOLL_SORT.\n",
-                    out);
+        (void)fputs(
+                "\n`kubectl plimsoll VERB --help` lists the flags of a verb. Every flag can also "
+                "be\n"
+                "given in the environment: --sort as PLIMSOLL_SORT.\n"
+                "\nFlags of all verbs:\n",
+                out);
+        options_help(common_rows + 1, ARRAY_LEN(common_rows) - 1, out);
+}
+
+static int count_flag_words(const char *flag) {
+        int words = 0;
+
+        for (size_t i = 0; i < ARRAY_LEN(verbs) && words == 0; i++)
+                words = options_flag_words(verbs[i]->rows, verbs[i]->row_count, flag);
+        return words;
+}
+
+/* Flags may stand before the verb; the parser wants them behind it. */
+static void move_verb_first(int argc, char **argv) {
+        int at = 1, words = 1;
+
+        while (at < argc && argv[at][0] == '-' && words > 0) {
+                words = count_flag_words(argv[at]);
+                at += words;
+        }
+        if (at >= argc || words == 0)
+                return;
+        char *verb = argv[at];
+        memmove(argv + 2, argv + 1, (size_t)(at - 1) * sizeof(*argv));
+        argv[1] = verb;
 }
 
 static int run_verb(int argc, char **argv) {
@@ -40,8 +71,8 @@ static int run_verb(int argc, char **argv) {
                 nearest_offer(&nearest, verbs[i]->name);
         }
         if (argv[1][0] == '-') {
-                (void)fputs(PROGRAM ": flags stand behind the verb; --help lists all verbs\n",
-                            stderr);
+                (void)fprintf(stderr, PROGRAM ": '%.64s': expected a verb; --help lists all\n",
+                              argv[1]);
                 return VERB_EXIT_FAILURE;
         }
         (void)fprintf(stderr, PROGRAM ": '%.64s': no such verb", argv[1]);
@@ -57,6 +88,7 @@ int main(int argc, char **argv) {
 
         /* The verbs print their errors themselves. */
         log_set(LOG_LEVEL_ERROR, LOG_FORMAT_LOGFMT);
+        move_verb_first(argc, argv);
         if (argc < 2) {
                 print_help(stderr);
                 status = VERB_EXIT_FAILURE;

@@ -239,7 +239,9 @@ void settings_help(FILE *out) {
                 "Usage: plimsoll-controller [OPTION...]\n\n"
                 "Scrapes the node_exporter of every node and writes its usage windows as\n"
                 "annotations on the Node, for plimsoll-extender or crane's scheduler plugin.\n\n"
-                "Print the windows of one exporter, without a cluster:\n"
+                "Examples, the second of which prints the windows of one exporter, without a\n"
+                "cluster:\n"
+                "  plimsoll-controller --kubeconfig=admin.conf --dry-run --once\n"
                 "  plimsoll-controller --dry-run --scrape-interval=1s \\\n"
                 "      --target web-1=http://127.0.0.1:9100/metrics\n\n",
                 out);

@@ -314,7 +314,11 @@ static void extender_help(void) {
                 "Answers kube-scheduler's filter, prioritize and preempt calls from the load in\n"
                 "the nodes' annotations; see `explain --help` for the second form.\n"
                 "Every flag can also be given in the environment: --log-level as\n"
-                "PLIMSOLL_LOG_LEVEL.\n");
+                "PLIMSOLL_LOG_LEVEL.\n"
+                "\n"
+                "Examples:\n"
+                "  plimsoll-extender --check-config\n"
+                "  plimsoll-extender --kubeconfig=/etc/kubernetes/scheduler.conf\n");
         options_help(rows, ARRAY_LEN(rows), stdout);
 }
 

@@ -7,6 +7,7 @@
 #include <jansson.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/attributes.h"
 #include "base/error.h"
@@ -22,7 +23,9 @@ struct cluster_options {
 };
 
 /* clang-format off */
+/* The first row ends --help of a verb; that of the program lists the others, once for all verbs. */
 #define CLUSTER_ROWS(o)                                                                            \
+        {.type = OPTION_BOOL},                                                                     \
         {.name = "kubeconfig", .type = OPTION_STRING, .value = &(o).kube.kubeconfig,               \
          .metavar = "FILE",                                                                        \
          .help = "kubeconfig file. Default: $KUBECONFIG, else ~/.kube/config, else the pod's "     \
@@ -101,6 +104,15 @@ struct cluster_listing {
 /** cluster_list() - all objects of a list, page by page. Return: as cluster_get() */
 enum kube_outcome cluster_list(struct cluster *cluster, const struct cluster_listing *listing,
                                struct error *err);
+
+/**
+ * cluster_offer_names() - for completion: the names of some hundred objects, one a line; nothing
+ * when they cannot be listed
+ * @before: stands before each
+ * @typed:  only those that begin so, @before included
+ */
+void cluster_offer_names(struct cluster *cluster, const char *path, const char *before,
+                         const char *typed, FILE *out);
 
 /** cluster_pause() - wait */
 void cluster_pause(struct cluster *cluster, int64_t pause_ms);

@@ -30,11 +30,13 @@ static struct {
 static const struct option_row rows[] = {
         OUTPUT_ROW(settings.output),
         {.name = "namespace", .letter = 'n', .type = OPTION_STRING,
-         .value = &settings.pod_namespace, .metavar = "NAME",
+         .value = &settings.pod_namespace, .metavar = "NAME", .variable = "",
          .help = "Namespace of a pod that is named without one. Default: the context's."},
         {.name = "plimsoll-namespace", .type = OPTION_STRING,
          .value = &settings.plimsoll_namespace, .fallback = "kube-system", .metavar = "NAME",
+         .variable = "PLIMSOLL_NAMESPACE",
          .help = "Where Plimsoll is installed: explain pod asks the extenders."},
+        {.help = "Policy and annotations"},
         CLUSTER_POLICY_ROW(settings.filename),
         PROGRAM_ANNOTATION_ROWS(settings.shared),
         ANNOTATION_UNIT_ROW(settings.unit),
@@ -49,6 +51,13 @@ struct subject {
         bool is_from_input; /* they are read from standard input */
 };
 
+/* "pod/web-0", as kubectl takes it. Return: the name behind @kind; NULL: it is of another kind */
+static const char *name_behind(const char *word, const char *kind) {
+        size_t len = strlen(kind);
+
+        return strncmp(word, kind, len) == 0 && word[len] == '/' ? word + len + 1 : NULL;
+}
+
 static int read_subject(int count, char **words, struct subject *ret, struct error *err) {
         *ret = (struct subject){0};
         if (count == 1 && strcmp(words[0], "-") == 0)
@@ -57,6 +66,10 @@ static int read_subject(int count, char **words, struct subject *ret, struct err
                 ret->node = words[1];
         else if (count == 2 && strcmp(words[0], "pod") == 0)
                 ret->pod = words[1];
+        else if (count == 1 && name_behind(words[0], "node"))
+                ret->node = name_behind(words[0], "node");
+        else if (count == 1 && name_behind(words[0], "pod"))
+                ret->pod = name_behind(words[0], "pod");
         else if (!(count == 1 && strcmp(words[0], "nodes") == 0))
                 return error_set(err, EINVAL,
                                  "expected `node NAME`, `nodes`, `pod NAMESPACE/NAME`, or `-`");
@@ -267,6 +280,33 @@ static int run_explain(int count, char **words, struct error *err) {
                      : show_nodes(cluster, node_list_table(nodes), subject.node, now_unix_ms, err);
 }
 
+/* A candidate may be of another namespace: "shop/web-0". */
+static void offer_pods(struct cluster *cluster, const char *typed, FILE *out) {
+        size_t len = strcspn(typed, "/");
+        bool is_full = typed[len] == '/';
+        _cleanup_(freep) char *namespace = is_full ? xmemdup0(typed, len)
+                                                   : xstrdup(settings.pod_namespace
+                                                                     ? settings.pod_namespace
+                                                                     : cluster_namespace(cluster));
+        _cleanup_(freep) char *before = is_full ? xmemdup0(typed, len + 1) : xstrdup("");
+        _cleanup_(freep) char *path = kube_path(KUBE_CORE, namespace, "pods", NULL, "");
+
+        cluster_offer_names(cluster, path, before, typed, out);
+}
+
+static void offer_explained(int count, char **words, const char *typed, FILE *out) {
+        _cleanup_(cluster_freep) struct cluster *cluster = NULL;
+        struct error err = ERROR_NULL;
+
+        settings.cluster.request_timeout = "3s";
+        if (count != 1 || cluster_open(&settings.cluster, &cluster, &err) < 0)
+                return;
+        if (strcmp(words[0], "node") == 0)
+                cluster_offer_names(cluster, KUBE_NODES, "", typed, out);
+        else if (strcmp(words[0], "pod") == 0)
+                offer_pods(cluster, typed, out);
+}
+
 const struct verb explain_verb = {
         .name = "explain",
         .summary = "why a pod is where it is; the reasons of a node's verdict and score",
@@ -277,8 +317,14 @@ const struct verb explain_verb = {
                  "\n"
                  "Prints each limit with the reading, its age and the verdict, and each term of\n"
                  "the score, as it would be now; for a pod without requests. With - the nodes\n"
-                 "are read from standard input, as `kubectl get nodes -o json` prints them.\n",
+                 "are read from standard input, as `kubectl get nodes -o json` prints them.\n"
+                 "\n"
+                 "Examples:\n"
+                 "  kubectl plimsoll explain pod web-0 -n shop\n"
+                 "  kubectl plimsoll explain pod shop/web-0 -o wide\n"
+                 "  kubectl plimsoll explain node worker-7\n",
         .words = "node nodes pod",
+        .offer = offer_explained,
         .rows = rows,
         .row_count = ARRAY_LEN(rows),
         .run = run_explain,

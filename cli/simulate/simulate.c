@@ -32,7 +32,9 @@ static struct {
          .help = "How many of the last pods to ask the extenders about; 0: none."},                \
         {.name = "plimsoll-namespace", .type = OPTION_STRING,                                      \
          .value = &settings.plimsoll_namespace, .fallback = "kube-system", .metavar = "NAME",      \
+         .variable = "PLIMSOLL_NAMESPACE",                                                         \
          .help = "Where Plimsoll is installed."},                                                  \
+        {.help = "Annotations"},                                                                   \
         PROGRAM_ANNOTATION_ROWS(settings.shared),                                                  \
         ANNOTATION_UNIT_ROW(settings.unit),                                                        \
         CLUSTER_ROWS(settings.cluster)
@@ -198,7 +200,11 @@ const struct verb simulate_verb = {
                  "Judges the nodes as they are, or as they were recorded, by the policy in force\n"
                  "and by that of the file, with the extender's own code, and shows what differs.\n"
                  "Exits with 0; with 1 when a node would be rejected that passes by the policy\n"
-                 "in force; with 2 when it fails, as with a policy that is refused.\n",
+                 "in force; with 2 when it fails, as with a policy that is refused.\n"
+                 "\n"
+                 "Examples:\n"
+                 "  kubectl plimsoll simulate -f policy.yaml\n"
+                 "  kubectl plimsoll simulate -f policy.yaml --replay=cluster.json\n",
         .rows = rows,
         .row_count = ARRAY_LEN(rows),
         .run = run_simulate,
@@ -231,7 +237,10 @@ const struct verb simulate_record_verb = {
                  "\n"
                  "Writes one JSON document: the nodes by name with their load annotations and\n"
                  "capacities, what the pods of each request, the policy in force, and what the\n"
-                 "extenders answered about the last pods. It holds no pod's spec and no secret.\n",
+                 "extenders answered about the last pods. It holds no pod's spec and no secret.\n"
+                 "\n"
+                 "Example:\n"
+                 "  kubectl plimsoll record cluster.json\n",
         .rows = record_rows,
         .row_count = ARRAY_LEN(record_rows),
         .run = run_record,

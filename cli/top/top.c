@@ -38,6 +38,7 @@ static const struct option_row rows[] = {
         {.name = "interval", .type = OPTION_DURATION_MS, .value = &settings.interval_ms,
          .fallback = "10s", .min = 1000, .max = 3600000, .help = "Pause between lists of --watch."},
         OUTPUT_ROW(settings.output),
+        {.help = "Policy and annotations"},
         CLUSTER_POLICY_ROW(settings.filename),
         PROGRAM_ANNOTATION_ROWS(settings.shared),
         ANNOTATION_UNIT_ROW(settings.unit),
@@ -195,7 +196,12 @@ const struct verb top_verb = {
                  "\n"
                  "Shows for every node its usage by the metrics of the policy, with the limits\n"
                  "marked, the verdict and the score that it would get now, and why. It is judged\n"
-                 "by the extender's own code from the annotations; for a pod without requests.\n",
+                 "by the extender's own code from the annotations; for a pod without requests.\n"
+                 "\n"
+                 "Examples:\n"
+                 "  kubectl plimsoll top --sort=cpu\n"
+                 "  kubectl plimsoll top --watch\n"
+                 "  kubectl plimsoll top --requests --sort=mem\n",
         .rows = rows,
         .row_count = ARRAY_LEN(rows),
         .run = run_top,

@@ -12,6 +12,9 @@ int verb_main(const struct verb *verb, int argc, char **argv) {
         if (r == 0 && outcome == OPTIONS_HELP) {
                 (void)puts(verb->usage);
                 options_help(verb->rows, verb->row_count, stdout);
+                (void)puts(
+                        "\n`kubectl plimsoll --help` lists the flags of all verbs: which cluster, "
+                        "and as whom.");
         } else if (r == 0 && outcome == OPTIONS_VERSION) {
                 (void)puts("kubectl-plimsoll " PLIMSOLL_VERSION);
         } else if (r == 0) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdio.h>
 
 #include "base/attributes.h"
 #include "base/error.h"
@@ -20,6 +21,13 @@ enum { VERB_EXIT_FAILURE = 2 };
  */
 typedef int verb_fn(int count, char **words, struct error *err);
 
+/**
+ * verb_offer_fn: complete a word, one candidate a line; the flags before it have been read
+ * @words: those before it that are no flags, @count of them
+ * @typed: its beginning
+ */
+typedef void verb_offer_fn(int count, char **words, const char *typed, FILE *out);
+
 struct verb {
         const char *name;
         const char *summary; /* one line, for the list of verbs */
@@ -27,6 +35,7 @@ struct verb {
         const char *words;   /* which words may come first, for completion; NULL: none */
         const struct option_row *rows;
         size_t row_count;
+        verb_offer_fn *offer; /* words that only the cluster knows; NULL: none */
         verb_fn *run;
 };
 

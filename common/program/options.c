@@ -33,6 +33,14 @@ void options_variable(const char *name, char text[static OPTIONS_VARIABLE_MAX]) 
                 text[i] = text[i] == '-' ? '_' : (char)toupper((unsigned char)text[i]);
 }
 
+/* "": it has none */
+static void row_variable(const struct option_row *row, char text[static OPTIONS_VARIABLE_MAX]) {
+        if (row->variable)
+                (void)snprintf(text, OPTIONS_VARIABLE_MAX, "%s", row->variable);
+        else
+                options_variable(row->name, text);
+}
+
 struct given {
         const char *source; /* "--name" or the variable */
         const char *text;
@@ -239,6 +247,13 @@ static const struct option_row *find_flag(const struct option_row *rows, size_t 
         return row && row->type == OPTION_BOOL && flag[2] != '\0' && flag[2] != '=' ? NULL : row;
 }
 
+int options_flag_words(const struct option_row *rows, size_t count, const char *flag) {
+        const char *value;
+        const struct option_row *row = find_flag(rows, count, flag, &value);
+
+        return !row ? 0 : value || row->type == OPTION_BOOL ? 1 : 2;
+}
+
 const char *options_given(const struct option_row *row, char *const *words, size_t count,
                           size_t *at) {
         while (*at < count && strcmp(words[*at], "--") != 0) {
@@ -318,7 +333,7 @@ static int read_environment_or_default(const struct option_row *row, enum origin
                                        struct error *err) {
         char variable[OPTIONS_VARIABLE_MAX];
 
-        options_variable(row->name, variable);
+        row_variable(row, variable);
         const char *text = getenv(variable);
         if ((!text || !*text) && row->alias) {
                 options_variable(row->alias, variable);
@@ -413,11 +428,24 @@ static void print_entry(const char *flag, const char *text, FILE *out) {
         (void)fputc('\n', out);
 }
 
-void options_help(const struct option_row *rows, size_t count, FILE *out) {
-        _cleanup_(buf_done) struct buf flag = BUF_INIT(TEXT_MAX), text = BUF_INIT(TEXT_MAX);
+/* " [default 10s, $PLIMSOLL_INTERVAL]" */
+static void append_defaults(struct buf *out, const struct option_row *row) {
+        bool has_default = row->fallback && *row->fallback;
         char variable[OPTIONS_VARIABLE_MAX];
 
-        for (size_t i = 0; i < count; i++) {
+        row_variable(row, variable);
+        if (!has_default && !*variable)
+                return;
+        buf_puts(out, " [");
+        if (has_default)
+                buf_printf(out, "default %s%s", row->fallback, *variable ? ", " : "");
+        buf_printf(out, "%s%s]", *variable ? "$" : "", variable);
+}
+
+void options_help(const struct option_row *rows, size_t count, FILE *out) {
+        _cleanup_(buf_done) struct buf flag = BUF_INIT(TEXT_MAX), text = BUF_INIT(TEXT_MAX);
+
+        for (size_t i = 0; i < count && (rows[i].name || rows[i].help); i++) {
                 const struct option_row *row = &rows[i];
                 if (!row->name) {
                         (void)fprintf(out, "%s%s:\n", i > 0 ? "\n" : "", row->help);
@@ -429,12 +457,9 @@ void options_help(const struct option_row *rows, size_t count, FILE *out) {
                         buf_printf(&flag, "-%c, ", row->letter);
                 buf_printf(&flag, "--%s", row->name);
                 append_metavar(&flag, row);
-                options_variable(row->name, variable);
-                buf_printf(&text, "%s%s [", row->help,
+                buf_printf(&text, "%s%s", row->help,
                            row->type == OPTION_LIST ? " May be repeated." : "");
-                if (row->fallback && *row->fallback)
-                        buf_printf(&text, "default %s, ", row->fallback);
-                buf_printf(&text, "$%s]", variable);
+                append_defaults(&text, row);
                 print_entry(flag.data, text.data, out);
         }
         (void)fputc('\n', out);

@@ -32,13 +32,16 @@ struct option_list {
 };
 
 struct option_row {
-        const char *name;  /* long name without dashes; NULL: `help` is a heading in --help */
+        /* Long name without dashes. NULL: `help` is a heading in --help, which ends where that is
+         * NULL, too: what follows is listed elsewhere. */
+        const char *name;
         const char *alias; /* an older name, which --help leaves out; NULL: none */
         char letter;       /* of its short form, not 'h'; 0: it has none */
         enum option_type type;
         void *value;                /* where the result goes, zero before; type above */
         const char *fallback;       /* default as text, NULL: unset (NULL string, false, 0) */
-        const char *metavar;        /* FILE, DURATION, ... for --help */
+        const char *variable;       /* in place of PLIMSOLL_ and its name; "": there is none */
+        const char *metavar;        /* FILE, DURATION, ... for --help; FILE: shells offer files */
         double min, max;            /* OPTION_INT, _DURATION_MS, _NUMBER */
         const char *const *choices; /* OPTION_ENUM: NULL-terminated */
         bool hides_query;           /* of an URL; dumped up to its query, which may hold a secret */
@@ -66,6 +69,9 @@ enum { OPTIONS_MAX_ROWS = 128, OPTIONS_NAME_MAX = 64, OPTIONS_VARIABLE_MAX = 80 
  */
 _must_check_ int options_parse(const struct option_row *rows, size_t count, int argc, char **argv,
                                enum options_outcome *ret_outcome, int *ret_args, struct error *err);
+/** options_flag_words() - how many words @flag takes: 0: there is no such flag; 1: itself; 2: and
+ * its value */
+int options_flag_words(const struct option_row *rows, size_t count, const char *flag);
 /** options_done() - release what lists hold */
 void options_done(const struct option_row *rows, size_t count);
 

@@ -39,7 +39,8 @@ extern const char *const program_log_formats[];
          .help = "File with the DynamicSchedulerPolicy, in YAML or JSON. It is read again when "   \
                  "it changes, also through a symbolic link as in a ConfigMap volume, and on "      \
                  "SIGHUP; if it cannot be loaded, the previous policy stays in force. Default: "   \
-                 "the built-in policy, see --check-config."},                                      \
+                 "the cluster's DynamicSchedulerPolicy named default, which is followed; without " \
+                 "one the built-in policy, see --check-config."},                                  \
         {.name = "strict", .type = OPTION_BOOL, .value = &(o).is_strict,                           \
          .help = "Treat what looks misspelt in the policy as an error instead of a warning."}
 

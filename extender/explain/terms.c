@@ -198,7 +198,7 @@ static void print_usage(const json_t *estimate, const char *resource, const stru
         print_load(usage, strcmp(resource, "mem") == 0, out);
         if (json_at(usage, "margin", NULL))
                 (void)fprintf(out, ", %s margin", terms_percent(usage, "margin").text);
-        (void)fprintf(out, ", %s for the pod twice", terms_percent(usage, "pod").text);
+        (void)fprintf(out, ", %s for twice the pod", terms_percent(usage, "pod").text);
         if (json_at(usage, "reserved", NULL))
                 (void)fprintf(out, ", %s reserved", terms_percent(usage, "reserved").text);
         (void)fprintf(out, ", weight %s\n", terms_number(usage, "weight").text);

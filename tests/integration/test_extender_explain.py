@@ -175,7 +175,10 @@ def test_estimate(explain):
     assert b["estimate"]["headroom"] == pytest.approx(40 - 100 * margin_b, abs=0.1)
     assert (a["score"], b["score"]) == (0, 10)
     assert "room   headroom" in text and "0.0 in flight" in text
-    assert f"32.0 in flight (3.2 of 10 CPUs), {100 * margin_a:.1f} margin, 20.0 for the pod" in text
+    assert (
+        f"32.0 in flight (3.2 of 10 CPUs), {100 * margin_a:.1f} margin, 20.0 for twice the pod"
+        in text
+    )
     assert "b: passes; score 10 of 10\n" in text
     # A pod without requests counts as 100m, of which pods use twice as much here.
     anyone = explain(policy, estimated_input(), f"--now={NOW}")

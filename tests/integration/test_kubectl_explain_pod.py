@@ -194,7 +194,7 @@ def test_no_extender_tells(cluster, explain, fault, reason):
     assert lines[2] == "the nodes as they are now, by their annotations:"
     nodes = [line.split(":")[0] for line in lines if line.startswith("node-")]
     assert nodes == ["node-1", "node-0", "node-2", "node-3"]
-    assert "for the pod twice" in "\n".join(lines), "the pod takes part"
+    assert "for twice the pod" in "\n".join(lines), "the pod takes part"
     shown = json.loads(explain("shop/web-0", "-o", "json"))
     assert shown["decision"] is None and reason in shown["whyNot"]
     assert [row["node"] for row in shown["nodes"]] == nodes

@@ -70,7 +70,7 @@ def test_top_for_programs(plimsoll):
     assert as_yaml == shown
 
 
-def explain(text, policy):
+def exoffered(text, policy):
     """What the extender's explain says of what kubectl prints."""
     argv = ("explain", "-ojson", f"--policy-config-path={policy}")
     return json.loads(complete("plimsoll-extender", *argv, input=text).stdout)
@@ -86,7 +86,7 @@ def test_top_judges_as_explain_does(plimsoll, cluster):
             *({"kind": "Pod", **item} for item in cluster.get("/api/v1/pods")["items"]),
         ]
     }
-    explained = {row["node"]: row for row in explain(json.dumps(listed), path)}
+    explained = {row["node"]: row for row in exoffered(json.dumps(listed), path)}
     shown = json.loads(plimsoll("top", "-ojson", "-f", path))
     for row in shown["nodes"]:
         other = explained[row["node"]]
@@ -94,12 +94,12 @@ def test_top_judges_as_explain_does(plimsoll, cluster):
         assert row["estimate"]["headroom"] == pytest.approx(other["estimate"]["headroom"], abs=0.1)
 
 
-def test_explain(plimsoll, cluster, tmp_path):
+def test_exoffered(plimsoll, cluster, tmp_path):
     """What the extender's explain prints, of the cluster, and of one node among all."""
     path = tmp_path / "policy.yaml"
     path.write_text(json.dumps(POLICY))
     text = json.dumps(cluster.get("/api/v1/nodes"))
-    wanted = [timeless(row) for row in explain(text, path)]
+    wanted = [timeless(row) for row in exoffered(text, path)]
     assert [timeless(row) for row in json.loads(plimsoll("explain", "nodes", "-ojson"))] == wanted
     one = yaml.safe_load(plimsoll("explain", "node", "node-0001", "-o", "yaml"))
     assert [timeless(row) for row in one] == wanted[1:2]
@@ -136,7 +136,7 @@ def timeless(row):
     return row
 
 
-def test_the_page_of_explain(cluster, tmp_path):
+def test_the_page_of_exoffered(cluster, tmp_path):
     shutil.copy(TOP / "policy" / "policy.yaml", tmp_path / "policy.yaml")
     (tmp_path / "nodes.json").write_text(json.dumps(cluster.get("/api/v1/nodes")))
     commands = block("docs/kubectl-plugin.md", "explain")
@@ -263,12 +263,43 @@ def test_access(plimsoll, cluster, tmp_path):
     assert "no user named 'none'" in plimsoll("top", "--user=none", status=2)
     assert "--as-group needs --as" in plimsoll("top", "--as-group=ops", status=2)
     assert "/none" in plimsoll("top", "--certificate-authority=/none", status=2)
-    assert "flags stand behind the verb" in plimsoll("--context=none", "top", status=2)
+    # Flags may stand before the verb, too.
+    assert "no context named 'none'" in plimsoll("--context=none", "top", status=2)
+    assert "no context named 'none'" in plimsoll("--context", "none", "top", status=2)
+    assert "'--nothing': expected a verb" in plimsoll("--nothing", "top", status=2)
+    assert "'-n': expected a verb" in plimsoll("-n", status=2)
     assert "--output" in plimsoll("top", "-o", "xml", status=2)
     assert "'node-0000': expected nothing but flags" in plimsoll("top", "node-0000", status=2)
     bad = tmp_path / "policy.yaml"
     bad.write_text("kind: Pod")
     assert str(bad) in plimsoll("top", "-f", str(bad), status=2)
+
+
+def test_names_are_completed(plimsoll, cluster):
+    """Nodes and pods, by the flags before them; of a cluster that does not answer, nothing."""
+    cluster.add_pods(2, namespace="shop")
+
+    def offered(*words, env):
+        return complete("kubectl-plimsoll", "__complete", *words, env=env).stdout.splitlines()
+
+    env = {"KUBECONFIG": cluster.kubeconfig}
+    assert offered("explain", "node", "node-000", env=env) == [
+        *(f"node-000{number}" for number in range(4)), ":4"
+    ]  # fmt: skip
+    pods = offered("explain", "-n", "shop", "pod", "", env=env)
+    assert len(pods) == 3 and pods[-1] == ":4", pods
+    assert offered("explain", "pod", f"shop/{pods[0]}", env=env) == [f"shop/{pods[0]}", ":4"]
+    assert offered("explain", "pod", "", env={"KUBECONFIG": "/none"}) == [":4"]
+    assert offered("top", "-f", "", env=env) == [":0"]
+
+
+def test_kubectls_forms(plimsoll, cluster):
+    """pod/NAME and node/NAME; the variable of a namespace is that of the installation."""
+    assert plimsoll("explain", "node/node-0000") == plimsoll("explain", "node", "node-0000")
+    assert "pods/nobody" in plimsoll("explain", "pod/shop/nobody", status=2)
+    said = plimsoll("explain", "pod/nobody", status=2, env={"PLIMSOLL_NAMESPACE": "shop"})
+    assert "/namespaces/default/pods/nobody" in said, said
+    assert "expected `node NAME`" in plimsoll("explain", "thing/name", status=2)
 
 
 def test_verbs(plimsoll, binary, tmp_path):

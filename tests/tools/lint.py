@@ -133,7 +133,10 @@ MAY_USE = {
         *("policy/pods", "extender/table", "extender/explain", "cli/cluster", "cli/verb"),
         *("cli/nodes", "cli/explain"),
     ],
-    "cli": ["base", "program", "cli/verb", "cli/top", "cli/explain", "cli/doctor", "cli/simulate"],
+    "cli": [
+        *("base", "program", "cli/cluster", "cli/verb"),
+        *("cli/top", "cli/explain", "cli/doctor", "cli/simulate"),
+    ],
 }
 
 # library header -> the libraries that may see it

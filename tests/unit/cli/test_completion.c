@@ -9,7 +9,7 @@
 
 static int output;
 static bool is_watching;
-static const char *sort;
+static const char *sort, *filename;
 static const char *const formats[] = {"table", "json", NULL};
 static const struct option_row rows[] = {
         {.help = "A heading"},
@@ -20,21 +20,40 @@ static const struct option_row rows[] = {
          .choices = formats,
          .help = "How."},
         {.name = "sort", .type = OPTION_STRING, .value = &sort, .help = "By what."},
+        {.name = "filename",
+         .letter = 'f',
+         .type = OPTION_STRING,
+         .value = &filename,
+         .metavar = "FILE",
+         .help = "Of what."},
         {.name = "watch", .type = OPTION_BOOL, .value = &is_watching, .help = "On."},
 };
 static const struct verb top = {.name = "top", .rows = rows, .row_count = ARRAY_LEN(rows)};
-static const struct verb explain = {.name = "explain", .words = "node nobody"};
+
+/* Says by what it was asked. */
+static void offer(int count, char **words, const char *typed, FILE *out) {
+        for (int i = 0; i < count; i++)
+                (void)fprintf(out, "%s/", words[i]);
+        (void)fprintf(out, "%s by %s\n", typed, sort ? sort : "nothing");
+}
+
+static const struct verb explain = {.name = "explain",
+                                    .words = "node nobody",
+                                    .rows = rows,
+                                    .row_count = ARRAY_LEN(rows),
+                                    .offer = offer};
 static const struct verb *const verbs[] = {&top, &explain};
 
 TEST(offers) {
         static const struct {
                 const char *words[5], *offered;
+                bool are_files;
         } cases[] = {
                 {{""}, "top\nexplain\n--help\n--version\n"},
                 {{"e"}, "explain\n"},
                 {{"x"}, ""},
                 {{"top", ""}, ""},
-                {{"top", "--"}, "--output\n--sort\n--watch\n--help\n"},
+                {{"top", "--"}, "--output\n--sort\n--filename\n--watch\n--help\n"},
                 {{"top", "--o"}, "--output\n"},
                 {{"top", "--output=j"}, "--output=json\n"},
                 {{"top", "--output="}, "--output=table\n--output=json\n"},
@@ -53,7 +72,13 @@ TEST(offers) {
                 {{"top", "="}, ""},
                 {{"top", "=", "j"}, ""},
                 {{"explain", "no"}, "node\nnobody\n"},
-                {{"explain", "node", ""}, ""},
+                {{"top", "-f", ""}, "", true},
+                {{"top", "--filename", "=", "x"}, "", true}, /* as bash splits it */
+                {{"top", "--filename=x"}, "", true},
+                {{"explain", "node", "wo"}, "node/wo by nothing\n"},
+                {{"explain", "--sort=cpu", "pod", "a"}, "pod/a by cpu\n"},
+                {{"explain", "--nothing", "pod", "a"}, ""}, /* as it will be refused */
+                {{"explain", "--help", "pod", "a"}, ""},
                 {{"nothing", "-"}, ""},
         };
 
@@ -67,9 +92,11 @@ TEST(offers) {
                 assert_non_null(out);
                 for (; cases[i].words[count]; count++)
                         words[count] = (char *)(uintptr_t)cases[i].words[count];
+                sort = NULL;
                 completion_offer(verbs, ARRAY_LEN(verbs), count, words, out);
                 assert_int_equal(fclose(out), 0);
-                _cleanup_(freep) char *expected = xasprintf("%s:4\n", cases[i].offered);
+                _cleanup_(freep) char *expected = xasprintf("%s:%d\n", cases[i].offered,
+                                                            cases[i].are_files ? 0 : 4);
                 assert_string_equal(text, expected);
         }
 }

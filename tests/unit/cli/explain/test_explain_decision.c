@@ -40,7 +40,7 @@
         "\na: passes; score 10 of 10\n"                                                            \
         "  use    cpu                          27.0 %  10.0 read (1s old), 5.0 in flight, 2.0 "    \
         "margin, 10.0 "                                                                            \
-        "for the pod twice, 0.0 reserved, weight 1\n"                                              \
+        "for twice the pod, 0.0 reserved, weight 1\n"                                              \
         "  room   headroom                     73.0 of 100\n"                                      \
         "\nb: passes, not in the extender's table; score 7 of 10\n"
 #define NOTHING "filter: was not asked\nprioritize: was not asked\n"
@@ -124,7 +124,7 @@ TEST(prints) {
                  "workload\n"
                  "\na: passes last; score 0 of 10\n"
                  "  use    cpu                          10.0 %  nothing read, ? in flight, ? for "
-                 "the pod twice, weight ?\n"
+                 "twice the pod, weight ?\n"
                  "  use    other priorities             30.0 %  weighted, the largest of the "
                  "others\n"
                  "\nb: passes; score 1 of 10\n"},

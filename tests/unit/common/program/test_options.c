@@ -347,6 +347,55 @@ TEST_BETWEEN(help, clear, done) {
                 assert_true(strcspn(line, "\n") <= 80);
 }
 
+/* A variable of another name, none at all, and what is listed elsewhere. */
+TEST(variables) {
+        static const char *other, *bare, *elsewhere;
+        static const struct option_row few[] = {
+                {.name = "other",
+                 .type = OPTION_STRING,
+                 .value = &other,
+                 .fallback = "x",
+                 .variable = "PLIMSOLL_ONE",
+                 .help = "One."},
+                {.name = "bare",
+                 .type = OPTION_STRING,
+                 .value = &bare,
+                 .variable = "",
+                 .help = "Two."},
+                {.type = OPTION_BOOL},
+                {.name = "elsewhere", .type = OPTION_STRING, .value = &elsewhere, .help = "Three."},
+        };
+        static const char expected[] =
+                "  --other=TEXT                One. [default x, $PLIMSOLL_ONE]\n"
+                "  --bare=TEXT                 Two.\n"
+                "\n"
+                "  -h, --help                  Print this text and exit.\n"
+                "  --version                   Print the version and exit.\n";
+        char program[] = "program", flag[] = "--elsewhere=here", *argv[] = {program, flag, NULL};
+        enum options_outcome outcome;
+        struct error err = ERROR_NULL;
+        char *text = NULL;
+        size_t len = 0;
+        int first;
+
+        FILE *out = open_memstream(&text, &len);
+        assert_non_null(out);
+        options_help(few, ARRAY_LEN(few), out);
+        assert_int_equal(fclose(out), 0);
+        assert_string_equal(text, expected);
+        free(text);
+        assert_int_equal(setenv("PLIMSOLL_ONE", "1", 1), 0);
+        assert_int_equal(setenv("PLIMSOLL_OTHER", "2", 1), 0);
+        assert_int_equal(setenv("PLIMSOLL_BARE", "3", 1), 0);
+        assert_int_equal(options_parse(few, ARRAY_LEN(few), 2, argv, &outcome, &first, &err), 0);
+        assert_string_equal(other, "1");
+        assert_null(bare);
+        assert_string_equal(elsewhere, "here");
+        assert_int_equal(options_flag_words(few, ARRAY_LEN(few), "--bare"), 2);
+        assert_int_equal(options_flag_words(few, ARRAY_LEN(few), "--bare=x"), 1);
+        assert_int_equal(options_flag_words(few, ARRAY_LEN(few), "--none"), 0);
+}
+
 TEST_BETWEEN(dump, clear, done) {
         static const char expected[] = "policy-config-path=\"a\\nworkers=9 (flag)\" (flag)\n"
                                        "scrape-interval=1m30s (env)\n"
