@@ -13,6 +13,7 @@
 #include "extender/answer/request.h"
 #include "extender/decisions/decision_take.h"
 #include "extender/decisions/decisions_page.h"
+#include "extender/estimate_page/estimate_page.h"
 #include "extender/refusal_log.h"
 
 enum {
@@ -467,6 +468,8 @@ void handlers_answer(void *userdata, struct http_exchange *exchange) {
                 return;
         if (options->decisions &&
             decisions_page(options->decisions, options->decisions_list, exchange))
+                return;
+        if (estimate_page(options->estimate_page, exchange))
                 return;
         if (!verb)
                 exchange->status = 404;

@@ -1,7 +1,7 @@
 /*
  * The extender's HTTP handlers: POST .../filter, .../prioritize, .../preempt and, if enabled,
- * .../bind under any prefix, the pages of daemon/daemon.h, and /decisions. They run on the server's
- * worker threads and read snapshots of the node table.
+ * .../bind under any prefix, the pages of daemon/daemon.h, /decisions and /estimate. They run on
+ * the server's worker threads and read snapshots of the node table.
  *
  * A fault of ours never rejects a node: nodes that are not in the table pass. A request that cannot
  * be parsed is answered with a status other than 200 and no body, which the scheduler treats as a
@@ -27,6 +27,7 @@ struct handlers_options {
         struct binder *binder;              /* NULL: no such verb */
         struct decisions *decisions;        /* NULL: none are kept, and there is no such page */
         struct shared_page *decisions_list; /* of the decisions */
+        struct shared_page *estimate_page;  /* NULL: there is no such page */
         bool is_compact;                    /* see reply_prioritize() */
         bool is_debug;                      /* one log line per request */
 };

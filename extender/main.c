@@ -11,6 +11,7 @@
 #include "extender/bind/binder.h"
 #include "extender/decisions/decisions.h"
 #include "extender/decisions/decisions_page.h"
+#include "extender/estimate_page/estimate_page.h"
 #include "extender/explain/explain.h"
 #include "extender/handlers.h"
 #include "extender/table/annotation_style.h"
@@ -86,8 +87,8 @@ static const struct option_row rows[] = {
         PROGRAM_STATUS_PAGE_ROW(
                 settings.shared,
                 "Keep the last 1,024 pods with what was answered and why, and show them as "
-                "/decisions to every client that may call: names of pods and nodes, loads and "
-                "scores."),
+                "/decisions, and what is known of nodes and workloads as /estimate, to every "
+                "client that may call: names of pods and nodes, loads and scores."),
         {.name = "bind", .type = OPTION_BOOL, .value = &settings.is_binding, .fallback = "false",
          .help = "Also answer bind: create a Binding with the pod's UID, instead of the "
                  "scheduler's own binder. Every client that reaches the port can then bind pods: "
@@ -117,8 +118,8 @@ struct extender {
         struct node_table *table;
         struct table_watch *table_watch;
         struct binder *binder;       /* NULL: without --bind */
-        struct decisions *decisions; /* NULL: without the status page, like the next */
-        struct shared_page *decisions_list;
+        struct decisions *decisions; /* NULL: without the status page, like the next two */
+        struct shared_page *decisions_list, *estimate_page;
         struct handlers *handlers;
         struct http_server *server;
         struct certificates *certificates; /* NULL: plain HTTP */
@@ -169,6 +170,7 @@ static int listen_for_schedulers(struct extender *extender, struct error *err) {
                 .binder = extender->binder,
                 .decisions = extender->decisions,
                 .decisions_list = extender->decisions_list,
+                .estimate_page = extender->estimate_page,
                 .is_compact = settings.is_compact,
                 .is_debug = settings.shared.log_level == LOG_LEVEL_DEBUG,
         };
@@ -224,9 +226,12 @@ static void extender_done(struct extender *extender) {
         certificates_free(extender->certificates);
         if (extender->binder)
                 binder_stop(extender->binder);
+        if (extender->estimate_page)
+                shared_page_stop(extender->estimate_page);
         if (extender->server)
                 http_server_stop(extender->server, DRAIN_MS);
         handlers_free(extender->handlers);
+        shared_page_free(extender->estimate_page);
         shared_page_free(extender->decisions_list);
         decisions_free(extender->decisions);
         binder_free(extender->binder);
@@ -280,6 +285,7 @@ static int extender_run(struct extender *extender, struct error *err) {
         if (settings.shared.has_status_page) {
                 extender->decisions = decisions_new();
                 extender->decisions_list = decisions_page_list(daemon->loop, extender->decisions);
+                extender->estimate_page = estimate_page_new(daemon->loop, extender->table);
         }
         if (listen_for_schedulers(extender, err) < 0)
                 return program_exit_code(err);

@@ -14,7 +14,8 @@
 enum {
         PAGE_OBJECTS = 500,
         PAGE_OBJECTS_MAX = 4000,
-        PAGE_MAX_BYTES = 64 << 20, /* 500 whole nodes are about 10 MB, as many pods 5 MB */
+        PAGE_MAX_BYTES = 64 << 20,    /* 500 whole nodes are about 10 MB, as many pods 5 MB */
+        OBJECT_MAX_BYTES = 128 << 20, /* an extender's /estimate of 100,000 nodes is 90 MB */
         RETRIES = 2,
         PLUGIN_LOOK_MS = 20,
 };
@@ -164,7 +165,10 @@ enum kube_outcome cluster_get(struct cluster *cluster, const char *path, json_t 
         _cleanup_(cluster_answer_done) struct cluster_answer answer = {0};
 
         *ret = NULL;
-        cluster_call(cluster, &(struct kube_request){.method = "GET", .path = path}, &answer);
+        cluster_call(cluster,
+                     &(struct kube_request){
+                             .method = "GET", .path = path, .max_body_bytes = OBJECT_MAX_BYTES},
+                     &answer);
         if (answer.outcome == KUBE_OK &&
             json_parse(answer.body, answer.body_bytes, ret, &answer.err) < 0)
                 answer.outcome = KUBE_BAD_ANSWER;

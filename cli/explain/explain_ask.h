@@ -4,25 +4,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "base/attributes.h"
-#include "cli/cluster/cluster.h"
-
-/* The extenders, found once. */
-struct explain_extenders {
-        const char *namespace; /* borrowed */
-        json_t *pods;          /* owned; all of Plimsoll there */
-        bool has_loopback;     /* an extender is beside a second scheduler */
-};
-
-/**
- * explain_find() - the extenders of an installation
- * @namespace: where Plimsoll is installed
- * @ret:        to be released with explain_extenders_done(), also on failure
- * Return: 0; negative errno when the pods cannot be listed
- */
-_must_check_ int explain_find(struct cluster *cluster, const char *namespace,
-                              struct explain_extenders *ret, struct error *err);
-void explain_extenders_done(struct explain_extenders *extenders);
+#include "cli/cluster/cluster_extenders.h"
 
 struct explain_told {
         json_t *decision; /* owned; see explain_decision.h. NULL: no extender tells */
@@ -38,7 +20,7 @@ bool explain_is_full_name(const char *text);
  * @full_name: explain_is_full_name()
  * @ret:       to be released with explain_told_done()
  */
-void explain_ask(struct cluster *cluster, const struct explain_extenders *extenders,
+void explain_ask(struct cluster *cluster, const struct cluster_extenders *extenders,
                  const char *full_name, struct explain_told *ret);
 void explain_told_done(struct explain_told *told);
 
@@ -47,5 +29,5 @@ void explain_told_done(struct explain_told *told);
  * @ret_why_not: as explain_told.why_not
  * Return: {full name: time of the last answer}, owned by the caller
  */
-json_t *explain_ask_names(struct cluster *cluster, const struct explain_extenders *extenders,
+json_t *explain_ask_names(struct cluster *cluster, const struct cluster_extenders *extenders,
                           char **ret_why_not);

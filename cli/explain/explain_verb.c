@@ -32,10 +32,7 @@ static const struct option_row rows[] = {
         {.name = "namespace", .letter = 'n', .type = OPTION_STRING,
          .value = &settings.pod_namespace, .metavar = "NAME", .variable = "",
          .help = "Namespace of a pod that is named without one. Default: the context's."},
-        {.name = "plimsoll-namespace", .type = OPTION_STRING,
-         .value = &settings.plimsoll_namespace, .fallback = "kube-system", .metavar = "NAME",
-         .variable = "PLIMSOLL_NAMESPACE",
-         .help = "Where Plimsoll is installed: explain pod asks the extenders."},
+        CLUSTER_EXTENDERS_ROW(settings.plimsoll_namespace),
         {.help = "Policy and annotations"},
         CLUSTER_POLICY_ROW(settings.filename),
         PROGRAM_ANNOTATION_ROWS(settings.shared),
@@ -104,47 +101,46 @@ static void set_taint_level(struct cluster *cluster, const struct policy *policy
                                                           "taintLevels", (int)policy->level_count));
 }
 
-static int show_nodes(struct cluster *cluster, struct node_table *table, const char *node,
+static int show_nodes(struct cluster *cluster, const struct node_list *list, const char *node,
                       int64_t now_unix_ms, struct error *err) {
         _cleanup_(explanation_done) struct explanation explanation;
         struct style style = style_of(stdout);
         const struct explained_pod nobody = {0};
-        const struct policy *policy = node_table_policy(table);
+        const struct policy *policy = node_table_policy(node_list_table(list));
 
-        explanation_init(&explanation, table, &nobody, now_unix_ms);
+        node_list_explain(list, &nobody, now_unix_ms, &explanation);
         explanation.only = node;
         if (node && !has_node(&explanation))
                 return error_set(err, ENOENT, "there is no node '%.64s'", node);
         json_auto_t *nodes = explanation_json(&explanation);
         if (node && policy->level_count > 0)
                 set_taint_level(cluster, policy, node, json_array_get(nodes, 0));
-        if (output_is_document(settings.output))
-                output_document(nodes, settings.output, stdout);
-        else
+        if (!output_is_document(settings.output)) {
                 explanation_print(&explanation, nodes, &style, stdout);
+                return 0;
+        }
+        if (explanation.why_unscored)
+                (void)fprintf(stderr, "kubectl plimsoll explain: no scores: %s\n",
+                              explanation.why_unscored);
+        output_document(nodes, settings.output, stdout);
         return 0;
 }
 
-/* Every node, though one is asked for: some scores depend on the others. @pod: "namespace/name" of
- * the pod that looks for a node, or NULL. */
-static int fill_table(struct cluster *cluster, const struct subject *subject, const char *pod,
+/* Every node, though one is asked for: some scores depend on the others. */
+static int fill_table(struct cluster *cluster, const struct subject *subject,
                       const struct node_table_options *options, int64_t now_unix_ms,
                       struct node_list **ret, struct error *err) {
         _cleanup_(freep) char *from = NULL;
-        _cleanup_(freep) char *warning = NULL;
         struct explained_pod nobody = {0};
         struct policy *policy = NULL;
 
         int r = cluster_policy_load(cluster, settings.filename, &policy, &from, err);
         if (r < 0)
                 return r;
-        *ret = node_list_new(cluster, options, policy, pod, false, now_unix_ms);
+        *ret = node_list_new(cluster, options, policy, settings.plimsoll_namespace, now_unix_ms);
         if (subject->is_from_input)
                 return explain_read(node_list_table(*ret), "-", NULL, now_unix_ms, &nobody, err);
-        r = node_list_update(*ret, now_unix_ms, &warning, err);
-        if (r == 0 && warning)
-                (void)fprintf(stderr, "kubectl plimsoll explain: %s\n", warning);
-        return r;
+        return node_list_update(*ret, now_unix_ms, err);
 }
 
 /* ---- A pod. */
@@ -168,27 +164,30 @@ static void find_place(struct cluster *cluster, const char *full_name, struct ex
 
 /* From annotations, as they are now, with the pod as the one that looks for a node. @document:
  * NULL, or gets them as "nodes". */
-static void explain_by_annotations(struct node_table *table, const struct explain_place *place,
+static void explain_by_annotations(const struct node_list *list, const struct explain_place *place,
                                    int64_t now_unix_ms, json_t *document) {
+        struct node_table *table = node_list_table(list);
         _cleanup_(explanation_done) struct explanation explanation;
         struct style style = style_of(stdout);
         const char *node = explain_place_node(place);
         _cleanup_(explained_pod_done) struct explained_pod pod = {0};
 
         explained_pod_add(table, place->pod, place->full_name, &pod);
-        explanation_init(&explanation, table, &pod, now_unix_ms);
+        node_list_explain(list, &pod, now_unix_ms, &explanation);
         for (size_t row = 0; node && row < node_table_count(table); row++)
                 if (strcmp(node_table_name(table, row), node) == 0)
                         explanation.first_row = row;
         json_auto_t *nodes = explanation_json(&explanation);
         if (document)
-                json_object_set(document, "nodes", nodes);
+                (void)json_object_update_new(document,
+                                             json_pack("{s:O, s:o*}", "nodes", nodes, "estimate",
+                                                       explanation_source_json(&explanation)));
         else
                 explanation_print(&explanation, nodes, &style, stdout);
 }
 
 static void show_pod(const struct explain_place *place, const struct explain_told *told,
-                     struct node_table *table, int64_t now_unix_ms) {
+                     const struct node_list *nodes, int64_t now_unix_ms) {
         enum { SOME_NODES = 5 };
         struct style style = style_of(stdout);
 
@@ -197,7 +196,7 @@ static void show_pod(const struct explain_place *place, const struct explain_tol
                 json_object_update_new(root, json_pack("{s:O?, s:s?}", "decision", told->decision,
                                                        "whyNot", told->why_not));
                 if (!told->decision)
-                        explain_by_annotations(table, place, now_unix_ms, root);
+                        explain_by_annotations(nodes, place, now_unix_ms, root);
                 output_document(root, settings.output, stdout);
                 return;
         }
@@ -215,15 +214,15 @@ static void show_pod(const struct explain_place *place, const struct explain_tol
                 return;
         }
         (void)fputs("the nodes as they are now, by their annotations:\n\n", stdout);
-        explain_by_annotations(table, place, now_unix_ms, NULL);
+        explain_by_annotations(nodes, place, now_unix_ms, NULL);
 }
 
 static void ask_extenders(struct cluster *cluster, const char *full_name,
                           struct explain_told *ret) {
-        _cleanup_(explain_extenders_done) struct explain_extenders extenders;
+        _cleanup_(cluster_extenders_done) struct cluster_extenders extenders;
         struct error err = ERROR_NULL;
 
-        if (explain_find(cluster, settings.plimsoll_namespace, &extenders, &err) < 0)
+        if (cluster_extenders_find(cluster, settings.plimsoll_namespace, &extenders, &err) < 0)
                 *ret = (struct explain_told){.why_not = xstrdup(err.msg)};
         else
                 explain_ask(cluster, &extenders, full_name, ret);
@@ -247,10 +246,10 @@ static int run_pod(struct cluster *cluster, const struct subject *subject,
                 *err = place.why_not;
                 r = err->code;
         } else if (!told.decision) {
-                r = fill_table(cluster, subject, full_name, options, now_unix_ms, &nodes, err);
+                r = fill_table(cluster, subject, options, now_unix_ms, &nodes, err);
         }
         if (r == 0)
-                show_pod(&place, &told, nodes ? node_list_table(nodes) : NULL, now_unix_ms);
+                show_pod(&place, &told, nodes, now_unix_ms);
         json_decref(place.pod);
         return r;
 }
@@ -275,9 +274,8 @@ static int run_explain(int count, char **words, struct error *err) {
                 return r;
         if (subject.pod)
                 return run_pod(cluster, &subject, &style.table, now_unix_ms, err);
-        r = fill_table(cluster, &subject, NULL, &style.table, now_unix_ms, &nodes, err);
-        return r < 0 ? r
-                     : show_nodes(cluster, node_list_table(nodes), subject.node, now_unix_ms, err);
+        r = fill_table(cluster, &subject, &style.table, now_unix_ms, &nodes, err);
+        return r < 0 ? r : show_nodes(cluster, nodes, subject.node, now_unix_ms, err);
 }
 
 /* A candidate may be of another namespace: "shop/web-0". */

@@ -1,9 +1,11 @@
 #include "cli/nodes/node_list.h"
 
+#include <stdlib.h>
+
 #include "base/mem.h"
-#include "cli/nodes/pod_feed.h"
+#include "cli/cluster/cluster_extenders.h"
 #include "codec/json.h"
-#include "extender/explain/explained_pod.h"
+#include "extender/estimate_page/estimate_told.h"
 #include "kube/kube_path.h"
 #include "kube/kube_proto.h"
 
@@ -25,9 +27,9 @@ enum kube_outcome node_list_each(struct cluster *cluster, bool is_whole,
 struct node_list {
         struct cluster *cluster;
         struct node_table *table;
-        struct pod_feed *pods;
-        const char *wanted_pod;
-        int64_t now_unix_ms; /* of the update */
+        const char *plimsoll_namespace;
+        int64_t now_unix_ms;                /* of the update */
+        char *estimate_from, *why_unscored; /* of struct explanation; owned */
 };
 
 static void list_on_begin(void *userdata) {
@@ -53,58 +55,28 @@ static void list_on_node(void *userdata, const char *text, size_t len) {
                                 list->now_unix_ms);
 }
 
-static void list_on_pods_begin(void *userdata) {
-        const struct node_list *list = userdata;
-
-        estimator_list_begins(node_table_estimator(list->table));
-}
-
-static void list_on_pod(void *userdata, const struct pod_facts *facts, bool is_appeared) {
-        const struct node_list *list = userdata;
-
-        (void)is_appeared;
-        explained_pod_bind(list->table, facts, list->wanted_pod);
-}
-
-static void list_on_pod_gone(void *userdata, uint64_t id) {
-        const struct node_list *list = userdata;
-
-        estimator_end(node_table_estimator(list->table), id,
-                      loop_now_unix_ms(cluster_loop(list->cluster)));
-}
-
-static void list_on_pods_ended(void *userdata) {
-        const struct node_list *list = userdata;
-
-        estimator_list_ended(node_table_estimator(list->table),
-                             loop_now_unix_ms(cluster_loop(list->cluster)),
-                             loop_now_unix_ms(cluster_loop(list->cluster)));
-}
-
 struct node_list *node_list_new(struct cluster *cluster, const struct node_table_options *options,
-                                struct policy *policy, const char *wanted_pod, bool is_watching,
+                                struct policy *policy, const char *plimsoll_namespace,
                                 int64_t now_unix_ms) {
-        static const struct pod_watch_events events = {
-                .list_begins = list_on_pods_begin,
-                .pod = list_on_pod,
-                .gone = list_on_pod_gone,
-                .list_ended = list_on_pods_ended,
-        };
         struct node_list *list = xcalloc(1, sizeof(*list));
 
         *list = (struct node_list){
                 .cluster = cluster,
                 .table = node_table_new(options, policy, now_unix_ms),
-                .pods = pod_feed_new(cluster, is_watching, &events, list),
-                .wanted_pod = wanted_pod,
+                .plimsoll_namespace = plimsoll_namespace,
         };
         return list;
+}
+
+static void forget_told(struct node_list *list) {
+        free(TAKE_PTR(list->estimate_from));
+        free(TAKE_PTR(list->why_unscored));
 }
 
 void node_list_free(struct node_list *list) {
         if (!list)
                 return;
-        pod_feed_free(list->pods);
+        forget_told(list);
         node_table_free(list->table);
         free(list);
 }
@@ -113,22 +85,40 @@ struct node_table *node_list_table(const struct node_list *list) {
         return list->table;
 }
 
-int node_list_update(struct node_list *list, int64_t now_unix_ms, char **ret_warning,
-                     struct error *err) {
-        bool is_estimate = node_table_policy(list->table)->scoring == POLICY_SCORING_ESTIMATE;
-        struct error pods = ERROR_NULL;
+/* What an extender knows, in place of the pods. */
+static void ask_extender(struct node_list *list) {
+        struct error err = ERROR_NULL;
+        char *from = NULL;
+        json_auto_t *page = cluster_estimate(list->cluster, list->plimsoll_namespace, &from);
 
-        *ret_warning = NULL;
+        if (page && estimate_told_put(list->table, page, &err) == 0) {
+                list->estimate_from = from;
+        } else if (page) {
+                list->why_unscored = xasprintf("%s: %s", from, err.msg);
+                free(from);
+        } else {
+                list->why_unscored = from;
+        }
+}
+
+int node_list_update(struct node_list *list, int64_t now_unix_ms, struct error *err) {
+        bool is_estimate = node_table_policy(list->table)->scoring == POLICY_SCORING_ESTIMATE;
+
         list->now_unix_ms = now_unix_ms;
-        /* First, since the readings of the nodes are about them. */
-        if (is_estimate && pod_feed_update(list->pods, &pods) < 0)
-                *ret_warning = xasprintf("scores lack what is in flight: %s", pods.msg);
+        forget_told(list);
         /* The capacity is needed by the estimate alone. */
         if (node_list_each(list->cluster, is_estimate, list_on_begin, list_on_node, list, err) !=
-            KUBE_OK) {
-                free(TAKE_PTR(*ret_warning));
+            KUBE_OK)
                 return err->code;
-        }
         node_table_list_ended(list->table);
+        if (is_estimate)
+                ask_extender(list);
         return 0;
+}
+
+void node_list_explain(const struct node_list *list, const struct explained_pod *pod,
+                       int64_t now_unix_ms, struct explanation *ret) {
+        explanation_init(ret, list->table, pod, now_unix_ms);
+        ret->estimate_from = list->estimate_from;
+        ret->why_unscored = list->why_unscored;
 }

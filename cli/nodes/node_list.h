@@ -1,11 +1,12 @@
-/* The cluster's nodes in the extender's own node table, and with scoring: estimate its bound pods.
- */
+/* The cluster's nodes in the extender's own node table, and with scoring: estimate what an extender
+ * knows of them. */
 #pragma once
 
 #include <stdbool.h>
 
 #include "base/attributes.h"
 #include "cli/cluster/cluster.h"
+#include "extender/explain/explanation.h"
 #include "extender/table/node_table.h"
 
 /**
@@ -20,27 +21,22 @@ enum kube_outcome node_list_each(struct cluster *cluster, bool is_whole,
 struct node_list;
 
 /**
- * node_list_new() - a table without nodes, to be judged by explanation_init() after each update
- * @policy:      owned by the table from now on
- * @wanted_pod:  "namespace/name" of the pod that looks for a node, which is not counted where it
- *               is; NULL: none. Borrowed
- * @is_watching: pods are watched from the first update on, instead of listed at each
+ * node_list_new() - a table without nodes
+ * @policy:             owned by the table from now on
+ * @plimsoll_namespace: where its extenders are; borrowed
  */
 struct node_list *node_list_new(struct cluster *cluster, const struct node_table_options *options,
-                                struct policy *policy, const char *wanted_pod, bool is_watching,
+                                struct policy *policy, const char *plimsoll_namespace,
                                 int64_t now_unix_ms);
 void node_list_free(struct node_list *list);
 DEFINE_FREEP(struct node_list, node_list_free);
 /** node_list_table() - borrowed */
 struct node_table *node_list_table(const struct node_list *list);
 
-/**
- * node_list_update() - list the nodes
- * @ret_warning: what is missing of it, for people; NULL: nothing. Owned by the caller
- *
- * With scoring: estimate pods are listed or watched as well; without permission the estimate lacks
- * what is in flight.
- * Return: 0; negative errno
- */
-_must_check_ int node_list_update(struct node_list *list, int64_t now_unix_ms, char **ret_warning,
-                                  struct error *err);
+/** node_list_update() - list the nodes, and with scoring: estimate ask an extender what it knows.
+ * Return: 0; negative errno when the nodes cannot be listed */
+_must_check_ int node_list_update(struct node_list *list, int64_t now_unix_ms, struct error *err);
+/** node_list_explain() - explanation_init() of the last update, with who told the estimate, or why
+ * there are no scores; borrowed until the next */
+void node_list_explain(const struct node_list *list, const struct explained_pod *pod,
+                       int64_t now_unix_ms, struct explanation *ret);

@@ -41,7 +41,7 @@ static void rank_nodes(struct difference_side *side, size_t count) {
                         .name = node_table_name(of->table, row),
                         .is_rejected = of->rejected_by[row] >= 0,
                         .score10 = explanation_score(of, row),
-                        .fine = of->rejected_by[row] < 0 ? explanation_fine(of, row) : 0,
+                        .fine = explanation_score(of, row) >= 0 ? explanation_fine(of, row) : 0,
                 };
         qsort(ranked, count, sizeof(*ranked), compare_ranked);
         side->ranks = xcalloc(count + 1, sizeof(*side->ranks));
@@ -81,6 +81,8 @@ static void look_at_metrics(struct difference *difference) {
 
 void difference_init(struct difference *difference, const struct explanation *before,
                      const struct explanation *after) {
+        bool has_scores = !before->why_unscored && !after->why_unscored;
+
         *difference = (struct difference){
                 .before.explanation = before,
                 .after.explanation = after,
@@ -94,8 +96,8 @@ void difference_init(struct difference *difference, const struct explanation *be
                 difference->newly_passing += flip == DIFFERENCE_PASSES;
                 int scored = explanation_score(before, row), scores = explanation_score(after, row);
                 difference->scores_changed += scored >= 0 && scores >= 0 && scored != scores;
-                difference->ranks_changed += difference->before.ranks[row] !=
-                                             difference->after.ranks[row];
+                difference->ranks_changed += has_scores && difference->before.ranks[row] !=
+                                                                   difference->after.ranks[row];
         }
         look_at_metrics(difference);
 }

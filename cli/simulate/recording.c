@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/timestamp.h"
 #include "codec/json.h"
+#include "extender/estimate_page/estimate_told.h"
 #include "extender/table/annotation_style.h"
 #include "policy/pods/pod_facts.h"
 
@@ -120,6 +121,18 @@ static int read_kind(const json_t *root, struct error *err) {
         return 0;
 }
 
+/* It is checked when it is put into a table. */
+static int read_estimate(struct recording *recording, struct error *err) {
+        const json_t *page = json_at(recording->root, "estimate", NULL);
+        const char *from = json_string_at(recording->root, "estimateFrom", NULL);
+
+        if (page && !json_is_object(page) && !json_is_null(page))
+                return error_set(err, EINVAL, "estimate: expected an object or null");
+        recording->estimate = json_is_object(page) ? page : NULL;
+        recording->estimate_from = from ? from : "it is not in the recording";
+        return 0;
+}
+
 static int read_document(struct recording *recording, struct error *err) {
         const json_t *root = recording->root, *policy = json_at(root, "policy", NULL);
 
@@ -140,6 +153,8 @@ static int read_document(struct recording *recording, struct error *err) {
                 r = read_list(root, "decisions", check_decision, &recording->decisions, err);
         if (r == 0)
                 r = read_list(root, "notes", check_note, &recording->notes, err);
+        if (r == 0)
+                r = read_estimate(recording, err);
         return r;
 }
 
@@ -262,6 +277,21 @@ static void bind_pods(const struct recording *recording, struct estimator *estim
         estimator_list_ended(estimator, recording->at_unix_ms, recording->at_unix_ms);
 }
 
+const char *recording_estimate(const struct recording *recording, struct node_table *table,
+                               bool is_under_way, struct error *ret_why_unscored) {
+        struct estimator *estimator = node_table_estimator(table);
+
+        if (!estimator)
+                return NULL;
+        if (!is_under_way)
+                bind_pods(recording, estimator);
+        else if (!recording->estimate)
+                (void)error_set(ret_why_unscored, ENODATA, "%s", recording->estimate_from);
+        else if (estimate_told_put(table, recording->estimate, ret_why_unscored) == 0)
+                return recording->estimate_from;
+        return NULL;
+}
+
 int recording_table(const struct recording *recording, const struct node_table_options *options,
                     struct policy *policy, struct node_table **ret, struct error *err) {
         int64_t now_unix_ms = recording->at_unix_ms;
@@ -270,9 +300,6 @@ int recording_table(const struct recording *recording, const struct node_table_o
         const json_t *node;
         size_t i;
 
-        /* First, since the readings of the nodes are about them. */
-        if (node_table_estimator(table))
-                bind_pods(recording, node_table_estimator(table));
         json_array_foreach (recording->nodes, i, node) {
                 const char *name = json_string_at(node, "name", NULL);
                 node_table_put(table, name, json_at(node, "annotations", NULL), now_unix_ms);

@@ -9,11 +9,14 @@
  *               "capacity": {"cpu": "8", "memory": "32Gi"}}],
  *    "pods": [{"node": "node-0", "bound": "2026-...", "cores": 0.5, "bytes": 1073741824}],
  *    "decisions": [{"node": "node-0", "decision": {...}}],
+ *    "estimate": {...}, "estimateFrom": "plimsoll-extender-0, 1 extender, at 2026-...",
  *    "notes": ["why something is missing"]}
  *
  * `pods` is null when they were not listed: then what they request is not known of any node. A
  * decision is as an extender tells it (docs/troubleshooting.md); its node is where the pod is,
- * null when that is not known. Nothing here needs a cluster, or reads a clock.
+ * null when that is not known. `estimate` is an extender's /estimate; null where none answers, then
+ * `estimateFrom` says why, or where the policy in force has no estimate. Nothing here needs a
+ * cluster, or reads a clock.
  */
 #pragma once
 
@@ -39,6 +42,8 @@ struct recording {
         const char *prefix, *timezone; /* as the flags have them */
         int unit;                      /* enum annotation_unit */
         const json_t *nodes, *pods, *decisions, *notes;
+        const json_t *estimate;    /* NULL: there is none */
+        const char *estimate_from; /* which extender told it, or why none did */
 };
 
 /**
@@ -66,7 +71,7 @@ _must_check_ int recording_save(const json_t *root, const char *path, struct err
 json_t *recording_node(const json_t *node, const struct node_table_options *options);
 
 /**
- * recording_table() - all nodes and pods under @policy, to be judged as of the recording's time
+ * recording_table() - all nodes under @policy, to be judged as of the recording's time
  * @policy: owned by the table from now on, also on failure
  * @ret:    rows in the order of `nodes`; owned by the caller
  * Return: 0; -EINVAL for a name that no node can have, or that was there before
@@ -74,3 +79,14 @@ json_t *recording_node(const json_t *node, const struct node_table_options *opti
 _must_check_ int recording_table(const struct recording *recording,
                                  const struct node_table_options *options, struct policy *policy,
                                  struct node_table **ret, struct error *err);
+
+/**
+ * recording_estimate() - what an extender knows when the policy of @table, a recording_table(),
+ * comes into force; nothing unless its scoring is estimate
+ * @is_under_way:     it estimates already: it goes on with what it has told. Else it begins with a
+ *                    look at all pods
+ * @ret_why_unscored: code 0: the nodes have scores
+ * Return: which extender told it, borrowed; NULL: none
+ */
+const char *recording_estimate(const struct recording *recording, struct node_table *table,
+                               bool is_under_way, struct error *ret_why_unscored);

@@ -120,7 +120,7 @@ static int compare_node_names(const void *a, const void *b) {
         return order ? order : strcmp(left->full_name, right->full_name);
 }
 
-static void record_decision(struct taking *taking, const struct explain_extenders *extenders,
+static void record_decision(struct taking *taking, const struct cluster_extenders *extenders,
                             const char *full_name) {
         _cleanup_(explain_told_done) struct explain_told told;
 
@@ -137,7 +137,7 @@ static void record_decision(struct taking *taking, const struct explain_extender
 }
 
 static void take_decisions(struct taking *taking) {
-        _cleanup_(explain_extenders_done) struct explain_extenders extenders;
+        _cleanup_(cluster_extenders_done) struct cluster_extenders extenders;
         _cleanup_(freep) char *why_not = NULL;
         _cleanup_(freep) struct name *names = NULL;
         json_auto_t *found = NULL;
@@ -146,8 +146,8 @@ static void take_decisions(struct taking *taking) {
         const char *key;
         json_t *at;
 
-        if (explain_find(taking->cluster, taking->options->plimsoll_namespace, &extenders, &err) <
-            0) {
+        if (cluster_extenders_find(taking->cluster, taking->options->plimsoll_namespace, &extenders,
+                                   &err) < 0) {
                 note(taking, "no decisions", err.msg);
                 return;
         }
@@ -163,6 +163,15 @@ static void take_decisions(struct taking *taking) {
                 record_decision(taking, &extenders, names[i].full_name);
 }
 
+static void record_estimate(struct taking *taking) {
+        _cleanup_(freep) char *from = NULL;
+        json_t *page = cluster_estimate(taking->cluster, taking->options->plimsoll_namespace,
+                                        &from);
+
+        (void)json_object_set_new(taking->root, "estimate", page ? page : json_null());
+        (void)json_object_set_new(taking->root, "estimateFrom", json_string(from));
+}
+
 static int take_all(struct taking *taking, struct error *err) {
         _cleanup_(freep) char *from = NULL;
         _cleanup_(policy_freep) struct policy *policy = NULL;
@@ -173,17 +182,19 @@ static int take_all(struct taking *taking, struct error *err) {
         if (r < 0)
                 return r;
         (void)json_object_set_new(taking->root, "policy", recorded_policy_json(policy, from));
-        bool has_load = options->has_load || policy->scoring == POLICY_SCORING_ESTIMATE;
-        bool has_pods = has_load || options->placement_count > 0;
-        /* Before the nodes, whose readings are about them. */
+        bool is_estimate = policy->scoring == POLICY_SCORING_ESTIMATE;
+        bool has_pods = options->has_load || options->placement_count > 0;
         taking->has_pods = has_pods && take_pods(taking, &pods) == 0;
         if (has_pods && !taking->has_pods)
-                note(taking, "scores lack what is in flight, and placements where pods are",
+                note(taking,
+                     "placements lack where pods are, and an estimate that begins what they use",
                      pods.msg);
         /* The capacity is needed by the estimate alone. */
-        if (node_list_each(taking->cluster, has_load, begin_nodes, take_node, taking, err) !=
-            KUBE_OK)
+        if (node_list_each(taking->cluster, options->has_load || is_estimate, begin_nodes,
+                           take_node, taking, err) != KUBE_OK)
                 return err->code;
+        if (is_estimate)
+                record_estimate(taking);
         if (options->placement_count > 0)
                 take_decisions(taking);
         return 0;

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "cli/cluster/cluster_extenders.h"
 #include "cli/cluster/cluster_policy.h"
 #include "cli/simulate/recording_take.h"
 #include "cli/simulate/simulation.h"
@@ -30,10 +31,7 @@ static struct {
         {.name = "placements", .type = OPTION_INT, .value = &settings.placement_count,             \
          .fallback = "100", .min = 0, .max = 1024,                                                 \
          .help = "How many of the last pods to ask the extenders about; 0: none."},                \
-        {.name = "plimsoll-namespace", .type = OPTION_STRING,                                      \
-         .value = &settings.plimsoll_namespace, .fallback = "kube-system", .metavar = "NAME",      \
-         .variable = "PLIMSOLL_NAMESPACE",                                                         \
-         .help = "Where Plimsoll is installed."},                                                  \
+        CLUSTER_EXTENDERS_ROW(settings.plimsoll_namespace),                                        \
         {.help = "Annotations"},                                                                   \
         PROGRAM_ANNOTATION_ROWS(settings.shared),                                                  \
         ANNOTATION_UNIT_ROW(settings.unit),                                                        \
@@ -135,6 +133,7 @@ static int compare_policies(const struct recording *recording,
         _cleanup_(policy_freep) struct policy *before = NULL, *placed_before = NULL,
                                               *placed_after = NULL;
         const struct explained_pod pod = {0};
+        struct error unscored_before = ERROR_NULL, unscored_after = ERROR_NULL;
 
         /* Tables own their policies, and placements have tables of their own. */
         int r = recording_table(recording, options, policy, &after_table, err);
@@ -148,12 +147,21 @@ static int compare_policies(const struct recording *recording,
                 r = recording_table(recording, options, TAKE_PTR(before), &before_table, err);
         if (r < 0)
                 return r;
+        bool is_under_way = node_table_estimator(before_table) != NULL;
+        const char *from_before = recording_estimate(recording, before_table, is_under_way,
+                                                     &unscored_before),
+                   *from_after = recording_estimate(recording, after_table, is_under_way,
+                                                    &unscored_after);
         placement_judge(recording, options, TAKE_PTR(placed_before), TAKE_PTR(placed_after),
                         &placements);
         _cleanup_(explanation_done) struct explanation explained_before, explained_after;
         _cleanup_(difference_done) struct difference difference;
         explanation_init(&explained_before, before_table, &pod, recording->at_unix_ms);
         explanation_init(&explained_after, after_table, &pod, recording->at_unix_ms);
+        explained_before.estimate_from = from_before;
+        explained_before.why_unscored = unscored_before.code ? unscored_before.msg : NULL;
+        explained_after.estimate_from = from_after;
+        explained_after.why_unscored = unscored_after.code ? unscored_after.msg : NULL;
         difference_init(&difference, &explained_before, &explained_after);
         show_simulation(&(struct simulation){recording, file_input_name(settings.filename),
                                              node_table_policy(after_table), &difference,

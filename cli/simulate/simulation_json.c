@@ -11,10 +11,11 @@ static json_t *side_json(const struct difference_side *side, size_t row) {
         double value_ratio;
 
         const struct policy_predicate *by = difference_predicate(side, row, &value_ratio);
+        int score = explanation_score(of, row);
         json_t *json = json_pack("{s:s, s:o, s:o}", "rejectedBy",
                                  by ? of->policy->metrics[by->metric].name : "", "score",
-                                 by ? json_null() : json_integer(explanation_score(of, row)),
-                                 "rank", integer_or_null(side->ranks[row], side->ranks[row] > 0));
+                                 integer_or_null((size_t)score, score >= 0), "rank",
+                                 integer_or_null(side->ranks[row], score >= 0));
         if (by)
                 json_object_update_new(json, json_pack("{s:f, s:f}", "value", value_ratio, "limit",
                                                        by->limit_ratio));
@@ -94,9 +95,14 @@ json_t *simulation_json(const struct simulation *simulation) {
                                     (json_int_t)difference->scores_changed, "ranksChanged",
                                     (json_int_t)difference->ranks_changed);
 
-        return json_pack("{s:O, s:o, s:o, s:o, s:o, s:o, s:O}", "at",
+        json_t *estimate = json_pack(
+                "{s:o?, s:o?}", "before", explanation_source_json(difference->before.explanation),
+                "after", explanation_source_json(difference->after.explanation));
+
+        return json_pack("{s:O, s:o, s:o, s:o, s:o, s:o, s:o, s:O}", "at",
                          json_object_get(recording->root, "at"), "policy",
-                         simulated_policy_json(simulation), "summary", summary, "nodes",
-                         nodes_json(difference), "metrics", metrics_json(simulation), "placements",
+                         simulated_policy_json(simulation), "estimate", estimate, "summary",
+                         summary, "nodes", nodes_json(difference), "metrics",
+                         metrics_json(simulation), "placements",
                          placements_json(simulation->placements), "notes", recording->notes);
 }

@@ -87,12 +87,11 @@ static void simulation_put_side(struct table *table, const struct printing *to,
         if (place >= to->of->difference->count)
                 return;
         size_t row = side->order[place];
-        bool is_rejected = side->ranks[row] == 0;
-        const char *color = is_rejected ? to->style->red : "";
-        table_cell(table, color, is_rejected ? "-" : "%zu", side->ranks[row]);
+        const char *color = side->ranks[row] == 0 ? to->style->red : "";
+        int score = explanation_score(side->explanation, row);
+        table_cell(table, color, score < 0 ? "-" : "%zu", side->ranks[row]);
         table_cell(table, color, "%s", node_name(to, row));
-        table_cell(table, color, is_rejected ? "-" : "%d",
-                   explanation_score(side->explanation, row));
+        table_cell(table, color, score < 0 ? "-" : "%d", score);
 }
 
 static void simulation_put_places(struct table *table, const struct printing *to, size_t before,
@@ -121,6 +120,26 @@ static void simulation_put_all_places(struct table *table, const struct printing
                                       worst_place(&difference->after, i));
 }
 
+/* Most often both sides know the same. */
+static void put_sources(const struct printing *to) {
+        const struct explanation *before = to->of->difference->before.explanation,
+                                 *after = to->of->difference->after.explanation;
+        const char *unscored[] = {before->why_unscored, after->why_unscored};
+
+        if (unscored[0] && unscored[1] && strcmp(unscored[0], unscored[1]) == 0) {
+                explanation_print_source(before, to->out);
+                return;
+        }
+        if (before->why_unscored) {
+                (void)fputs("in force: ", to->out);
+                explanation_print_source(before, to->out);
+        }
+        if (explanation_has_estimate(after)) {
+                (void)fputs(after->why_unscored ? "simulated: " : "", to->out);
+                explanation_print_source(after, to->out);
+        }
+}
+
 static void put_scores(const struct printing *to) {
         const struct difference *difference = to->of->difference;
         const size_t name_max = to->is_wide ? 0 : NAME_MAX;
@@ -133,6 +152,7 @@ static void put_scores(const struct printing *to) {
 
         (void)fprintf(to->out, "scores: %zu of %zu nodes change, %zu change rank\n",
                       difference->scores_changed, difference->count, difference->ranks_changed);
+        put_sources(to);
         if (difference->count == 0)
                 return;
         simulation_put_all_places(table, to);

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "cli/cluster/cluster_extenders.h"
 #include "cli/cluster/cluster_policy.h"
 #include "cli/nodes/node_list.h"
 #include "cli/top/top_requests.h"
@@ -17,7 +18,7 @@
 static struct {
         struct cluster_options cluster;
         struct program_options shared;
-        const char *filename, *sort;
+        const char *filename, *sort, *plimsoll_namespace;
         int64_t interval_ms;
         int output, unit;
         bool is_watching, has_requests;
@@ -34,10 +35,11 @@ static const struct option_row rows[] = {
                  "and not used; and what the pods of each namespace request. --sort takes name, "
                  "cpu or mem."},
         {.name = "watch", .letter = 'w', .type = OPTION_BOOL, .value = &settings.is_watching,
-         .help = "List the nodes again and again, and watch the pods, until Ctrl-C."},
+         .help = "List the nodes again and again until Ctrl-C; with --requests watch the pods."},
         {.name = "interval", .type = OPTION_DURATION_MS, .value = &settings.interval_ms,
          .fallback = "10s", .min = 1000, .max = 3600000, .help = "Pause between lists of --watch."},
         OUTPUT_ROW(settings.output),
+        CLUSTER_EXTENDERS_ROW(settings.plimsoll_namespace),
         {.help = "Policy and annotations"},
         CLUSTER_POLICY_ROW(settings.filename),
         PROGRAM_ANNOTATION_ROWS(settings.shared),
@@ -72,7 +74,7 @@ static int show_view(const struct explanation *explanation, const char *policy_f
         return 0;
 }
 
-/* What is kept between the looks of --watch: pods are watched. */
+/* What is kept between the looks of --watch. */
 struct looking {
         struct cluster *cluster;
         struct node_table_options options;
@@ -117,17 +119,14 @@ static int show_requests(struct looking *looking, int64_t now_unix_ms, struct er
 }
 
 static int show_load(struct looking *looking, int64_t now_unix_ms, struct error *err) {
-        _cleanup_(freep) char *warning = NULL;
         const struct explained_pod nobody = {0};
 
-        int r = node_list_update(looking->load, now_unix_ms, &warning, err);
+        int r = node_list_update(looking->load, now_unix_ms, err);
         if (r < 0)
                 return r;
-        if (warning)
-                (void)fprintf(stderr, "kubectl plimsoll top: %s\n", warning);
 
         _cleanup_(explanation_done) struct explanation explanation;
-        explanation_init(&explanation, node_list_table(looking->load), &nobody, now_unix_ms);
+        node_list_explain(looking->load, &nobody, now_unix_ms, &explanation);
         return show_view(&explanation, looking->policy_from, err);
 }
 
@@ -141,8 +140,8 @@ static void take_policy(struct looking *looking, struct policy *policy, int64_t 
                 looking->requests = top_requests_new(looking->cluster, &looking->options, policy,
                                                      settings.is_watching, now_unix_ms);
         else
-                looking->load = node_list_new(looking->cluster, &looking->options, policy, NULL,
-                                              settings.is_watching, now_unix_ms);
+                looking->load = node_list_new(looking->cluster, &looking->options, policy,
+                                              settings.plimsoll_namespace, now_unix_ms);
 }
 
 static int top_look(struct looking *looking, struct error *err) {
@@ -197,6 +196,7 @@ const struct verb top_verb = {
                  "Shows for every node its usage by the metrics of the policy, with the limits\n"
                  "marked, the verdict and the score that it would get now, and why. It is judged\n"
                  "by the extender's own code from the annotations; for a pod without requests.\n"
+                 "With scoring: estimate a running extender is asked what it knows of the nodes.\n"
                  "\n"
                  "Examples:\n"
                  "  kubectl plimsoll top --sort=cpu\n"

@@ -157,6 +157,7 @@ void top_view_print(const struct top_view *view, const struct style *style, bool
         if (view->blind > 0)
                 (void)fprintf(out, ", %zu without a usable value", view->blind);
         (void)fprintf(out, "; by %s\n", view->policy_from);
+        explanation_print_source(view->explanation, out);
         for (size_t i = 0; i < view->column_count; i++)
                 top_put_sum(view, &view->columns[i], out);
         if (left_out > 0)
@@ -178,8 +179,9 @@ json_t *top_view_json(const struct top_view *view) {
         }
         for (size_t i = 0; i < view->node_count; i++)
                 json_array_append(nodes, json_array_get(by_row, view->nodes[i].row));
-        return json_pack("{s:{s:s, s:o}, s:{s:i, s:i, s:i, s:i}, s:o}", "policy", "from",
+        return json_pack("{s:{s:s, s:o}, s:{s:i, s:i, s:i, s:i}, s:o, s:o*}", "policy", "from",
                          view->policy_from, "metrics", metrics, "summary", "nodes",
                          (int)view->node_count, "pass", (int)view->passing, "aboveLimit",
-                         (int)view->over, "withoutValue", (int)view->blind, "nodes", nodes);
+                         (int)view->over, "withoutValue", (int)view->blind, "nodes", nodes,
+                         "estimate", explanation_source_json(view->explanation));
 }

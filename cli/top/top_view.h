@@ -25,7 +25,7 @@ struct top_column {
 struct top_node {
         size_t row;       /* of the table */
         const char *name; /* borrowed from the table */
-        int score10;      /* -1: rejected, so it has none */
+        int score10;      /* -1: none, as of a rejected node */
         int rejected_by;  /* of explanation.h */
         int over;     /* the predicate whose limit it is above, rejected by it or not; -1: none */
         bool is_last; /* its limit puts it last; others are not */

@@ -320,10 +320,10 @@ static void sum_readings(const struct estimator *estimator, int64_t now_unix_ms,
         }
 }
 
-void estimator_settle(struct estimator *estimator, int64_t now_unix_ms) {
+/* The factor moves to where it stays when nothing changes, and all is expected anew. */
+static void settle(struct estimator *estimator, int64_t now_unix_ms) {
         struct pod_load used, requested;
 
-        estimator->has_list |= estimator->pods.count > 0;
         sum_readings(estimator, now_unix_ms, &used, &requested);
         estimator_lock(estimator);
         pod_load_factor_set(&estimator->cluster.factor, &used, &requested);
@@ -350,7 +350,7 @@ void estimator_list_ended(struct estimator *estimator, int64_t gone_unix_ms, int
         while ((entry = pod_table_sweep(&estimator->pods, estimator->generation, &position)))
                 end_entry(estimator, entry, gone_unix_ms);
         if (!estimator->has_list)
-                estimator_settle(estimator, now_unix_ms);
+                settle(estimator, now_unix_ms);
         estimator->has_list = true;
 }
 
@@ -372,6 +372,48 @@ void estimator_step(struct estimator *estimator, int64_t now_unix_ms) {
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
                 if (capacity.of[r] > 0)
                         estimator->cluster.base_ratio[r] = base.of[r] / capacity.of[r];
+        estimator_unlock(estimator);
+}
+
+/* ---- What is known, and what another estimator knows. */
+
+const struct tracked_node *estimator_tracked(const struct estimator *estimator, uint32_t number) {
+        return number < estimator->node_count && estimator->nodes[number]
+                       ? &estimator->nodes[number]->tracked
+                       : NULL;
+}
+
+const struct cluster_load *estimator_cluster(const struct estimator *estimator) {
+        return &estimator->cluster;
+}
+
+const struct workload_set *estimator_workloads(const struct estimator *estimator) {
+        return estimator->workloads;
+}
+
+void estimator_tell(struct estimator *estimator, const struct cluster_load *cluster) {
+        estimator_lock(estimator);
+        estimator->cluster = *cluster;
+        estimator_unlock(estimator);
+        estimator->has_list = true;
+}
+
+void estimator_tell_node(struct estimator *estimator, const char *name,
+                         const struct tracked_node *told) {
+        struct estimator_node *node = strmap_get(&estimator->by_name, name, strlen(name));
+
+        if (!node)
+                return;
+        node->tracked.base = told->base;
+        node->tracked.pods_used = told->pods_used;
+        node->tracked.pods_variance = told->pods_variance;
+        memcpy(node->tracked.readings, told->readings, sizeof(told->readings));
+        notify_owner(estimator, node);
+}
+
+void estimator_tell_workload(struct estimator *estimator, const struct workload_facts *facts) {
+        estimator_lock(estimator);
+        workload_set_tell(estimator->workloads, facts);
         estimator_unlock(estimator);
 }
 

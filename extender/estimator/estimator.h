@@ -98,9 +98,23 @@ void estimator_end(struct estimator *estimator, uint64_t id, int64_t now_unix_ms
 /** estimator_step() - moves the cluster's factor; every POD_LOAD_FACTOR_STEP_MS */
 void estimator_step(struct estimator *estimator, int64_t now_unix_ms);
 
-/** estimator_settle() - for a single look: moves the factor to where it stays when nothing changes.
- * The pods that are known, if any, are all that there are */
-void estimator_settle(struct estimator *estimator, int64_t now_unix_ms);
+/* ---- What is known, for others than the estimate: the loop's thread. Borrowed until the next call
+ * that changes it. */
+
+/** estimator_tracked() - by estimator_node_number(); NULL: there is none */
+const struct tracked_node *estimator_tracked(const struct estimator *estimator, uint32_t number);
+const struct cluster_load *estimator_cluster(const struct estimator *estimator);
+const struct workload_set *estimator_workloads(const struct estimator *estimator);
+
+/* ---- In place of pods: what another estimator knows. The loop's thread. */
+
+/** estimator_tell() - of the cluster, whose pods are all known */
+void estimator_tell(struct estimator *estimator, const struct cluster_load *cluster);
+/** estimator_tell_node() - base, pods_used, pods_variance and readings of @told; ignored where the
+ * node is not known */
+void estimator_tell_node(struct estimator *estimator, const char *name,
+                         const struct tracked_node *told);
+void estimator_tell_workload(struct estimator *estimator, const struct workload_facts *facts);
 
 struct estimator_stats {
         size_t pods, ignored_pods, workloads, reservations;

@@ -35,23 +35,27 @@ static bool is_pod(const json_t *item) {
 /* A NodeList (or kubectl's List, which may hold pods too), or one Node. */
 static int input_put_all(struct node_table *table, const json_t *root, const char *wanted,
                          int64_t now_unix_ms, struct explained_pod *ret_pod, struct error *err) {
+        struct estimator *estimator = node_table_estimator(table);
         const json_t *items = json_at(root, "items", NULL);
         const json_t *node;
+        bool has_pods = false;
         size_t i;
 
         if (!items)
                 return input_put_node(table, root, now_unix_ms, err);
         if (json_typeof(items) != JSON_ARRAY)
                 return error_set(err, EINVAL, "items: expected an array");
-        /* The readings of the nodes are about the pods. */
-        json_array_foreach (items, i, node)
-                if (is_pod(node))
-                        explained_pod_add(table, node, wanted, ret_pod);
         json_array_foreach (items, i, node) {
                 int r = is_pod(node) ? 0 : input_put_node(table, node, now_unix_ms, err);
                 if (r < 0)
                         return error_wrap(err, r, "items[%zu]", i);
+                has_pods |= is_pod(node);
+                if (is_pod(node))
+                        explained_pod_add(table, node, wanted, ret_pod);
         }
+        /* They are all that there are. */
+        if (estimator && has_pods)
+                estimator_list_ended(estimator, now_unix_ms, now_unix_ms);
         return 0;
 }
 

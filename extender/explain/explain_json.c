@@ -87,12 +87,14 @@ static json_t *usage_json(const struct explanation *of, size_t row, int resource
                 of->expectation.factor.ratio[resource]);
 }
 
-/* NULL unless the scoring is estimate. */
+/* NULL unless the scoring is estimate; null where none is known. */
 static json_t *estimate_json(const struct explanation *of, size_t row) {
         bool is_scored = explanation_score(of, row) >= 0;
 
         if (!explanation_has_estimate(of))
                 return NULL;
+        if (of->why_unscored)
+                return json_null();
         return json_pack("{s:o*, s:o*, s:o, s:o}", "cpu", usage_json(of, row, ESTIMATE_CPU), "mem",
                          usage_json(of, row, ESTIMATE_MEM), "other",
                          number_json(of->snapshot->nodes.columns.other[row]), "headroom",
@@ -115,7 +117,8 @@ static json_t *node_json(const struct explanation *of, size_t row) {
         double weights = 0;
 
         /* A rejected node has no score: the scheduler does not ask about it. */
-        json_t *score = by < 0 ? json_integer(explanation_score(of, row)) : json_null();
+        int points = explanation_score(of, row);
+        json_t *score = points >= 0 ? json_integer(points) : json_null();
         json_t *object = json_pack("{s:s, s:s, s:s, s:s, s:i, s:o}", "node",
                                    node_table_name(of->table, row), "rejectedBy",
                                    metric_of(policy, by), "reason",
@@ -135,6 +138,13 @@ static json_t *node_json(const struct explanation *of, size_t row) {
                                          "predicates", predicates, "priorities", priorities,
                                          "hotValue", hot, "estimate", estimate_json(of, row)));
         return object;
+}
+
+json_t *explanation_source_json(const struct explanation *explanation) {
+        if (!explanation_has_estimate(explanation))
+                return NULL;
+        return json_pack("{s:s?, s:s?}", "from", explanation->estimate_from, "whyNot",
+                         explanation->why_unscored);
 }
 
 json_t *explanation_json(const struct explanation *explanation) {

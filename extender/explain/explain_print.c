@@ -2,13 +2,25 @@
 #include "extender/explain/explanation.h"
 #include "extender/explain/terms.h"
 
+void explanation_print_source(const struct explanation *explanation, FILE *out) {
+        const char *why_not = explanation->why_unscored, *from = explanation->estimate_from;
+
+        if (!why_not && !from)
+                return;
+        (void)fputs(why_not ? "no scores: " : "scores by what is known to ", out);
+        (void)style_text(why_not ? why_not : from, SIZE_MAX, out);
+        (void)fputc('\n', out);
+}
+
 static void print_pod(const struct explanation *of, FILE *out) {
         const struct estimator_expectation *expected = &of->expectation;
-        json_auto_t *json = json_pack("{s:f, s:f, s:f, s:f}", "loadCores",
-                                      expected->load.of[ESTIMATE_CPU], "loadBytes",
-                                      expected->load.of[ESTIMATE_MEM], "clusterFactorCpu",
-                                      expected->factor.ratio[ESTIMATE_CPU], "clusterFactorMem",
-                                      expected->factor.ratio[ESTIMATE_MEM]);
+        json_t *cores = expected->is_learned ? json_real(expected->load.of[ESTIMATE_CPU]) : NULL;
+        json_auto_t *json = json_pack(
+                "{s:o*, s:s*, s:f, s:f, s:f, s:f, s:f}", "learnedCores", cores, "workload",
+                of->workload, "confidence", expected->confidence, "loadCores",
+                expected->load.of[ESTIMATE_CPU], "loadBytes", expected->load.of[ESTIMATE_MEM],
+                "clusterFactorCpu", expected->factor.ratio[ESTIMATE_CPU], "clusterFactorMem",
+                expected->factor.ratio[ESTIMATE_MEM]);
 
         (void)fputs(of->pod ? "pod " : "a pod without requests", out);
         (void)style_text(of->pod ? of->pod : "", SIZE_MAX, out);
@@ -31,7 +43,8 @@ static void print_pods_rule(const struct explanation *of, FILE *out) {
 
 void explanation_print(const struct explanation *explanation, const json_t *nodes,
                        const struct style *style, FILE *out) {
-        if (explanation_has_estimate(explanation))
+        explanation_print_source(explanation, out);
+        if (explanation_has_estimate(explanation) && !explanation->why_unscored)
                 print_pod(explanation, out);
         print_pods_rule(explanation, out);
         for (size_t i = 0; i < json_array_size(nodes); i++) {

@@ -19,12 +19,10 @@ static bool is_called(const struct pod_facts *facts, const char *wanted) {
                memcmp(wanted + space->len + 1, name->text, name->len) == 0;
 }
 
-void explained_pod_bind(struct node_table *table, const struct pod_facts *facts,
-                        const char *wanted) {
+static void bind_explained(struct node_table *table, const struct pod_facts *facts) {
         struct estimator *estimator = node_table_estimator(table);
 
-        if (estimator && !is_called(facts, wanted) && facts->id != 0 && facts->node.len > 0 &&
-            !facts->is_finished)
+        if (estimator && facts->id != 0 && facts->node.len > 0 && !facts->is_finished)
                 estimator_bind(estimator,
                                &(struct estimator_pod){
                                        .id = facts->id,
@@ -47,7 +45,7 @@ void explained_pod_add(struct node_table *table, const json_t *pod, const char *
                 explained_pod_done(ret);
                 *ret = (struct explained_pod){.name = wanted, .facts = facts, .text = text};
         } else {
-                explained_pod_bind(table, &facts, wanted);
+                bind_explained(table, &facts);
                 free(text);
         }
 }

@@ -23,6 +23,3 @@ void explained_pod_done(struct explained_pod *pod);
  */
 void explained_pod_add(struct node_table *table, const json_t *pod, const char *wanted,
                        struct explained_pod *ret);
-/** explained_pod_bind() - the same for a Pod that was read already, unless it is @wanted */
-void explained_pod_bind(struct node_table *table, const struct pod_facts *facts,
-                        const char *wanted);

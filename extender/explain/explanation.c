@@ -11,8 +11,6 @@ void explanation_init(struct explanation *explanation, struct node_table *table,
         struct estimator *estimator = node_table_estimator(table);
         size_t count = node_table_count(table);
 
-        if (estimator) /* as it would be in a running extender */
-                estimator_settle(estimator, now_unix_ms);
         node_table_publish(table, now_unix_ms);
         *explanation = (struct explanation){
                 .table = table,
@@ -24,7 +22,11 @@ void explanation_init(struct explanation *explanation, struct node_table *table,
                 .candidates = xcalloc(count + 1, sizeof(*explanation->candidates)),
         };
         if (explanation_has_estimate(explanation))
-                explanation->expectation = estimator_expect(estimator, "", 0, &pod->facts.request);
+                explanation->expectation = estimator_expect(estimator, pod->facts.workload,
+                                                            pod->facts.workload_len,
+                                                            &pod->facts.request);
+        if (explanation->expectation.is_learned)
+                explanation->workload = xmemdup0(pod->facts.workload, pod->facts.workload_len);
         judge_rows(&explanation->judge, &explanation->snapshot->nodes,
                    pod->name ? &pod->facts : NULL, &explanation->expectation.load, now_unix_ms,
                    explanation->rejected_by, explanation->candidates);
@@ -35,6 +37,7 @@ void explanation_done(struct explanation *explanation) {
         judge_done(&explanation->judge);
         free(explanation->rejected_by);
         free(explanation->candidates);
+        free(explanation->workload);
         node_snapshot_unref(explanation->snapshot);
         *explanation = (struct explanation){0};
 }
@@ -46,7 +49,9 @@ bool explanation_has_estimate(const struct explanation *explanation) {
 int explanation_score(const struct explanation *explanation, size_t row) {
         size_t candidate = explanation->candidates[row];
 
-        return candidate == SIZE_MAX ? -1 : explanation->judge.points[candidate];
+        return candidate == SIZE_MAX || explanation->why_unscored
+                       ? -1
+                       : explanation->judge.points[candidate];
 }
 
 double explanation_fine(const struct explanation *explanation, size_t row) {

@@ -17,8 +17,13 @@ struct explanation {
         int64_t now_unix_ms;
         const char *pod; /* "namespace/name", borrowed; NULL: any pod without requests */
         struct estimator_expectation expectation; /* of the pod, with scoring: estimate */
+        char *workload;   /* that the expectation was learned of; NULL: none */
         const char *only; /* the one node to print, though all are judged; NULL: all */
         size_t first_row; /* is printed before the others; 0: in the order of the input */
+        /* With scoring: estimate, set after explanation_init(); borrowed, for people. */
+        const char *estimate_from; /* the extender that told what it knows; NULL: none was asked */
+        const char *why_unscored;  /* why none has told, so that no row has a score; NULL: they have
+                                    */
 
         struct node_snapshot *snapshot;
         int *rejected_by;   /* [row]: index into the policy's predicates, or JUDGE_PASSES */
@@ -37,9 +42,10 @@ void explanation_done(struct explanation *explanation);
 
 /** explanation_has_estimate() - nodes are ranked by their headroom, not by score100 */
 bool explanation_has_estimate(const struct explanation *explanation);
-/** explanation_score() - 0 to 10, as the scheduler would receive it; -1: rejected */
+/** explanation_score() - 0 to 10, as the scheduler would receive it; -1: rejected, or none is known
+ */
 int explanation_score(const struct explanation *explanation, size_t row);
-/** explanation_fine() - what the score of a row that passes was rounded from: the headroom with
+/** explanation_fine() - what the score of a row that has one was rounded from: the headroom with
  * scoring: estimate, else score100 */
 double explanation_fine(const struct explanation *explanation, size_t row);
 /** explanation_last_by() - the predicate that puts a passing row last; -1: none does */
@@ -54,6 +60,12 @@ size_t explanation_limits(const struct explanation *explanation, size_t row,
 size_t explanation_row(const struct explanation *explanation, size_t place);
 /** explanation_shows() - whether the printers print this row */
 bool explanation_shows(const struct explanation *explanation, size_t row);
+
+/** explanation_source_json() - who told the estimate, or why none did: "from" and "whyNot", which
+ * may be null. NULL: the scoring is none. Owned by the caller */
+json_t *explanation_source_json(const struct explanation *explanation);
+/** explanation_print_source() - the same in a line; nothing where there is nothing to say */
+void explanation_print_source(const struct explanation *explanation, FILE *out);
 
 /** explanation_json() - an array with an object per node; owned by the caller */
 json_t *explanation_json(const struct explanation *explanation);

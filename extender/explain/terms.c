@@ -254,7 +254,9 @@ static void print_verdict(const json_t *node, const struct style *style, FILE *o
         (void)fputs(style->off, out);
         if (json_is_false(json_at(node, "known", NULL)))
                 (void)fputs(", not in the extender's table", out);
-        if (!is_rejected)
+        if (json_is_null(json_at(node, "score", NULL)))
+                (void)fputs(is_rejected ? "" : "; no score", out);
+        else if (!is_rejected)
                 (void)fprintf(out, "; score %s of 10", terms_number(node, "score").text);
         if (!is_rejected && json_at(node, "score100", NULL) && !json_at(node, "estimate", NULL))
                 (void)fprintf(out, " (%s of 100)", terms_number(node, "score100").text);

@@ -65,6 +65,7 @@ static void add_pod(struct tracked_node *node, const struct tracked_pod *pod,
                 node->pods_used.of[r] = fmax(0, node->pods_used.of[r] + used);
                 node->pods_variance.of[r] = fmax(0, node->pods_variance.of[r] + variance);
         }
+        workload_count(pod->workload, (int)sign, request);
 }
 
 /* What the last readings held of a pod that nobody knew of was taken for base. */

@@ -29,7 +29,9 @@ struct workload {
         double variance; /* P */
         double begun_variance;
         double request_cores;
-        int64_t learned_unix_ms; /* the last time */
+        size_t pods;               /* that live */
+        double pods_request_cores; /* of these, in all */
+        int64_t learned_unix_ms;   /* the last time */
 };
 
 struct workload_set {
@@ -132,6 +134,55 @@ bool workload_is_learned(const struct workload *workload) {
 
 double workload_confidence(const struct workload *workload) {
         return 1 - sqrt(workload->variance / workload->begun_variance);
+}
+
+void workload_count(struct workload *workload, int pods, const struct pod_load *request) {
+        if (!workload)
+                return;
+        workload->pods += (size_t)pods;
+        workload->pods_request_cores += pods * request->of[ESTIMATE_CPU];
+}
+
+static struct workload_facts facts_of(const struct workload *workload) {
+        bool is_learned = workload_is_learned(workload);
+
+        return (struct workload_facts){
+                .name = workload->name,
+                .name_len = workload->name_len,
+                .pods = workload->pods,
+                .request_cores = workload->pods > 0
+                                         ? workload->pods_request_cores / (double)workload->pods
+                                         : workload->request_cores,
+                .is_learned = is_learned,
+                .learned_cores = is_learned ? workload->cores : 0,
+                .confidence = is_learned ? fmax(0, workload_confidence(workload)) : 0,
+        };
+}
+
+void workload_set_each(const struct workload_set *set,
+                       void (*fn)(void *userdata, const struct workload_facts *facts),
+                       void *userdata) {
+        const struct strmap_entry *entry;
+
+        STRMAP_FOREACH (entry, &set->by_name) {
+                const struct workload_facts facts = facts_of(entry->value);
+                fn(userdata, &facts);
+        }
+}
+
+void workload_set_tell(struct workload_set *set, const struct workload_facts *facts) {
+        const struct pod_load request = {{[ESTIMATE_CPU] = facts->request_cores}};
+        struct load_factor factor;
+
+        if (!facts->is_learned)
+                return;
+        pod_load_factor_init(&factor);
+        struct workload *workload = workload_set_get(set, facts->name, facts->name_len, &request,
+                                                     &factor);
+        workload->cores = facts->learned_cores;
+        workload->variance = workload->begun_variance * pow(1 - facts->confidence, 2);
+        workload->observations = 1;
+        workload_unref(set, workload);
 }
 
 /* Before the first observation what is expected moves with the cluster's factor; from then on it is

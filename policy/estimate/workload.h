@@ -60,6 +60,27 @@ bool workload_is_learned(const struct workload *workload);
 /** workload_confidence() - 0: nothing but its request is known, towards 1 with each observation */
 double workload_confidence(const struct workload *workload);
 
+/** workload_count() - @pods more of its pods live, or fewer, each of which requests @request; NULL
+ * is fine */
+void workload_count(struct workload *workload, int pods, const struct pod_load *request);
+
+/* What is known of a workload, for others than the estimate. */
+struct workload_facts {
+        const char *name; /* borrowed */
+        size_t name_len;
+        size_t pods;          /* that live */
+        double request_cores; /* of one pod, the mean; of the first one where none lives */
+        bool is_learned;
+        double learned_cores, confidence; /* 0 unless it is learned */
+};
+
+/** workload_set_each() - of all, in any order */
+void workload_set_each(const struct workload_set *set,
+                       void (*fn)(void *userdata, const struct workload_facts *facts),
+                       void *userdata);
+/** workload_set_tell() - what another set has learned of a workload: its cores and confidence */
+void workload_set_tell(struct workload_set *set, const struct workload_facts *facts);
+
 /* One workload's part in an observation. */
 struct workload_change {
         struct workload *workload;

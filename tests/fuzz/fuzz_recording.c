@@ -44,9 +44,11 @@ static void check_difference(const struct recording *recording,
         struct node_table *table = NULL;
         struct explanation explanation;
         struct difference difference;
+        struct error err = ERROR_NULL;
 
         if (recording_table(recording, options, in_force(recording), &table, NULL) < 0)
                 return;
+        (void)recording_estimate(recording, table, recording->estimate != NULL, &err);
         explanation_init(&explanation, table, &pod, recording->at_unix_ms);
         difference_init(&difference, &explanation, &explanation);
         PROPERTY(difference.count == json_array_size(recording->nodes));

@@ -105,19 +105,14 @@ def test_which_decisions_are_the_last(cluster, plimsoll, tmp_path):
 
 
 def test_only_the_policy_in_force_estimates(cluster, plimsoll, tmp_path):
-    """Then too, pods that were bound a moment ago count where they are."""
+    """Nobody tells by what; the other one needs nobody."""
     content = policy(limits={CPU: 0.9}, weights={CPU: 1}, scoring="estimate")
     cluster.objects[POLICY_PATH] = {**content, "metadata": {"name": "default"}}
-    for item in cluster.nodes():
-        item["status"]["capacity"] = {"cpu": "8", "memory": "32Gi"}
-    bound = pod(2)
-    bound["metadata"]["creationTimestamp"] = ago()
-    bound["spec"]["containers"] = [{"resources": {"requests": {"cpu": "4"}}}]
-    cluster.objects[PODS] = [bound]
     path = written(tmp_path, policy(limits={CPU: 0.9}, weights={CPU: 1}))
     shown = json.loads(plimsoll("simulate", "-f", path, "-ojson", "--placements=0"))
-    assert [row["before"]["rank"] for row in shown["nodes"]] == [1, 1, 4, 1]
+    assert [row["before"]["rank"] for row in shown["nodes"]] == [None] * 4
     assert [row["after"]["rank"] for row in shown["nodes"]] == [1, 1, 1, 1]
+    assert "404" in shown["estimate"]["before"]["whyNot"] and shown["estimate"]["after"] is None
 
 
 def test_simulations_that_fail(cluster, plimsoll, tmp_path):
@@ -135,10 +130,12 @@ def test_simulations_that_fail(cluster, plimsoll, tmp_path):
 
 def test_explanations_that_lack_something(cluster, plimsoll):
     """What can be told without it is told."""
-    cluster.objects[PODS] = 403
     told = plimsoll("explain", "nodes", status=None)
-    assert "scores lack what is in flight: GET /api/v1/pods" in told.stderr
-    assert all(f"node-{number}: passes" in told.stdout for number in range(4))
+    assert told.stdout.startswith("no scores: GET ") and not told.stderr
+    assert all(f"node-{number}: passes; no score\n" in told.stdout for number in range(4))
+    told = plimsoll("explain", "nodes", "-ojson", status=None)
+    assert told.stderr.startswith("kubectl plimsoll explain: no scores: GET ")
+    assert [row["score"] for row in json.loads(told.stdout)] == [None] * 4
     cluster.objects[NODES] = 403
     assert ": GET /api/v1/nodes" in plimsoll("explain", "nodes", status=2)
     for _ in range(40):

@@ -190,7 +190,7 @@ def test_placements(cluster, plimsoll, tmp_path):
     cluster.objects["/api/v1/pods"] = 403
     blind = plimsoll("simulate", "-f", path, status=1)
     assert "placements: none are known" in blind and "no decisions: GET " in blind
-    assert "scores lack what is in flight" in blind
+    assert "placements lack where pods are" in blind
 
 
 def test_many_nodes(cluster, plimsoll, tmp_path):

@@ -101,6 +101,10 @@ MAY_USE = {
         ),
         *("policy/pods", "extender/table", "extender/answer"),
     ],
+    "extender/estimate_page": [
+        *("base", "codec", "net", "policy", "policy/estimate", "policy/judge", "policy/pods"),
+        *("extender/estimator", "extender/table"),
+    ],
     "extender/bind": [*COMMON, "extender/table"],
     "extender/explain": [
         *(*COMMON, "policy/live", "policy/estimate", "policy/judge", "extender/estimator"),
@@ -108,12 +112,12 @@ MAY_USE = {
     ],
     "extender": [
         *(*COMMON, "policy", "policy/live", "extender/table", "extender/answer", "extender/bind"),
-        *("extender/decisions", "extender/explain"),
+        *("extender/decisions", "extender/estimate_page", "extender/explain"),
     ],
     "cli/cluster": [*COMMON, "policy", "policy/live"],
     "cli/verb": ["base", "codec", "program"],
     "cli/nodes": [
-        *("base", "codec", "kube", "policy", "extender/estimator", "policy/pods"),
+        *("base", "codec", "kube", "policy", "policy/pods", "extender/estimate_page"),
         *("extender/table", "extender/explain", "cli/cluster"),
     ],
     "cli/top": [
@@ -130,8 +134,8 @@ MAY_USE = {
     ],
     "cli/simulate": [
         *("base", "codec", "program", "policy", "policy/estimate", "extender/estimator"),
-        *("policy/pods", "extender/table", "extender/explain", "cli/cluster", "cli/verb"),
-        *("cli/nodes", "cli/explain"),
+        *("extender/estimate_page", "policy/pods", "extender/table", "extender/explain"),
+        *("cli/cluster", "cli/verb", "cli/nodes", "cli/explain"),
     ],
     "cli": [
         *("base", "program", "cli/cluster", "cli/verb"),

@@ -169,6 +169,7 @@ TEST(pods_that_were_not_listed) {
                 assert_int_equal(recording_from_json(root, &recording, &err), 0);
                 assert_int_equal(
                         recording_table(&recording, &options, policy_default(), &table, &err), 0);
+                assert_null(recording_estimate(&recording, table, false, &err));
                 node_table_publish(table, recording.at_unix_ms);
                 struct node_snapshot *snapshot = node_table_acquire(table);
                 assert_int_equal(snapshot->nodes.has_missing, i == 1);

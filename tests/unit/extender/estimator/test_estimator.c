@@ -389,7 +389,7 @@ TEST(without_requests) {
         for (uint64_t id = 1; id <= 20; id++)
                 bind(estimator, id, "a", "", 0, NOW - 3600000);
         bind(estimator, 21, "a", "", 1, NOW - 3600000);
-        estimator_settle(estimator, NOW);
+        estimator_list_ended(estimator, NOW, NOW);
         assert_near(factor(estimator), 6 / 3.0);
         double before = cpu(estimator, node);
         assert_within(before, 0.6, 0.01);
@@ -495,7 +495,7 @@ TEST(hostile) {
                         read_cpu(estimator, node, (double)(draw() % 1000) / 100, at);
                         break;
                 case 4:
-                        estimator_settle(estimator, at);
+                        estimator_list_ended(estimator, at, at);
                         break;
                 default:
                         estimator_step(estimator, at);

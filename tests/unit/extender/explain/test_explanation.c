@@ -212,6 +212,8 @@ static struct node_table *table_of(const struct cluster *cluster, struct explain
                                         NOW);
                 node_table_set_pool(table, name, json_at(node, "metadata", "labels", NULL), NOW);
         }
+        if (node_table_estimator(table))
+                estimator_list_ended(node_table_estimator(table), NOW, NOW);
         if (ret_pod) {
                 const char *space = json_string_at(cluster->pod, "metadata", "namespace", NULL);
                 _cleanup_(freep) char *name = xasprintf("%s/looking", space);
@@ -233,8 +235,6 @@ struct asked {
 
 static void asked_init(struct asked *asked, const struct cluster *cluster) {
         *asked = (struct asked){.table = table_of(cluster, NULL)};
-        if (node_table_estimator(asked->table))
-                estimator_settle(node_table_estimator(asked->table), NOW);
         node_table_publish(asked->table, NOW);
         asked->snapshot = node_table_acquire(asked->table);
 }

@@ -1,0 +1,162 @@
+#include "extender/estimate_page/estimate_json.h"
+
+#include <math.h>
+
+#include "base/clock.h"
+#include "base/json_write.h"
+
+/* What scores are made of is told to the last bit. */
+enum { EXACT_DIGITS = 17, SHOWN_DIGITS = 7 };
+
+static const char *const resource_names[ESTIMATE_RESOURCE_COUNT] = {"cpu", "mem"};
+
+struct telling {
+        const struct node_snapshot *snapshot;
+        struct reservation reservations[RESERVATIONS_MAX];
+        size_t reservation_count;
+        struct buf *out;
+};
+
+static void put_exactly(struct buf *out, const char *key, double value) {
+        json_write_number(out, key, value, EXACT_DIGITS);
+}
+
+static void put_shown(struct buf *out, const char *key, double value) {
+        json_write_number(out, key, value, SHOWN_DIGITS);
+}
+
+/* ---- Nodes. */
+
+static double reserved_load(const struct telling *telling, uint32_t node_number, int resource) {
+        double load = 0;
+
+        for (size_t i = 0; i < telling->reservation_count; i++)
+                if (telling->reservations[i].node_number == node_number)
+                        load += telling->reservations[i].load.of[resource];
+        return load;
+}
+
+static void put_reading(struct buf *out, const struct tracked_reading *reading) {
+        if (reading->window_ms > 0) {
+                put_exactly(out, "reading", reading->ratio);
+                json_write_time(out, "at", reading->ends_unix_ms);
+                json_write_seconds(out, "windowSeconds", reading->window_ms);
+        } else {
+                json_write_null(out, "reading");
+                json_write_null(out, "at");
+                json_write_null(out, "windowSeconds");
+        }
+}
+
+static void put_resource(const struct telling *telling, size_t row, int resource,
+                         const struct tracked_node *node) {
+        const struct judge_nodes *nodes = &telling->snapshot->nodes;
+        const struct cluster_load *cluster = estimator_cluster(telling->snapshot->estimator);
+        int metric = nodes->terms[nodes->columns.pool[row]].metric[resource];
+        const struct tracked_reading *reading = &node->readings[resource];
+        double usage = tracked_node_usage_ratio(node, resource, cluster);
+        struct buf *out = telling->out;
+
+        json_write_object(out, resource_names[resource]);
+        put_exactly(out, "capacity", node->capacity.of[resource]);
+        json_write_text(out, "metric", metric < 0 ? NULL : nodes->policy->metrics[metric].name);
+        put_reading(out, reading);
+        put_exactly(out, "baseLoad", tracked_node_base(node, resource, cluster));
+        put_shown(out, "noiseLoad", sqrt(node->noise.of[resource]));
+        put_exactly(out, "podsLoad", node->pods_used.of[resource]);
+        put_exactly(out, "podsErrorLoad", sqrt(node->pods_variance.of[resource]));
+        put_exactly(out, "reservedLoad",
+                    reserved_load(telling, nodes->columns.estimate_number[row], resource));
+        put_shown(out, "inFlight", reading->window_ms > 0 ? usage - reading->ratio : NAN);
+        put_shown(out, "usage", usage);
+        put_shown(out, "margin", tracked_node_margin_ratio(node, resource));
+        json_write_object_end(out);
+}
+
+/* Before any pod is added, but with what is reserved. */
+static double headroom_of(const struct telling *telling, size_t row) {
+        const struct node_columns *columns = &telling->snapshot->nodes.columns;
+        struct score_node node = node_columns_estimate(columns, row);
+
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
+                node.used[r] += score_reserved(node.own[r]) *
+                                reserved_load(telling, columns->estimate_number[row], r);
+        return estimate_terms_headroom(&telling->snapshot->nodes.terms[columns->pool[row]], &node,
+                                       &(struct pod_load){0});
+}
+
+static void put_estimated_node(const struct telling *telling, size_t row) {
+        const struct node_snapshot *snapshot = telling->snapshot;
+        const struct node_columns *columns = &snapshot->nodes.columns;
+        const struct tracked_node *node = estimator_tracked(snapshot->estimator,
+                                                            columns->estimate_number[row]);
+        const struct node_name *name = node_names_at(snapshot->names, (uint32_t)row);
+        struct buf *out = telling->out;
+
+        if (!node)
+                return;
+        json_write_line(out);
+        json_write_object(out, NULL);
+        json_write_text_len(out, "node", name->name, name->name_bytes);
+        json_write_int(out, "pods", (int64_t)(node->pod_count - node->gone_count));
+        put_shown(out, "headroom", headroom_of(telling, row));
+        put_shown(out, "other", columns->other[row]);
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
+                put_resource(telling, row, r, node);
+        json_write_object_end(out);
+}
+
+/* ---- The cluster. */
+
+static void put_workload(void *userdata, const struct workload_facts *facts) {
+        struct buf *out = userdata;
+
+        json_write_line(out);
+        json_write_object(out, NULL);
+        json_write_text_len(out, "workload", facts->name, facts->name_len);
+        json_write_int(out, "pods", (int64_t)facts->pods);
+        put_shown(out, "requestCores", facts->request_cores);
+        put_exactly(out, "learnedCores", facts->is_learned ? facts->learned_cores : NAN);
+        put_shown(out, "confidence", facts->confidence);
+        json_write_object_end(out);
+}
+
+static void put_cluster(const struct cluster_load *cluster, struct buf *out) {
+        json_write_object(out, "cluster");
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
+                json_write_object(out, resource_names[r]);
+                put_exactly(out, "usageToRequest", cluster->factor.ratio[r]);
+                put_exactly(out, "base", cluster->base_ratio[r]);
+                json_write_object_end(out);
+        }
+        json_write_object_end(out);
+}
+
+void estimate_json(const struct node_snapshot *snapshot, int64_t now_unix_ms, int64_t now_mono_ms,
+                   struct buf *out) {
+        const struct policy *policy = snapshot->nodes.policy;
+        struct estimator *estimator = policy->scoring == POLICY_SCORING_ESTIMATE
+                                              ? snapshot->estimator
+                                              : NULL;
+        struct telling telling = {.snapshot = snapshot, .out = out};
+
+        json_write_object(out, NULL);
+        json_write_time(out, "at", now_unix_ms);
+        json_write_int(out, "policyGeneration", (int64_t)snapshot->table_policy->generation);
+        json_write_text(out, "scoring", policy_scoring_names[policy->scoring]);
+        if (estimator) {
+                put_cluster(estimator_cluster(estimator), out);
+                telling.reservation_count = estimator_reservations(estimator, 0, now_mono_ms,
+                                                                   telling.reservations);
+        }
+        json_write_array(out, "nodes");
+        for (size_t row = 0; estimator && row < snapshot->nodes.count; row++)
+                put_estimated_node(&telling, row);
+        json_write_array_end(out);
+        json_write_array(out, "workloads");
+        if (estimator)
+                workload_set_each(estimator_workloads(estimator), put_workload, out);
+        json_write_array_end(out);
+        json_write_object_end(out);
+        buf_putc(out, '\n');
+}

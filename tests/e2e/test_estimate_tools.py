@@ -1,0 +1,188 @@
+"""With scoring: estimate top, explain and simulate say what the real extender answers next, asked through
+the real API server's proxy, while the real scheduler places pods."""
+
+import json
+import os
+import random
+import subprocess
+import time
+from datetime import datetime, timezone
+
+import pytest
+import yaml
+from cluster.plimsoll import ask, metrics, page
+from cluster.workloads import pod_object
+from harness import wait_until
+from policies import policy_object
+
+CPU, MEM = "cpu_usage_avg_5m", "mem_usage_avg_5m"
+NODES, PODS, ROUNDS = 200, 500, 5
+SLICE = PODS // ROUNDS
+ADDRESS = "10.138.0.1"  # the API server's proxy reaches no pod on the loopback
+POD = "/api/v1/namespaces/kube-system/pods"
+
+
+def policy(limits, weights):
+    metrics_of = dict.fromkeys((CPU, MEM), "15m")
+    extender = {"scoring": "estimate", "shortlist": 0}
+    return policy_object(metrics_of, limits, weights, name="default", extender=extender)
+
+
+IN_FORCE = policy({CPU: 0.7}, {CPU: 1, MEM: 0.6})
+OTHER = policy({CPU: 0.65, MEM: 0.5}, {CPU: 0.7, MEM: 1})
+
+
+@pytest.fixture
+def tool(plane, binary, tmp_path):
+    def call(*words):
+        done = subprocess.run(
+            [binary("kubectl-plimsoll"), *words],
+            env={**os.environ, "KUBECONFIG": str(plane.kubeconfig)},
+            cwd=tmp_path, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode in (0, 1) and not done.stderr, done.stderr
+        return done.stdout
+
+    return call
+
+
+@pytest.fixture
+def extender(plane, fleet, plimsoll):
+    """It runs beside the cluster, and a pod of its name is where the API server finds it."""
+    subprocess.run(["ip", "address", "add", f"{ADDRESS}/32", "dev", "lo"], check=True)
+    plane.kubectl("apply", "-f", plimsoll.write_policy(IN_FORCE))
+    process = plimsoll.extender(None, "--compact-scores=false", "--bind-address=0.0.0.0")
+    # Above the limit, so that it is nobody's candidate.
+    full = {CPU: f"0.95,{datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%SZ}"}
+    (node,) = fleet.add(1, name="away", kwok=False, annotations=full)
+    plane.kubectl("taint", "node", node, "away=:NoSchedule")
+    pod = pod_object("estimate-extender-0", nodeName=node)
+    pod["metadata"]["labels"] = {
+        "app.kubernetes.io/name": "plimsoll-extender",
+        "app.kubernetes.io/part-of": "plimsoll",
+    }
+    port = int(process.url.rpartition(":")[2])
+    pod["spec"]["containers"][0]["ports"] = [{"containerPort": port}]
+    plane.api.create(POD, pod)
+    status = {"phase": "Running", "podIP": ADDRESS, "podIPs": [{"ip": ADDRESS}]}
+    plane.api.patch(f"{POD}/estimate-extender-0/status", {"status": status})
+    yield process
+    plane.api.delete(f"{POD}/estimate-extender-0")
+    plane.kubectl("delete", "dsp", "--all")
+    subprocess.run(["ip", "address", "del", f"{ADDRESS}/32", "dev", "lo"], check=True)
+
+
+def read_loads(fleet, names, generator, placed):
+    """Readings as a controller writes them: a base that differs, and what the pods there use."""
+    stamp = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    for number, name in enumerate(names):
+        cpu = 0.75 * (number / len(names)) ** 0.5 + 0.01 * placed.get(name, 0)
+        cpu += generator.uniform(0, 0.12)
+        readings = {CPU: f"{cpu:.5f},{stamp}", MEM: f"{cpu / 2:.5f},{stamp}"}
+        if number % 40 == 39:
+            readings[MEM] = None  # of some nodes not all is known
+        fleet.annotate(name, readings)
+
+
+def answers(extender, names):
+    """{node: its score; None: it is rejected}, for a pod without requests."""
+    pod = pod_object("p-0", cpu="0", memory="0")
+    pod["metadata"]["uid"] = f"asked-{datetime.now()}"
+    passing = ask(extender, "filter", pod, names)["NodeNames"]
+    rows = ask(extender, "prioritize", pod, passing)
+    return {**dict.fromkeys(names), **{row["Host"]: row["Score"] for row in rows}}
+
+
+def known(extender):
+    """What the extender knows now, but for when it was asked: a page is kept for a second."""
+    time.sleep(1.1)
+    told = json.loads(page(extender, "/estimate").text)
+    return told["cluster"], told["nodes"]
+
+
+def while_nothing_changes(extender, look):
+    """What `look()` finds, while what the extender knows stays: every 15 s its factors move."""
+
+    def check():
+        before = known(extender)
+        found = look()
+        assert before == known(extender)
+        return found
+
+    return wait_until(check, 120, "an extender whose knowledge stays")
+
+
+def test_scores_are_the_next_answers(
+    fleet, plane, extender, tool, namespace, scheduler, plimsoll, figure, tmp_path
+):
+    generator = random.Random(29)
+    away = list(fleet.addresses)
+    names = fleet.add(NODES)
+    entry = plimsoll.scheduler_entry(extender)
+    scheduler(extenders=[entry], percentageOfNodesToScore=100)
+    read_loads(fleet, names, generator, {})
+    compared = differences = decided = 0
+    everybody = sorted(names + away)
+    for number in range(ROUNDS):
+        deployment = pod_object(f"web{number}-0", cpu=f"{100 + 150 * number}m", memory="128Mi")
+        namespace.create_deployment(f"web{number}", SLICE, deployment)
+        places = namespace.wait_bound(SLICE * (number + 1), timeout_s=120)
+        on_nodes = {name: list(places.values()).count(name) for name in names}
+        wait_until(
+            lambda: metrics(extender)["plimsoll_extender_reservations"] == 0, what="no reservation"
+        )
+        read_loads(fleet, names, generator, on_nodes)
+
+        def look():
+            top = json.loads(tool("top", "-o", "json"))
+            explained = json.loads(tool("explain", "nodes", "-o", "json"))
+            (one,) = json.loads(tool("explain", "node", names[7], "-o", "json"))
+            return top, explained, one
+
+        top, explained, one = while_nothing_changes(extender, look)
+        assert top["estimate"]["from"].startswith("estimate-extender-0, at ")
+        wanted = answers(extender, everybody)
+        for rows in (top["nodes"], explained, [one]):
+            for row in rows:
+                compared += 1
+                differences += row["score"] != wanted[row["node"]]
+        assert None in wanted.values() and len(set(wanted.values())) > 5
+
+    # What the scheduler itself is answered next.
+    wait_until(
+        lambda: metrics(extender)["plimsoll_extender_reservations"] == 0, what="no reservation"
+    )
+    top = while_nothing_changes(extender, lambda: json.loads(tool("top", "-o", "json")))
+    shown = {row["node"]: row["score"] for row in top["nodes"]}
+    namespace.create(pod_object("next-0", cpu="0", memory="0"))
+    namespace.wait_bound(1, app="next")
+    answer = page(extender, f"/decisions?pod={namespace.name}/next-0").text
+    # Of those that share the least score, the first candidates have it: the scheduler's own order.
+    least = min(score for score in shown.values() if score)
+    for row in json.loads(answer)["prioritize"]["bestNodes"]:
+        decided += 1
+        wanted = shown[row["node"]] or least
+        differences += row["points"] != wanted
+    assert decided == 16 and not differences
+
+    # What follows when another policy comes into force.
+    wait_until(
+        lambda: metrics(extender)["plimsoll_extender_reservations"] == 0, what="no reservation"
+    )
+    (tmp_path / "other.yaml").write_text(yaml.safe_dump(OTHER))
+    simulated = while_nothing_changes(
+        extender, lambda: json.loads(tool("simulate", "-f", "other.yaml", "-o", "json"))
+    )
+    generation = metrics(extender)["plimsoll_policy_generation"]
+    plane.kubectl("apply", "-f", str(tmp_path / "other.yaml"))
+    wait_until(
+        lambda: metrics(extender)["plimsoll_policy_generation"] > generation, what="the policy"
+    )
+    followed = answers(extender, everybody)
+    after = {row["node"]: row["after"]["score"] for row in simulated["nodes"]}
+    assert after == followed and simulated["summary"]["scoresChanged"] > 5
+
+    figure(
+        f"{NODES} nodes, {PODS} pods: {compared} scores of top and explain, {decided} of the "
+        f"scheduler's next answer, {len(after)} of simulate: {differences} differences"
+    )

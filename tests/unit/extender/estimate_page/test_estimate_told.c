@@ -1,0 +1,366 @@
+/* What an extender tells of its estimate, and a table that goes by it: the same scores. */
+#include "tests/unit/fixture/full_size.h"
+#include "tests/unit/fixture/policy.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/timestamp.h"
+#include "codec/json.h"
+#include "extender/estimate_page/estimate_json.h"
+#include "extender/estimate_page/estimate_told.h"
+#include "policy/judge/judge_score.h"
+
+#define NOW INT64_C(1784800000000) /* 2026-07-23T09:46:40Z */
+#define POLICY(metric)                                                                             \
+        "  syncPolicy: [{name: " metric ", period: 3m}, {name: mem_usage_avg_5m, period: 3m}]\n"   \
+        "  priority: [{name: " metric ", weight: 1}, {name: mem_usage_avg_5m, weight: 0.5}]\n"     \
+        "  extender: {scoring: estimate}\n"
+#define CPU "cpu_usage_avg_5m"
+
+enum { NODES_MAX = 40, PODS_MAX = 200, ROUNDS = 6, TEXT_MAX = 1 << 20 };
+
+static uint64_t seed = 1;
+
+static uint64_t draw(void) {
+        seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        return seed >> 33;
+}
+
+static double draw_ratio(void) {
+        return (double)(draw() % 10000) / 10000;
+}
+
+static struct node_table *table_new(const char *policy) {
+        return node_table_new(&(struct node_table_options){.annotation_prefix = ""},
+                              policy_of(policy), NOW);
+}
+
+/* ---- A cluster: nodes with readings, of which some lack one or a capacity, and pods. */
+
+struct cluster {
+        size_t node_count, pod_count;
+        json_t *annotations[NODES_MAX], *capacity[NODES_MAX]; /* NULL: none */
+};
+
+static json_t *draw_annotations(int64_t at_unix_ms) {
+        json_t *annotations = json_object();
+        char at[TIMESTAMP_MAX];
+
+        timestamp_format_ms(at_unix_ms, at, sizeof(at));
+        for (int i = 0; i < 2; i++) {
+                _cleanup_(freep) char *text = xasprintf("%.5f,%s", draw_ratio() / 2, at);
+                if (draw() % 8 > 0)
+                        (void)json_object_set_new(annotations, i ? "mem_usage_avg_5m" : CPU,
+                                                  json_string(text));
+        }
+        return annotations;
+}
+
+static void put_nodes(const struct cluster *cluster, struct node_table *table,
+                      int64_t now_unix_ms) {
+        node_table_list_begins(table);
+        for (size_t i = 0; i < cluster->node_count; i++) {
+                _cleanup_(freep) char *name = xasprintf("node-%zu", i);
+                node_table_put(table, name, cluster->annotations[i], now_unix_ms);
+                node_table_set_capacity(table, name, cluster->capacity[i], now_unix_ms);
+        }
+        node_table_list_ended(table);
+}
+
+static void bind_pod(const struct cluster *cluster, struct estimator *estimator, uint64_t id,
+                     int64_t now_unix_ms) {
+        _cleanup_(freep) char *node = xasprintf("node-%zu", (size_t)draw() % cluster->node_count);
+        _cleanup_(freep) char *workload = xasprintf("d/ReplicaSet/w%zu", (size_t)draw() % 5);
+
+        estimator_bind(estimator,
+                       &(struct estimator_pod){
+                               .id = id,
+                               .node = node,
+                               .node_len = strlen(node),
+                               .workload = workload,
+                               .workload_len = strlen(workload),
+                               .request.of = {draw_ratio() * 2, (double)(draw() % (1 << 30))},
+                               .runs_unix_ms = now_unix_ms - (int64_t)(draw() % 600000),
+                       });
+}
+
+/* Some rounds of readings, while pods come and go, and reservations at the end. */
+static void live(struct cluster *cluster, struct node_table *table) {
+        struct estimator *estimator = node_table_estimator(table);
+        int64_t now_unix_ms = NOW - ROUNDS * 60000;
+
+        *cluster = (struct cluster){.node_count = 1 + draw() % NODES_MAX};
+        for (size_t i = 0; i < cluster->node_count; i++)
+                if (draw() % 10 > 0)
+                        cluster->capacity[i] = json_pack("{s:s, s:s}", "cpu", "8", "memory",
+                                                         "32Gi");
+        for (int round = 0; round <= ROUNDS; round++, now_unix_ms += 60000) {
+                for (size_t i = 0; i < cluster->node_count; i++) {
+                        json_decref(cluster->annotations[i]);
+                        cluster->annotations[i] = draw_annotations(now_unix_ms);
+                }
+                put_nodes(cluster, table, now_unix_ms);
+                estimator_list_ended(estimator, now_unix_ms, now_unix_ms);
+                for (size_t i = draw() % (PODS_MAX / ROUNDS); i > 0; i--)
+                        bind_pod(cluster, estimator, ++cluster->pod_count, now_unix_ms);
+                for (size_t i = draw() % (PODS_MAX / ROUNDS / 2); i > 0; i--)
+                        estimator_end(estimator, 1 + draw() % PODS_MAX, now_unix_ms);
+                estimator_step(estimator, now_unix_ms);
+        }
+        node_table_publish(table, NOW);
+        struct node_snapshot *snapshot = node_table_acquire(table);
+        for (uint64_t i = draw() % 4; i > 0; i--) {
+                const struct pod_load load = {{draw_ratio(), (double)(1 << 28)}};
+                uint32_t number =
+                        snapshot->nodes.columns.estimate_number[draw() % cluster->node_count];
+                estimator_reserve(estimator, PODS_MAX + i, number, &load, NOW);
+        }
+        node_snapshot_unref(snapshot);
+}
+
+static void cluster_done(struct cluster *cluster) {
+        for (size_t i = 0; i < cluster->node_count; i++) {
+                json_decref(cluster->annotations[i]);
+                json_decref(cluster->capacity[i]);
+        }
+}
+
+/* ---- */
+
+static char *tell(struct node_table *table) {
+        struct node_snapshot *snapshot = node_table_acquire(table);
+        struct buf out = BUF_INIT(TEXT_MAX);
+
+        estimate_json(snapshot, NOW, NOW, &out);
+        node_snapshot_unref(snapshot);
+        assert_false(out.overflow);
+        return out.data;
+}
+
+/* As the extender answers about all nodes and a pod of @workload. */
+static void judge(struct node_table *table, const char *workload, struct judge *ret) {
+        const struct pod_load request = {{0.5, 1 << 30}};
+
+        node_table_publish(table, NOW);
+        struct node_snapshot *snapshot = node_table_acquire(table);
+        judge_begin(ret, &snapshot->nodes, NULL, snapshot->nodes.count, NOW);
+        for (size_t i = 0; i < ret->count; i++)
+                ret->rows[i] = (uint32_t)i;
+        ret->load =
+                estimator_expect(snapshot->estimator, workload, strlen(workload), &request).load;
+        ret->reservation_count = estimator_reservations(snapshot->estimator, 0, NOW,
+                                                        ret->reservations);
+        judge_score(ret);
+        node_snapshot_unref(snapshot); /* the table has it */
+}
+
+TEST(the_same_scores) {
+        int count = full_size(2000, 200);
+        size_t missing = 0, reserved = 0, learned = 0;
+
+        for (int i = 0; i < count; i++) {
+                seed = (uint64_t)i + 1;
+                _cleanup_(node_table_freep) struct node_table *table = table_new(POLICY(CPU));
+                _cleanup_(node_table_freep) struct node_table *copy = table_new(POLICY(CPU));
+                struct judge by_extender = JUDGE_NULL, by_copy = JUDGE_NULL;
+                struct error err = ERROR_NULL;
+                struct cluster cluster;
+                live(&cluster, table);
+                _cleanup_(freep) char *text = tell(table);
+                json_auto_t *page = json_loads(text, 0, NULL);
+                put_nodes(&cluster, copy, NOW);
+                if (!page || estimate_told_put(copy, page, &err) < 0)
+                        fail_msg("%s\n%s", err.msg, text);
+                judge(table, "d/ReplicaSet/w1", &by_extender);
+                judge(copy, "d/ReplicaSet/w1", &by_copy);
+                learned += estimator_expect(node_table_estimator(copy), "d/ReplicaSet/w1", 15,
+                                            &(struct pod_load){0})
+                                   .is_learned;
+                reserved += by_extender.reservation_count > 0;
+                missing += by_extender.nodes->has_missing;
+                assert_int_equal(by_copy.count, by_extender.count);
+                /* What is reserved is in the median of the one alone. */
+                bool is_near = by_extender.nodes->has_missing && by_extender.reservation_count > 0;
+                for (size_t n = 0; n < by_copy.count && !is_near; n++)
+                        if (fabs(by_copy.headrooms[n] - by_extender.headrooms[n]) > 1e-9)
+                                fail_msg("%d: node-%zu: %g, not %g\n%s", i, n, by_copy.headrooms[n],
+                                         by_extender.headrooms[n], text);
+                        else if (by_copy.points[n] != by_extender.points[n])
+                                fail_msg("%d: node-%zu: %d points, not %d", i, n, by_copy.points[n],
+                                         by_extender.points[n]);
+                judge_done(&by_extender);
+                judge_done(&by_copy);
+                cluster_done(&cluster);
+        }
+        /* The cases that are to agree do occur. */
+        assert_true(missing > 0 && missing < (size_t)count);
+        assert_true(reserved > (size_t)count / 4 && learned > (size_t)count / 4);
+}
+
+/* What a page says of one node, beside what it is read as. */
+TEST(page) {
+        _cleanup_(node_table_freep) struct node_table *table = table_new(POLICY(CPU));
+        json_auto_t *annotations = json_pack("{s:s}", CPU, "0.5,2026-07-23T09:46:00Z");
+        json_auto_t *capacity = json_pack("{s:s, s:s}", "cpu", "8", "memory", "16");
+        struct estimator *estimator = node_table_estimator(table);
+
+        node_table_put(table, "n\"1", annotations, NOW);
+        node_table_set_capacity(table, "n\"1", capacity, NOW);
+        estimator_list_ended(estimator, NOW, NOW);
+        const struct estimator_pod pod = {.id = 1,
+                                          .node = "n\"1",
+                                          .node_len = 3,
+                                          .workload = "d/Job/\"w",
+                                          .workload_len = 8,
+                                          .request.of = {2, 4},
+                                          .runs_unix_ms = TRACKED_NEVER};
+        estimator_bind(estimator, &pod);
+        node_table_publish(table, NOW);
+        _cleanup_(freep) char *text = tell(table);
+        json_auto_t *page = json_loads(text, 0, NULL);
+        const json_t *node = json_array_get(json_at(page, "nodes", NULL), 0),
+                     *cpu = json_at(node, "cpu", NULL), *mem = json_at(node, "mem", NULL),
+                     *workload = json_array_get(json_at(page, "workloads", NULL), 0);
+        assert_true(json_is_at("n\"1", node, "node", NULL));
+        assert_int_equal(json_int_at(0, node, "pods", NULL), 1);
+        assert_true(json_is_at(CPU, cpu, "metric", NULL));
+        assert_true(json_is_at("2026-07-23T09:46:00.000Z", cpu, "at", NULL));
+        assert_true(json_number_value(json_at(cpu, "reading", NULL)) == 0.5);
+        assert_true(json_number_value(json_at(cpu, "windowSeconds", NULL)) == 300);
+        assert_true(json_number_value(json_at(cpu, "baseLoad", NULL)) == 4);
+        assert_true(json_number_value(json_at(cpu, "podsLoad", NULL)) == 2);
+        assert_true(json_number_value(json_at(cpu, "usage", NULL)) == 0.75);
+        assert_true(json_number_value(json_at(cpu, "inFlight", NULL)) == 0.25);
+        double margin = json_number_value(json_at(cpu, "margin", NULL));
+        assert_true(margin > 0);
+        assert_true(fabs(json_number_value(json_at(node, "headroom", NULL)) - 25 + 100 * margin) <
+                    1e-4);
+        assert_true(json_is_null(json_at(mem, "reading", NULL)));
+        assert_true(json_is_null(json_at(mem, "inFlight", NULL)));
+        assert_true(json_is_at("d/Job/\"w", workload, "workload", NULL));
+        assert_int_equal(json_int_at(0, workload, "pods", NULL), 1);
+        assert_true(json_number_value(json_at(workload, "requestCores", NULL)) == 2);
+        assert_true(json_is_null(json_at(workload, "learnedCores", NULL)));
+}
+
+/* A workload's pods are those that live, and their request is the mean. */
+TEST(workloads) {
+        _cleanup_(node_table_freep) struct node_table *table = table_new(POLICY(CPU));
+        struct estimator *estimator = node_table_estimator(table);
+        static const double cores[] = {1, 3, 8};
+
+        node_table_put(table, "n", NULL, NOW);
+        for (uint64_t i = 0; i < ARRAY_LEN(cores); i++)
+                estimator_bind(estimator, &(struct estimator_pod){.id = i + 1,
+                                                                  .node = "n",
+                                                                  .node_len = 1,
+                                                                  .workload = "w",
+                                                                  .workload_len = 1,
+                                                                  .request.of = {cores[i], 1},
+                                                                  .runs_unix_ms = NOW - 1000});
+        estimator_end(estimator, 3, NOW);
+        node_table_publish(table, NOW);
+        _cleanup_(freep) char *text = tell(table);
+        assert_non_null(strstr(text, "{\"workload\":\"w\",\"pods\":2,\"requestCores\":2,"));
+        estimator_end(estimator, 1, NOW);
+        estimator_end(estimator, 2, NOW);
+        _cleanup_(freep) char *later = tell(table);
+        assert_non_null(strstr(later, "{\"workload\":\"w\",\"pods\":0,\"requestCores\":1,"));
+}
+
+/* ---- Pages of strangers. */
+
+#define OF_NODE(cpu, mem) "{\"node\": \"n\", \"cpu\": " cpu ", \"mem\": " mem "}"
+#define MEM                                                                                        \
+        "{\"metric\": \"mem_usage_avg_5m\", \"reading\": null, \"windowSeconds\": null, "          \
+        "\"baseLoad\": 0, \"podsLoad\": 1e9, \"podsErrorLoad\": 0, \"reservedLoad\": 0}"
+#define OF_CPU(metric, reading, base)                                                              \
+        "{\"metric\": " metric ", \"reading\": " reading ", \"windowSeconds\": 300, "              \
+        "\"baseLoad\": " base ", \"podsLoad\": 2, \"podsErrorLoad\": 1, \"reservedLoad\": 1}"
+#define FACTORS "{\"usageToRequest\": 1, \"base\": 0.1}"
+#define PAGE(cluster, nodes, workloads)                                                            \
+        "{\"scoring\": \"estimate\", \"cluster\": " cluster ", \"nodes\": " nodes                  \
+        ", \"workloads\": " workloads "}"
+#define CLUSTER "{\"cpu\": " FACTORS ", \"mem\": " FACTORS "}"
+#define WITH_NODE(node) PAGE(CLUSTER, "[{\"node\": \"x\"}, " node "]", "[]")
+#define WITH_WORKLOAD(workload) PAGE(CLUSTER, "[]", "[" workload "]")
+
+TEST(odd_pages) {
+        static const struct {
+                const char *page, *problem; /* NULL: none */
+                int result;
+        } rows[] = {
+                {WITH_NODE(OF_NODE(OF_CPU("\"" CPU "\"", "0.5", "4"), MEM)), NULL, 0},
+                {PAGE(CLUSTER, "[]", "[]"), NULL, 0},
+                {"{}", "scoring: expected a string", -EINVAL},
+                {"{\"scoring\": \"spread\"}", "the policy of the extender has scoring: spread",
+                 -ENODATA},
+                {"{\"scoring\": \"estimate\"}", "workloads: expected a list", -EINVAL},
+                {PAGE("{}", "[]", "[]"), "cluster.cpu.usageToRequest: expected a number from 0",
+                 -EINVAL},
+                {PAGE("{\"cpu\": " FACTORS ", \"mem\": {\"usageToRequest\": 21}}", "[]", "[]"),
+                 "cluster.mem.usageToRequest: expected a number from 0 to 20", -EINVAL},
+                {PAGE(CLUSTER, "{}", "[]"), "nodes: expected a list", -EINVAL},
+                {PAGE(CLUSTER, "[7]", "[]"), "nodes[0].node: expected a string", -EINVAL},
+                {PAGE(CLUSTER, "[{\"node\": \"n\"}]", "[]"),
+                 "nodes[0].cpu.baseLoad: expected a number from 0 to 1e+18", -EINVAL},
+                {WITH_NODE(OF_NODE(OF_CPU("\"" CPU "\"", "0.5", "-1"), MEM)),
+                 "nodes[1].cpu.baseLoad: expected", -EINVAL},
+                {WITH_NODE(OF_NODE(OF_CPU("\"" CPU "\"", "0.5", "1e300"), MEM)),
+                 "nodes[1].cpu.baseLoad: expected", -EINVAL},
+                {WITH_NODE(OF_NODE(OF_CPU("\"" CPU "\"", "0.5", "\"4\""), MEM)),
+                 "nodes[1].cpu.baseLoad: expected", -EINVAL},
+                {WITH_NODE(OF_NODE(OF_CPU("\"" CPU "\"", "1e10", "4"), MEM)),
+                 "nodes[1].cpu.reading: expected", -EINVAL},
+                {WITH_NODE(OF_NODE(OF_CPU("\"" CPU "\"", "0.5", "4"), "[]")),
+                 "nodes[1].mem.baseLoad: expected", -EINVAL},
+                {WITH_NODE(OF_NODE(OF_CPU("\"cpu_usage_avg_1h\"", "0.5", "4"), MEM)),
+                 "the extender estimates cpu by cpu_usage_avg_1h, this policy by " CPU, -ENODATA},
+                {WITH_NODE(OF_NODE(OF_CPU("null", "0.5", "4"), MEM)),
+                 "the extender estimates cpu by nothing, this policy by " CPU, -ENODATA},
+                {WITH_WORKLOAD("7"), "workloads[0].workload: expected a string", -EINVAL},
+                {WITH_WORKLOAD("{\"workload\": \"w\", \"pods\": 1e12}"),
+                 "workloads[0].pods: expected", -EINVAL},
+                {WITH_WORKLOAD("{\"workload\": \"w\", \"pods\": 1, \"requestCores\": 1, "
+                               "\"learnedCores\": 1, \"confidence\": 1.5}"),
+                 "workloads[0].confidence: expected a number from 0 to 1", -EINVAL},
+                {WITH_WORKLOAD("{\"workload\": \"\", \"pods\": 1, \"requestCores\": 0, "
+                               "\"learnedCores\": 0, \"confidence\": 1}"),
+                 NULL, 0},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(node_table_freep) struct node_table *table = table_new(POLICY(CPU));
+                json_auto_t *capacity = json_pack("{s:s, s:s}", "cpu", "8", "memory", "4G");
+                json_auto_t *page = json_loads(rows[i].page, 0, NULL);
+                struct judge judged = JUDGE_NULL;
+                struct error err = ERROR_NULL;
+                assert_non_null(page);
+                node_table_put(table, "n", NULL, NOW);
+                node_table_set_capacity(table, "n", capacity, NOW);
+                int r = estimate_told_put(table, page, &err);
+                if (r != rows[i].result || (rows[i].problem && !strstr(err.msg, rows[i].problem)))
+                        fail_msg("row %zu: %d: %s", i, r, err.msg);
+                judge(table, "w", &judged);
+                assert_true(isfinite(judged.headrooms[0]));
+                if (i == 0) /* 4 of base, 2 of pods and 1 reserved; twice the pod's half a core;
+                               and a margin for an error of 1 */
+                        assert_true(fabs(judged.headrooms[0] - 100 * (1 - 8.674 / 8)) < 1e-9);
+                judge_done(&judged);
+        }
+}
+
+/* An extender whose policy does not estimate tells nothing of nodes. */
+TEST(without_an_estimate) {
+        _cleanup_(node_table_freep) struct node_table *table = table_new(POLICY(CPU));
+
+        node_table_put(table, "n", NULL, NOW);
+        node_table_set_policy(table, policy_of("  syncPolicy: []\n"), NOW);
+        node_table_publish(table, NOW);
+        _cleanup_(freep) char *text = tell(table);
+        assert_non_null(strstr(text, "\"scoring\":\"absolute\",\"nodes\":[],\"workloads\":[]}\n"));
+}
