@@ -10,12 +10,14 @@
 #include "cli/explain/explain_verb.h"
 #include "cli/simulate/simulate.h"
 #include "cli/top/top.h"
+#include "cli/workloads/workloads.h"
 #include "program/program_options.h"
 
 #define PROGRAM "kubectl-plimsoll"
 
-static const struct verb *const verbs[] = {&top_verb,      &explain_verb,         &doctor_verb,
-                                           &simulate_verb, &simulate_record_verb, &completion_verb};
+static const struct verb *const verbs[] = {&top_verb,       &explain_verb,  &workloads_verb,
+                                           &doctor_verb,    &simulate_verb, &simulate_record_verb,
+                                           &completion_verb};
 
 /* For --help; each verb reads them for itself. */
 static struct cluster_options common;

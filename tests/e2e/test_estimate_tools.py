@@ -182,7 +182,12 @@ def test_scores_are_the_next_answers(
     after = {row["node"]: row["after"]["score"] for row in simulated["nodes"]}
     assert after == followed and simulated["summary"]["scoresChanged"] > 5
 
+    workloads = json.loads(tool("workloads", "-n", namespace.name, "-o", "json"))["workloads"]
+    assert [row["pods"] for row in workloads] == [SLICE] * ROUNDS
+    learned = sum(row["learnedCores"] is not None for row in workloads)
+    assert learned > 0
     figure(
         f"{NODES} nodes, {PODS} pods: {compared} scores of top and explain, {decided} of the "
-        f"scheduler's next answer, {len(after)} of simulate: {differences} differences"
+        f"scheduler's next answer, {len(after)} of simulate: {differences} differences; "
+        f"{learned} of {ROUNDS} workloads learned"
     )

@@ -137,9 +137,14 @@ MAY_USE = {
         *("extender/estimate_page", "policy/pods", "extender/table", "extender/explain"),
         *("cli/cluster", "cli/verb", "cli/nodes", "cli/explain"),
     ],
+    "cli/workloads": [
+        *("base", "codec", "program", "policy/estimate", "extender/estimate_page", "cli/cluster"),
+        *("cli/verb", "cli/nodes"),
+    ],
     "cli": [
         *("base", "program", "cli/cluster", "cli/verb"),
         *("cli/top", "cli/explain", "cli/doctor", "cli/simulate"),
+        "cli/workloads",
     ],
 }
 

@@ -1,0 +1,205 @@
+#include "cli/workloads/workloads.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "cli/cluster/cluster_extenders.h"
+#include "cli/verb/output.h"
+#include "extender/estimate_page/estimate_told.h"
+#include "program/table.h"
+
+enum { NAME_MAX_COLUMNS = 60 };
+enum sort { SORT_NAME, SORT_PODS, SORT_REQUEST, SORT_USES, SORT_RATIO, SORT_CONFIDENCE };
+
+static struct {
+        struct cluster_options cluster;
+        const char *plimsoll_namespace, *pod_namespace;
+        int64_t limit;
+        int output, sort;
+} settings;
+
+static const char *const sorts[] = {"name", "pods", "request", "uses", "ratio", "confidence", NULL};
+
+/* clang-format off */
+static const struct option_row rows[] = {
+        {.name = "sort", .type = OPTION_ENUM, .value = &settings.sort, .fallback = "name",
+         .choices = sorts,
+         .help = "Names from A on, else the largest first; ratio is what is used of the request. "
+                 "Workloads of which nothing is learned come last."},
+        {.name = "limit", .type = OPTION_INT, .value = &settings.limit, .fallback = "0",
+         .metavar = "COUNT", .min = 0, .max = INT32_MAX,
+         .help = "Show so many, the first ones; 0: all."},
+        {.name = "namespace", .letter = 'n', .type = OPTION_STRING,
+         .value = &settings.pod_namespace, .metavar = "NAME", .variable = "",
+         .help = "Show those of this namespace. Default: of all."},
+        OUTPUT_ROW(settings.output),
+        CLUSTER_EXTENDERS_ROW(settings.plimsoll_namespace),
+        CLUSTER_ROWS(settings.cluster),
+};
+/* clang-format on */
+
+struct known_workload {
+        struct workload_facts facts; /* its name ends in NUL */
+        double key;                  /* the larger is the first */
+};
+
+struct known_workloads {
+        struct known_workload *items;
+        size_t count, cap, learned;
+};
+
+static void known_workloads_done(struct known_workloads *known) {
+        free(known->items);
+}
+
+static double used_of_request(const struct workload_facts *facts) {
+        return facts->request_cores > 0 ? facts->learned_cores / facts->request_cores : 0;
+}
+
+static double sort_key(const struct workload_facts *facts) {
+        switch ((enum sort)settings.sort) {
+        case SORT_PODS:
+                return (double)facts->pods;
+        case SORT_REQUEST:
+                return facts->request_cores;
+        case SORT_USES:
+                return facts->is_learned ? facts->learned_cores : -1;
+        case SORT_RATIO:
+                return facts->is_learned ? used_of_request(facts) : -1;
+        case SORT_CONFIDENCE:
+                return facts->is_learned ? facts->confidence : -1;
+        case SORT_NAME:
+                break;
+        }
+        return 0;
+}
+
+static bool is_of_namespace(const char *workload, const char *namespace) {
+        size_t len = namespace ? strlen(namespace) : 0;
+
+        return !namespace || (strncmp(workload, namespace, len) == 0 && workload[len] == '/');
+}
+
+static void know_workload(void *userdata, const struct workload_facts *facts) {
+        struct known_workloads *known = userdata;
+
+        if (!is_of_namespace(facts->name, settings.pod_namespace))
+                return;
+        mem_grow(&known->items, known->count, &known->cap);
+        known->items[known->count++] = (struct known_workload){*facts, sort_key(facts)};
+        known->learned += facts->is_learned;
+}
+
+static int compare_known(const void *a, const void *b) {
+        const struct known_workload *left = a, *right = b;
+
+        if (left->key != right->key)
+                return left->key > right->key ? -1 : 1;
+        return strcmp(left->facts.name, right->facts.name);
+}
+
+static size_t shown_count(const struct known_workloads *known) {
+        return settings.limit > 0 ? size_min(known->count, (size_t)settings.limit) : known->count;
+}
+
+static void put_known_workload(struct table *to, const struct workload_facts *facts) {
+        table_row(to);
+        table_cell(to, "", "%s", facts->name);
+        table_cell(to, "", "%zu", facts->pods);
+        table_cell(to, "", "%.3g", facts->request_cores);
+        if (facts->is_learned) {
+                table_cell(to, "", "%.3g", facts->learned_cores);
+                table_cell(to, "", "%.0f%%", used_of_request(facts) * 100);
+                table_cell(to, "", "%.0f%%", facts->confidence * 100);
+        }
+        for (int i = facts->is_learned ? 3 : 0; i < 3; i++)
+                table_cell(to, "", "-");
+}
+
+static void print_known(const struct known_workloads *known, const char *from) {
+        bool is_wide = settings.output == OUTPUT_WIDE;
+        const struct table_column columns[] = {
+                {"WORKLOAD", .max_width = is_wide ? 0 : NAME_MAX_COLUMNS, .is_left = true},
+                {" PODS"},
+                {"REQUEST"},
+                {"   USES"},
+                {"OF REQUEST"},
+                {"CONFIDENCE"},
+        };
+        struct style style = style_of(stdout);
+        _cleanup_(table_freep) struct table *table = table_new(&style, columns, ARRAY_LEN(columns));
+
+        for (size_t i = 0; i < shown_count(known); i++)
+                put_known_workload(table, &known->items[i].facts);
+        (void)table_print(table, SIZE_MAX, stdout);
+        (void)printf("\n%zu of %zu workloads, %zu learned; by what is known to ",
+                     shown_count(known), known->count, known->learned);
+        (void)style_text(from, SIZE_MAX, stdout);
+        (void)putchar('\n');
+}
+
+static json_t *known_json(const struct known_workloads *known, const char *from) {
+        json_t *items = json_array();
+
+        for (size_t i = 0; i < shown_count(known); i++) {
+                const struct workload_facts *facts = &known->items[i].facts;
+                json_t *cores = facts->is_learned ? json_real(facts->learned_cores) : json_null();
+                json_array_append_new(items, json_pack("{s:s, s:I, s:f, s:o, s:f}", "workload",
+                                                       facts->name, "pods", (json_int_t)facts->pods,
+                                                       "requestCores", facts->request_cores,
+                                                       "learnedCores", cores, "confidence",
+                                                       facts->confidence));
+        }
+        return json_pack("{s:s, s:{s:I, s:I}, s:o}", "from", from, "summary", "workloads",
+                         (json_int_t)known->count, "learned", (json_int_t)known->learned,
+                         "workloads", items);
+}
+
+static int run_workloads(int count, char **words, struct error *err) {
+        _cleanup_(known_workloads_done) struct known_workloads known = {0};
+        _cleanup_(cluster_freep) struct cluster *cluster = NULL;
+        _cleanup_(freep) char *from = NULL;
+        json_auto_t *page = NULL;
+
+        int r = verb_no_words(count, words, err);
+        if (r == 0)
+                r = cluster_open(&settings.cluster, &cluster, err);
+        if (r < 0)
+                return r;
+        page = cluster_estimate(cluster, settings.plimsoll_namespace, &from);
+        if (!page)
+                return error_set(err, ENODATA, "%s", from);
+        r = estimate_told_workloads(page, know_workload, &known, err);
+        if (r < 0)
+                return error_wrap(err, r, "%s", from);
+        if (known.count > 0)
+                qsort(known.items, known.count, sizeof(*known.items), compare_known);
+        if (!output_is_document(settings.output)) {
+                print_known(&known, from);
+                return 0;
+        }
+        json_auto_t *root = known_json(&known, from);
+        output_document(root, settings.output, stdout);
+        return 0;
+}
+
+const struct verb workloads_verb = {
+        .name = "workloads",
+        .summary = "what each workload is believed to use, beside what its pods request",
+        .usage = "Usage: kubectl plimsoll workloads [FLAG...]\n"
+                 "\n"
+                 "Asks a running extender, whose policy has scoring: estimate, what it has "
+                 "learned:\n"
+                 "the cores that one pod of each workload uses, of how many it requests, and how\n"
+                 "sure that is. It is of CPU alone, and no advice on requests.\n"
+                 "\n"
+                 "Examples:\n"
+                 "  kubectl plimsoll workloads --sort=ratio --limit=20\n"
+                 "  kubectl plimsoll workloads -n shop\n",
+        .rows = rows,
+        .row_count = ARRAY_LEN(rows),
+        .run = run_workloads,
+};
