@@ -203,9 +203,12 @@ def test_unknown_node_without_a_watch(start):
     """What is not known is not refused: it may have been made while the watch was not open."""
     cluster = start()
     (pod,) = cluster.pods(1)
-    cluster.standin.fault("status", resource="nodes", status=500, count=-1)
+    refusal = cluster.standin.fault("status", resource="nodes", status=500, count=-1)
     cluster.standin.admin("watches/cut", {"resource": "nodes"})
     cluster.extender.wait_ready("the watch is not open")
+    wait_until(
+        lambda: cluster.standin.faults()[refusal]["hits"] > 0, what="a watch that is refused"
+    )
     cluster.standin.add_nodes(1, prefix="late-", first_address="127.1.9.1")
     (late,) = [
         row["metadata"]["name"]

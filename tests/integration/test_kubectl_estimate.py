@@ -92,8 +92,30 @@ def answers(extender, pod):
         return {**dict.fromkeys(NODES), **scheduler.prioritize(passing, pod)}
 
 
+def without_uid(pod):
+    """Nothing is reserved for it: one answer does not change the next."""
+    pod["metadata"].pop("uid")
+    return pod
+
+
 def scores(rows):
     return {row["node"]: row["score"] for row in rows}
+
+
+def estimate(extender):
+    return json.loads(extender.page_of_now("/estimate").text)
+
+
+def between_steps(extender, look):
+    """What `look()` finds while the factors of the cluster stay: they move every 15 s."""
+
+    def check():
+        before = estimate(extender)["cluster"]
+        found = look()
+        assert before == estimate(extender)["cluster"]
+        return found
+
+    return wait_until(check, 120, "an estimate that stays")
 
 
 def test_scores_are_the_extenders_next_answers(extender, source, tell, plimsoll, tmp_path):
@@ -101,6 +123,10 @@ def test_scores_are_the_extenders_next_answers(extender, source, tell, plimsoll,
     other = policy(limits={CPU: 0.6}, weights={CPU: 0.4, MEM: 1}, scoring="estimate")
     write_policy(path, other)
     seen = set()
+
+    def simulate(path):
+        return json.loads(plimsoll("simulate", "-f", path, "-ojson", status=None).stdout)
+
     for number in range(4):
         source.add_pods(10, prefix=f"round-{number}-", nodes=NODES[number::3], phase="Running")
         wait_until(
@@ -114,27 +140,44 @@ def test_scores_are_the_extenders_next_answers(extender, source, tell, plimsoll,
             return f"{told['cpu']['reading']:.5f}" == readings.split(",")[0]
 
         wait_until(is_read, what="the last reading")
-        tell()
-        top = json.loads(plimsoll("top", "-ojson"))
-        explained = json.loads(plimsoll("explain", "nodes", "-ojson"))
-        simulated = json.loads(plimsoll("simulate", "-f", path, "-ojson", status=None).stdout)
-        # An answer reserves; this one does before the next question is asked.
-        wanted = answers(extender, anything())
+
+        def look():
+            tell()
+            top = json.loads(plimsoll("top", "-ojson"))
+            explained = json.loads(plimsoll("explain", "nodes", "-ojson"))
+            return top, explained, simulate(path), answers(extender, without_uid(anything()))
+
+        def look_for_pod():
+            tell()
+            of_pod = json.loads(plimsoll("explain", "pod", "shop/web-0", "-ojson"))
+            return of_pod, answers(extender, without_uid(web()))
+
+        top, explained, simulated, wanted = between_steps(extender, look)
         assert scores(top["nodes"]) == wanted == scores(explained)
         assert {row["node"]: row["before"]["score"] for row in simulated["nodes"]} == wanted
-        tell()
-        of_pod = json.loads(plimsoll("explain", "pod", "shop/web-0", "-ojson"))
-        assert scores(of_pod["nodes"]) == answers(extender, web())
+        of_pod, wanted = between_steps(extender, look_for_pod)
+        assert scores(of_pod["nodes"]) == wanted
         assert of_pod["estimate"]["from"].startswith(EXTENDERS[0])
         seen |= set(wanted.values())
     assert None in seen and len(seen) > 5, "scores that differ"
-    tell()
-    simulated = json.loads(plimsoll("simulate", "-f", path, "-ojson", status=None).stdout)
-    write_policy(extender.policy_path, other)
+
+    def follow():
+        put_in_force(extender, ESTIMATE)
+        tell()
+        simulated = simulate(path)
+        put_in_force(extender, other)
+        return simulated, answers(extender, without_uid(anything()))
+
+    simulated, wanted = between_steps(extender, follow)
+    assert {row["node"]: row["after"]["score"] for row in simulated["nodes"]} == wanted
+
+
+def put_in_force(extender, content):
+    """And wait until answers are by it."""
+    before = estimate(extender)["policyGeneration"]
+    write_policy(extender.policy_path, content)
     extender.reload()
-    wait_until(lambda: extender.metric("plimsoll_policy_generation") == 2, what="the policy")
-    after = {row["node"]: row["after"]["score"] for row in simulated["nodes"]}
-    assert after == answers(extender, anything())
+    wait_until(lambda: estimate(extender)["policyGeneration"] > before, what="the policy")
 
 
 def test_a_policy_that_begins_to_estimate(

@@ -177,7 +177,7 @@ def test_claims_about_parts_and_peers_can_fail():
     """Without the part, or with a peer that is as good, the figure is 1."""
     bounds = json.loads(gates.BOUNDS.read_text(encoding="utf-8"))
     claims = {name: row for name, row in bounds.items() if "-of-" in name}
-    assert len(claims) == len(gates.PARTS) + len(gates.RECENT_PARTS) + len(runs.rivals(BUILD))
+    assert len(claims) == len(gates.PARTS) + len(runs.rivals(BUILD))
     assert not [name for name, row in claims.items() if gates.is_idle(name, row)]
 
 
