@@ -16,6 +16,10 @@ static void answer_begin(struct answer *answer, const struct node_snapshot *snap
         candidates_find(&answer->candidates, snapshot, request, &answer->judge);
 }
 
+static struct reservation_pod reservation_pod(const struct judge *judge) {
+        return (struct reservation_pod){.id = judge->pod->id, .group = judge->pod->group_id};
+}
+
 static void answer_expect(struct answer *answer, struct estimator *estimator, int64_t now_mono_ms) {
         struct judge *judge = &answer->judge;
         const struct pod_facts *pod = judge->pod;
@@ -23,7 +27,8 @@ static void answer_expect(struct answer *answer, struct estimator *estimator, in
         answer->expectation = estimator_expect(estimator, pod->workload, pod->workload_len,
                                                &pod->request);
         judge->load = answer->expectation.load;
-        judge->reservation_count = estimator_reservations(estimator, pod->id, now_mono_ms,
+        const struct reservation_pod reserved = reservation_pod(judge);
+        judge->reservation_count = estimator_reservations(estimator, &reserved, now_mono_ms,
                                                           judge->reservations);
 }
 
@@ -50,8 +55,10 @@ void answer_score(struct answer *answer, const struct node_snapshot *snapshot,
         if (judge->nodes->policy->scoring == POLICY_SCORING_ESTIMATE)
                 answer_expect(answer, snapshot->estimator, now_mono_ms);
         judge_score(judge);
-        if (judge->best < judge->count && judge->pod->id != 0)
-                estimator_reserve(snapshot->estimator, judge->pod->id,
+        if (judge->best < judge->count && judge->pod->id != 0) {
+                const struct reservation_pod pod = reservation_pod(judge);
+                estimator_reserve(snapshot->estimator, &pod,
                                   judge->nodes->columns.estimate_number[judge->rows[judge->best]],
                                   &judge->load, now_mono_ms);
+        }
 }

@@ -138,6 +138,7 @@ void estimate_json(const struct node_snapshot *snapshot, int64_t now_unix_ms, in
         struct estimator *estimator = policy->scoring == POLICY_SCORING_ESTIMATE
                                               ? snapshot->estimator
                                               : NULL;
+        const struct reservation_pod nobody = {0};
         struct telling telling = {.snapshot = snapshot, .out = out};
 
         json_write_object(out, NULL);
@@ -146,7 +147,7 @@ void estimate_json(const struct node_snapshot *snapshot, int64_t now_unix_ms, in
         json_write_text(out, "scoring", policy_scoring_names[policy->scoring]);
         if (estimator) {
                 put_cluster(estimator_cluster(estimator), out);
-                telling.reservation_count = estimator_reservations(estimator, 0, now_mono_ms,
+                telling.reservation_count = estimator_reservations(estimator, &nobody, now_mono_ms,
                                                                    telling.reservations);
         }
         json_write_array(out, "nodes");

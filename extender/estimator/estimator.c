@@ -38,8 +38,7 @@ struct estimator {
         pthread_mutex_t lock; /* guards what follows: the loop's thread writes it, workers read */
         struct workload_set *workloads;
         struct cluster_load cluster;
-        struct reservation reservations[RESERVATIONS_MAX];
-        size_t reservation_count; /* the oldest first */
+        struct reservations reservations;
 };
 
 static void estimator_lock(struct estimator *estimator) {
@@ -207,15 +206,6 @@ static struct pod_load requested_by(const struct pod_entry *entry) {
         return (struct pod_load){{(double)entry->cores, (double)entry->bytes}};
 }
 
-static void end_reservation(struct estimator *estimator, uint64_t id) {
-        size_t kept = 0;
-
-        for (size_t i = 0; i < estimator->reservation_count; i++)
-                if (estimator->reservations[i].pod_id != id)
-                        estimator->reservations[kept++] = estimator->reservations[i];
-        estimator->reservation_count = kept;
-}
-
 void estimator_list_begins(struct estimator *estimator) {
         estimator->generation++;
 }
@@ -267,7 +257,7 @@ void estimator_bind(struct estimator *estimator, const struct estimator_pod *pod
         tracked_node_bind(&node->tracked, pod->id, workload, &request, pod->runs_unix_ms,
                           &estimator->cluster);
         workload_unref(estimator->workloads, workload);
-        end_reservation(estimator, pod->id);
+        reservations_bound(&estimator->reservations, pod->id, node->number);
         estimator_unlock(estimator);
         notify_owner(estimator, node);
 }
@@ -419,26 +409,15 @@ void estimator_tell_workload(struct estimator *estimator, const struct workload_
 
 /* ---- Any thread. */
 
-static void forget_old_reservations(struct estimator *estimator, int64_t now_mono_ms) {
-        size_t old = 0;
-
-        while (old < estimator->reservation_count &&
-               estimator->reservations[old].until_mono_ms <= now_mono_ms)
-                old++;
-        estimator->reservation_count -= old;
-        memmove(estimator->reservations, estimator->reservations + old,
-                estimator->reservation_count * sizeof(*estimator->reservations));
-}
-
 void estimator_stats(struct estimator *estimator, int64_t now_mono_ms,
                      struct estimator_stats *ret) {
         estimator_lock(estimator);
-        forget_old_reservations(estimator, now_mono_ms);
+        reservations_expire(&estimator->reservations, now_mono_ms);
         *ret = (struct estimator_stats){
                 .pods = estimator->pods.count,
                 .ignored_pods = estimator->ignored_pods,
                 .workloads = workload_set_count(estimator->workloads),
-                .reservations = estimator->reservation_count,
+                .reservations = estimator->reservations.count,
                 .factor = estimator->cluster.factor,
         };
         estimator_unlock(estimator);
@@ -459,30 +438,19 @@ struct estimator_expectation estimator_expect(struct estimator *estimator, const
         return expectation;
 }
 
-void estimator_reserve(struct estimator *estimator, uint64_t id, uint32_t node_number,
-                       const struct pod_load *load, int64_t now_mono_ms) {
+void estimator_reserve(struct estimator *estimator, const struct reservation_pod *pod,
+                       uint32_t node_number, const struct pod_load *load, int64_t now_mono_ms) {
         estimator_lock(estimator);
-        end_reservation(estimator, id);
-        if (estimator->reservation_count == RESERVATIONS_MAX)
-                end_reservation(estimator, estimator->reservations[0].pod_id);
-        estimator->reservations[estimator->reservation_count++] = (struct reservation){
-                .pod_id = id,
-                .node_number = node_number,
-                .until_mono_ms = now_mono_ms + ESTIMATOR_RESERVATION_MS,
-                .load = *load,
-        };
+        reservations_add(&estimator->reservations, pod, node_number, load, now_mono_ms);
         estimator_unlock(estimator);
 }
 
-size_t estimator_reservations(struct estimator *estimator, uint64_t id, int64_t now_mono_ms,
+size_t estimator_reservations(struct estimator *estimator, const struct reservation_pod *pod,
+                              int64_t now_mono_ms,
                               struct reservation ret[static RESERVATIONS_MAX]) {
-        size_t count = 0;
-
         estimator_lock(estimator);
-        forget_old_reservations(estimator, now_mono_ms);
-        for (size_t i = 0; i < estimator->reservation_count; i++)
-                if (estimator->reservations[i].pod_id != id)
-                        ret[count++] = estimator->reservations[i];
+        reservations_expire(&estimator->reservations, now_mono_ms);
+        size_t count = reservations_for(&estimator->reservations, pod, ret);
         estimator_unlock(estimator);
         return count;
 }

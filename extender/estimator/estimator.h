@@ -19,7 +19,6 @@
 
 enum {
         ESTIMATOR_MAX_NODES = 110000, /* rows of the node table, and nodes that only pods name */
-        ESTIMATOR_RESERVATION_MS = 5000,
 };
 
 struct estimator;
@@ -137,9 +136,9 @@ struct estimator_expectation {
 struct estimator_expectation estimator_expect(struct estimator *estimator, const char *workload,
                                               size_t workload_len, const struct pod_load *request);
 
-/** estimator_reserve() - for the pod @id, in place of an earlier reservation of the same pod */
-void estimator_reserve(struct estimator *estimator, uint64_t id, uint32_t node_number,
-                       const struct pod_load *load, int64_t now_mono_ms);
-/** estimator_reservations() - those in force, without that of pod @id. Return: their number */
-size_t estimator_reservations(struct estimator *estimator, uint64_t id, int64_t now_mono_ms,
-                              struct reservation ret[static RESERVATIONS_MAX]);
+/** estimator_reserve() - reservations_add() */
+void estimator_reserve(struct estimator *estimator, const struct reservation_pod *pod,
+                       uint32_t node_number, const struct pod_load *load, int64_t now_mono_ms);
+/** estimator_reservations() - reservations_for(), of those in force. Return: their number */
+size_t estimator_reservations(struct estimator *estimator, const struct reservation_pod *pod,
+                              int64_t now_mono_ms, struct reservation ret[static RESERVATIONS_MAX]);

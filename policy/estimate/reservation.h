@@ -1,15 +1,59 @@
-/* The load of a pod that an answer has placed on a node, until its binding is seen. */
+/*
+ * The load of pods that answers have placed on nodes, until their bindings are seen: kube-scheduler
+ * binds faster than a watch shows it.
+ *
+ * Of a pod by itself the last answer counts. The pods of a PodGroup are placed together, and for
+ * groups with constraints on topology all of them once for each placement that is possible
+ * (podGroupSchedulingPlacementAlgorithm() in pkg/scheduler/schedule_one_podgroup.go of 1.37). So
+ * the reservations of a group are in trials; one ends when a pod is asked about that has its place
+ * already:
+ *
+ *     answers    a on 1, b on 1 | a on 2, b on 2 | a on 3, ...
+ *     trial      0              | 1              | 2
+ *
+ * For a pod of the group those of its own trial count, and for all other pods those of each trial,
+ * until a binding shows which of them won. Pure; none of it allocates.
+ */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "policy/estimate/pod_load.h"
 
-enum { RESERVATIONS_MAX = 128 }; /* one more takes the place of the oldest */
+enum {
+        RESERVATIONS_MAX = 1024, /* one more takes the place of the oldest */
+        RESERVATION_MS = 5000,
+};
+
+struct reservation_pod {
+        uint64_t id;    /* not 0 */
+        uint64_t group; /* 0: it is in none */
+};
 
 struct reservation {
-        uint64_t pod_id;
+        struct reservation_pod pod;
         uint32_t node_number; /* of node_columns.h */
+        uint32_t trial;       /* of the group; 0 without one */
         int64_t until_mono_ms;
         struct pod_load load;
 };
+
+struct reservations {
+        struct reservation of[RESERVATIONS_MAX]; /* the oldest first */
+        size_t count;
+};
+
+/** reservations_add() - @pod has been placed on a node */
+void reservations_add(struct reservations *all, const struct reservation_pod *pod,
+                      uint32_t node_number, const struct pod_load *load, int64_t now_mono_ms);
+/** reservations_bound() - the binding of pod @id has been seen */
+void reservations_bound(struct reservations *all, uint64_t id, uint32_t node_number);
+/** reservations_expire() - those of RESERVATION_MS ago and before are gone */
+void reservations_expire(struct reservations *all, int64_t now_mono_ms);
+/**
+ * reservations_for() - those that count when @pod is placed: not its own
+ * Return: their number
+ */
+size_t reservations_for(const struct reservations *all, const struct reservation_pod *pod,
+                        struct reservation ret[static RESERVATIONS_MAX]);

@@ -74,7 +74,7 @@ struct judge {
         bool has_last;   /* verdict_has_last(), with a policy that has overLimit: last */
 
         size_t candidate_cap;
-        uint8_t *reserved_at; /* [node number]: index into reservations plus 1, or 0 */
+        uint16_t *reserved_at; /* [node number]: index into reservations plus 1, or 0 */
         size_t reserved_cap;
         struct shortlist shortlist;
 };

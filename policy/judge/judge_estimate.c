@@ -8,37 +8,37 @@
 
 /* ---- Reservations, by the numbers of their nodes. */
 
-static void reservations_make_room(struct judge *judge, uint32_t node_number) {
+static void reserved_make_room(struct judge *judge, uint32_t node_number) {
         if (node_number < judge->reserved_cap)
                 return;
         size_t cap = node_number + 1024;
-        judge->reserved_at = xrealloc(judge->reserved_at, cap);
-        memset(judge->reserved_at + judge->reserved_cap, 0, cap - judge->reserved_cap);
+        judge->reserved_at = xreallocarray(judge->reserved_at, cap, sizeof(*judge->reserved_at));
+        memset(judge->reserved_at + judge->reserved_cap, 0,
+               (cap - judge->reserved_cap) * sizeof(*judge->reserved_at));
         judge->reserved_cap = cap;
 }
 
 /* Those of one node are added up in the first of them. */
-static void reservations_load(struct judge *judge) {
+static void reserved_load(struct judge *judge) {
         for (size_t i = 0; i < judge->reservation_count; i++) {
                 const struct reservation *of = &judge->reservations[i];
-                reservations_make_room(judge, of->node_number);
-                uint8_t *at = &judge->reserved_at[of->node_number];
+                reserved_make_room(judge, of->node_number);
+                uint16_t *at = &judge->reserved_at[of->node_number];
                 if (*at == 0)
-                        *at = (uint8_t)(i + 1);
+                        *at = (uint16_t)(i + 1);
                 else
                         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
                                 judge->reservations[*at - 1].load.of[r] += of->load.of[r];
         }
 }
 
-static void reservations_unload(struct judge *judge) {
+static void reserved_unload(struct judge *judge) {
         for (size_t i = 0; i < judge->reservation_count; i++)
                 judge->reserved_at[judge->reservations[i].node_number] = 0;
 }
 
 /* A reserved load will be in use when the pod runs; score_own() counts the pod's own more often. */
-static void reservations_add(const struct judge *judge, uint32_t node_number,
-                             struct score_node *node) {
+static void reserved_add(const struct judge *judge, uint32_t node_number, struct score_node *node) {
         if (node_number >= judge->reserved_cap || judge->reserved_at[node_number] == 0)
                 return;
         const struct reservation *of = &judge->reservations[judge->reserved_at[node_number] - 1];
@@ -64,7 +64,7 @@ static size_t headrooms_of_all(struct judge *judge) {
                 }
                 struct score_node node = node_columns_estimate(columns, row);
                 if (has_reservations)
-                        reservations_add(judge, columns->estimate_number[row], &node);
+                        reserved_add(judge, columns->estimate_number[row], &node);
                 headrooms[i] = score_headroom(&node, &judge->load);
                 judge->old_count += columns->is_estimate_old[row];
                 if (headrooms[i] > largest) {
@@ -104,7 +104,7 @@ static size_t headrooms_again(struct judge *judge) {
                 const struct estimate_terms *terms = &nodes->terms[columns->pool[row]];
                 struct score_node node = node_columns_estimate(columns, row);
                 estimate_terms_complete(terms, &median, columns->missing[row], &node);
-                reservations_add(judge, columns->estimate_number[row], &node);
+                reserved_add(judge, columns->estimate_number[row], &node);
                 judge->headrooms[i] = estimate_terms_headroom(terms, &node, &judge->load);
                 if (judge->headrooms[i] > largest && !judge_is_last(judge, i)) {
                         largest = judge->headrooms[i];
@@ -117,11 +117,11 @@ static size_t headrooms_again(struct judge *judge) {
 size_t judge_find_headrooms(struct judge *judge) {
         const struct judge_nodes *nodes = judge->nodes;
 
-        reservations_load(judge);
+        reserved_load(judge);
         size_t best = headrooms_of_all(judge);
         if (nodes->has_target || judge->has_last || nodes->has_missing)
                 best = headrooms_again(judge);
-        reservations_unload(judge);
+        reserved_unload(judge);
         return best;
 }
 

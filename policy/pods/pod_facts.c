@@ -68,7 +68,7 @@ struct affinity {
 };
 
 struct spec {
-        struct skim_string node, priority_class;
+        struct skim_string node, priority_class, group;
         int64_t priority;
         struct sums containers, init;
         struct requests own, overhead;
@@ -298,6 +298,11 @@ static bool read_constraint(struct skim *skim, void *ret) {
         return true;
 }
 
+static const struct skim_field group_fields[] = {
+        {SKIM_ONLY("podGroupName", struct skim_string), .read = skim_field_text},
+        {0},
+};
+
 static const struct skim_field spec_fields[] = {
         SKIM_TEXT("nodeName", struct spec, node),
         SKIM_TEXT("priorityClassName", struct spec, priority_class),
@@ -308,6 +313,7 @@ static const struct skim_field spec_fields[] = {
         SKIM_OBJECT("affinity", struct spec, affinity, affinity_fields),
         SKIM_LIST("topologySpreadConstraints", struct spec, is_spread_softly, read_constraint),
         SKIM_OBJECT("resources", struct spec, own, resources_fields),
+        SKIM_OBJECT("schedulingGroup", struct spec, group, group_fields),
         {0},
 };
 
@@ -502,10 +508,17 @@ static size_t name_workload(const struct pod *pod, double cores, char *ret) {
         return pod_workload_name(&of, ret);
 }
 
-static uint64_t hash_uid(const struct skim_string *uid) {
-        uint64_t hash = uid->len > 0 ? strmap_hash(uid->text, uid->len) : 0;
+static uint64_t hash_id(const struct skim_string *text) {
+        uint64_t hash = text->len > 0 ? strmap_hash(text->text, text->len) : 0;
 
-        return uid->len > 0 && hash == 0 ? 1 : hash;
+        return text->len > 0 && hash == 0 ? 1 : hash;
+}
+
+/* Groups of one name in two namespaces are two. */
+static uint64_t hash_group(const struct skim_string *namespace, const struct skim_string *group) {
+        uint64_t hash = hash_id(group);
+
+        return hash == 0 ? 0 : hash ^ (hash_id(namespace) << 1);
 }
 
 bool pod_facts_take(struct pod_facts *facts, struct skim *skim) {
@@ -515,7 +528,8 @@ bool pod_facts_take(struct pod_facts *facts, struct skim *skim) {
         if (!skim_fields(skim, pod_fields, &pod))
                 return false;
         const struct affinity *affinity = &pod.spec.affinity;
-        facts->id = hash_uid(&pod.metadata.uid);
+        facts->id = hash_id(&pod.metadata.uid);
+        facts->group_id = hash_group(&pod.metadata.namespace, &pod.spec.group);
         facts->namespace = pod.metadata.namespace;
         facts->name = pod.metadata.name;
         facts->uid = pod.metadata.uid;

@@ -47,7 +47,8 @@ enum {
 #define POD_FACTS_BYTES_MAX 0x1p50
 
 struct pod_facts {
-        uint64_t id;                             /* seeded hash of metadata.uid; 0: there is none */
+        uint64_t id;       /* seeded hash of metadata.uid; 0: there is none */
+        uint64_t group_id; /* ditto of its PodGroup (spec.schedulingGroup); 0: it is in none */
         struct skim_string namespace, name, uid; /* in the text; len 0: none */
         struct skim_string labels;               /* the object's JSON, in the text; len 0: none */
         struct skim_string priority_class; /* spec.priorityClassName, in the text; len 0: none */

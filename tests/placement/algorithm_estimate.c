@@ -271,12 +271,13 @@ static struct pod_facts ask_about(const struct estimate *estimate, const struct 
 static void reserve_whole(const struct estimate *estimate, struct estimator *estimator, uint64_t id,
                           const struct pod_load *load) {
         struct reservation reservations[RESERVATIONS_MAX];
-        size_t count = estimator_reservations(estimator, 0, now_unix_ms(estimate), reservations);
+        size_t count = estimator_reservations(estimator, &(struct reservation_pod){0},
+                                              now_unix_ms(estimate), reservations);
 
         for (size_t i = 0; i < count; i++)
-                if (reservations[i].pod_id == id)
-                        estimator_reserve(estimator, id, reservations[i].node_number, load,
-                                          now_unix_ms(estimate));
+                if (reservations[i].pod.id == id)
+                        estimator_reserve(estimator, &reservations[i].pod,
+                                          reservations[i].node_number, load, now_unix_ms(estimate));
 }
 
 static void decide(void *self, const struct pod *pod, const uint32_t *candidates, size_t count,

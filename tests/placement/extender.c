@@ -138,7 +138,8 @@ static void note_estimates(struct extender *extender, const uint32_t *candidates
         const struct judge *judge = &extender->answer.judge;
         const struct node_columns *columns = &judge->nodes->columns;
         struct reservation of[RESERVATIONS_MAX];
-        size_t reserved = estimator_reservations(extender_estimator(extender), judge->pod->id,
+        const struct reservation_pod pod = {.id = judge->pod->id, .group = judge->pod->group_id};
+        size_t reserved = estimator_reservations(extender_estimator(extender), &pod,
                                                  judge->now_unix_ms, of);
 
         for (size_t i = 0; i < count; i++) {

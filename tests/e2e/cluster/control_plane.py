@@ -48,12 +48,16 @@ class ControlPlane:
     scheduler come from (tools/build.py).
     """
 
-    def __init__(self, directory, address, has_manager=True, module="kubernetes", feature_gates=()):
-        """`feature_gates`: what is off by default and is on in API server and schedulers."""
+    def __init__(
+        self, directory, address, has_manager=True, module="kubernetes", feature_gates=(), apis=()
+    ):
+        """`feature_gates`: what is off by default and is on in API server and schedulers; `apis`:
+        such as scheduling.k8s.io/v1beta1, of which the same holds in the API server."""
         self.directory = directory
         self.address = address
         self.module = module
         self.gates = [f"--feature-gates={gate}=true" for gate in feature_gates]
+        self.apis = [f"--runtime-config={api}=true" for api in apis]
         self.processes = []
         self.scheduler_count = 0
         self.audit_read_bytes, self.audited = 0, {}
@@ -176,6 +180,7 @@ class ControlPlane:
             f"--audit-policy-file={self.path('audit-policy.yaml')}",
             f"--audit-log-path={self.path('audit.log')}",
             *self.gates,
+            *self.apis,
             name=self._next_name("kube-apiserver"),
         )
         self._wait(self.api_server, lambda: self.api.request("GET", "/readyz")[0] == 200)

@@ -93,7 +93,8 @@ TEST(estimate) {
                                                           .request = {{0.5, 0x1p30}},
                                                           .runs_unix_ms = NOW});
         parse(fixture, POD, "\"c\"");
-        estimator_reserve(estimator, 99, fixture->snapshot->nodes.columns.estimate_number[0],
+        estimator_reserve(estimator, &(struct reservation_pod){.id = 99},
+                          fixture->snapshot->nodes.columns.estimate_number[0],
                           &(struct pod_load){{0.2, 0x1p30}}, 0);
         ask_prioritize(fixture, POD, "\"c\",\"x\",\"a\",\"b\",\"a\"", false);
         const json_t *shown = show(fixture);

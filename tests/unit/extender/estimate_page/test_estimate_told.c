@@ -117,7 +117,8 @@ static void live(struct cluster *cluster, struct node_table *table) {
                 const struct pod_load load = {{draw_ratio(), (double)(1 << 28)}};
                 uint32_t number =
                         snapshot->nodes.columns.estimate_number[draw() % cluster->node_count];
-                estimator_reserve(estimator, PODS_MAX + i, number, &load, NOW);
+                const struct reservation_pod pod = {.id = PODS_MAX + i};
+                estimator_reserve(estimator, &pod, number, &load, NOW);
         }
         node_snapshot_unref(snapshot);
 }
@@ -147,12 +148,14 @@ static void judge(struct node_table *table, const char *workload, struct judge *
 
         node_table_publish(table, NOW);
         struct node_snapshot *snapshot = node_table_acquire(table);
+        const struct reservation_pod nobody = {0};
+
         judge_begin(ret, &snapshot->nodes, NULL, snapshot->nodes.count, NOW);
         for (size_t i = 0; i < ret->count; i++)
                 ret->rows[i] = (uint32_t)i;
         ret->load =
                 estimator_expect(snapshot->estimator, workload, strlen(workload), &request).load;
-        ret->reservation_count = estimator_reservations(snapshot->estimator, 0, NOW,
+        ret->reservation_count = estimator_reservations(snapshot->estimator, &nobody, NOW,
                                                         ret->reservations);
         judge_score(ret);
         node_snapshot_unref(snapshot); /* the table has it */
@@ -277,10 +280,12 @@ TEST(workloads) {
 #define OF_NODE(cpu, mem) "{\"node\": \"n\", \"cpu\": " cpu ", \"mem\": " mem "}"
 #define MEM                                                                                        \
         "{\"metric\": \"mem_usage_avg_5m\", \"reading\": null, \"windowSeconds\": null, "          \
-        "\"baseLoad\": 0, \"podsLoad\": 1e9, \"podsErrorLoad\": 0, \"reservedLoad\": 0}"
+        "\"baseLoad\": 0, \"noiseLoad\": 0, \"podsLoad\": 1e9, \"podsErrorLoad\": 0, "             \
+        "\"reservedLoad\": 0}"
 #define OF_CPU(metric, reading, base)                                                              \
         "{\"metric\": " metric ", \"reading\": " reading ", \"windowSeconds\": 300, "              \
-        "\"baseLoad\": " base ", \"podsLoad\": 2, \"podsErrorLoad\": 1, \"reservedLoad\": 1}"
+        "\"baseLoad\": " base                                                                      \
+        ", \"noiseLoad\": 0.1, \"podsLoad\": 2, \"podsErrorLoad\": 1, \"reservedLoad\": 1}"
 #define FACTORS "{\"usageToRequest\": 1, \"base\": 0.1}"
 #define PAGE(cluster, nodes, workloads)                                                            \
         "{\"scoring\": \"estimate\", \"cluster\": " cluster ", \"nodes\": " nodes                  \

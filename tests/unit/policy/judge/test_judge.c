@@ -155,9 +155,10 @@ TEST(reserved_is_named) {
                 named += fixture->answer.judge.points[i] == 10;
         assert_int_equal(named, JUDGE_NAMED_MAX);
         assert_int_equal(fixture->answer.judge.points[NODES - 1], 10);
-        assert_int_equal(
-                estimator_reservations(node_table_estimator(fixture->table), 1, 0, reservations),
-                1);
+        assert_int_equal(estimator_reservations(node_table_estimator(fixture->table),
+                                                &(struct reservation_pod){.id = 1}, 0,
+                                                reservations),
+                         1);
         assert_int_equal(reservations[0].node_number,
                          fixture->snapshot->nodes.columns
                                  .estimate_number[fixture->answer.judge.rows[NODES - 1]]);

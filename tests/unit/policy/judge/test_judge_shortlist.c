@@ -198,7 +198,7 @@ TEST(estimate) {
                         .id = 7, .node = "a", .node_len = 1, .request = load, .runs_unix_ms = NOW});
         assert_string_equal(told(fixture, "\"b\",\"a\""), "b");
         estimator_reserve(
-                estimator, 9,
+                estimator, &(struct reservation_pod){.id = 9},
                 fixture->snapshot->nodes.columns.estimate_number[fixture->answer.judge.rows[0]],
                 &more, 0);
         assert_string_equal(told(fixture, "\"b\",\"a\""), "a");

@@ -327,6 +327,39 @@ TEST(preferences) {
         }
 }
 
+/* Groups are told apart by namespace and name. */
+TEST(group) {
+        static const char *const pods[] = {
+                "{\"metadata\":{\"namespace\":\"a\"},"
+                "\"spec\":{\"schedulingGroup\":{\"podGroupName\":\"g\"}}}",
+                "{\"metadata\":{\"namespace\":\"b\"},"
+                "\"spec\":{\"schedulingGroup\":{\"podGroupName\":\"g\"}}}",
+                "{\"metadata\":{\"namespace\":\"a\"},"
+                "\"spec\":{\"schedulingGroup\":{\"podGroupName\":\"h\"}}}",
+        };
+        static const char *const none[] = {
+                "{\"spec\":{}}",
+                "{\"spec\":{\"schedulingGroup\":null}}",
+                "{\"spec\":{\"schedulingGroup\":{\"podGroupName\":7}}}",
+                "{\"spec\":{\"schedulingGroup\":{\"podGroupName\":\"\"}}}",
+                "{\"spec\":{\"schedulingGroup\":[\"g\"]}}",
+        };
+        struct pod_facts facts[ARRAY_LEN(pods)];
+
+        for (size_t i = 0; i < ARRAY_LEN(pods); i++) {
+                assert_true(pod_read(&facts[i], pods[i]));
+                assert_true(facts[i].group_id != 0);
+                for (size_t other = 0; other < i; other++)
+                        assert_true(facts[i].group_id != facts[other].group_id);
+        }
+        assert_true(pod_read(&facts[1], pods[0]));
+        assert_true(facts[0].group_id == facts[1].group_id);
+        for (size_t i = 0; i < ARRAY_LEN(none); i++) {
+                assert_true(pod_read(&facts[0], none[i]));
+                assert_true(facts[0].group_id == 0);
+        }
+}
+
 /* What is no whole number is no priority. */
 TEST(priority) {
         static const struct {
@@ -513,9 +546,11 @@ DEFINE_PUT_OBJECT(put_affinity, {"nodeAffinity", put_terms}, {"podAffinity", put
                   {"podAntiAffinity", put_terms}, {"x", put_odd})
 DEFINE_PUT_OBJECT(put_constraint, {"whenUnsatisfiable", put_when}, {"maxSkew", put_odd})
 DEFINE_PUT_ARRAY(put_constraints, put_constraint)
-DEFINE_PUT_OBJECT(put_spec, {"containers", put_containers}, {"initContainers", put_containers},
-                  {"overhead", put_requests}, {"resources", put_resources}, {"nodeName", put_text},
-                  {"affinity", put_affinity}, {"topologySpreadConstraints", put_constraints})
+DEFINE_PUT_OBJECT(put_group, {"podGroupName", put_text}, {"x", put_odd})
+DEFINE_PUT_OBJECT(put_spec, {"schedulingGroup", put_group}, {"containers", put_containers},
+                  {"initContainers", put_containers}, {"overhead", put_requests},
+                  {"resources", put_resources}, {"nodeName", put_text}, {"affinity", put_affinity},
+                  {"topologySpreadConstraints", put_constraints})
 DEFINE_PUT_OBJECT(put_owner, {"kind", put_kind}, {"name", put_text}, {"controller", put_bool})
 DEFINE_PUT_ARRAY(put_owners, put_owner)
 DEFINE_PUT_OBJECT(put_labels, {"pod-template-hash", put_text},

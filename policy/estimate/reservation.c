@@ -1,0 +1,95 @@
+#include "policy/estimate/reservation.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+/* Of a group without reservations; the one after it is 0. */
+static const uint32_t NO_TRIAL = UINT32_MAX;
+
+static bool has_place(const struct reservations *all, uint64_t id, uint32_t trial) {
+        for (size_t i = 0; i < all->count; i++)
+                if (all->of[i].pod.id == id && all->of[i].trial == trial)
+                        return true;
+        return false;
+}
+
+/* The trial that an answer about @pod is of. */
+static uint32_t trial_of(const struct reservations *all, const struct reservation_pod *pod) {
+        uint32_t trial = NO_TRIAL;
+
+        if (pod->group == 0)
+                return 0;
+        for (size_t i = all->count; i > 0 && trial == NO_TRIAL; i--)
+                if (all->of[i - 1].pod.group == pod->group)
+                        trial = all->of[i - 1].trial;
+        return trial == NO_TRIAL || has_place(all, pod->id, trial) ? trial + 1 : trial;
+}
+
+static void drop_oldest(struct reservations *all, size_t count) {
+        all->count -= count;
+        memmove(all->of, all->of + count, all->count * sizeof(*all->of));
+}
+
+void reservations_add(struct reservations *all, const struct reservation_pod *pod,
+                      uint32_t node_number, const struct pod_load *load, int64_t now_mono_ms) {
+        uint32_t trial = trial_of(all, pod);
+        size_t kept = 0;
+
+        for (size_t i = 0; i < all->count; i++) {
+                const struct reservation *of = &all->of[i];
+                bool is_replaced = of->pod.id == pod->id &&
+                                   (of->trial == trial || of->node_number == node_number);
+                if (!is_replaced)
+                        all->of[kept++] = *of;
+        }
+        all->count = kept;
+        if (all->count == RESERVATIONS_MAX)
+                drop_oldest(all, 1);
+        all->of[all->count++] = (struct reservation){
+                .pod = *pod,
+                .node_number = node_number,
+                .trial = trial,
+                .until_mono_ms = now_mono_ms + RESERVATION_MS,
+                .load = *load,
+        };
+}
+
+void reservations_bound(struct reservations *all, uint64_t id, uint32_t node_number) {
+        struct reservation won = {0};
+        size_t kept = 0;
+
+        for (size_t i = 0; i < all->count; i++)
+                if (all->of[i].pod.id == id && all->of[i].node_number == node_number)
+                        won = all->of[i];
+        for (size_t i = 0; i < all->count; i++) {
+                const struct reservation *of = &all->of[i];
+                bool has_lost = won.pod.group != 0 && of->pod.group == won.pod.group &&
+                                of->trial != won.trial;
+                if (of->pod.id != id && !has_lost)
+                        all->of[kept++] = *of;
+        }
+        all->count = kept;
+}
+
+void reservations_expire(struct reservations *all, int64_t now_mono_ms) {
+        size_t old = 0;
+
+        while (old < all->count && all->of[old].until_mono_ms <= now_mono_ms)
+                old++;
+        drop_oldest(all, old);
+}
+
+size_t reservations_for(const struct reservations *all, const struct reservation_pod *pod,
+                        struct reservation ret[static RESERVATIONS_MAX]) {
+        uint32_t trial = trial_of(all, pod);
+        size_t count = 0;
+
+        for (size_t i = 0; i < all->count; i++) {
+                const struct reservation *of = &all->of[i];
+                bool is_alternative = pod->group != 0 && of->pod.group == pod->group &&
+                                      of->trial != trial;
+                if (of->pod.id != pod->id && !is_alternative)
+                        ret[count++] = *of;
+        }
+        return count;
+}
