@@ -48,8 +48,8 @@
 enum {
         SHORTLIST_LEVELS = 256, /* 0: the best */
         /* shortlist: auto */
-        SHORTLIST_AUTO_PLACES = 100,
-        SHORTLIST_AUTO_MIN_CANDIDATES = 201,
+        SHORTLIST_AUTO_PLACES = 16,
+        SHORTLIST_AUTO_MIN_CANDIDATES = 65,
         SHORTLIST_PODS = 1 << 14,
         SHORTLIST_ZONES_MAX = 256,
         SHORTLIST_STRANGERS = SHORTLIST_ZONES_MAX, /* the group of candidates without a row */

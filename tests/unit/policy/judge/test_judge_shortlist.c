@@ -81,10 +81,10 @@ TEST(when) {
                 size_t left_out;
         } rows[] = {
                 {POLICY(""), 300, 0}, /* crane's */
-                {POLICY("  extender: {}\n"), 200, 0},
-                {POLICY("  extender: {}\n"), 201, 101},
-                {POLICY(EXTENDER("scoring: estimate")), 300, 200},
-                {POLICY(EXTENDER("shortlist: auto, scoring: spread")), 300, 200},
+                {POLICY("  extender: {}\n"), 64, 0},
+                {POLICY("  extender: {}\n"), 65, 49},
+                {POLICY(EXTENDER("scoring: estimate")), 300, 284},
+                {POLICY(EXTENDER("shortlist: auto, scoring: spread")), 300, 284},
                 {POLICY(EXTENDER("shortlist: 0")), 300, 0},
                 {POLICY(EXTENDER("shortlist: 24")), 24, 0},
                 {POLICY(EXTENDER("shortlist: 24")), 25, 1},
