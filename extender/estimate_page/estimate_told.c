@@ -70,9 +70,11 @@ static int check_same_metric(const struct told_nodes *nodes, size_t row, int res
 static int told_resource(const json_t *told, const struct place *place, int resource,
                          struct tracked_node *ret, struct error *err) {
         struct tracked_reading *reading = &ret->readings[resource];
-        double window_s = 0, pods_error = 0, reserved = 0;
+        double window_s = 0, noise = 0, pods_error = 0, reserved = 0;
 
         int r = told_number(told, place, "baseLoad", LOAD_MAX, false, &ret->base.of[resource], err);
+        if (r == 0)
+                r = told_number(told, place, "noiseLoad", LOAD_MAX, false, &noise, err);
         if (r == 0)
                 r = told_number(told, place, "podsLoad", LOAD_MAX, false,
                                 &ret->pods_used.of[resource], err);
@@ -85,6 +87,7 @@ static int told_resource(const json_t *told, const struct place *place, int reso
         if (r == 0)
                 r = told_number(told, place, "reading", ANNOTATION_RATIO_MAX, true, &reading->ratio,
                                 err);
+        ret->noise.of[resource] = noise * noise;
         ret->pods_variance.of[resource] = pods_error * pods_error;
         /* It adds to the score what a pod of the node does. */
         ret->pods_used.of[resource] += reserved;

@@ -365,6 +365,27 @@ void estimator_step(struct estimator *estimator, int64_t now_unix_ms) {
         estimator_unlock(estimator);
 }
 
+static int compare_ratios(const void *a, const void *b) {
+        double left = *(const double *)a, right = *(const double *)b;
+
+        return (left > right) - (left < right);
+}
+
+struct estimator_noise estimator_noise(const struct estimator *estimator, int resource) {
+        _cleanup_(freep) double *ratios = xcalloc(estimator->node_count + 1, sizeof(*ratios));
+        size_t count = 0;
+
+        for (size_t i = 0; i < estimator->node_count; i++) {
+                const struct estimator_node *node = estimator->nodes[i];
+                if (node && node->tracked.readings[resource].window_ms > 0)
+                        ratios[count++] = tracked_node_noise_ratio(&node->tracked, resource);
+        }
+        qsort(ratios, count, sizeof(*ratios), compare_ratios);
+        if (count == 0)
+                return (struct estimator_noise){0};
+        return (struct estimator_noise){ratios[count / 2], ratios[count - 1]};
+}
+
 /* ---- What is known, and what another estimator knows. */
 
 const struct tracked_node *estimator_tracked(const struct estimator *estimator, uint32_t number) {
@@ -397,6 +418,7 @@ void estimator_tell_node(struct estimator *estimator, const char *name,
         node->tracked.base = told->base;
         node->tracked.pods_used = told->pods_used;
         node->tracked.pods_variance = told->pods_variance;
+        node->tracked.noise = told->noise;
         memcpy(node->tracked.readings, told->readings, sizeof(told->readings));
         notify_owner(estimator, node);
 }

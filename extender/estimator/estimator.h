@@ -109,8 +109,8 @@ const struct workload_set *estimator_workloads(const struct estimator *estimator
 
 /** estimator_tell() - of the cluster, whose pods are all known */
 void estimator_tell(struct estimator *estimator, const struct cluster_load *cluster);
-/** estimator_tell_node() - base, pods_used, pods_variance and readings of @told; ignored where the
- * node is not known */
+/** estimator_tell_node() - base, noise, pods_used, pods_variance and readings of @told; ignored
+ * where the node is not known */
 void estimator_tell_node(struct estimator *estimator, const char *name,
                          const struct tracked_node *told);
 void estimator_tell_workload(struct estimator *estimator, const struct workload_facts *facts);
@@ -119,6 +119,13 @@ struct estimator_stats {
         size_t pods, ignored_pods, workloads, reservations;
         struct load_factor factor;
 };
+
+/* How far readings jump, of the nodes that were read: 0 without any. */
+struct estimator_noise {
+        double median_ratio, largest_ratio; /* of the capacity */
+};
+
+struct estimator_noise estimator_noise(const struct estimator *estimator, int resource);
 
 void estimator_stats(struct estimator *estimator, int64_t now_mono_ms, struct estimator_stats *ret);
 

@@ -73,18 +73,22 @@ static json_t *priority_json(const struct explanation *of, size_t row, size_t i,
 }
 
 static json_t *usage_json(const struct explanation *of, size_t row, int resource) {
+        const struct tracked_node *node = estimator_tracked(
+                of->snapshot->estimator, of->snapshot->nodes.columns.estimate_number[row]);
         struct estimate_usage usage;
 
         if (!estimate_usage_get(&of->snapshot->nodes, row, resource, &of->judge.load, &usage))
                 return NULL;
-        return json_pack(
-                "{s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:o, s:f, s:f}", "reading",
-                number_json(usage.reading_ratio), "inFlight", number_json(usage.in_flight_ratio),
-                "margin", number_json(usage.margin_ratio), "pod", number_json(usage.pod_ratio),
-                "expected", number_json(usage.expected_ratio), "weight", usage.weight, "capacity",
-                usage.capacity, "inFlightLoad", number_json(usage.in_flight_ratio * usage.capacity),
-                "podLoad", of->judge.load.of[resource], "usageToRequest",
-                of->expectation.factor.ratio[resource]);
+        return json_pack("{s:o, s:f, s:o, s:o, s:o, s:o, s:f, s:f, s:o, s:f, s:f}", "reading",
+                         number_json(usage.reading_ratio), "noise",
+                         node ? tracked_node_noise_ratio(node, resource) : 0, "inFlight",
+                         number_json(usage.in_flight_ratio), "margin",
+                         number_json(usage.margin_ratio), "pod", number_json(usage.pod_ratio),
+                         "expected", number_json(usage.expected_ratio), "weight", usage.weight,
+                         "capacity", usage.capacity, "inFlightLoad",
+                         number_json(usage.in_flight_ratio * usage.capacity), "podLoad",
+                         of->judge.load.of[resource], "usageToRequest",
+                         of->expectation.factor.ratio[resource]);
 }
 
 /* NULL unless the scoring is estimate; null where none is known. */

@@ -16,7 +16,8 @@ struct estimate_watch {
         int64_t live_unix_ms; /* the watch was open then; 0: never yet */
         int64_t gap_began_unix_ms, replays_until_unix_ms;
         struct metrics_series *pods_held, *workloads, *reservations,
-                *factor[ESTIMATE_RESOURCE_COUNT];
+                *factor[ESTIMATE_RESOURCE_COUNT], *noise_median[ESTIMATE_RESOURCE_COUNT],
+                *noise_largest[ESTIMATE_RESOURCE_COUNT];
 };
 
 static int64_t estimate_now_unix_ms(const struct estimate_watch *watch) {
@@ -142,14 +143,31 @@ static void estimate_watch_look(void *userdata) {
                        estimate_now_mono_ms(watch) + LOOK_INTERVAL_MS, estimate_watch_look, watch);
 }
 
+static void note_noise(struct estimate_watch *watch) {
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
+                struct estimator_noise noise = estimator_noise(watch->options.estimator, r);
+                metrics_set(watch->noise_median[r], noise.median_ratio);
+                metrics_set(watch->noise_largest[r], noise.largest_ratio);
+        }
+}
+
 static void step(void *userdata) {
         struct estimate_watch *watch = userdata;
 
         /* A list that is not complete does not tell what all pods request. */
         if (watch->pods && pod_watch_is_live(watch->pods))
                 estimator_step(watch->options.estimator, estimate_now_unix_ms(watch));
+        note_noise(watch);
         loop_timer_arm(watch->options.loop, &watch->step_timer,
                        estimate_now_mono_ms(watch) + POD_LOAD_FACTOR_STEP_MS, step, watch);
+}
+
+static struct metrics_series *noise_gauge(struct metrics *metrics, const char *resource,
+                                          const char *quantile) {
+        return metrics_gauge(metrics, "plimsoll_extender_reading_noise_ratio",
+                             "How far readings of a node jump, as learned, as a share of its "
+                             "capacity: of the median node, and of the noisiest.",
+                             LABELS("resource", resource, "quantile", quantile));
 }
 
 static void estimate_register_metrics(struct estimate_watch *watch) {
@@ -164,11 +182,14 @@ static void estimate_register_metrics(struct estimate_watch *watch) {
         watch->reservations = metrics_gauge(
                 metrics, "plimsoll_extender_reservations",
                 "Answers of the last 5 seconds whose binding has not been seen yet.", NULL);
-        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
                 watch->factor[r] = metrics_gauge(
                         metrics, "plimsoll_extender_usage_to_request_ratio",
                         "What pods use as a share of what they request, over the cluster.",
                         LABELS("resource", resources[r]));
+                watch->noise_median[r] = noise_gauge(metrics, resources[r], "0.5");
+                watch->noise_largest[r] = noise_gauge(metrics, resources[r], "1");
+        }
 }
 
 struct estimate_watch *estimate_watch_new(const struct estimate_watch_options *options) {

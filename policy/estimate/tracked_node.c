@@ -380,3 +380,9 @@ double tracked_node_margin_ratio(const struct tracked_node *node, int resource) 
 
         return capacity > 0 ? MARGIN_SIGMAS * sqrt(node->pods_variance.of[resource]) / capacity : 0;
 }
+
+double tracked_node_noise_ratio(const struct tracked_node *node, int resource) {
+        double capacity = node->capacity.of[resource];
+
+        return capacity > 0 ? sqrt(node->noise.of[resource]) / capacity : 0;
+}

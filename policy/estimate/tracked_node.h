@@ -128,3 +128,6 @@ double tracked_node_usage_ratio(const struct tracked_node *node, int resource,
 /** tracked_node_margin_ratio() - by how much its pods may use more than that, of the capacity: in
  * one case of four they use more still. 0 without a capacity */
 double tracked_node_margin_ratio(const struct tracked_node *node, int resource);
+/** tracked_node_noise_ratio() - by how much its readings jump, as learned; of the capacity. 0
+ * without a capacity or a reading */
+double tracked_node_noise_ratio(const struct tracked_node *node, int resource);
