@@ -221,14 +221,17 @@ static void update_entry(const struct estimator *estimator, struct pod_entry *en
         const struct pod_load from = requested_by(entry), request = pod_load_counted(&pod->request);
 
         entry->generation = estimator->generation;
-        if (pod->runs_unix_ms != TRACKED_NEVER)
-                tracked_node_start(&entry->node->tracked, pod->id, pod->runs_unix_ms);
+        bool is_news = pod->runs_unix_ms != TRACKED_NEVER &&
+                       tracked_node_start(&entry->node->tracked, pod->id, pod->runs_unix_ms);
         set_request(entry, &request);
         const struct pod_load to = requested_by(entry);
-        if (memcmp(&from, &to, sizeof(to)) == 0)
-                return;
-        tracked_node_resize(&entry->node->tracked, pod->id, &from, &to, &estimator->cluster);
-        notify_owner(estimator, entry->node);
+        if (memcmp(&from, &to, sizeof(to)) != 0) {
+                tracked_node_resize(&entry->node->tracked, pod->id, &from, &to,
+                                    &estimator->cluster);
+                is_news = true;
+        }
+        if (is_news)
+                notify_owner(estimator, entry->node);
 }
 
 void estimator_bind(struct estimator *estimator, const struct estimator_pod *pod) {

@@ -72,11 +72,7 @@ static void add_pod(struct tracked_node *node, const struct tracked_pod *pod,
 static void take_out_of_base(struct tracked_node *node, struct tracked_pod *pod) {
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
                 double overlap = overlap_with(pod, &node->readings[r]);
-                if (overlap <= 0)
-                        continue;
                 node->base.of[r] = fmax(0, node->base.of[r] - overlap * (double)pod->used[r]);
-                if (r == ESTIMATE_CPU)
-                        node->teaches_nothing = true;
         }
         pod->overlap = (float)overlap_with(pod, &node->readings[ESTIMATE_CPU]);
 }
@@ -109,13 +105,14 @@ void tracked_node_bind(struct tracked_node *node, uint64_t id, struct workload *
         add_pod(node, pod, request, 1);
 }
 
-void tracked_node_start(struct tracked_node *node, uint64_t id, int64_t runs_unix_ms) {
+bool tracked_node_start(struct tracked_node *node, uint64_t id, int64_t runs_unix_ms) {
         struct tracked_pod *pod = find_pod(node, id);
 
         if (!pod || pod->runs_unix_ms != TRACKED_NEVER)
-                return;
+                return false;
         pod->runs_unix_ms = runs_unix_ms;
         take_out_of_base(node, pod);
+        return true;
 }
 
 /* As its request was scaled, but not past what is expected of the new one: a request that is set to
@@ -273,10 +270,9 @@ static void teach(struct tracked_node *node, const struct tracked_reading *readi
                 else
                         moved -= more * (double)pod->used[ESTIMATE_CPU];
         }
-        if (is_near && !node->teaches_nothing)
+        if (is_near)
                 workload_learn(changes, count, moved, node->capacity.of[ESTIMATE_CPU],
                                reading->ends_unix_ms, &cluster->factor);
-        node->teaches_nothing = false;
 }
 
 static void begin(struct tracked_node *node, int r, const struct cluster_load *cluster) {

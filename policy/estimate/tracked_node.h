@@ -73,7 +73,6 @@ struct tracked_node {
         struct pod_load pods_variance; /* of that sum */
         struct pod_load base, base_variance, noise;
         struct tracked_reading readings[ESTIMATE_RESOURCE_COUNT]; /* window_ms 0: none yet */
-        bool teaches_nothing; /* the next CPU reading: pods became known late */
         struct tracked_pod *pods;
         size_t pod_count, pod_cap, gone_count;
 };
@@ -87,8 +86,9 @@ void tracked_node_done(struct tracked_node *node, struct workload_set *workloads
 void tracked_node_bind(struct tracked_node *node, uint64_t id, struct workload *workload,
                        const struct pod_load *request, int64_t runs_unix_ms,
                        const struct cluster_load *cluster);
-/** tracked_node_start() - a pod that did not run yet runs; ignored where it is not known */
-void tracked_node_start(struct tracked_node *node, uint64_t id, int64_t runs_unix_ms);
+/** tracked_node_start() - a pod runs; ignored where it is not known, and of one that ran already.
+ * Return: whether it is news */
+bool tracked_node_start(struct tracked_node *node, uint64_t id, int64_t runs_unix_ms);
 /** tracked_node_resize() - a pod requests @to instead of @from, both as pod_load_counted(): it is
  * expected to use more or less in proportion, but for cores where its workload is learned; ignored
  * where it is not known */

@@ -91,7 +91,7 @@ static void step(struct world *world, const uint8_t *op) {
         case 1:
                 if (op[1] & 0x20)
                         resize(world, pod, op);
-                tracked_node_start(&world->node, pod->id, at);
+                (void)tracked_node_start(&world->node, pod->id, at);
                 break;
         case 2:
                 read(world, op, at);

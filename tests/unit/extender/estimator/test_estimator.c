@@ -193,6 +193,25 @@ TEST(pods_that_start_later) {
         estimator_node_release(estimator, node);
 }
 
+/* The last reading held the pod already, and took it for base. */
+TEST(start_that_is_known_late) {
+        size_t changes = 0;
+        _cleanup_(estimator_freep) struct estimator *estimator = estimator_new(count_change, NULL);
+        struct estimator_node *node = estimator_node_hold(estimator, "a", 1, &changes);
+
+        estimator_set_capacity(node, &(struct pod_load){{10, 32.0 * GIB}});
+        read_cpu(estimator, node, 0.5, NOW);
+        bind(estimator, 1, "a", "d/w", 1, TRACKED_NEVER);
+        assert_near(cpu(estimator, node), 0.5 + 0.1);
+        changes = 0;
+        bind(estimator, 1, "a", "d/w", 1, TRACKED_NEVER);
+        assert_int_equal(changes, 0);
+        bind(estimator, 1, "a", "d/w", 1, NOW - WINDOW_MS);
+        assert_int_equal(changes, 1);
+        assert_near(cpu(estimator, node), 0.5);
+        estimator_node_release(estimator, node);
+}
+
 /* A list takes the place of what was known: pods that it does not show are gone. */
 TEST(lists) {
         size_t changes = 0;

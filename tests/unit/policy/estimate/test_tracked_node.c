@@ -236,9 +236,9 @@ TEST(pod_that_waits) {
         }
         assert_float_equal(used_cores(&fixture), before + 3, 0.2);
         assert_false(workload_is_learned(workload_set_find(fixture.workloads, "d/w", 3)));
-        tracked_node_start(&fixture.node, 1, now);
-        tracked_node_start(&fixture.node, 1, now + WINDOW_MS); /* once counts */
-        tracked_node_start(&fixture.node, 99, now);
+        assert_true(tracked_node_start(&fixture.node, 1, now));
+        assert_false(tracked_node_start(&fixture.node, 1, now + WINDOW_MS)); /* once counts */
+        assert_false(tracked_node_start(&fixture.node, 99, now));
         for (int i = 0; i < 3; i++) {
                 now += WINDOW_MS;
                 read_cores(&fixture, 5, now);
@@ -327,6 +327,20 @@ TEST(pod_that_is_known_late) {
         assert_float_equal(base_cores(&fixture), 4, 0.2);
         read_cores(&fixture, 6, now);
         assert_false(workload_is_learned(workload_set_find(fixture.workloads, "d/w", 3)));
+        end_fixture(&fixture);
+}
+
+/* An extender that starts anew knows since when pods run, so what its first reading holds of them:
+ * the second one teaches what has come since. */
+TEST(second_reading_teaches) {
+        struct fixture fixture = begin_fixture();
+
+        read_cores(&fixture, 1, 1000000);
+        bind_pod(&fixture, 1, "d/w", 1, 1000000 - WINDOW_MS / 2);
+        read_cores(&fixture, 2, 1000000 + WINDOW_MS / 2);
+        assert_true(workload_is_learned(workload_set_find(fixture.workloads, "d/w", 3)));
+        assert_true(learned_cores(&fixture, "d/w") >
+                    1.1); /* it used two, and was expected to use one */
         end_fixture(&fixture);
 }
 
