@@ -284,6 +284,12 @@ void estimator_end(struct estimator *estimator, uint64_t id, int64_t now_unix_ms
                 end_entry(estimator, entry, now_unix_ms);
 }
 
+void estimator_published(struct estimator *estimator) {
+        estimator_lock(estimator);
+        reservations_published(&estimator->reservations);
+        estimator_unlock(estimator);
+}
+
 static bool is_reading_fresh(const struct tracked_reading *reading, int64_t now_unix_ms) {
         return reading->window_ms > 0 &&
                now_unix_ms - reading->ends_unix_ms < 2 * reading->window_ms;

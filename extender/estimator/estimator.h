@@ -94,6 +94,9 @@ void estimator_bind(struct estimator *estimator, const struct estimator_pod *pod
 /** estimator_end() - it was deleted or has finished; unknown ids are ignored */
 void estimator_end(struct estimator *estimator, uint64_t id, int64_t now_unix_ms);
 
+/** estimator_published() - a snapshot is out with the usage of all pods that are bound by now */
+void estimator_published(struct estimator *estimator);
+
 /** estimator_step() - moves the cluster's factor; every POD_LOAD_FACTOR_STEP_MS */
 void estimator_step(struct estimator *estimator, int64_t now_unix_ms);
 

@@ -536,6 +536,8 @@ void node_table_publish(struct node_table *table, int64_t now_unix_ms) {
         if (table->is_dirty)
                 table->whole_in = table->publications;
         publish_snapshot(table, now_unix_ms);
+        if (table->estimator)
+                estimator_published(table->estimator);
         table->published_unix_ms = now_unix_ms;
         table->is_dirty = table->has_changed_rows = false;
 }

@@ -1,6 +1,5 @@
 #include "policy/estimate/reservation.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 /* Of a group without reservations; the one after it is 0. */
@@ -58,16 +57,28 @@ void reservations_bound(struct reservations *all, uint64_t id, uint32_t node_num
         struct reservation won = {0};
         size_t kept = 0;
 
-        for (size_t i = 0; i < all->count; i++)
-                if (all->of[i].pod.id == id && all->of[i].node_number == node_number)
-                        won = all->of[i];
+        for (size_t i = 0; i < all->count; i++) {
+                if (all->of[i].pod.id != id || all->of[i].node_number != node_number)
+                        continue;
+                all->of[i].is_bound = true;
+                won = all->of[i];
+        }
         for (size_t i = 0; i < all->count; i++) {
                 const struct reservation *of = &all->of[i];
                 bool has_lost = won.pod.group != 0 && of->pod.group == won.pod.group &&
                                 of->trial != won.trial;
-                if (of->pod.id != id && !has_lost)
+                if (of->is_bound || (of->pod.id != id && !has_lost))
                         all->of[kept++] = *of;
         }
+        all->count = kept;
+}
+
+void reservations_published(struct reservations *all) {
+        size_t kept = 0;
+
+        for (size_t i = 0; i < all->count; i++)
+                if (!all->of[i].is_bound)
+                        all->of[kept++] = all->of[i];
         all->count = kept;
 }
 

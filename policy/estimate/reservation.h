@@ -1,6 +1,6 @@
 /*
- * The load of pods that answers have placed on nodes, until their bindings are seen: kube-scheduler
- * binds faster than a watch shows it.
+ * The load of pods that answers have placed on nodes, until their bindings are seen and a snapshot
+ * with them is published: kube-scheduler binds faster than a watch shows it.
  *
  * Of a pod by itself the last answer counts. The pods of a PodGroup are placed together, and for
  * groups with constraints on topology all of them once for each placement that is possible
@@ -16,6 +16,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,6 +36,7 @@ struct reservation {
         struct reservation_pod pod;
         uint32_t node_number; /* of node_columns.h */
         uint32_t trial;       /* of the group; 0 without one */
+        bool is_bound;        /* it counts until the next snapshot */
         int64_t until_mono_ms;
         struct pod_load load;
 };
@@ -47,8 +49,10 @@ struct reservations {
 /** reservations_add() - @pod has been placed on a node */
 void reservations_add(struct reservations *all, const struct reservation_pod *pod,
                       uint32_t node_number, const struct pod_load *load, int64_t now_mono_ms);
-/** reservations_bound() - the binding of pod @id has been seen */
+/** reservations_bound() - the binding of pod @id has been seen: those for other nodes are gone */
 void reservations_bound(struct reservations *all, uint64_t id, uint32_t node_number);
+/** reservations_published() - there is a snapshot with the pods that were bound: theirs are gone */
+void reservations_published(struct reservations *all);
 /** reservations_expire() - those of RESERVATION_MS ago and before are gone */
 void reservations_expire(struct reservations *all, int64_t now_mono_ms);
 /**

@@ -428,8 +428,15 @@ TEST(reservations) {
         assert_int_equal(got[0].node_number, 5);
         assert_int_equal(estimator_reservations(estimator, &next, 1000 + RESERVATION_MS, got), 0);
         estimator_reserve(estimator, &bound, 5, &load, 2000);
-        bind(estimator, 1, "n", "", 1, NOW); /* seen: it counts by itself from here on */
+        bind(estimator, 1, "elsewhere", "", 1, NOW); /* seen: it counts by itself from here on */
         assert_int_equal(estimator_reservations(estimator, &next, 2000, got), 0);
+        struct estimator_node *node = hold_a(estimator);
+        estimator_reserve(estimator, &next, estimator_node_number(node), &load, 2000);
+        bind(estimator, 2, "a", "", 1, NOW);
+        assert_int_equal(estimator_reservations(estimator, &bound, 2000, got), 1);
+        estimator_published(estimator);
+        assert_int_equal(estimator_reservations(estimator, &bound, 2000, got), 0);
+        estimator_node_release(estimator, node);
 }
 
 /* Jobs one after the other, each an owner of its own: what is kept is of those that run and those
