@@ -7,8 +7,8 @@
 #include "cli/cluster/cluster_extenders.h"
 
 struct explain_told {
-        json_t *decision; /* owned; see explain_decision.h. NULL: no extender tells */
-        char *why_not;    /* owned; why none, or not every extender, tells; NULL: all were asked */
+        json_t *decision; /* owned; see explain_decision.h. NULL: no extender has one */
+        char *why_not;    /* owned; why none, or not every extender, answered; NULL: all did */
 };
 
 /** explain_is_full_name() - "namespace/name" of lower-case letters, digits, "-" and ".", so that it

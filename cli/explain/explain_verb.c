@@ -202,7 +202,7 @@ static void show_pod(const struct explain_place *place, const struct explain_tol
         }
         explain_place_print(place, &style, stdout);
         if (told->why_not) {
-                (void)fputs(told->decision ? "not every extender tells: " : "no extender tells: ",
+                (void)fputs(told->decision ? "not every extender answered: " : "no decision: ",
                             stdout);
                 (void)style_text(told->why_not, ERROR_MSG_MAX, stdout);
                 (void)fputc('\n', stdout);

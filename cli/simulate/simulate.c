@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "cli/cluster/cluster_extenders.h"
 #include "cli/cluster/cluster_policy.h"
 #include "cli/simulate/recording_take.h"
@@ -231,10 +232,12 @@ static int run_record(int count, char **words, struct error *err) {
                 r = recording_save(root, words[0], err);
         if (r < 0)
                 return r;
-        (void)printf("%s: %zu nodes, %zu pods, %zu decisions\n", words[0],
-                     json_array_size(json_object_get(root, "nodes")),
-                     json_array_size(json_object_get(root, "pods")),
-                     json_array_size(json_object_get(root, "decisions")));
+        size_t nodes = json_array_size(json_object_get(root, "nodes"));
+        size_t pods = json_array_size(json_object_get(root, "pods"));
+        size_t decisions = json_array_size(json_object_get(root, "decisions"));
+        (void)printf("%s: %zu node%s, %zu pod%s, %zu decision%s\n", words[0], nodes,
+                     number_plural(nodes), pods, number_plural(pods), decisions,
+                     number_plural(decisions));
         return 0;
 }
 

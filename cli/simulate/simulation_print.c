@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/duration.h"
+#include "base/number.h"
 #include "cli/simulate/simulation.h"
 #include "program/table.h"
 
@@ -171,9 +172,9 @@ static void put_metrics(const struct printing *to) {
                 char window[DURATION_TEXT_MAX];
                 if (metric->usable == difference->count)
                         continue;
-                (void)fprintf(to->out, "%smetric %s: %zu of %zu nodes have no usable value%s\n",
+                (void)fprintf(to->out, "%smetric %s: no usable value on %zu of %zu node%s%s\n",
                               to->style->yellow, of->name, difference->count - metric->usable,
-                              difference->count, to->style->off);
+                              difference->count, number_plural(difference->count), to->style->off);
                 if (!metric->is_new)
                         continue;
                 if (of->is_query) {
@@ -248,7 +249,8 @@ void simulation_print(const struct simulation *simulation, const struct style *s
         (void)style_text(simulation->policy_from, TEXT_MAX, out);
         (void)fputs(" in place of ", out);
         (void)style_text(simulation->recording->policy_from, TEXT_MAX, out);
-        (void)fprintf(out, ", %zu nodes\n", simulation->difference->count);
+        (void)fprintf(out, ", %zu node%s\n", simulation->difference->count,
+                      number_plural(simulation->difference->count));
         for (i = 0; i < policy->warning_count && i < POLICY_MAX_WARNINGS; i++) {
                 (void)fprintf(out, "%swarning: ", style->yellow);
                 (void)style_text(policy->warnings[i], TEXT_MAX, out);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/number.h"
 #include "cli/top/top_view.h"
 #include "program/table.h"
 
@@ -20,8 +21,8 @@ static void top_format_verdict(const struct top_view *view, const struct top_nod
         else if (node->used > 0 && node->usable == 0)
                 (void)snprintf(text, VERDICT_MAX, "passes, no usable value");
         else if (node->usable < node->used)
-                (void)snprintf(text, VERDICT_MAX, "ok, %zu of %zu metrics unusable",
-                               node->used - node->usable, node->used);
+                (void)snprintf(text, VERDICT_MAX, "ok, %zu of %zu metric%s unusable",
+                               node->used - node->usable, node->used, number_plural(node->used));
         else
                 (void)snprintf(text, VERDICT_MAX, "ok");
 }
@@ -152,8 +153,8 @@ void top_view_print(const struct top_view *view, const struct style *style, bool
         for (size_t i = 0; i < view->node_count; i++)
                 top_put_node(table, view, &view->nodes[i], style);
         size_t left_out = table_print(table, width, out);
-        (void)fprintf(out, "\n%zu nodes: %zu pass, %zu above a limit", view->node_count,
-                      view->passing, view->over);
+        (void)fprintf(out, "\n%zu node%s: %zu pass, %zu above a limit", view->node_count,
+                      number_plural(view->node_count), view->passing, view->over);
         if (view->blind > 0)
                 (void)fprintf(out, ", %zu without a usable value", view->blind);
         (void)fprintf(out, "; by %s\n", view->policy_from);
@@ -161,7 +162,8 @@ void top_view_print(const struct top_view *view, const struct style *style, bool
         for (size_t i = 0; i < view->column_count; i++)
                 top_put_sum(view, &view->columns[i], out);
         if (left_out > 0)
-                (void)fprintf(out, "%zu more metrics have no room: -o wide\n", left_out);
+                (void)fprintf(out, "%zu more column%s with -o wide\n", left_out,
+                              number_plural(left_out));
 }
 
 json_t *top_view_json(const struct top_view *view) {

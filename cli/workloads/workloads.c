@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/number.h"
 #include "cli/cluster/cluster_extenders.h"
 #include "cli/verb/output.h"
 #include "extender/estimate_page/estimate_told.h"
@@ -135,8 +136,8 @@ static void print_known(const struct known_workloads *known, const char *from) {
         for (size_t i = 0; i < shown_count(known); i++)
                 put_known_workload(table, &known->items[i].facts);
         (void)table_print(table, SIZE_MAX, stdout);
-        (void)printf("\n%zu of %zu workloads, %zu learned; by what is known to ",
-                     shown_count(known), known->count, known->learned);
+        (void)printf("\n%zu of %zu workload%s, %zu learned; by what is known to ",
+                     shown_count(known), known->count, number_plural(known->count), known->learned);
         (void)style_text(from, SIZE_MAX, stdout);
         (void)putchar('\n');
 }

@@ -1,6 +1,7 @@
 #include "extender/table/estimate_watch.h"
 
 #include "base/mem.h"
+#include "base/number.h"
 
 enum {
         LOOK_INTERVAL_MS = 1000,
@@ -132,12 +133,14 @@ static void estimate_watch_look(void *userdata) {
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
                 metrics_set(watch->factor[r], stats.factor.ratio[r]);
         if (watch->pods && pod_watch_is_live(watch->pods))
-                health_pass(watch->options.check, "%zu pods", stats.pods);
+                health_pass(watch->options.check, "%zu pod%s", stats.pods,
+                            number_plural(stats.pods));
         else if (watch->pods)
                 health_pass(watch->options.check,
-                            "%zu pods, but the pod watch is not open (the service account needs "
+                            "%zu pod%s, but the pod watch is not open (the service account needs "
                             "list and watch on pods): %s",
-                            stats.pods, reflector_trouble(pod_watch_reflector(watch->pods)));
+                            stats.pods, number_plural(stats.pods),
+                            reflector_trouble(pod_watch_reflector(watch->pods)));
         loop_timer_arm(watch->options.loop, &watch->look_timer,
                        estimate_now_mono_ms(watch) + LOOK_INTERVAL_MS, estimate_watch_look, watch);
 }

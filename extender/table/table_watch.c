@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "codec/json.h"
 #include "extender/table/estimate_watch.h"
 #include "kube/kube_path.h"
@@ -119,7 +120,7 @@ static void table_on_nodes_synced(void *userdata, size_t count) {
                 node_table_list_ended(watch->options.table);
         watch->must_sweep = watch->awaits_pools = false;
         publish(watch); /* before the check passes: once ready, the workers have the nodes */
-        health_pass(watch->nodes_check, "%zu nodes", count);
+        health_pass(watch->nodes_check, "%zu node%s", count, number_plural(count));
         if (watch->estimate)
                 estimate_watch_begin(watch->estimate);
 }
@@ -190,10 +191,10 @@ static void table_look_at_nodes(struct table_watch *watch) {
                             "list and watch on nodes; see --kubeconfig, --master): %s",
                             trouble);
         else if (trouble[0] != '\0')
-                health_pass(watch->nodes_check, "%zu nodes, but the watch is not open: %s", count,
-                            trouble);
+                health_pass(watch->nodes_check, "%zu node%s, but the watch is not open: %s", count,
+                            number_plural(count), trouble);
         else
-                health_pass(watch->nodes_check, "%zu nodes", count);
+                health_pass(watch->nodes_check, "%zu node%s", count, number_plural(count));
 }
 
 static void look_at_table(struct table_watch *watch) {
