@@ -186,29 +186,29 @@ static void explain_by_annotations(const struct node_list *list, const struct ex
                 explanation_print(&explanation, nodes, &style, stdout);
 }
 
-static void show_pod(const struct explain_place *place, const struct explain_told *told,
+static void show_pod(const struct explain_place *place, const struct explain_answer *answer,
                      const struct node_list *nodes, int64_t now_unix_ms) {
         enum { SOME_NODES = 5 };
         struct style style = style_of(stdout);
 
         if (output_is_document(settings.output)) {
                 json_auto_t *root = explain_place_json(place);
-                json_object_update_new(root, json_pack("{s:O?, s:s?}", "decision", told->decision,
-                                                       "whyNot", told->why_not));
-                if (!told->decision)
+                json_object_update_new(root, json_pack("{s:O?, s:s?}", "decision", answer->decision,
+                                                       "whyNot", answer->why_not));
+                if (!answer->decision)
                         explain_by_annotations(nodes, place, now_unix_ms, root);
                 output_document(root, settings.output, stdout);
                 return;
         }
         explain_place_print(place, &style, stdout);
-        if (told->why_not) {
-                (void)fputs(told->decision ? "not every extender answered: " : "no decision: ",
+        if (answer->why_not) {
+                (void)fputs(answer->decision ? "not every extender answered: " : "no decision: ",
                             stdout);
-                (void)style_text(told->why_not, ERROR_MSG_MAX, stdout);
+                (void)style_text(answer->why_not, ERROR_MSG_MAX, stdout);
                 (void)fputc('\n', stdout);
         }
-        if (told->decision) {
-                explain_decision_print(told->decision, place,
+        if (answer->decision) {
+                explain_decision_print(answer->decision, place,
                                        settings.output == OUTPUT_WIDE ? SIZE_MAX : SOME_NODES,
                                        &style, stdout);
                 return;
@@ -218,12 +218,12 @@ static void show_pod(const struct explain_place *place, const struct explain_tol
 }
 
 static void ask_extenders(struct cluster *cluster, const char *full_name,
-                          struct explain_told *ret) {
+                          struct explain_answer *ret) {
         _cleanup_(cluster_extenders_done) struct cluster_extenders extenders;
         struct error err = ERROR_NULL;
 
         if (cluster_extenders_find(cluster, settings.plimsoll_namespace, &extenders, &err) < 0)
-                *ret = (struct explain_told){.why_not = xstrdup(err.msg)};
+                *ret = (struct explain_answer){.why_not = xstrdup(err.msg)};
         else
                 explain_ask(cluster, &extenders, full_name, ret);
 }
@@ -233,7 +233,7 @@ static int run_pod(struct cluster *cluster, const struct subject *subject,
                    struct error *err) {
         _cleanup_(freep) char *full_name = full_name_of(cluster, subject->pod);
         _cleanup_(node_list_freep) struct node_list *nodes = NULL;
-        _cleanup_(explain_told_done) struct explain_told told = {0};
+        _cleanup_(explain_answer_done) struct explain_answer answer = {0};
         struct explain_place place;
         int r = 0;
 
@@ -241,15 +241,15 @@ static int run_pod(struct cluster *cluster, const struct subject *subject,
                 return error_set(err, EINVAL, "'%.64s': expected NAMESPACE/NAME of a pod",
                                  full_name);
         find_place(cluster, full_name, &place);
-        ask_extenders(cluster, full_name, &told);
-        if (!told.decision && !place.pod) {
+        ask_extenders(cluster, full_name, &answer);
+        if (!answer.decision && !place.pod) {
                 *err = place.why_not;
                 r = err->code;
-        } else if (!told.decision) {
+        } else if (!answer.decision) {
                 r = fill_table(cluster, subject, options, now_unix_ms, &nodes, err);
         }
         if (r == 0)
-                show_pod(&place, &told, nodes, now_unix_ms);
+                show_pod(&place, &answer, nodes, now_unix_ms);
         json_decref(place.pod);
         return r;
 }

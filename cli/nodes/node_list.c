@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "cli/cluster/cluster_extenders.h"
 #include "codec/json.h"
-#include "extender/estimate_page/estimate_told.h"
+#include "extender/estimate_page/estimate_import.h"
 #include "kube/kube_path.h"
 #include "kube/kube_proto.h"
 
@@ -91,7 +91,7 @@ static void ask_extender(struct node_list *list) {
         char *from = NULL;
         json_auto_t *page = cluster_estimate(list->cluster, list->plimsoll_namespace, &from);
 
-        if (page && estimate_told_put(list->table, page, &err) == 0) {
+        if (page && estimate_import_page(list->table, page, &err) == 0) {
                 list->estimate_from = from;
         } else if (page) {
                 list->why_unscored = xasprintf("%s: %s", from, err.msg);

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/timestamp.h"
 #include "codec/json.h"
-#include "extender/estimate_page/estimate_told.h"
+#include "extender/estimate_page/estimate_import.h"
 #include "extender/table/annotation_style.h"
 #include "policy/pods/pod_facts.h"
 
@@ -287,7 +287,7 @@ const char *recording_estimate(const struct recording *recording, struct node_ta
                 bind_pods(recording, estimator);
         else if (!recording->estimate)
                 (void)error_set(ret_why_unscored, ENODATA, "%s", recording->estimate_from);
-        else if (estimate_told_put(table, recording->estimate, ret_why_unscored) == 0)
+        else if (estimate_import_page(table, recording->estimate, ret_why_unscored) == 0)
                 return recording->estimate_from;
         return NULL;
 }

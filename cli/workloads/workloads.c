@@ -9,7 +9,7 @@
 #include "base/number.h"
 #include "cli/cluster/cluster_extenders.h"
 #include "cli/verb/output.h"
-#include "extender/estimate_page/estimate_told.h"
+#include "extender/estimate_page/estimate_import.h"
 #include "program/table.h"
 
 enum { NAME_MAX_COLUMNS = 60 };
@@ -173,7 +173,7 @@ static int run_workloads(int count, char **words, struct error *err) {
         page = cluster_estimate(cluster, settings.plimsoll_namespace, &from);
         if (!page)
                 return error_set(err, ENODATA, "%s", from);
-        r = estimate_told_workloads(page, know_workload, &known, err);
+        r = estimate_import_workloads(page, know_workload, &known, err);
         if (r < 0)
                 return error_wrap(err, r, "%s", from);
         if (known.count > 0)

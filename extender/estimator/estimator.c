@@ -391,29 +391,29 @@ const struct workload_set *estimator_workloads(const struct estimator *estimator
         return estimator->workloads;
 }
 
-void estimator_tell(struct estimator *estimator, const struct cluster_load *cluster) {
+void estimator_import_cluster(struct estimator *estimator, const struct cluster_load *cluster) {
         estimator_lock(estimator);
         estimator->cluster = *cluster;
         estimator_unlock(estimator);
         estimator->has_list = true;
 }
 
-void estimator_tell_node(struct estimator *estimator, const char *name,
-                         const struct tracked_node *told) {
+void estimator_import_node(struct estimator *estimator, const char *name,
+                           const struct tracked_node *known) {
         struct estimator_node *node = strmap_get(&estimator->by_name, name, strlen(name));
 
         if (!node)
                 return;
-        node->tracked.base = told->base;
-        node->tracked.pods_used = told->pods_used;
-        node->tracked.pods_variance = told->pods_variance;
-        memcpy(node->tracked.readings, told->readings, sizeof(told->readings));
+        node->tracked.base = known->base;
+        node->tracked.pods_used = known->pods_used;
+        node->tracked.pods_variance = known->pods_variance;
+        memcpy(node->tracked.readings, known->readings, sizeof(known->readings));
         notify_owner(estimator, node);
 }
 
-void estimator_tell_workload(struct estimator *estimator, const struct workload_facts *facts) {
+void estimator_import_workload(struct estimator *estimator, const struct workload_facts *facts) {
         estimator_lock(estimator);
-        workload_set_tell(estimator->workloads, facts);
+        workload_set_import(estimator->workloads, facts);
         estimator_unlock(estimator);
 }
 

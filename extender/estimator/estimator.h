@@ -108,13 +108,14 @@ const struct workload_set *estimator_workloads(const struct estimator *estimator
 
 /* ---- In place of pods: what another estimator knows. The loop's thread. */
 
-/** estimator_tell() - of the cluster, whose pods are all known */
-void estimator_tell(struct estimator *estimator, const struct cluster_load *cluster);
-/** estimator_tell_node() - base, pods_used, pods_variance and readings of @told; ignored where the
+/** estimator_import_cluster() - what another extender knows of the cluster; all pods count as known
+ */
+void estimator_import_cluster(struct estimator *estimator, const struct cluster_load *cluster);
+/** estimator_import_node() - base, pods_used, pods_variance and readings of @known; ignored if the
  * node is not known */
-void estimator_tell_node(struct estimator *estimator, const char *name,
-                         const struct tracked_node *told);
-void estimator_tell_workload(struct estimator *estimator, const struct workload_facts *facts);
+void estimator_import_node(struct estimator *estimator, const char *name,
+                           const struct tracked_node *known);
+void estimator_import_workload(struct estimator *estimator, const struct workload_facts *facts);
 
 struct estimator_stats {
         size_t pods, ignored_pods, workloads, reservations;
