@@ -1,11 +1,11 @@
-/* The load of a pod that an answer has placed on a node, until its binding is seen. */
+/* A pod that an answer has placed on a node: its load counts there until its binding is seen. */
 #pragma once
 
 #include <stdint.h>
 
 #include "policy/estimate/pod_load.h"
 
-enum { RESERVATIONS_MAX = 128 }; /* one more takes the place of the oldest */
+enum { RESERVATIONS_MAX = 128 }; /* one more replaces the oldest */
 
 struct reservation {
         uint64_t pod_id;

@@ -17,7 +17,7 @@ static void reservations_make_room(struct judge *judge, uint32_t node_number) {
         judge->reserved_cap = cap;
 }
 
-/* Those of one node are added up in the first of them. */
+/* The reservations of one node are added up in the first of them. */
 static void reservations_load(struct judge *judge) {
         for (size_t i = 0; i < judge->reservation_count; i++) {
                 const struct reservation *of = &judge->reservations[i];
@@ -36,7 +36,7 @@ static void reservations_unload(struct judge *judge) {
                 judge->reserved_at[judge->reservations[i].node_number] = 0;
 }
 
-/* A reserved load will be in use when the pod runs; score_own() counts the pod's own more often. */
+/* A reserved load counts once; score_own() counts the load of the incoming pod more often. */
 static void reservations_add(const struct judge *judge, uint32_t node_number,
                              struct score_node *node) {
         if (node_number >= judge->reserved_cap || judge->reserved_at[node_number] == 0)
@@ -75,7 +75,7 @@ static size_t headrooms_of_all(struct judge *judge) {
         return best;
 }
 
-/* Of the candidates that headrooms_of_all() has judged. */
+/* The median of the candidates that headrooms_of_all() has judged. */
 static void headrooms_median(const struct judge *judge, struct estimate_median *ret) {
         _cleanup_(freep) uint32_t *rows = xcalloc(judge->count, sizeof(*rows));
         size_t judged = 0;
@@ -86,8 +86,8 @@ static void headrooms_median(const struct judge *judge, struct estimate_median *
         node_columns_median(&judge->nodes->columns, judge->nodes->terms, rows, judged, ret);
 }
 
-/* What is rare, after headrooms_of_all(): targets, candidates that are last, and those of which
- * something is not known. */
+/* The rare cases, after headrooms_of_all(): targets, candidates that rank last, and candidates of
+ * which something is not known. */
 static size_t headrooms_again(struct judge *judge) {
         const struct judge_nodes *nodes = judge->nodes;
         const struct node_columns *columns = &nodes->columns;
