@@ -9,7 +9,7 @@
 #include "base/strmap.h"
 #include "extender/estimator/pod_table.h"
 
-/* Of a node, in cores and in bytes. */
+/* Of a node, in cores or bytes. */
 static const double CAPACITY_MIN = 0.001, CAPACITY_MAX = 1e18;
 
 struct estimator_node {
@@ -225,7 +225,7 @@ static void set_request(struct pod_entry *entry, const struct pod_load *request)
         entry->bytes = (float)request->of[ESTIMATE_MEM];
 }
 
-/* Of a pod that is known already, it may be news that it runs, or that it was resized in place. */
+/* A pod that is known already may have started, or may have been resized in place. */
 static void update_entry(const struct estimator *estimator, struct pod_entry *entry,
                          const struct estimator_pod *pod) {
         const struct pod_load from = requested_by(entry), request = pod_load_counted(&pod->request);
@@ -296,8 +296,8 @@ static bool is_reading_fresh(const struct tracked_reading *reading, int64_t now_
                now_unix_ms - reading->ends_unix_ms < 2 * reading->window_ms;
 }
 
-/* What the nodes with a fresh reading used in its window, and what the pods request that ran in it.
- */
+/* Sums over the nodes with a fresh reading: what they used in its window, and what the pods that
+ * ran in it request. */
 static void sum_readings(const struct estimator *estimator, int64_t now_unix_ms,
                          struct pod_load *ret_used, struct pod_load *ret_requested) {
         *ret_used = *ret_requested = (struct pod_load){0};
@@ -320,7 +320,7 @@ static void sum_readings(const struct estimator *estimator, int64_t now_unix_ms,
         }
 }
 
-/* The factor moves to where it stays when nothing changes, and all is expected anew. */
+/* Set the factor to the value that its steps lead to, and expect anew of every pod. */
 static void settle(struct estimator *estimator, int64_t now_unix_ms) {
         struct pod_load used, requested;
 

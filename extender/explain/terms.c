@@ -72,7 +72,7 @@ static struct terms_text terms_percent(const json_t *object, const char *key) {
         return terms_scaled(object, key, 100);
 }
 
-/* 0 without one. */
+/* 0 if it is no number. */
 static double number_of(const json_t *object, const char *key) {
         return json_number_value(json_at(object, key, NULL));
 }
@@ -111,7 +111,8 @@ static void print_age(const json_t *reading, const char *before, const char *aft
         print_ago(reading, "ageSeconds", before, "old", after, out);
 }
 
-/* Why there is no value to use. @unit: of the values, which are shown times @factor */
+/* Why there is no usable value.
+ * @unit, @factor: for the value, if it is shown */
 static void print_unusable(const json_t *reading, const char *unit, double factor,
                            const struct style *style, FILE *out) {
         (void)fputs(style->yellow, out);
@@ -133,7 +134,7 @@ static void print_unusable(const json_t *reading, const char *unit, double facto
 
 /* ---- The lines of a node. */
 
-/* In place of nothing where there are no colours. */
+/* Nothing without colours. */
 static void print_bar(double ratio, double limit_ratio, const struct style *style, FILE *out) {
         if (style->off[0] == '\0')
                 return;
@@ -166,7 +167,7 @@ static void print_limit(const json_t *limit, const struct style *style, FILE *ou
         (void)fputc('\n', out);
 }
 
-/* @weights: the sum over all terms; each has its share of 100 points */
+/* @weights: of all terms together; a term's share of them is its share of 100 points */
 static void print_term(const json_t *term, double weights, const struct style *style, FILE *out) {
         double share = weights > 0 ? number_of(term, "weight") / weights * 100 : 0;
 
@@ -309,7 +310,7 @@ void terms_print(const json_t *node, size_t max_terms, const struct style *style
 
 /* ---- The pod. */
 
-/* The factors are what all pods use of what they request. */
+/* A factor is what all pods use, as a share of what they request. */
 void terms_print_expected(const json_t *expected, FILE *out) {
         const json_t *workload = json_at(expected, "workload", NULL);
         struct terms_text cores = terms_amount(expected, "loadCores", 1);
