@@ -51,7 +51,7 @@ static void set_why(struct asking *asking, char *why) {
                 asking->why_not = why;
 }
 
-/* Return: whether the next one is to be asked */
+/* Return: whether to ask the next one */
 static bool ask_one(struct asking *asking, const json_t *pod) {
         _cleanup_(freep) char *path = cluster_page_path(asking->extenders->namespace, pod,
                                                         PROGRAM_EXTENDER, asking->page);

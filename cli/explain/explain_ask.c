@@ -41,7 +41,7 @@ void explain_answer_done(struct explain_answer *answer) {
         *answer = (struct explain_answer){0};
 }
 
-/* Times in one form sort as text. */
+/* The times have one format, so they sort as text. */
 static bool take_names(void *userdata, const char *pod, json_t *answer) {
         const json_t *lines = json_at(answer, "decisions", NULL);
         json_t *names = userdata;

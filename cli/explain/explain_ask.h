@@ -1,4 +1,5 @@
-/* What the extenders of a cluster answered about pods, asked through the API server's proxy. */
+/* Asks the extenders of a cluster, through the API server's proxy, what they answered about pods.
+ */
 #pragma once
 
 #include <jansson.h>
@@ -11,8 +12,8 @@ struct explain_answer {
         char *why_not;    /* owned; why none, or not every extender, answered; NULL: all did */
 };
 
-/** explain_is_full_name() - "namespace/name" of lower-case letters, digits, "-" and ".", so that it
- * can stand in a path and a query */
+/** explain_is_full_name() - "namespace/name" of lower-case letters, digits, "-" and ".", which can
+ * be part of a path and a query */
 bool explain_is_full_name(const char *text);
 
 /**

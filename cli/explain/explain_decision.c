@@ -56,7 +56,7 @@ json_t *explain_decision_newer(json_t *a, json_t *b) {
         return newer;
 }
 
-/* ---- Where it went, beside what was answered. */
+/* ---- Where the pod went, beside what was answered. */
 
 static void print_outcome(const json_t *decision, const struct explain_place *place, FILE *out) {
         const json_t *nodes = json_at(decision, "prioritize", "bestNodes", NULL);

@@ -48,7 +48,7 @@ struct subject {
         bool is_from_input; /* they are read from standard input */
 };
 
-/* "pod/web-0", as kubectl takes it. Return: the name behind @kind; NULL: it is of another kind */
+/* "pod/web-0", as kubectl understands it. Return: the name; NULL: @word is of another kind */
 static const char *name_behind(const char *word, const char *kind) {
         size_t len = strlen(kind);
 
@@ -80,8 +80,7 @@ static bool has_node(const struct explanation *explanation) {
         return false;
 }
 
-/* With spec.taints: how many of them the node carries. The nodes are listed without their taints.
- */
+/* With spec.taints: how many of these taints the node has. Nodes were listed without taints. */
 static void set_taint_level(struct cluster *cluster, const struct policy *policy, const char *node,
                             json_t *explained) {
         _cleanup_(freep) char *path = kube_path(KUBE_CORE, NULL, "nodes", node, "");
@@ -126,7 +125,7 @@ static int show_nodes(struct cluster *cluster, const struct node_list *list, con
         return 0;
 }
 
-/* Every node, though one is asked for: some scores depend on the others. */
+/* All nodes, even if only one is asked about, since some scores depend on all nodes. */
 static int fill_table(struct cluster *cluster, const struct subject *subject,
                       const struct node_table_options *options, int64_t now_unix_ms,
                       struct node_list **ret, struct error *err) {
@@ -162,8 +161,8 @@ static void find_place(struct cluster *cluster, const char *full_name, struct ex
         (void)cluster_get(cluster, path, &ret->pod, &ret->why_not);
 }
 
-/* From annotations, as they are now, with the pod as the one that looks for a node. @document:
- * NULL, or gets them as "nodes". */
+/* Explain the nodes as they are now, as if the pod had to be placed.
+ * @document: gets them as "nodes"; NULL: they are printed */
 static void explain_by_annotations(const struct node_list *list, const struct explain_place *place,
                                    int64_t now_unix_ms, json_t *document) {
         struct node_table *table = node_list_table(list);
@@ -278,7 +277,7 @@ static int run_explain(int count, char **words, struct error *err) {
         return r < 0 ? r : show_nodes(cluster, nodes, subject.node, now_unix_ms, err);
 }
 
-/* A candidate may be of another namespace: "shop/web-0". */
+/* The word may begin with another namespace: "shop/web-0". */
 static void offer_pods(struct cluster *cluster, const char *typed, FILE *out) {
         size_t len = strcspn(typed, "/");
         bool is_full = typed[len] == '/';

@@ -85,7 +85,7 @@ struct node_table *node_list_table(const struct node_list *list) {
         return list->table;
 }
 
-/* What an extender knows, in place of the pods. */
+/* An extender's estimate, instead of the pods. */
 static void ask_extender(struct node_list *list) {
         struct error err = ERROR_NULL;
         char *from = NULL;
@@ -106,7 +106,7 @@ int node_list_update(struct node_list *list, int64_t now_unix_ms, struct error *
 
         list->now_unix_ms = now_unix_ms;
         forget_told(list);
-        /* The capacity is needed by the estimate alone. */
+        /* Only the estimate needs capacities. */
         if (node_list_each(list->cluster, is_estimate, list_on_begin, list_on_node, list, err) !=
             KUBE_OK)
                 return err->code;

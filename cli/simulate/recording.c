@@ -15,7 +15,7 @@
 
 /* ---- Reading. */
 
-/* A member of @object, which is called @place in errors; "" for the document. */
+/* A member of @object. Errors call the object @place; "" is the document. */
 static int recording_text(const json_t *object, const char *place, const char *key,
                           const char **ret, struct error *err) {
         *ret = json_string_at(object, key, NULL);
@@ -121,7 +121,7 @@ static int read_kind(const json_t *root, struct error *err) {
         return 0;
 }
 
-/* It is checked when it is put into a table. */
+/* The estimate is checked when it is imported into a table. */
 static int read_estimate(struct recording *recording, struct error *err) {
         const json_t *page = json_at(recording->root, "estimate", NULL);
         const char *from = json_string_at(recording->root, "estimateFrom", NULL);
@@ -215,7 +215,7 @@ int recording_save(const json_t *root, const char *path, struct error *err) {
         return error_set(err, r, "%s: cannot write: %s", path, strerror(-r));
 }
 
-/* A value that could be a reading, or should be one. */
+/* Whether an annotation could be a reading, or should be one. */
 static bool is_kept_reading(const char *key, const char *value, const struct zone *zone) {
         struct metric_query query;
         struct annotation reading;

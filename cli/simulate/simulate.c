@@ -16,7 +16,7 @@
 #include "cli/verb/output.h"
 #include "extender/table/annotation_style.h"
 
-/* Would some node be rejected that passes now? */
+/* A node that passes now would be rejected. */
 enum { EXIT_REJECTS = 1 };
 
 static struct {
@@ -71,7 +71,7 @@ static int take_recording(const struct node_table_options *table, bool has_load,
         return r < 0 ? r : recording_take(cluster, &options, ret, err);
 }
 
-/* A recording says itself how it is to be read. */
+/* How annotations are read is part of the recording. */
 static int replay(struct annotation_style *style, struct recording *ret, struct error *err) {
         int r = recording_load(settings.replay, ret, err);
         if (r < 0)

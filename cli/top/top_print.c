@@ -52,7 +52,7 @@ static void top_put_usage(struct table *to, const struct top_view *view,
         }
         double percent = reading.value * 100;
         bool is_over = column->limit_ratio > 0 && reading.value > column->limit_ratio;
-        /* 1e300 is a number, and no table should be that wide. */
+        /* An annotation may contain 1e300: do not print 300 digits. */
         table_cell(to, is_over ? style->red : "", percent < 9999 ? "%4.0f%%" : "%4.0e%%",
                    percent < 1e99 ? percent : 9e99);
         table_bar(to, reading.value, column->limit_ratio);
@@ -96,7 +96,7 @@ static void top_put_node(struct table *to, const struct top_view *view, const st
                    "%s", verdict);
 }
 
-/* Of the metrics only the first is always shown. */
+/* On a narrow terminal only the first metric is shown. */
 static struct table *top_table_new(const struct top_view *view, const struct style *style,
                                    size_t width) {
         struct table_column columns[POLICY_MAX_METRICS + 5] = {

@@ -44,7 +44,7 @@ static const struct option_row rows[] = {
 
 struct known_workload {
         struct workload_facts facts; /* its name ends in NUL */
-        double key;                  /* the larger is the first */
+        double key;                  /* the largest comes first */
 };
 
 struct known_workloads {
