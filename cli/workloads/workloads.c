@@ -195,7 +195,7 @@ const struct verb workloads_verb = {
                  "Asks a running extender, whose policy has scoring: estimate, what it has "
                  "learned:\n"
                  "the cores that one pod of each workload uses, of how many it requests, and how\n"
-                 "sure that is. It is of CPU alone, and no advice on requests.\n"
+                 "sure that is. It covers only CPU, and is no advice on requests.\n"
                  "\n"
                  "Examples:\n"
                  "  kubectl plimsoll workloads --sort=ratio --limit=20\n"
