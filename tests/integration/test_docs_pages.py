@@ -271,8 +271,8 @@ def permissions(path, suffix=""):
             ):
                 what = f"`{resource}.{group}`" if group else f"`{resource}`"
                 what += f" in `{where}`" if where else ""
-                names = "".join(f", `{name}`" for name in rule.get("resourceNames", []))
-                what += f"{names} alone" if names else ""
+                names = ", ".join(f"`{name}`" for name in rule.get("resourceNames", []))
+                what += f", only {names}" if names else ""
                 yield f"`{accounts[role['metadata']['name']]}`{suffix}", what, verb
 
 
