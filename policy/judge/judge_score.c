@@ -92,7 +92,7 @@ static void score_by_estimate(struct judge *judge) {
 
         for (size_t i = 0; i < count; i++)
                 points[i] = rows[i] < row_count ? score_points(headrooms[i], most) : 0;
-        /* A candidate that ranks last may have more headroom than the best of the others. */
+        /* A candidate that ranks last may have more headroom than the best of those that do not. */
         for (size_t i = 0; judge->has_last && i < judge->count; i++)
                 if (judge_is_last(judge, i))
                         judge->points[i] = 0;
