@@ -51,8 +51,8 @@ static bool is_of_file(const struct option_row *row) {
         return row->metavar && strcmp(row->metavar, "FILE") == 0;
 }
 
-/* What only the cluster knows, by the flags before the word. A word that cannot be completed is no
- * error. */
+/* Names from the cluster that the flags before the word choose. A word that cannot be completed is
+ * no error. */
 static void offer_of_cluster(const struct verb *verb, int count, char **words, FILE *out) {
         _cleanup_(freep) char **argv = xcalloc((size_t)count + 1, sizeof(*argv));
         enum options_outcome outcome;
@@ -68,7 +68,7 @@ static void offer_of_cluster(const struct verb *verb, int count, char **words, F
         options_done(verb->rows, verb->row_count);
 }
 
-/* Words apart by spaces. */
+/* @words: separated by spaces */
 static void offer_words(const char *words, const char *typed, FILE *out) {
         for (const char *at = words + strspn(words, " "); *at; at += strspn(at, " ")) {
                 _cleanup_(freep) char *word = xmemdup0(at, strcspn(at, " "));
@@ -77,8 +77,8 @@ static void offer_words(const char *words, const char *typed, FILE *out) {
         }
 }
 
-/* Behind "--output=" or "--output", "=", which is how bash splits it. Return: whether files may
- * stand there */
+/* The word may come after "--output=", or after "--output" and "=", as bash splits it. Return:
+ * whether it may be a file */
 static bool offer_of_verb(const struct verb *verb, int count, char **words, FILE *out) {
         const char *typed = words[count - 1];
         const char *before = count > 1 ? words[count - 2] : "";
@@ -127,7 +127,7 @@ void completion_offer(const struct verb *const *verbs, size_t verb_count, int co
         (void)fputs(are_files ? ":0\n" : ":4\n", out);
 }
 
-/* ---- Scripts: all that is to be known, the program itself is asked. */
+/* ---- Scripts, which ask the program itself for everything. */
 
 static const struct {
         const char *shell, *script;

@@ -1,4 +1,4 @@
-/* What a shell may offer while a command is typed. */
+/* What a shell offers while somebody types a command. */
 #pragma once
 
 #include <stddef.h>
@@ -7,12 +7,12 @@
 #include "cli/verb/verb.h"
 
 /**
- * completion_offer() - the candidates for the last of @words, one per line, then ":4", or ":0"
- * where files may stand
- * @words: those behind the program's name, @count >= 1 of them; the last may be ""
+ * completion_offer() - print the candidates for the last of @words, one per line, then ":0" if it
+ * may be a file, or else ":4"
+ * @words: those after the program's name, @count >= 1 of them; the last may be ""
  *
- * That is how kubectl asks kubectl_complete-plimsoll (the protocol of cobra). Names of nodes and
- * pods are asked of the cluster.
+ * This is cobra's protocol, by which kubectl asks kubectl_complete-plimsoll. The names of nodes and
+ * pods are read from the cluster.
  */
 void completion_offer(const struct verb *const *verbs, size_t verb_count, int count, char **words,
                       FILE *out);

@@ -49,7 +49,7 @@ static int count_flag_words(const char *flag) {
         return words;
 }
 
-/* Flags may stand before the verb; the parser wants them behind it. */
+/* Flags may be before the verb, but the parser expects them after it. */
 static void move_verb_first(int argc, char **argv) {
         int at = 1, words = 1;
 

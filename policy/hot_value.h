@@ -14,8 +14,8 @@
 int64_t hot_value(const struct policy *policy, const struct binding_ring *ring,
                   int64_t now_unix_ms);
 
-/** hot_value_next_change_unix_ms() - when the value falls next if there is no new binding;
- * INT64_MAX when it is 0 */
+/** hot_value_next_change_unix_ms() - when the value falls next, without a new binding; INT64_MAX if
+ * it is 0 */
 int64_t hot_value_next_change_unix_ms(const struct policy *policy, const struct binding_ring *ring,
                                       int64_t now_unix_ms);
 

@@ -13,7 +13,7 @@ void kept_annotations_done(struct kept_annotations *kept) {
         *kept = (struct kept_annotations){0};
 }
 
-/* Keeps what could be a reading: the key (behind the prefix) is a bare annotation name. */
+/* Keep what could be a reading: after the prefix, the key is a bare annotation name. */
 static void collect(const json_t *annotations, const char *prefix, struct buf *out) {
         size_t prefix_len = strlen(prefix);
         const char *key;

@@ -1,7 +1,8 @@
 /*
- * The DynamicSchedulerPolicy: windows to keep, limits that reject a node, weights that score it,
- * and the weight of recent bindings. Wire-compatible with crane-scheduler, which ignores the fields
- * that it does not have. Immutable after loading: a reload makes a new one and swaps the pointer.
+ * The DynamicSchedulerPolicy: which windows are kept, which limits reject a node, how nodes are
+ * scored, and how recent bindings count. Wire-compatible with crane-scheduler, which ignores fields
+ * that it does not know. Immutable after loading: a reload makes a new policy and swaps the
+ * pointer.
  */
 #pragma once
 
@@ -18,7 +19,7 @@
 
 #define POLICY_API_VERSION "scheduler.policy.crane.io/v1alpha1"
 #define POLICY_KIND "DynamicSchedulerPolicy"
-/* A taint of spec.taints on a node has this key, and its level behind it. */
+/* The key of a taint of spec.taints: this, followed by the level. */
 #define POLICY_TAINT_PREFIX "load.plimsoll.io/"
 #define POLICY_TAINT_EFFECT "PreferNoSchedule"
 
@@ -47,18 +48,18 @@ enum policy_series_type { POLICY_GAUGE, POLICY_COUNTER };
 /* Several series become one number. */
 enum policy_reduce { POLICY_REDUCE_MAX, POLICY_REDUCE_MEAN, POLICY_REDUCE_SUM, POLICY_REDUCE_MIN };
 
-/* A series has this label with this value; "" also when it does not have the label. */
+/* A label of a series, and its value; a series without the label matches "". */
 struct policy_match {
         char name[POLICY_LABEL_NAME_MAX + 1];
         char value[POLICY_LABEL_VALUE_MAX + 1]; /* printable ASCII */
 };
 
 /*
- * A spec.metrics entry: a resource of the policy's own, beside the built-in ones, from which the
- * metrics <name>_usage_<statistic>_<window> follow. Its usage is a gauge, or a counter's rate per
- * second, reduced over the series that match, and divided by what counts as full: `capacity`, or
- * the same reduction of the gauge `capacity_series` on the same page. As a metric_query's resource
- * it is METRIC_RESOURCE_COUNT plus its index.
+ * A spec.metrics entry: a resource of the policy's own, with the metrics
+ * <name>_usage_<statistic>_<window>. Its usage is a gauge, or a counter's rate per second, reduced
+ * over the series that match, and divided by what counts as full: `capacity`, or the gauge
+ * `capacity_series` of the same page, reduced in the same way. In struct metric_query, `resource`
+ * is METRIC_RESOURCE_COUNT plus its index.
  */
 struct policy_resource {
         char name[POLICY_RESOURCE_NAME_MAX + 1];
@@ -72,7 +73,7 @@ struct policy_resource {
         char capacity_series[POLICY_SERIES_NAME_MAX + 1]; /* "": capacity is set */
 };
 
-/* The words of the document for each of the enums, NULL-terminated. */
+/* The words for the values of each enum in a policy document, NULL-terminated. */
 extern const char *const policy_series_type_names[], *const policy_reduce_names[];
 extern const char *const policy_over_limit_names[];
 extern const char *const policy_scale_names[], *const policy_scoring_names[];
@@ -86,7 +87,8 @@ struct policy_metric {
         struct metric_query query;
 };
 
-/* What becomes of a node over a limit: rejected, or ranked below every node that is over none. */
+/* What happens to a node over a limit: it is rejected, or ranked below all nodes that are over
+ * none. */
 enum policy_over_limit { POLICY_OVER_LIMIT_REJECT, POLICY_OVER_LIMIT_LAST };
 
 struct policy_predicate {
@@ -106,12 +108,12 @@ struct policy_priority {
         double target_ratio; /* of verdict_packed(), above 0 and below 1; 0: none */
 };
 
-/* A part of the predicates, or of the priorities, by index. */
+/* Some of the predicates, or of the priorities: [begin, end). */
 struct policy_range {
         size_t begin, end;
 };
 
-/* Labels that an object has, all of them, with these values. */
+/* Labels and values, all of which an object must have. */
 struct policy_selector {
         size_t count; /* at least 1 */
         struct policy_label {
@@ -123,11 +125,11 @@ struct policy_selector {
 /* A spec.pools entry: nodes with limits and weights of their own. */
 struct policy_pool {
         struct policy_selector selector;
-        struct policy_range predicates, priorities; /* the spec's own, where it has none */
+        struct policy_range predicates, priorities; /* the spec's own if the pool has none */
 };
 
-/* A spec.rules entry: pods that no limit holds for, or that more limits hold for. A condition that
- * is not set holds for every pod. */
+/* A spec.rules entry: pods for which no limit holds, or for which more limits hold. A condition
+ * that is not set is true for every pod. */
 struct policy_rule {
         size_t namespace_count;                     /* 0: not set */
         char namespaces[POLICY_MAX_NAMESPACES][64]; /* patterns of base/glob.h */
@@ -135,7 +137,7 @@ struct policy_rule {
         char priority_class[254];                   /* "": not set */
         int64_t priority_below;                     /* INT64_MAX: not set */
         bool is_exempt;
-        struct policy_range limits; /* beside those of the node; empty for is_exempt */
+        struct policy_range limits; /* in addition to the node's; empty if is_exempt */
 };
 
 struct policy_hot_value {
@@ -160,7 +162,7 @@ struct policy {
         size_t metric_count;
         struct policy_metric metrics[POLICY_MAX_METRICS];
         size_t predicate_count;
-        size_t predicate_total; /* with those of pools and rules, which stand behind them */
+        size_t predicate_total; /* including those of pools and rules, which follow in the array */
         struct policy_predicate predicates[POLICY_MAX_TERMS];
         bool has_last; /* some predicate has overLimit: last */
         size_t priority_count;
@@ -176,8 +178,8 @@ struct policy {
         enum policy_when_all_over when_all_over; /* by default PASS with POLICY_SCORING_ESTIMATE */
         int shortlist;                           /* by default AUTO with spec.extender, else 0 */
         enum policy_shortlist_for shortlist_for;
-        /* spec.taints: how many of them a node's load has reached is its level, and the number of
-         * taints that it carries. Rising, in (0, 1]; none: off. */
+        /* spec.taints: a node's level is how many of these its load has reached. Rising, in (0, 1];
+         * none: there are no taints. */
         size_t level_count;
         double level_ratios[POLICY_MAX_LEVELS];
 
@@ -200,7 +202,7 @@ _must_check_ int policy_parse(const char *text, size_t len, bool is_strict, stru
 /** policy_from_tree() - the same from a tree, such as an API object's (tree_from_json()) */
 _must_check_ int policy_from_tree(const struct tree_node *root, bool is_strict, struct policy **ret,
                                   struct error *err);
-/** policy_load_file() - policy_parse() of a file; @err begins with its path */
+/** policy_load_file() - policy_parse() for a file; @err begins with its path */
 _must_check_ int policy_load_file(const char *path, bool is_strict, struct policy **ret,
                                   struct error *err);
 /** policy_default() - the built-in policy: policy/policy.yaml, the recommended one, compiled in */
@@ -212,19 +214,19 @@ DEFINE_FREEP(struct policy, policy_free);
  * it back to an equal policy */
 void policy_print(const struct policy *policy, struct buf *out);
 
-/** policy_warnings_text() - "1 warning: line 6: spec.predicat: unknown field", of several the
- * first; owned by the caller, NULL: there is none */
+/** policy_warnings_text() - "1 warning: line 6: spec.predicat: unknown field"; only the first has a
+ * text. Owned by the caller; NULL: there is none */
 char *policy_warnings_text(const struct policy *policy);
 
 /** policy_metric_index() - index of @name in metrics, or -1 */
 int policy_metric_index(const struct policy *policy, const char *name);
 
-/** policy_pool_of() - the pool of a node with these labels: 1 for the first of pools that matches,
- * and so on; 0: none does
+/** policy_pool_of() - the number of the first pool that matches a node with these labels, from 1
+ * on; 0: none does
  * @labels: metadata.labels, borrowed; NULL or another type: none */
 size_t policy_pool_of(const struct policy *policy, const json_t *labels);
-/** policy_pool_predicates(), policy_pool_priorities() - of the nodes of a pool, 0 being the nodes
- * that are in none */
+/** policy_pool_predicates(), policy_pool_priorities() - those that hold for the nodes of a pool; 0:
+ * for the nodes that are in none */
 static inline struct policy_range policy_pool_predicates(const struct policy *policy, size_t pool) {
         return pool > 0 ? policy->pools[pool - 1].predicates
                         : (struct policy_range){0, policy->predicate_count};
@@ -235,16 +237,16 @@ static inline struct policy_range policy_pool_priorities(const struct policy *po
 }
 /** policy_limit_ratio() - the limit on a metric for the nodes of a pool; 0: none */
 double policy_limit_ratio(const struct policy *policy, size_t pool, size_t metric);
-/** policy_uses() - a limit or a weight above 0, of whichever pool, rests on a metric */
+/** policy_uses() - some limit or some weight above 0, of any pool, is on this metric */
 bool policy_uses(const struct policy *policy, size_t metric);
-/** policy_has_same_pools() - both choose a node's pool in the same way */
+/** policy_has_same_pools() - both put every node into the same pool */
 bool policy_has_same_pools(const struct policy *a, const struct policy *b);
 
-/** policy_taint_level() - the level that @taint, of a Node's spec.taints, stands for: 1 to
- * POLICY_MAX_LEVELS; 0: it is not one of ours */
+/** policy_taint_level() - the level of a taint in a Node's spec.taints, 1 to POLICY_MAX_LEVELS; 0:
+ * it is not one of ours */
 unsigned policy_taint_level(const json_t *taint);
 
-/** policy_is_relative() - some priority has scale: relative: a node's score depends on the other
+/** policy_is_relative() - some priority has scale: relative, so a node's score depends on the
  * candidates */
 bool policy_is_relative(const struct policy *policy);
 
@@ -257,6 +259,6 @@ const char *policy_metric_exporter(const struct policy *policy, const struct pol
 /** policy_resource_equal() - whether two policies define a resource in the same way */
 bool policy_resource_equal(const struct policy_resource *a, const struct policy_resource *b);
 
-/** policy_query_parse() - metric_query_parse() for the policy's own resources as well */
+/** policy_query_parse() - metric_query_parse(), which also knows the policy's own resources */
 _must_check_ bool policy_query_parse(const struct policy *policy, const char *name,
                                      struct metric_query *ret);

@@ -155,7 +155,8 @@ static void read_own_resources(const struct policy_map *spec, struct policy *pol
 
 /* ---- spec.syncPolicy */
 
-/* A name that is no query is for a source to provide; but is it one that somebody has misspelt? */
+/* A source may deliver a metric whose name is no query. But the name may also be a misspelt query.
+ */
 static void check_spelling(const struct policy_map *item, const struct policy *policy,
                            const char *name) {
         static const char is_none[] = "is not a <resource>_usage_<statistic>_<window>";

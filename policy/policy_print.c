@@ -19,7 +19,7 @@ static const char *quote_of(const char *name) {
         return is_text ? "" : "\"";
 }
 
-/* "  - {name: cpu_usage_avg_5m,     ": what follows stands in one column. @indent: of the item */
+/* "  - {name: cpu_usage_avg_5m,     ", so that what follows is aligned. @indent: of the item */
 static void print_name(const struct policy *policy, size_t metric, int indent, struct buf *out) {
         const char *name = policy->metrics[metric].name;
         size_t longest = 0;
@@ -138,7 +138,7 @@ static void print_pool(const struct policy *policy, const struct policy_pool *po
                        struct buf *out) {
         buf_puts(out, "  - nodeSelector:\n");
         print_selector(&pool->selector, 6, out);
-        /* Those of its own are behind the spec's. */
+        /* A pool's own terms come after the spec's. */
         if (pool->predicates.begin >= policy->predicate_count)
                 print_predicates(policy, "predicate", pool->predicates, 4, out);
         if (pool->priorities.begin >= policy->priority_count)

@@ -20,20 +20,20 @@ enum {
         PLUGIN_LOOK_MS = 20,
 };
 
-/* What stands for no limit: ten years. */
+/* Ten years: as good as no limit. */
 static const int64_t timeout_max_ms = 10 * 365 * 24 * (MS_PER_MIN * 60);
 
 struct cluster {
         struct loop *loop;
         struct kube_access *access;
         struct http_client *client;
-        struct metrics *metrics; /* nobody reads them: watches count */
+        struct metrics *metrics; /* watches need it; nobody reads it */
         struct kube_api *api;
-        struct cluster_answer *answer; /* where the call under way puts its answer */
+        struct cluster_answer *answer; /* of the call that is being waited for */
         int64_t timeout_ms;
 };
 
-/* kubectl's --request-timeout: a bare number is seconds. */
+/* As kubectl reads --request-timeout: a number without a unit is seconds. */
 static int parse_timeout(const char *text, int64_t *ret_ms, struct error *err) {
         size_t len = strlen(text);
         uint64_t seconds = 0;
@@ -117,8 +117,8 @@ static void cluster_answered(void *userdata, const struct kube_answer *answer) {
         loop_stop(cluster->loop);
 }
 
-/* A plugin may wait for somebody to log in, and no request's timeout is for that. If it fails, the
- * request reports it. Return: whether one was waited for */
+/* A credential plugin may wait for somebody to log in, so no request's timeout applies. If it
+ * fails, the request reports that. Return: whether there was a plugin to wait for */
 static bool await_credentials(struct cluster *cluster) {
         struct loop *loop = cluster->loop;
         struct kube_credentials credentials;
@@ -150,7 +150,7 @@ void cluster_call(struct cluster *cluster, const struct kube_request *request,
                   struct cluster_answer *ret) {
         (void)await_credentials(cluster);
         call_once(cluster, request, ret);
-        /* The plugin runs again after a 401. */
+        /* After a 401 the plugin runs again. */
         if (ret->outcome == KUBE_UNAUTHORIZED && await_credentials(cluster))
                 call_once(cluster, request, ret);
 }
@@ -177,7 +177,8 @@ enum kube_outcome cluster_get(struct cluster *cluster, const char *path, json_t 
         return answer.outcome;
 }
 
-/* One page. @token: where it begins; replaced by where the next does, NULL behind the last. */
+/* One page.
+ * @token: where it begins; becomes where the next page begins, NULL after the last one */
 static enum kube_outcome list_one(struct cluster *cluster, const struct cluster_listing *listing,
                                   unsigned limit, char **token, struct error *err) {
         const char *path = listing->path;
@@ -216,7 +217,7 @@ enum kube_outcome cluster_list(struct cluster *cluster, const struct cluster_lis
                 bool is_first = token == NULL;
                 enum kube_outcome outcome = list_one(cluster, listing, limit, &token, err);
                 if (outcome == KUBE_GONE && !is_first && limit < PAGE_OBJECTS_MAX) {
-                        /* It took longer than a token lasts: fewer pages take less time. */
+                        /* The token has expired: with larger pages, the list takes less time. */
                         limit *= 2;
                         listing->on_begin(listing->userdata);
                 } else if (outcome != KUBE_OK || !token) {

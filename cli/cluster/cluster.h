@@ -1,6 +1,6 @@
 /*
- * The API server as a program sees it that people start: every call waits for its answer. The one
- * place where the event loop is driven for that.
+ * The API server, for a program that a person has started: every call waits for its answer. This is
+ * the one place that runs the event loop for that.
  */
 #pragma once
 
@@ -15,7 +15,7 @@
 #include "kube/list_page.h"
 #include "program/options.h"
 
-/* Where CLUSTER_ROWS puts its values; cluster_open() sets what makes it as kubectl. */
+/* The values of CLUSTER_ROWS; cluster_open() sets the rest, so that it behaves as kubectl. */
 struct cluster_options {
         struct kube_access_options kube;
         struct option_list as_groups;
@@ -23,7 +23,8 @@ struct cluster_options {
 };
 
 /* clang-format off */
-/* The first row ends --help of a verb; that of the program lists the others, once for all verbs. */
+/* The first row ends the --help of a verb. The program's own --help lists the following ones, once
+ * for all verbs. */
 #define CLUSTER_ROWS(o)                                                                            \
         {.type = OPTION_BOOL},                                                                     \
         {.name = "kubeconfig", .type = OPTION_STRING, .value = &(o).kube.kubeconfig,               \
@@ -61,9 +62,9 @@ struct cluster;
 /** cluster_open() - find the credentials; nothing is sent. Return: see kube_access_load() */
 _must_check_ int cluster_open(const struct cluster_options *options, struct cluster **ret,
                               struct error *err);
-/** cluster_namespace() - of the context; "default" when it has none */
+/** cluster_namespace() - the context's namespace; "default" if it has none */
 const char *cluster_namespace(const struct cluster *cluster);
-/** cluster_loop(), cluster_api(), cluster_metrics() - for watches, which go on while a call or
+/** cluster_loop(), cluster_api(), cluster_metrics() - for watches, which run while a call or
  * cluster_pause() waits */
 struct loop *cluster_loop(const struct cluster *cluster);
 struct kube_api *cluster_api(const struct cluster *cluster);
@@ -73,18 +74,19 @@ DEFINE_FREEP(struct cluster, cluster_free);
 
 struct cluster_answer {
         enum kube_outcome outcome;
-        struct error err; /* unless KUBE_OK; without the path */
+        struct error err; /* set unless KUBE_OK; without the path */
         char *body;       /* owned; NULL unless KUBE_OK */
         size_t body_bytes;
 };
 
-/** cluster_call() - send @request and wait; its timeout, on_done and userdata are set here */
+/** cluster_call() - send @request and wait
+ * @request: its timeout, on_done and userdata are set here */
 void cluster_call(struct cluster *cluster, const struct kube_request *request,
                   struct cluster_answer *ret);
 void cluster_answer_done(struct cluster_answer *answer);
 
 /**
- * cluster_get() - an object
+ * cluster_get() - get an object
  * @ret: owned by the caller; NULL unless KUBE_OK
  * Return: KUBE_OK, or another outcome with the path in @err
  */
@@ -93,26 +95,26 @@ enum kube_outcome cluster_get(struct cluster *cluster, const char *path, json_t 
 struct cluster_listing {
         const char *path;                  /* may have a query */
         const char *accept;                /* NULL: application/json */
-        const struct proto_message *proto; /* what is read of objects in protobuf */
-        /* The list begins, or begins anew since it has expired between two pages: what on_item was
-         * called for is void. */
+        const struct proto_message *proto; /* the fields to read from objects in protobuf */
+        /* The list begins, or begins again because it expired between two pages: then forget what
+         * on_item was called with. */
         void (*on_begin)(void *userdata);
         list_item_fn *on_item; /* also for objects before a failure */
         void *userdata;
 };
 
-/** cluster_list() - all objects of a list, page by page. Return: as cluster_get() */
+/** cluster_list() - get all objects of a list, page by page. Return: as cluster_get() */
 enum kube_outcome cluster_list(struct cluster *cluster, const struct cluster_listing *listing,
                                struct error *err);
 
 /**
- * cluster_offer_names() - for completion: the names of some hundred objects, one a line; nothing
- * when they cannot be listed
- * @before: stands before each
- * @typed:  only those that begin so, @before included
+ * cluster_offer_names() - for completion: print the names of some hundred objects, one per line;
+ * nothing if they cannot be listed
+ * @before: printed before each name
+ * @typed:  what each line must begin with, @before included
  */
 void cluster_offer_names(struct cluster *cluster, const char *path, const char *before,
                          const char *typed, FILE *out);
 
-/** cluster_pause() - wait */
+/** cluster_pause() - wait, and let watches run */
 void cluster_pause(struct cluster *cluster, int64_t pause_ms);

@@ -51,7 +51,7 @@ static void set_why(struct asking *asking, char *why) {
                 asking->why_not = why;
 }
 
-/* Return: whether the next one is to be asked */
+/* Return: whether to ask the next one */
 static bool ask_one(struct asking *asking, const json_t *pod) {
         _cleanup_(freep) char *path = cluster_page_path(asking->extenders->namespace, pod,
                                                         PROGRAM_EXTENDER, asking->page);
@@ -96,21 +96,21 @@ char *cluster_extenders_ask(struct cluster *cluster, const struct cluster_extend
 
 /* ---- The estimate. */
 
-struct told {
+struct first_page {
         const struct cluster_extenders *extenders;
         json_t *page;
         char *from;
 };
 
 static bool take_first(void *userdata, const char *pod, json_t *answer) {
-        struct told *told = userdata;
+        struct first_page *first = userdata;
         const char *at = json_string_at(answer, "at", NULL);
         size_t count = 0;
 
-        for (size_t i = 0; i < json_array_size(told->extenders->pods); i++)
-                count += is_app(json_array_get(told->extenders->pods, i), PROGRAM_EXTENDER);
-        told->page = answer;
-        told->from =
+        for (size_t i = 0; i < json_array_size(first->extenders->pods); i++)
+                count += is_app(json_array_get(first->extenders->pods, i), PROGRAM_EXTENDER);
+        first->page = answer;
+        first->from =
                 count > 1 ? xasprintf("%.253s, the first that answers of %zu extenders, at %.40s",
                                       pod, count, at ? at : "an unknown time")
                           : xasprintf("%.253s, at %.40s", pod, at ? at : "an unknown time");
@@ -119,17 +119,17 @@ static bool take_first(void *userdata, const char *pod, json_t *answer) {
 
 json_t *cluster_estimate(struct cluster *cluster, const char *namespace, char **ret_from) {
         _cleanup_(cluster_extenders_done) struct cluster_extenders extenders;
-        struct told told = {.extenders = &extenders};
+        struct first_page first = {.extenders = &extenders};
         struct error err = ERROR_NULL;
 
         if (cluster_extenders_find(cluster, namespace, &extenders, &err) < 0) {
                 *ret_from = xstrdup(err.msg);
                 return NULL;
         }
-        *ret_from = cluster_extenders_ask(cluster, &extenders, "estimate", take_first, &told);
-        if (told.page) {
+        *ret_from = cluster_extenders_ask(cluster, &extenders, "estimate", take_first, &first);
+        if (first.page) {
                 free(*ret_from);
-                *ret_from = told.from;
+                *ret_from = first.from;
         }
-        return told.page;
+        return first.page;
 }

@@ -14,15 +14,14 @@
          .help = "Where Plimsoll is installed: its extenders are asked."}
 /* clang-format on */
 
-/* Found once. */
 struct cluster_extenders {
         const char *namespace; /* borrowed */
-        json_t *pods;          /* owned; all of Plimsoll there */
+        json_t *pods;          /* owned; all pods of Plimsoll in it */
         bool has_loopback;     /* an extender is beside a second scheduler */
 };
 
 /**
- * cluster_extenders_find() - the extenders of an installation
+ * cluster_extenders_find() - find the extenders of an installation
  * @namespace: where Plimsoll is installed
  * @ret:        to be released with cluster_extenders_done(), also on failure
  * Return: 0; negative errno when the pods cannot be listed
@@ -35,21 +34,22 @@ void cluster_extenders_done(struct cluster_extenders *extenders);
  * cluster_extenders_fn: what an extender answered
  * @pod:    its name, borrowed
  * @answer: an object, owned by the callee
- * Return: whether the next one is to be asked
+ * Return: whether to ask the next one
  */
 typedef bool cluster_extenders_fn(void *userdata, const char *pod, json_t *answer);
 
 /**
- * cluster_extenders_ask() - ask one after the other
+ * cluster_extenders_ask() - ask one extender after the other
  * @page: with its query
- * Return: why none, or not each that was asked, answers, owned by the caller; NULL: all do
+ * Return: why none, or not every one that was asked, has answered; owned by the caller. NULL: all
+ * have
  */
 char *cluster_extenders_ask(struct cluster *cluster, const struct cluster_extenders *extenders,
                             const char *page, cluster_extenders_fn *on_answer, void *userdata);
 
 /**
- * cluster_estimate() - /estimate of the first extender that answers
- * @ret_from: which one it is, or why there is none, for people; owned by the caller
- * Return: owned by the caller; NULL: none answers
+ * cluster_estimate() - the page /estimate of the first extender that answers
+ * @ret_from: which extender it is, or why none has answered, for people; owned by the caller
+ * Return: owned by the caller; NULL: none has answered
  */
 json_t *cluster_estimate(struct cluster *cluster, const char *namespace, char **ret_from);

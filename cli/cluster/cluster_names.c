@@ -7,7 +7,7 @@
 
 enum { NAMES_LIMIT = 500 };
 
-/* Shells take lines apart; a name is what Kubernetes lets one be. */
+/* Only names that Kubernetes allows, since a shell splits the line into words. */
 static void offer_name(const json_t *item, const char *before, const char *typed, FILE *out) {
         const char *name = json_string_at(item, "metadata", "name", NULL);
         size_t skip = strlen(before);

@@ -14,7 +14,7 @@ bool cluster_page_is_mutual(const json_t *pod) {
         return program_flags_text(&flags, FLAG_CLIENT_CA_FILE) != NULL;
 }
 
-/* Where the program listens, else what the container declares. */
+/* The port of the program's flags, or else the one that the container declares. */
 static int port_of(const json_t *spec, const char *program, const struct program_flags *flags) {
         bool is_controller = strcmp(program, PROGRAM_CONTROLLER) == 0;
         const json_t *ports = json_at(program_flags_container(spec, program), "ports", NULL);

@@ -1,13 +1,13 @@
-/* Pages of our programs, through the API server's proxy of pods. */
+/* The paths of our programs' pages in the API server's proxy. */
 #pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
 
 /**
- * cluster_page_path() - where the API server shows a page of a pod
- * @program: PROGRAM_CONTROLLER or PROGRAM_EXTENDER, which one of the pod's containers runs
- * @page:    without the slash before it; with its query, percent-encoded
+ * cluster_page_path() - the API server's path of a page of a pod
+ * @program: PROGRAM_CONTROLLER or PROGRAM_EXTENDER; one of the pod's containers runs it
+ * @page:    without a slash at its beginning, with its query, percent-encoded
  * Return: owned by the caller; NULL: the pod does not run
  */
 char *cluster_page_path(const char *namespace, const json_t *pod, const char *program,

@@ -1,4 +1,4 @@
-/* The policy in force: the cluster's object, as the programs follow it, or a file. */
+/* The policy to judge by: a file, or the one that the programs have in force. */
 #pragma once
 
 #include "base/attributes.h"
@@ -15,24 +15,25 @@
 /* clang-format on */
 
 /**
- * cluster_policy_read() - the text of a file, a pipe, or "-" for standard input, which can be read
- * once
- * @ret: owned by the caller
+ * cluster_policy_read() - read a file
+ * @path: "-": standard input. That, and a pipe, can be read only once
+ * @ret:  owned by the caller
  */
 _must_check_ int cluster_policy_read(const char *path, char **ret, size_t *ret_len,
                                      struct error *err);
-/** cluster_policy_parse() - that text; @path is for errors */
+/** cluster_policy_parse() - parse the text of a file
+ * @path: for errors */
 _must_check_ int cluster_policy_parse(const char *path, const char *text, size_t len,
                                       struct policy **ret, struct error *err);
 
-/** cluster_policy_from_object() - of a DynamicSchedulerPolicy */
+/** cluster_policy_from_object() - the policy of a DynamicSchedulerPolicy */
 _must_check_ int cluster_policy_from_object(const json_t *object, struct policy **ret,
                                             struct error *err);
 
 /**
- * cluster_policy_load() - from @path, or if that is NULL from the cluster
- * @ret_from: what it is, for people; owned by the caller
- * Return: 0; negative errno when it cannot be read or is refused
+ * cluster_policy_load() - the policy of the file @path, or of the cluster if that is NULL
+ * @ret_from: where it is from, for people; owned by the caller
+ * Return: 0; negative errno if it cannot be read or is refused
  */
 _must_check_ int cluster_policy_load(struct cluster *cluster, const char *path, struct policy **ret,
                                      char **ret_from, struct error *err);

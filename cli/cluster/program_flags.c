@@ -12,8 +12,8 @@
 
 enum { TEXT_MAX_BYTES = 4096, MAX_VARIABLES = 512, MAX_WORDS = 512 };
 
-/* Kubernetes leaves a reference as it is that it cannot replace; so do we with what we cannot read,
- * and a value that holds one is hidden. */
+/* A reference to a variable. Kubernetes leaves it in the text if it cannot replace it. So do we if
+ * we cannot read the variable, and a value with a reference left in it is hidden. */
 #define REFERENCE "$("
 
 #define TEXT(name, given)                                                                          \
@@ -21,7 +21,7 @@ enum { TEXT_MAX_BYTES = 4096, MAX_VARIABLES = 512, MAX_WORDS = 512 };
 #define SWITCH(name, given)                                                                        \
         { name, .type = OPTION_BOOL, .fallback = (given) }
 
-/* Name and default as in the programs' own tables, which a test compares. */
+/* Names and defaults are those of the programs' own tables; a test compares them. */
 static const struct option_row rows[PROGRAM_FLAG_COUNT] = {
         [FLAG_LEADER_ELECT] = SWITCH("leader-elect", "true"),
         [FLAG_LEASE_NAME] = TEXT("leader-elect-resource-name", "plimsoll-controller"),
@@ -70,7 +70,7 @@ static bool is_program(const json_t *word, const char *program) {
         return text && strcmp(file_name(text), program) == 0;
 }
 
-/* How many words of the command end in the program; 0: it is not among them. */
+/* The number of words up to and including the program's name; 0: the command does not have it. */
 static size_t words_before(const json_t *command, const char *program) {
         for (size_t i = 0; i < json_array_size(command); i++)
                 if (is_program(json_array_get(command, i), program))
@@ -105,7 +105,7 @@ static bool has_own_settings(const json_t *container) {
         return false;
 }
 
-/* How likely it is that a container runs the program. */
+/* How likely a container runs the program. */
 static int likeness(const json_t *container, const char *program) {
         const json_t *command = json_at(container, "command", NULL);
         const char *name = json_string_at(container, "name", NULL);
@@ -139,14 +139,15 @@ struct environment {
         const char *namespace;
         const json_t *config_maps;
         json_t *variables; /* by name; owned */
-        bool has_unread;   /* there are more, which cannot be read */
+        bool has_unread;   /* there are other variables, which cannot be read */
 };
 
 static void environment_done(struct environment *environment) {
         json_decref(environment->variables);
 }
 
-/* A later one counts. Takes @text. */
+/* A later variable replaces an earlier one of the same name.
+ * @text: consumed */
 static void add_variable(struct environment *environment, const char *name, char *text) {
         if (json_object_size(environment->variables) < MAX_VARIABLES)
                 json_object_set_new_nocheck(environment->variables, name,
@@ -164,7 +165,8 @@ static const char *find_variable(const struct environment *environment, const ch
         return json_string_at(environment->variables, key, NULL);
 }
 
-/* With the variables in place of $(NAME); owned by the caller. What grows too long is hidden. */
+/* Replace each $(NAME) by its variable. A text that grows too long is hidden. Return: owned by the
+ * caller */
 static char *expand(const struct environment *environment, const char *text) {
         struct buf out = BUF_INIT(TEXT_MAX_BYTES);
 
@@ -182,7 +184,7 @@ static char *expand(const struct environment *environment, const char *text) {
                         buf_puts(&out, value);
                         text += name_len + strlen("$()");
                 } else if (*text) {
-                        text += strncmp(text, "$$", 2) == 0; /* an escaped one */
+                        text += strncmp(text, "$$", 2) == 0; /* an escaped dollar sign */
                         buf_putc(&out, *text++);
                 }
         }
@@ -192,7 +194,7 @@ static char *expand(const struct environment *environment, const char *text) {
         return xstrdup(REFERENCE);
 }
 
-/* NULL: none of this name, or not known. */
+/* NULL: there is none of this name, or it is not known. */
 static const json_t *find_config_map(const struct environment *environment, const char *name) {
         const json_t *items = json_at(environment->config_maps, "items", NULL);
 
@@ -200,7 +202,7 @@ static const json_t *find_config_map(const struct environment *environment, cons
                     : NULL;
 }
 
-/* All of a ConfigMap; a Secret is not read. */
+/* All variables of a ConfigMap; a Secret is not read. */
 static void read_env_from(struct environment *environment, const json_t *entry) {
         const char *prefix = json_string_at(entry, "prefix", NULL);
         const json_t *data = find_config_map(environment,
@@ -254,7 +256,7 @@ static void read_environment(struct environment *environment, const json_t *cont
 struct words {
         char *items[MAX_WORDS]; /* each owned */
         size_t count;
-        bool is_unread; /* a shell makes the command line, say */
+        bool is_unread; /* the command line is not known: a shell makes it, say */
 };
 
 static void words_done(struct words *words) {
@@ -276,7 +278,7 @@ static void add_words(struct words *words, const struct environment *environment
         }
 }
 
-/* Those behind the program's name. */
+/* The words after the program's name. */
 static void read_words(struct words *words, const struct environment *environment,
                        const json_t *container, const char *program) {
         const json_t *command = json_at(container, "command", NULL);
@@ -288,9 +290,10 @@ static void read_words(struct words *words, const struct environment *environmen
         add_words(words, environment, args, is_first ? 1 : 0, program);
 }
 
-/* ---- What comes of it. */
+/* ---- The values. */
 
-/* The last one, or all of a list; owned by the caller. NULL: the command line has none. */
+/* The flag's last value on the command line, or all of a list. NULL: it has none. Owned by the
+ * caller. */
 static char *given_text(const struct words *words, const struct option_row *row) {
         struct buf all = BUF_INIT(TEXT_MAX_BYTES);
         bool is_given = false;

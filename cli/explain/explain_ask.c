@@ -17,31 +17,31 @@ bool explain_is_full_name(const char *text) {
 }
 
 static bool take_newest_decision(void *userdata, const char *pod, json_t *answer) {
-        struct explain_told *told = userdata;
+        struct explain_answer *newest = userdata;
 
         (void)pod;
-        told->decision = explain_decision_newer(told->decision, answer);
+        newest->decision = explain_decision_newer(newest->decision, answer);
         return true;
 }
 
 void explain_ask(struct cluster *cluster, const struct cluster_extenders *extenders,
-                 const char *full_name, struct explain_told *ret) {
+                 const char *full_name, struct explain_answer *ret) {
         _cleanup_(freep) char *page = xasprintf("decisions?pod=%s", full_name);
 
-        *ret = (struct explain_told){0};
+        *ret = (struct explain_answer){0};
         ret->why_not = cluster_extenders_ask(cluster, extenders, page, take_newest_decision, ret);
         if (!ret->decision && !ret->why_not)
                 ret->why_not = xstrdup("the scheduler has not asked about it lately: each extender "
                                        "keeps the last 1,024 pods");
 }
 
-void explain_told_done(struct explain_told *told) {
-        json_decref(told->decision);
-        free(told->why_not);
-        *told = (struct explain_told){0};
+void explain_answer_done(struct explain_answer *answer) {
+        json_decref(answer->decision);
+        free(answer->why_not);
+        *answer = (struct explain_answer){0};
 }
 
-/* Times in one form sort as text. */
+/* The times have one format, so they sort as text. */
 static bool take_names(void *userdata, const char *pod, json_t *answer) {
         const json_t *lines = json_at(answer, "decisions", NULL);
         json_t *names = userdata;

@@ -7,6 +7,12 @@
 #include "codec/json.h"
 #include "extender/explain/terms.h"
 
+/* "200 candidates" */
+static void print_candidates(const json_t *call, FILE *out) {
+        (void)fprintf(out, "%s candidate%s", terms_number(call, "candidates").text,
+                      json_int_at(0, call, "candidates", NULL) == 1 ? "" : "s");
+}
+
 /* ", 3 unknown", unless there are none. */
 static void print_count(const json_t *object, const char *key, const char *what, FILE *out) {
         json_int_t count = json_int_at(0, object, key, NULL);
@@ -50,7 +56,7 @@ json_t *explain_decision_newer(json_t *a, json_t *b) {
         return newer;
 }
 
-/* ---- Where it went, beside what was answered. */
+/* ---- Where the pod went, beside what was answered. */
 
 static void print_outcome(const json_t *decision, const struct explain_place *place, FILE *out) {
         const json_t *nodes = json_at(decision, "prioritize", "bestNodes", NULL);
@@ -102,8 +108,9 @@ static void print_filter(const json_t *filter, size_t max_nodes, FILE *out) {
                 (void)fputs("filter: was not asked\n", out);
                 return;
         }
-        (void)fprintf(out, "filter at %s: %s candidates, %s passed", terms_text(filter, "at").text,
-                      terms_number(filter, "candidates").text, terms_number(filter, "passed").text);
+        (void)fprintf(out, "filter at %s: ", terms_text(filter, "at").text);
+        print_candidates(filter, out);
+        (void)fprintf(out, ", %s passed", terms_number(filter, "passed").text);
         print_count(filter, "rejected", "rejected", out);
         print_count(filter, "leftOut", "left out by the shortlist", out);
         print_count(filter, "unknown", "not in the extender's table", out);
@@ -123,15 +130,15 @@ static void print_filter(const json_t *filter, size_t max_nodes, FILE *out) {
 static void print_ranking(const json_t *ranking, const json_t *filter, size_t max_nodes,
                           const struct style *style, FILE *out) {
         const json_t *nodes = json_at(ranking, "bestNodes", NULL);
-        json_int_t told = json_int_at(0, filter, "passed", NULL);
+        json_int_t passed = json_int_at(0, filter, "passed", NULL);
 
         if (!json_is_object(ranking)) {
                 (void)fprintf(out, "prioritize: was not asked%s\n",
-                              told == 1 ? ", since a single node passed" : "");
+                              passed == 1 ? ", since a single node passed" : "");
                 return;
         }
-        (void)fprintf(out, "prioritize at %s: %s candidates", terms_text(ranking, "at").text,
-                      terms_number(ranking, "candidates").text);
+        (void)fprintf(out, "prioritize at %s: ", terms_text(ranking, "at").text);
+        print_candidates(ranking, out);
         print_count(ranking, "unknown", "not in the extender's table", out);
         (void)fprintf(out, ", scoring %s\n", terms_text(ranking, "scoring").text);
         terms_print_expected(json_at(ranking, "expected", NULL), out);

@@ -1,4 +1,4 @@
-/* Where a pod is, as the API server says it. */
+/* Where a pod is, by the API server. */
 #pragma once
 
 #include <jansson.h>
@@ -9,15 +9,15 @@
 
 struct explain_place {
         const char *full_name; /* "namespace/name" */
-        json_t *pod;           /* NULL: why_not says why it is not known */
+        json_t *pod;           /* NULL: it is not known; why_not says why */
         struct error why_not;
 };
 
-/** explain_place_node() - the node that it is bound to, borrowed; NULL: none, or it is not known */
+/** explain_place_node() - the node of the pod, borrowed; NULL: it is not bound, or not known */
 const char *explain_place_node(const struct explain_place *place);
 /** explain_place_uid() - borrowed; NULL: not known */
 const char *explain_place_uid(const struct explain_place *place);
-/** explain_place_print() - in a line: the node, or why the scheduler has found none */
+/** explain_place_print() - print a line with the node, or why the scheduler has found none */
 void explain_place_print(const struct explain_place *place, const struct style *style, FILE *out);
-/** explain_place_json() - owned by the caller: pod, phase, node and condition (PodScheduled) */
+/** explain_place_json() - pod, phase, node and condition (PodScheduled); owned by the caller */
 json_t *explain_place_json(const struct explain_place *place);

@@ -48,7 +48,7 @@ struct subject {
         bool is_from_input; /* they are read from standard input */
 };
 
-/* "pod/web-0", as kubectl takes it. Return: the name behind @kind; NULL: it is of another kind */
+/* "pod/web-0", as kubectl understands it. Return: the name; NULL: @word is of another kind */
 static const char *name_behind(const char *word, const char *kind) {
         size_t len = strlen(kind);
 
@@ -80,8 +80,7 @@ static bool has_node(const struct explanation *explanation) {
         return false;
 }
 
-/* With spec.taints: how many of them the node carries. The nodes are listed without their taints.
- */
+/* With spec.taints: how many of these taints the node has. Nodes were listed without taints. */
 static void set_taint_level(struct cluster *cluster, const struct policy *policy, const char *node,
                             json_t *explained) {
         _cleanup_(freep) char *path = kube_path(KUBE_CORE, NULL, "nodes", node, "");
@@ -126,7 +125,7 @@ static int show_nodes(struct cluster *cluster, const struct node_list *list, con
         return 0;
 }
 
-/* Every node, though one is asked for: some scores depend on the others. */
+/* All nodes, even if only one is asked about, since some scores depend on all nodes. */
 static int fill_table(struct cluster *cluster, const struct subject *subject,
                       const struct node_table_options *options, int64_t now_unix_ms,
                       struct node_list **ret, struct error *err) {
@@ -162,8 +161,8 @@ static void find_place(struct cluster *cluster, const char *full_name, struct ex
         (void)cluster_get(cluster, path, &ret->pod, &ret->why_not);
 }
 
-/* From annotations, as they are now, with the pod as the one that looks for a node. @document:
- * NULL, or gets them as "nodes". */
+/* Explain the nodes as they are now, as if the pod had to be placed.
+ * @document: gets them as "nodes"; NULL: they are printed */
 static void explain_by_annotations(const struct node_list *list, const struct explain_place *place,
                                    int64_t now_unix_ms, json_t *document) {
         struct node_table *table = node_list_table(list);
@@ -186,29 +185,29 @@ static void explain_by_annotations(const struct node_list *list, const struct ex
                 explanation_print(&explanation, nodes, &style, stdout);
 }
 
-static void show_pod(const struct explain_place *place, const struct explain_told *told,
+static void show_pod(const struct explain_place *place, const struct explain_answer *answer,
                      const struct node_list *nodes, int64_t now_unix_ms) {
         enum { SOME_NODES = 5 };
         struct style style = style_of(stdout);
 
         if (output_is_document(settings.output)) {
                 json_auto_t *root = explain_place_json(place);
-                json_object_update_new(root, json_pack("{s:O?, s:s?}", "decision", told->decision,
-                                                       "whyNot", told->why_not));
-                if (!told->decision)
+                json_object_update_new(root, json_pack("{s:O?, s:s?}", "decision", answer->decision,
+                                                       "whyNot", answer->why_not));
+                if (!answer->decision)
                         explain_by_annotations(nodes, place, now_unix_ms, root);
                 output_document(root, settings.output, stdout);
                 return;
         }
         explain_place_print(place, &style, stdout);
-        if (told->why_not) {
-                (void)fputs(told->decision ? "not every extender tells: " : "no extender tells: ",
+        if (answer->why_not) {
+                (void)fputs(answer->decision ? "not every extender answered: " : "no decision: ",
                             stdout);
-                (void)style_text(told->why_not, ERROR_MSG_MAX, stdout);
+                (void)style_text(answer->why_not, ERROR_MSG_MAX, stdout);
                 (void)fputc('\n', stdout);
         }
-        if (told->decision) {
-                explain_decision_print(told->decision, place,
+        if (answer->decision) {
+                explain_decision_print(answer->decision, place,
                                        settings.output == OUTPUT_WIDE ? SIZE_MAX : SOME_NODES,
                                        &style, stdout);
                 return;
@@ -218,12 +217,12 @@ static void show_pod(const struct explain_place *place, const struct explain_tol
 }
 
 static void ask_extenders(struct cluster *cluster, const char *full_name,
-                          struct explain_told *ret) {
+                          struct explain_answer *ret) {
         _cleanup_(cluster_extenders_done) struct cluster_extenders extenders;
         struct error err = ERROR_NULL;
 
         if (cluster_extenders_find(cluster, settings.plimsoll_namespace, &extenders, &err) < 0)
-                *ret = (struct explain_told){.why_not = xstrdup(err.msg)};
+                *ret = (struct explain_answer){.why_not = xstrdup(err.msg)};
         else
                 explain_ask(cluster, &extenders, full_name, ret);
 }
@@ -233,7 +232,7 @@ static int run_pod(struct cluster *cluster, const struct subject *subject,
                    struct error *err) {
         _cleanup_(freep) char *full_name = full_name_of(cluster, subject->pod);
         _cleanup_(node_list_freep) struct node_list *nodes = NULL;
-        _cleanup_(explain_told_done) struct explain_told told = {0};
+        _cleanup_(explain_answer_done) struct explain_answer answer = {0};
         struct explain_place place;
         int r = 0;
 
@@ -241,15 +240,15 @@ static int run_pod(struct cluster *cluster, const struct subject *subject,
                 return error_set(err, EINVAL, "'%.64s': expected NAMESPACE/NAME of a pod",
                                  full_name);
         find_place(cluster, full_name, &place);
-        ask_extenders(cluster, full_name, &told);
-        if (!told.decision && !place.pod) {
+        ask_extenders(cluster, full_name, &answer);
+        if (!answer.decision && !place.pod) {
                 *err = place.why_not;
                 r = err->code;
-        } else if (!told.decision) {
+        } else if (!answer.decision) {
                 r = fill_table(cluster, subject, options, now_unix_ms, &nodes, err);
         }
         if (r == 0)
-                show_pod(&place, &told, nodes, now_unix_ms);
+                show_pod(&place, &answer, nodes, now_unix_ms);
         json_decref(place.pod);
         return r;
 }
@@ -278,7 +277,7 @@ static int run_explain(int count, char **words, struct error *err) {
         return r < 0 ? r : show_nodes(cluster, nodes, subject.node, now_unix_ms, err);
 }
 
-/* A candidate may be of another namespace: "shop/web-0". */
+/* The word may begin with another namespace: "shop/web-0". */
 static void offer_pods(struct cluster *cluster, const char *typed, FILE *out) {
         size_t len = strcspn(typed, "/");
         bool is_full = typed[len] == '/';

@@ -1,4 +1,4 @@
-/* `explain`: the reasons of a node's verdict and score. */
+/* `explain`: why a node has its verdict and score, and why a pod is where it is. */
 #pragma once
 
 #include "cli/verb/verb.h"

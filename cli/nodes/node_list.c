@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "cli/cluster/cluster_extenders.h"
 #include "codec/json.h"
-#include "extender/estimate_page/estimate_told.h"
+#include "extender/estimate_page/estimate_import.h"
 #include "kube/kube_path.h"
 #include "kube/kube_proto.h"
 
@@ -85,13 +85,13 @@ struct node_table *node_list_table(const struct node_list *list) {
         return list->table;
 }
 
-/* What an extender knows, in place of the pods. */
+/* An extender's estimate, instead of the pods. */
 static void ask_extender(struct node_list *list) {
         struct error err = ERROR_NULL;
         char *from = NULL;
         json_auto_t *page = cluster_estimate(list->cluster, list->plimsoll_namespace, &from);
 
-        if (page && estimate_told_put(list->table, page, &err) == 0) {
+        if (page && estimate_import_page(list->table, page, &err) == 0) {
                 list->estimate_from = from;
         } else if (page) {
                 list->why_unscored = xasprintf("%s: %s", from, err.msg);
@@ -106,7 +106,7 @@ int node_list_update(struct node_list *list, int64_t now_unix_ms, struct error *
 
         list->now_unix_ms = now_unix_ms;
         forget_told(list);
-        /* The capacity is needed by the estimate alone. */
+        /* Only the estimate needs capacities. */
         if (node_list_each(list->cluster, is_estimate, list_on_begin, list_on_node, list, err) !=
             KUBE_OK)
                 return err->code;

@@ -1,5 +1,5 @@
-/* The cluster's nodes in the extender's own node table, and with scoring: estimate what an extender
- * knows of them. */
+/* The cluster's nodes in the extender's own node table; with scoring: estimate, with what an
+ * extender knows of them. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,9 +10,9 @@
 #include "extender/table/node_table.h"
 
 /**
- * node_list_each() - list all nodes in protobuf, as far as kube_proto_node reads them
- * @is_whole: with their capacity; else metadata alone
- * @on_begin, @on_item: as of struct cluster_listing
+ * node_list_each() - list all nodes, in protobuf, with the fields of kube_proto_node
+ * @is_whole: with capacities; otherwise only metadata
+ * @on_begin, @on_item: as in struct cluster_listing
  */
 enum kube_outcome node_list_each(struct cluster *cluster, bool is_whole,
                                  void (*on_begin)(void *userdata), list_item_fn *on_item,
@@ -23,7 +23,7 @@ struct node_list;
 /**
  * node_list_new() - a table without nodes
  * @policy:             owned by the table from now on
- * @plimsoll_namespace: where its extenders are; borrowed
+ * @plimsoll_namespace: where the extenders are; borrowed
  */
 struct node_list *node_list_new(struct cluster *cluster, const struct node_table_options *options,
                                 struct policy *policy, const char *plimsoll_namespace,
@@ -36,7 +36,8 @@ struct node_table *node_list_table(const struct node_list *list);
 /** node_list_update() - list the nodes, and with scoring: estimate ask an extender what it knows.
  * Return: 0; negative errno when the nodes cannot be listed */
 _must_check_ int node_list_update(struct node_list *list, int64_t now_unix_ms, struct error *err);
-/** node_list_explain() - explanation_init() of the last update, with who told the estimate, or why
- * there are no scores; borrowed until the next */
+/** node_list_explain() - explanation_init() of the last update, with where the estimate is from, or
+ * why there are no scores
+ * @ret: borrows until the next update */
 void node_list_explain(const struct node_list *list, const struct explained_pod *pod,
                        int64_t now_unix_ms, struct explanation *ret);

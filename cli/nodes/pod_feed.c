@@ -7,7 +7,7 @@
 #include "kube/kube_path.h"
 #include "kube/kube_proto.h"
 
-/* As the watch of all bound pods selects them. */
+/* Selects the same pods as the watch. */
 #define PODS_PATH                                                                                  \
         KUBE_PODS "?fieldSelector=spec.nodeName!%3D%2Cstatus.phase!%3DSucceeded%2C"                \
                   "status.phase!%3DFailed"
@@ -19,7 +19,7 @@ struct pod_feed {
         bool is_watching;
         const struct pod_watch_events *events;
         void *userdata;
-        struct pod_watch *watch; /* NULL: it is not begun */
+        struct pod_watch *watch; /* NULL: not begun */
 };
 
 struct pod_feed *pod_feed_new(struct cluster *cluster, bool is_watching,
@@ -47,7 +47,7 @@ static void pod_feed_on_item(void *userdata, const char *text, size_t len) {
         const struct pod_feed *feed = userdata;
         struct pod_facts facts;
 
-        /* The selector lets no others through; a proxy may. */
+        /* Only bound pods are selected, but a proxy may ignore the selector. */
         if (pod_facts_skim(&facts, text, len) && facts.id != 0 && facts.node.len > 0 &&
             !facts.is_finished)
                 feed->events->pod(feed->userdata, &facts, false);

@@ -1,4 +1,4 @@
-/* The bound pods of the cluster: listed each time anew, or listed once and watched from then on. */
+/* The bound pods of the cluster: listed again at each update, or listed once and then watched. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,9 +11,9 @@
 struct pod_feed;
 
 /**
- * pod_feed_new() - nothing is sent
- * @events: borrowed. list_begins says that what was shown by a list that has not ended is void.
- *          Without a watch, pods without a known time of binding come with 0, and `gone` never
+ * pod_feed_new() - nothing is sent yet
+ * @events: borrowed. When a list begins before the last one has ended, forget what that one had.
+ *          Without a watch, a pod may have 0 as its time of binding, and `gone` is not called
  */
 struct pod_feed *pod_feed_new(struct cluster *cluster, bool is_watching,
                               const struct pod_watch_events *events, void *userdata);
@@ -21,7 +21,7 @@ void pod_feed_free(struct pod_feed *feed);
 DEFINE_FREEP(struct pod_feed, pod_feed_free);
 
 /**
- * pod_feed_update() - list the pods; with a watch, wait until it has shown them all or has failed
- * Return: 0; negative errno when pods may be missing. A watch goes on trying
+ * pod_feed_update() - list the pods; or wait until the watch has listed them all, or has failed
+ * Return: 0; negative errno if pods may be missing. The watch tries again by itself
  */
 _must_check_ int pod_feed_update(struct pod_feed *feed, struct error *err);

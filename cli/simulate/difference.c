@@ -10,10 +10,10 @@ struct ranked {
         const char *name;
         bool is_rejected;
         int score10;
-        double fine; /* what the score was rounded from */
+        double fine; /* the score before rounding */
 };
 
-/* Whether @a is better: negative; alike: 0. */
+/* Return: negative if @a is better, 0 if they are equal */
 static int compare_merit(const struct ranked *a, const struct ranked *b) {
         if (a->is_rejected != b->is_rejected)
                 return a->is_rejected ? 1 : -1;

@@ -1,9 +1,9 @@
 /*
- * The same nodes judged under two policies: what differs. Pure.
+ * What differs when the same nodes are judged by two policies. Pure.
  *
- * A node's rank is 1 plus the number of nodes that pass and are better: by the score that the
- * scheduler would receive, and among equals by what that was rounded from. Nodes that are alike
- * share a rank.
+ * A node's rank is 1 plus the number of passing nodes that are better: by the score that the
+ * scheduler would get, and if that is equal, by the score before rounding. Equal nodes have the
+ * same rank.
  */
 #pragma once
 
@@ -14,15 +14,15 @@
 struct difference_side {
         const struct explanation *explanation; /* borrowed */
         size_t *ranks;                         /* [row]; 0: the node is rejected */
-        size_t *order; /* [place]: rows, the best first, rejected ones last */
+        size_t *order;                         /* rows, the best first, rejected ones last */
         size_t passing;
 };
 
-/* A metric that limits or scores of the new policy use. */
+/* A metric with a limit or a priority in the new policy. */
 struct difference_metric {
         size_t metric; /* index into the new policy's metrics */
         size_t usable; /* nodes with a usable reading */
-        bool is_new;   /* the old policy does not have it written */
+        bool is_new;   /* the old policy does not have it */
 };
 
 struct difference {
@@ -35,7 +35,8 @@ struct difference {
 
 /**
  * difference_init() - compare
- * @before, @after: of tables with the same nodes in the same rows; borrowed until difference_done()
+ * @before, @after: their tables have the same nodes in the same rows; borrowed until
+ * difference_done()
  */
 void difference_init(struct difference *difference, const struct explanation *before,
                      const struct explanation *after);
@@ -43,10 +44,9 @@ void difference_done(struct difference *difference);
 
 enum difference_flip { DIFFERENCE_NONE, DIFFERENCE_REJECTED, DIFFERENCE_PASSES };
 
-/** difference_flip() - whether a node's verdict changes, and to what */
+/** difference_flip() - how a node's verdict changes */
 enum difference_flip difference_flip(const struct difference *difference, size_t row);
 
-/** difference_predicate() - the limit that rejects @row; @ret_value: the reading. NULL: it passes
- */
+/** difference_predicate() - the limit that rejects @row, and the reading; NULL: it passes */
 const struct policy_predicate *difference_predicate(const struct difference_side *side, size_t row,
                                                     double *ret_value_ratio);

@@ -26,7 +26,7 @@ static bool kept_number(const json_t *object, const char *key, double *ret) {
         return json_is_number(number);
 }
 
-/* Put a reading in place of the present one; none if it was not usable. */
+/* Replace the present reading by the one that was kept, or remove it if that was not usable. */
 static void set_kept_reading(const struct judging *judging, json_t *annotations, const char *metric,
                              const json_t *kept, const char *ratio_key) {
         const struct node_table_options *options = judging->options;
@@ -38,7 +38,7 @@ static void set_kept_reading(const struct judging *judging, json_t *annotations,
         (void)json_object_del(annotations, key);
         if (!kept_number(kept, ratio_key, &ratio) || ratio < 0 || ratio > ANNOTATION_RATIO_MAX)
                 return;
-        /* A rejection has none: it was usable. */
+        /* A rejection has no age: its reading was usable. */
         (void)kept_number(kept, "ageSeconds", &age_s);
         if (age_s < -INT32_MAX || age_s > INT32_MAX)
                 return;
@@ -66,8 +66,8 @@ static const json_t *labels_of(const struct judging *judging, const char *name) 
         return json_at(strmap_get(&judging->nodes, name, strlen(name)), "labels", NULL);
 }
 
-/* The annotations of a candidate, which is put among @candidates with its present ones. NULL: it
- * has no name. */
+/* Add a candidate with its present annotations to @candidates. Return: the annotations; NULL: it
+ * has no name */
 static json_t *placement_add_candidate(const struct judging *judging, json_t *candidates,
                                        const char *name) {
         json_t *known = name ? json_object_get(candidates, name) : NULL;
@@ -169,7 +169,7 @@ static void placement_judge_both(const struct judging *judging, const json_t *ca
         placement_rank(placement, &difference);
 }
 
-/* Return: false when there was nothing to choose. */
+/* Return: false if there was nothing to choose from */
 static bool read_placement(const json_t *item, struct placement *ret) {
         const json_t *decision = json_at(item, "decision", NULL);
         const json_t *ranked = json_at(decision, "prioritize", "bestNodes", NULL);

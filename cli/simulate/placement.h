@@ -1,11 +1,10 @@
 /*
- * The last placements under two policies: each pod's candidates, as far as an extender has kept
- * them, judged again. Pure.
+ * The last placements under two policies: the candidates of each pod, as far as an extender has
+ * kept them, are judged again. Pure.
  *
- * The candidates are the nodes that were ranked best and those that were rejected, 16 of each at
- * most. The readings that were kept count as they were then; those that were not, as they are in
- * the recording. What was in flight then, and what the pod requests, is left out under both
- * policies: what differs is the policies' doing.
+ * Kept are up to 16 nodes that were ranked best, and up to 16 that were rejected. A reading that
+ * was kept counts as it was then; one that was not, as it is in the recording. Load in flight and
+ * the pod's request are left out for both policies, so that only the policies differ.
  */
 #pragma once
 
@@ -19,8 +18,8 @@
 struct placement {
         const char *pod_space, *pod_name; /* borrowed from the recording */
         const char *at;
-        const char *node; /* where the pod is; else the extender's first choice */
-        bool is_bound;    /* it is where the pod is */
+        const char *node; /* where the pod is, or else the extender's first choice */
+        bool is_bound;    /* node is where the pod is */
         size_t candidates;
         size_t rank_before, rank_after; /* see difference.h; 0: rejected */
         bool is_same_first;             /* some node is the best under both policies */
@@ -34,8 +33,8 @@ struct placements {
 };
 
 /**
- * placement_judge() - judge all of the recording
- * @before, @after: policies, owned by placement_judge()
+ * placement_judge() - judge all decisions of a recording
+ * @before, @after: policies; consumed
  * @ret:            to be released with placement_done()
  */
 void placement_judge(const struct recording *recording, const struct node_table_options *options,

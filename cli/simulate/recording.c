@@ -9,13 +9,13 @@
 #include "base/mem.h"
 #include "base/timestamp.h"
 #include "codec/json.h"
-#include "extender/estimate_page/estimate_told.h"
+#include "extender/estimate_page/estimate_import.h"
 #include "extender/table/annotation_style.h"
 #include "policy/pods/pod_facts.h"
 
 /* ---- Reading. */
 
-/* A member of @object, which is called @place in errors; "" for the document. */
+/* A member of @object. Errors call the object @place; "" is the document. */
 static int recording_text(const json_t *object, const char *place, const char *key,
                           const char **ret, struct error *err) {
         *ret = json_string_at(object, key, NULL);
@@ -121,7 +121,7 @@ static int read_kind(const json_t *root, struct error *err) {
         return 0;
 }
 
-/* It is checked when it is put into a table. */
+/* The estimate is checked when it is imported into a table. */
 static int read_estimate(struct recording *recording, struct error *err) {
         const json_t *page = json_at(recording->root, "estimate", NULL);
         const char *from = json_string_at(recording->root, "estimateFrom", NULL);
@@ -215,7 +215,7 @@ int recording_save(const json_t *root, const char *path, struct error *err) {
         return error_set(err, r, "%s: cannot write: %s", path, strerror(-r));
 }
 
-/* A value that could be a reading, or should be one. */
+/* Whether an annotation could be a reading, or should be one. */
 static bool is_kept_reading(const char *key, const char *value, const struct zone *zone) {
         struct metric_query query;
         struct annotation reading;
@@ -287,7 +287,7 @@ const char *recording_estimate(const struct recording *recording, struct node_ta
                 bind_pods(recording, estimator);
         else if (!recording->estimate)
                 (void)error_set(ret_why_unscored, ENODATA, "%s", recording->estimate_from);
-        else if (estimate_told_put(table, recording->estimate, ret_why_unscored) == 0)
+        else if (estimate_import_page(table, recording->estimate, ret_why_unscored) == 0)
                 return recording->estimate_from;
         return NULL;
 }

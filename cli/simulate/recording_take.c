@@ -21,7 +21,7 @@ enum { POLICY_MAX_BYTES = 1 << 20 };
 struct taking {
         struct cluster *cluster;
         const struct recording_options *options;
-        json_t *root, *nodes, *pods, *decisions, *notes; /* the others are in root */
+        json_t *root, *nodes, *pods, *decisions, *notes; /* all are in root */
         struct strmap places; /* uid: the JSON string with the pod's node, in `pods` */
         bool has_pods;        /* they were listed */
 };
@@ -32,7 +32,7 @@ static void note(struct taking *taking, const char *what, const char *why) {
         (void)json_array_append_new(taking->notes, json_string(text));
 }
 
-/* Not each of 100,000. */
+/* Not after each of 100,000 objects. */
 static void show_progress(const char *what, const json_t *list) {
         if (json_array_size(list) % 100 == 0)
                 style_progress(what, json_array_size(list));
@@ -122,17 +122,17 @@ static int compare_node_names(const void *a, const void *b) {
 
 static void record_decision(struct taking *taking, const struct cluster_extenders *extenders,
                             const char *full_name) {
-        _cleanup_(explain_told_done) struct explain_told told;
+        _cleanup_(explain_answer_done) struct explain_answer answer;
 
-        explain_ask(taking->cluster, extenders, full_name, &told);
-        const char *uid = json_string_at(told.decision, "uid", NULL);
-        if (!told.decision)
+        explain_ask(taking->cluster, extenders, full_name, &answer);
+        const char *uid = json_string_at(answer.decision, "uid", NULL);
+        if (!answer.decision)
                 return;
         (void)json_array_append_new(
                 taking->decisions,
                 json_pack("{s:O?, s:O}", "node",
                           uid ? strmap_get(&taking->places, uid, strlen(uid)) : NULL, "decision",
-                          told.decision));
+                          answer.decision));
         style_progress("decisions", json_array_size(taking->decisions));
 }
 
@@ -189,7 +189,7 @@ static int take_all(struct taking *taking, struct error *err) {
                 note(taking,
                      "placements lack where pods are, and an estimate that begins what they use",
                      pods.msg);
-        /* The capacity is needed by the estimate alone. */
+        /* Only the estimate needs capacities. */
         if (node_list_each(taking->cluster, options->has_load || is_estimate, begin_nodes,
                            take_node, taking, err) != KUBE_OK)
                 return err->code;

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "cli/cluster/cluster_extenders.h"
 #include "cli/cluster/cluster_policy.h"
 #include "cli/simulate/recording_take.h"
@@ -15,7 +16,7 @@
 #include "cli/verb/output.h"
 #include "extender/table/annotation_style.h"
 
-/* Would some node be rejected that passes now? */
+/* A node that passes now would be rejected. */
 enum { EXIT_REJECTS = 1 };
 
 static struct {
@@ -70,7 +71,7 @@ static int take_recording(const struct node_table_options *table, bool has_load,
         return r < 0 ? r : recording_take(cluster, &options, ret, err);
 }
 
-/* A recording says itself how it is to be read. */
+/* How annotations are read is part of the recording. */
 static int replay(struct annotation_style *style, struct recording *ret, struct error *err) {
         int r = recording_load(settings.replay, ret, err);
         if (r < 0)
@@ -231,10 +232,12 @@ static int run_record(int count, char **words, struct error *err) {
                 r = recording_save(root, words[0], err);
         if (r < 0)
                 return r;
-        (void)printf("%s: %zu nodes, %zu pods, %zu decisions\n", words[0],
-                     json_array_size(json_object_get(root, "nodes")),
-                     json_array_size(json_object_get(root, "pods")),
-                     json_array_size(json_object_get(root, "decisions")));
+        size_t nodes = json_array_size(json_object_get(root, "nodes"));
+        size_t pods = json_array_size(json_object_get(root, "pods"));
+        size_t decisions = json_array_size(json_object_get(root, "decisions"));
+        (void)printf("%s: %zu node%s, %zu pod%s, %zu decision%s\n", words[0], nodes,
+                     number_plural(nodes), pods, number_plural(pods), decisions,
+                     number_plural(decisions));
         return 0;
 }
 

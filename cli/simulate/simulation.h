@@ -1,4 +1,4 @@
-/* What `simulate` shows, in its two forms. */
+/* What `simulate` shows, for people and for programs. */
 #pragma once
 
 #include <jansson.h>
@@ -13,13 +13,14 @@
 /* All borrowed. */
 struct simulation {
         const struct recording *recording;
-        const char *policy_from; /* the simulated one's file */
+        const char *policy_from; /* the file of the simulated policy */
         const struct policy *policy;
         const struct difference *difference;
         const struct placements *placements;
 };
 
-/** simulation_print() - for people; @is_wide: every node and placement, not some of each */
+/** simulation_print() - for people
+ * @is_wide: every node and placement, not only some of them */
 void simulation_print(const struct simulation *simulation, const struct style *style, bool is_wide,
                       FILE *out);
 /** simulation_json() - for programs; owned by the caller */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/duration.h"
+#include "base/number.h"
 #include "cli/simulate/simulation.h"
 #include "program/table.h"
 
@@ -54,7 +55,7 @@ static void put_flip(const struct printing *to, size_t row, size_t width) {
         (void)fprintf(to->out, "  %s%s%s: %s ", passes ? to->style->green : to->style->red,
                       passes ? "rejected -> passes" : "passes -> rejected", to->style->off,
                       side->explanation->policy->metrics[by->metric].name);
-        /* An annotation may hold 1e300. */
+        /* An annotation may contain 1e300. */
         (void)fprintf(to->out, value_ratio < 1e5 ? "%s %.1f of %.1f %%\n" : "%s %.2g of %.1f %%\n",
                       passes ? "was" : "is", value_ratio * 100, by->limit_ratio * 100);
 }
@@ -81,7 +82,7 @@ static void put_verdicts(const struct printing *to) {
 
 /* ---- Scores. */
 
-/* Nothing behind the last node. */
+/* Print nothing after the last node. */
 static void simulation_put_side(struct table *table, const struct printing *to,
                                 const struct difference_side *side, size_t place) {
         if (place >= to->of->difference->count)
@@ -101,7 +102,7 @@ static void simulation_put_places(struct table *table, const struct printing *to
         simulation_put_side(table, to, &to->of->difference->after, after);
 }
 
-/* The place of number @i of the SOME worst that pass, if it is not among the SOME best. */
+/* The place of number @i of the SOME worst passing nodes; SIZE_MAX if it is among the SOME best. */
 static size_t worst_place(const struct difference_side *side, size_t i) {
         return side->passing + i >= SOME + SOME ? side->passing + i - SOME : SIZE_MAX;
 }
@@ -120,7 +121,7 @@ static void simulation_put_all_places(struct table *table, const struct printing
                                       worst_place(&difference->after, i));
 }
 
-/* Most often both sides know the same. */
+/* Usually both sides have the same source. */
 static void put_sources(const struct printing *to) {
         const struct explanation *before = to->of->difference->before.explanation,
                                  *after = to->of->difference->after.explanation;
@@ -171,9 +172,9 @@ static void put_metrics(const struct printing *to) {
                 char window[DURATION_TEXT_MAX];
                 if (metric->usable == difference->count)
                         continue;
-                (void)fprintf(to->out, "%smetric %s: %zu of %zu nodes have no usable value%s\n",
+                (void)fprintf(to->out, "%smetric %s: no usable value on %zu of %zu node%s%s\n",
                               to->style->yellow, of->name, difference->count - metric->usable,
-                              difference->count, to->style->off);
+                              difference->count, number_plural(difference->count), to->style->off);
                 if (!metric->is_new)
                         continue;
                 if (of->is_query) {
@@ -248,7 +249,8 @@ void simulation_print(const struct simulation *simulation, const struct style *s
         (void)style_text(simulation->policy_from, TEXT_MAX, out);
         (void)fputs(" in place of ", out);
         (void)style_text(simulation->recording->policy_from, TEXT_MAX, out);
-        (void)fprintf(out, ", %zu nodes\n", simulation->difference->count);
+        (void)fprintf(out, ", %zu node%s\n", simulation->difference->count,
+                      number_plural(simulation->difference->count));
         for (i = 0; i < policy->warning_count && i < POLICY_MAX_WARNINGS; i++) {
                 (void)fprintf(out, "%swarning: ", style->yellow);
                 (void)style_text(policy->warnings[i], TEXT_MAX, out);

@@ -49,7 +49,7 @@ static const struct option_row rows[] = {
 /* clang-format on */
 
 static void begin_screen(const struct style *style) {
-        /* From the upper left corner of an empty screen. */
+        /* Begin in the upper left corner of an empty screen. */
         if (settings.is_watching && style->is_terminal)
                 (void)fputs("\033[H\033[2J", stdout);
 }
@@ -78,7 +78,7 @@ static int show_view(const struct explanation *explanation, const char *policy_f
 struct looking {
         struct cluster *cluster;
         struct node_table_options options;
-        struct node_list *load; /* one of these two; NULL before the first look */
+        struct node_list *load; /* one of these two; NULL before the first update */
         struct top_requests *requests;
         char *policy_from;
 };
@@ -130,7 +130,7 @@ static int show_load(struct looking *looking, int64_t now_unix_ms, struct error 
         return show_view(&explanation, looking->policy_from, err);
 }
 
-/* @policy: in force from now on; consumed */
+/* @policy: to judge by from now on; consumed */
 static void take_policy(struct looking *looking, struct policy *policy, int64_t now_unix_ms) {
         if (looking->load)
                 node_table_set_policy(node_list_table(looking->load), policy, now_unix_ms);
@@ -149,7 +149,7 @@ static int top_look(struct looking *looking, struct error *err) {
         struct policy *policy = NULL;
         char *from = NULL;
 
-        /* A file is read once: it may be a pipe. */
+        /* A file may be a pipe, so it is read only once. */
         if (!looking->policy_from || !settings.filename) {
                 int r = cluster_policy_load(looking->cluster, settings.filename, &policy, &from,
                                             err);

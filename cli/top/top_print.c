@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/number.h"
 #include "cli/top/top_view.h"
 #include "program/table.h"
 
@@ -20,8 +21,8 @@ static void top_format_verdict(const struct top_view *view, const struct top_nod
         else if (node->used > 0 && node->usable == 0)
                 (void)snprintf(text, VERDICT_MAX, "passes, no usable value");
         else if (node->usable < node->used)
-                (void)snprintf(text, VERDICT_MAX, "ok, %zu of %zu metrics unusable",
-                               node->used - node->usable, node->used);
+                (void)snprintf(text, VERDICT_MAX, "ok, %zu of %zu metric%s unusable",
+                               node->used - node->usable, node->used, number_plural(node->used));
         else
                 (void)snprintf(text, VERDICT_MAX, "ok");
 }
@@ -51,7 +52,7 @@ static void top_put_usage(struct table *to, const struct top_view *view,
         }
         double percent = reading.value * 100;
         bool is_over = column->limit_ratio > 0 && reading.value > column->limit_ratio;
-        /* 1e300 is a number, and no table should be that wide. */
+        /* An annotation may contain 1e300: do not print 300 digits. */
         table_cell(to, is_over ? style->red : "", percent < 9999 ? "%4.0f%%" : "%4.0e%%",
                    percent < 1e99 ? percent : 9e99);
         table_bar(to, reading.value, column->limit_ratio);
@@ -95,7 +96,7 @@ static void top_put_node(struct table *to, const struct top_view *view, const st
                    "%s", verdict);
 }
 
-/* Of the metrics only the first is always shown. */
+/* On a narrow terminal only the first metric is shown. */
 static struct table *top_table_new(const struct top_view *view, const struct style *style,
                                    size_t width) {
         struct table_column columns[POLICY_MAX_METRICS + 5] = {
@@ -152,8 +153,8 @@ void top_view_print(const struct top_view *view, const struct style *style, bool
         for (size_t i = 0; i < view->node_count; i++)
                 top_put_node(table, view, &view->nodes[i], style);
         size_t left_out = table_print(table, width, out);
-        (void)fprintf(out, "\n%zu nodes: %zu pass, %zu above a limit", view->node_count,
-                      view->passing, view->over);
+        (void)fprintf(out, "\n%zu node%s: %zu pass, %zu above a limit", view->node_count,
+                      number_plural(view->node_count), view->passing, view->over);
         if (view->blind > 0)
                 (void)fprintf(out, ", %zu without a usable value", view->blind);
         (void)fprintf(out, "; by %s\n", view->policy_from);
@@ -161,7 +162,8 @@ void top_view_print(const struct top_view *view, const struct style *style, bool
         for (size_t i = 0; i < view->column_count; i++)
                 top_put_sum(view, &view->columns[i], out);
         if (left_out > 0)
-                (void)fprintf(out, "%zu more metrics have no room: -o wide\n", left_out);
+                (void)fprintf(out, "%zu more column%s with -o wide\n", left_out,
+                              number_plural(left_out));
 }
 
 json_t *top_view_json(const struct top_view *view) {

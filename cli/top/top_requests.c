@@ -21,20 +21,20 @@ struct top_requests {
         struct cluster *cluster;
         struct node_table *table;
         struct pod_feed *feed;
-        struct strmap pods, incoming; /* id -> pod; of the list under way */
+        struct strmap pods, incoming; /* id -> pod; incoming: of the list that is being read */
         bool is_listing;
-        struct strmap capacities; /* name -> capacity of the nodes that are listed */
+        struct strmap capacities; /* name -> capacity, of the nodes in the list */
         int64_t now_unix_ms;
         struct top_requests_sum sum;
 };
 
-/* Does it say what is used now? */
+/* Whether the metric is a mean of the resource. */
 static bool is_mean_of(const struct policy_metric *metric, unsigned resource) {
         return metric->is_query && metric->query.resource == resource &&
                metric->query.statistic == METRIC_AVG;
 }
 
-/* By the mean of the shortest window that is usable. */
+/* Use the usable mean with the shortest window. */
 static void read_usage(const struct top_requests *requests, size_t row, int resource,
                        unsigned metric_of, struct top_requests_row *ret) {
         const struct policy *policy = node_table_policy(requests->table);
@@ -89,7 +89,7 @@ static void requests_on_node(void *userdata, const char *text, size_t len) {
         free(strmap_put(&requests->capacities, name, strlen(name), whole));
 }
 
-/* ---- Pods. What a list shows is in force when it has ended. */
+/* ---- Pods. A list replaces the last one when it has ended. */
 
 static void forget_pod(struct pod *pod) {
         if (!pod)
@@ -178,7 +178,7 @@ static void requests_add(struct top_requests_row *row, const struct pod_load *re
                 row->requested.of[r] += request->of[r];
 }
 
-/* @ret_index: name -> place + 1 */
+/* @ret_index: name -> index + 1 */
 static void sum_nodes(const struct top_requests *requests, struct top_requests_sum *sum,
                       struct strmap *ret_index) {
         sum->node_count = node_table_count(requests->table);
@@ -195,7 +195,7 @@ static void sum_nodes(const struct top_requests *requests, struct top_requests_s
         }
 }
 
-/* Nodes without a reading are missing in the sums of what is used and unused. */
+/* Nodes without a reading are left out of the sums of what is used and unused. */
 static void requests_sum_up(struct top_requests_sum *sum) {
         struct top_requests_row *total = &sum->total;
 

@@ -1,4 +1,4 @@
-/* `top --requests`: what pods request of each node, beside what it uses. */
+/* `top --requests`: what pods request on each node, beside what the node uses. */
 #pragma once
 
 #include <jansson.h>
@@ -13,52 +13,52 @@
 #include "policy/estimate/pod_load.h"
 #include "program/style.h"
 
-/* Of a node, of a namespace, or of all. */
+/* A node, a namespace, or the sum of all nodes. */
 struct top_requests_row {
         char *name; /* owned */
         size_t pods;
-        struct pod_load capacity, requested; /* capacity 0: not known, as of a namespace */
+        struct pod_load capacity, requested; /* capacity 0: not known; a namespace has none */
         struct pod_load used;                /* < 0: no usable reading, or no capacity */
-        struct pod_load unused; /* of what is requested, so reclaimable; < 0: not known */
+        struct pod_load unused; /* requested but not used, so reclaimable; < 0: not known */
 };
 
 struct top_requests_sum {
         size_t node_count, space_count, space_cap;
         struct top_requests_row *nodes, *spaces;
-        struct top_requests_row total; /* of the nodes */
+        struct top_requests_row total; /* of all nodes */
 };
 
 struct top_requests;
 
 /**
  * top_requests_new() - nothing is known before the first update
- * @policy:      owned by the table from now on; usage is read by its CPU and memory means of the
- *               shortest window
- * @is_watching: as of node_list_new()
+ * @policy:      owned by the table from now on; usage is read from its means of CPU and memory with
+ *               the shortest window
+ * @is_watching: as in pod_feed_new()
  */
 struct top_requests *top_requests_new(struct cluster *cluster,
                                       const struct node_table_options *options,
                                       struct policy *policy, bool is_watching, int64_t now_unix_ms);
 void top_requests_free(struct top_requests *requests);
 DEFINE_FREEP(struct top_requests, top_requests_free);
-/** top_requests_table() - where the policy is; borrowed */
+/** top_requests_table() - the table of nodes, which has the policy; borrowed */
 struct node_table *top_requests_table(const struct top_requests *requests);
 
 /**
  * top_requests_update() - list nodes and pods, and sum them up
  * @ret: borrowed until the next update
  *
- * Pods that have ended or are not bound request nothing of a node.
+ * Pods that have ended or are not bound do not count.
  * Return: 0; negative errno
  */
 _must_check_ int top_requests_update(struct top_requests *requests, int64_t now_unix_ms,
                                      struct top_requests_sum **ret, struct error *err);
 
-/** top_requests_sort() - nodes and namespaces by name, or by what they request of @resource;
- * @resource < 0: by name */
+/** top_requests_sort() - sort nodes and namespaces by what they request of @resource, or by name if
+ * that is negative */
 void top_requests_sort(struct top_requests_sum *sum, int resource);
 
-/** top_requests_print() - the tables; on a narrow terminal without capacities and shares */
+/** top_requests_print() - print the tables; on a narrow terminal without capacities and shares */
 void top_requests_print(const struct top_requests_sum *sum, const struct style *style, FILE *out);
-/** top_requests_json() - owned by the caller; cores and bytes */
+/** top_requests_json() - in cores and bytes; owned by the caller */
 json_t *top_requests_json(const struct top_requests_sum *sum);

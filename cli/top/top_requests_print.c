@@ -36,7 +36,7 @@ static const struct table_column namespaces[] = {
         {" MEM GiB"},
 };
 
-/* @capacity: of which the amount is a share; negative: that is not shown */
+/* @capacity: the amount is shown as a share of it, too; negative: it is not */
 static void requests_put(struct table *to, double amount, double capacity, int resource) {
         double shown = resource == ESTIMATE_MEM ? amount / GIB : amount;
 
@@ -87,7 +87,7 @@ void top_requests_print(const struct top_requests_sum *sum, const struct style *
         (void)table_print(by_space, SIZE_MAX, out);
 }
 
-/* NULL, and so left out: not known. */
+/* NULL if it is not known; then the key is left out. */
 static json_t *known(double amount) {
         return amount >= 0 ? json_real(amount) : NULL;
 }

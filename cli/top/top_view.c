@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 
-/* "CPU 1h max" of cpu_usage_max_avg_1h; a name that is no query stays as it is. */
+/* "CPU 1h max" for cpu_usage_max_avg_1h; a name without statistic and window stays as it is. */
 static void format_name(const struct policy_metric *metric, char *text, size_t text_bytes) {
         const char *usage = strstr(metric->name, "_usage_"), *window = strrchr(metric->name, '_');
 
@@ -20,7 +20,7 @@ static void format_name(const struct policy_metric *metric, char *text, size_t t
         (void)snprintf(text, text_bytes, "%.*s %s", (int)len, metric->name, window + 1);
         for (size_t i = 0; text[i] > ' '; i++)
                 text[i] = (char)toupper((unsigned char)text[i]);
-        /* The mean is what everybody expects. */
+        /* No word for a mean, which is what people expect. */
         size_t end = strlen(text);
         if (metric->query.statistic != METRIC_AVG)
                 (void)snprintf(text + end, text_bytes - end, " %.*s", (int)strcspn(statistic, "_"),
@@ -37,7 +37,7 @@ static void set_title(struct top_column *column, const struct policy *policy, bo
         (void)snprintf(column->title, sizeof(column->title), "%s%s", name, limit);
 }
 
-/* The spec's own limit, before those of pools. */
+/* The limit of the spec itself, or else of the first pool that has one. */
 static double shown_limit_ratio(const struct policy *policy, size_t metric) {
         double limit_ratio = 0;
 
@@ -46,7 +46,7 @@ static double shown_limit_ratio(const struct policy *policy, size_t metric) {
         return limit_ratio;
 }
 
-/* The limits of the nodes alone: whoever asks is no pod that a rule holds for. */
+/* Only the limits of the nodes: there is no pod, so no rule holds. */
 static void view_judge(struct top_view *view, struct top_node *node) {
         const struct explanation *of = view->explanation;
         int verdict = judge_nodes_verdict_slow(&of->snapshot->nodes, node->row, of->now_unix_ms)
@@ -132,7 +132,8 @@ static double usage_key(const struct top_view *view, const struct top_node *node
         return reading.state == READING_USABLE ? reading.value : -1;
 }
 
-/* Index of the policy's first metric whose name begins with @key, or is it; -1: there is none. */
+/* The index of the policy's first metric whose name is @key or begins with it; -1: there is none.
+ */
 static int find_metric(const struct policy *policy, const char *key) {
         int exact = policy_metric_index(policy, key);
 

@@ -1,6 +1,6 @@
 /*
- * What `top` shows of an explanation: which metrics, the nodes in which order, and their sum.
- * Pure but for its output.
+ * What `top` shows of an explanation: the metrics, the nodes in their order, and the sums. Pure but
+ * for its output.
  */
 #pragma once
 
@@ -19,21 +19,21 @@ enum { TOP_TITLE_MAX = 96 };
 struct top_column {
         size_t metric; /* index into the policy's metrics */
         char title[TOP_TITLE_MAX];
-        double limit_ratio; /* of its predicate; 0: it has none */
+        double limit_ratio; /* of its predicate; 0: there is none */
 };
 
 struct top_node {
         size_t row;       /* of the table */
         const char *name; /* borrowed from the table */
-        int score10;      /* -1: none, as of a rejected node */
-        int rejected_by;  /* of explanation.h */
-        int over;     /* the predicate whose limit it is above, rejected by it or not; -1: none */
-        bool is_last; /* its limit puts it last; others are not */
+        int score10;      /* -1: it has none, as when it is rejected */
+        int rejected_by;  /* as in explanation.h */
+        int over;     /* the first predicate whose limit it is above, even if it passes; -1: none */
+        bool is_last; /* a limit makes it rank below other nodes */
         double hot;
-        int64_t age_ms; /* of the oldest usable value that verdict or score use; -1: there is none
-                         */
-        size_t used, usable; /* metrics of limits and scores, and those that have a usable value */
-        double key;          /* what it is sorted by */
+        int64_t age_ms; /* of the oldest usable value in its verdict and score; -1: there is none */
+        size_t used,
+                usable; /* metrics of limits and scores; how many of them have a usable value */
+        double key;     /* that it is sorted by */
 };
 
 struct top_view {
@@ -43,13 +43,13 @@ struct top_view {
         struct top_column columns[POLICY_MAX_METRICS];
         size_t node_count;
         struct top_node *nodes;
-        size_t passing, over, blind; /* over: above a limit, passing or not; blind: without any
-                                      * usable value */
+        /* Nodes that pass; that are above a limit, even if they pass; without a usable value. */
+        size_t passing, over, blind;
 };
 
 /**
- * top_view_init() - of @explanation
- * @has_all:  metrics that neither limit nor score are shown, too
+ * top_view_init() - make a view of @explanation
+ * @has_all:  show all metrics, even those without a limit or a priority
  * @is_ascii: titles in ASCII
  */
 void top_view_init(struct top_view *view, const struct explanation *explanation,
@@ -57,13 +57,14 @@ void top_view_init(struct top_view *view, const struct explanation *explanation,
 void top_view_done(struct top_view *view);
 
 /**
- * top_view_sort() - the largest first, names from A on
- * @key: "name", "score", "recent", "age", a metric, or the beginning of one, such as "cpu"
- * Return: 0; -EINVAL when the policy has no such metric
+ * top_view_sort() - the largest first, but names from A to Z
+ * @key: "name", "score", "recent", "age", or a metric or its beginning, such as "cpu"
+ * Return: 0; -EINVAL if the policy has no such metric
  */
 _must_check_ int top_view_sort(struct top_view *view, const char *key, struct error *err);
 
-/** top_view_print() - the table; @is_wide: lines may be longer than the terminal */
+/** top_view_print() - print the table
+ * @is_wide: lines may be longer than the terminal is wide */
 void top_view_print(const struct top_view *view, const struct style *style, bool is_wide,
                     FILE *out);
 /** top_view_json() - the same for programs, each node as `explain` has it; owned by the caller */

@@ -23,6 +23,7 @@ static inline bool output_is_document(int format) {
         return format == OUTPUT_JSON || format == OUTPUT_YAML;
 }
 
-/** output_document() - @root in one of these two; NULL, which jansson makes of text that is no
- * UTF-8, is null */
+/** output_document() - write @root in one of these formats
+ * @root: NULL is written as null; jansson returns it for text that is not UTF-8
+ */
 void output_document(const json_t *root, int format, FILE *out);

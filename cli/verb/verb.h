@@ -1,6 +1,6 @@
 /*
- * A verb of the plugin: its flags, its --help and what it runs. Words may stand before, between
- * and behind the flags: `explain pod -n shop NAME -o json`.
+ * A verb of the plugin: its flags, its --help and the function that it runs. Words may be before,
+ * between and after flags: `explain pod -n shop NAME -o json`.
  */
 #pragma once
 
@@ -11,31 +11,31 @@
 #include "base/error.h"
 #include "program/options.h"
 
-/* As most programs say it: 0 is fine; 2 is used wrongly, or cannot be done. */
+/* As with most programs: 0 is success; 2 is wrong usage, or a failure. */
 enum { VERB_EXIT_FAILURE = 2 };
 
 /**
  * verb_fn: do it, and print
- * @words: those that are no flags, @count of them
+ * @words: the arguments that are not flags, @count of them
  * Return: the exit status; negative errno with the reason in @err
  */
 typedef int verb_fn(int count, char **words, struct error *err);
 
 /**
- * verb_offer_fn: complete a word, one candidate a line; the flags before it have been read
- * @words: those before it that are no flags, @count of them
- * @typed: its beginning
+ * verb_offer_fn: complete a word: print one candidate per line. The flags before it have been read
+ * @words: the arguments before it that are not flags, @count of them
+ * @typed: the beginning of the word
  */
 typedef void verb_offer_fn(int count, char **words, const char *typed, FILE *out);
 
 struct verb {
         const char *name;
         const char *summary; /* one line, for the list of verbs */
-        const char *usage;   /* above the flags of --help */
-        const char *words;   /* which words may come first, for completion; NULL: none */
+        const char *usage;   /* the part of --help before the flags */
+        const char *words;   /* possible first words, for completion; NULL: none */
         const struct option_row *rows;
         size_t row_count;
-        verb_offer_fn *offer; /* words that only the cluster knows; NULL: none */
+        verb_offer_fn *offer; /* completes names that only the cluster knows; NULL: none */
         verb_fn *run;
 };
 

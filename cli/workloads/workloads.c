@@ -6,9 +6,10 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/number.h"
 #include "cli/cluster/cluster_extenders.h"
 #include "cli/verb/output.h"
-#include "extender/estimate_page/estimate_told.h"
+#include "extender/estimate_page/estimate_import.h"
 #include "program/table.h"
 
 enum { NAME_MAX_COLUMNS = 60 };
@@ -43,7 +44,7 @@ static const struct option_row rows[] = {
 
 struct known_workload {
         struct workload_facts facts; /* its name ends in NUL */
-        double key;                  /* the larger is the first */
+        double key;                  /* the largest comes first */
 };
 
 struct known_workloads {
@@ -135,8 +136,8 @@ static void print_known(const struct known_workloads *known, const char *from) {
         for (size_t i = 0; i < shown_count(known); i++)
                 put_known_workload(table, &known->items[i].facts);
         (void)table_print(table, SIZE_MAX, stdout);
-        (void)printf("\n%zu of %zu workloads, %zu learned; by what is known to ",
-                     shown_count(known), known->count, known->learned);
+        (void)printf("\n%zu of %zu workload%s, %zu learned; by what is known to ",
+                     shown_count(known), known->count, number_plural(known->count), known->learned);
         (void)style_text(from, SIZE_MAX, stdout);
         (void)putchar('\n');
 }
@@ -172,7 +173,7 @@ static int run_workloads(int count, char **words, struct error *err) {
         page = cluster_estimate(cluster, settings.plimsoll_namespace, &from);
         if (!page)
                 return error_set(err, ENODATA, "%s", from);
-        r = estimate_told_workloads(page, know_workload, &known, err);
+        r = estimate_import_workloads(page, know_workload, &known, err);
         if (r < 0)
                 return error_wrap(err, r, "%s", from);
         if (known.count > 0)
@@ -194,7 +195,7 @@ const struct verb workloads_verb = {
                  "Asks a running extender, whose policy has scoring: estimate, what it has "
                  "learned:\n"
                  "the cores that one pod of each workload uses, of how many it requests, and how\n"
-                 "sure that is. It is of CPU alone, and no advice on requests.\n"
+                 "sure that is. It covers only CPU, and is no advice on requests.\n"
                  "\n"
                  "Examples:\n"
                  "  kubectl plimsoll workloads --sort=ratio --limit=20\n"

@@ -35,6 +35,11 @@ enum { NUMBER_TEXT_MAX = 32 };
  * number_parse() needs to read the same value back; zeros at the end are left out */
 void number_format(double value, char text[static NUMBER_TEXT_MAX]);
 
+/** number_plural() - what a noun ends in after @count: "1 node", "2 nodes" */
+static inline const char *number_plural(uint64_t count) {
+        return count == 1 ? "" : "s";
+}
+
 /** number_parse_u64() - only decimal digits, no sign; false when empty, malformed or too large */
 _must_check_ bool number_parse_u64(const char *text, size_t len, uint64_t *ret_value);
 

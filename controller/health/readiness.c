@@ -1,6 +1,7 @@
 #include "controller/health/readiness.h"
 
 #include "base/clock.h"
+#include "base/number.h"
 
 void readiness_init(struct readiness *readiness, struct metrics *metrics, struct health *health) {
         *readiness = (struct readiness){
@@ -21,7 +22,7 @@ void readiness_init(struct readiness *readiness, struct metrics *metrics, struct
 }
 
 static void check_reflector(struct health_check *check, const struct reflector *reflector,
-                            bool is_listed, size_t count, const char *what) {
+                            bool is_listed, size_t count, const char *which) {
         const char *trouble = reflector ? reflector_trouble(reflector) : "";
 
         if (!reflector)
@@ -30,7 +31,8 @@ static void check_reflector(struct health_check *check, const struct reflector *
                 health_fail(check, "no complete list yet: %s; see --kubeconfig and the RBAC rules",
                             *trouble ? trouble : "waiting for an answer");
         else
-                health_pass(check, "%zu %s%s%s", count, what, *trouble ? "; " : "", trouble);
+                health_pass(check, "%zu node%s%s%s%s", count, number_plural(count), which,
+                            *trouble ? "; " : "", trouble);
 }
 
 void readiness_publish(const struct readiness *readiness, const struct readiness_tally *tally) {
@@ -40,10 +42,10 @@ void readiness_publish(const struct readiness *readiness, const struct readiness
         metrics_set(readiness->oldest, (double)tally->oldest_ms / (double)MS_PER_S);
 
         check_reflector(readiness->node_watch, tally->node_watch, tally->is_listed, tally->nodes,
-                        "nodes");
+                        "");
         check_reflector(readiness->binding_watch, tally->binding_watch,
                         tally->binding_watch && reflector_is_synced(tally->binding_watch),
-                        tally->bound_nodes, "nodes with recent bindings");
+                        tally->bound_nodes, " with recent bindings");
         if (tally->is_idle)
                 health_pass(readiness->scrapes, "the policy has no metrics");
         else if (tally->nodes == 0 || tally->stale < tally->nodes)

@@ -1,7 +1,7 @@
 /*
- * The answer to one of the scheduler's calls: its candidates are found in a snapshot, judged by
- * policy/judge, and with scoring: estimate the estimator says what the pod will use and what is
- * reserved. An answer is the reusable working memory of one call after the other.
+ * The answer to one of the scheduler's calls: the candidates are found in a snapshot and judged by
+ * policy/judge. With scoring: estimate, the estimator knows what the pod will use and what is
+ * reserved. The memory of an answer is used for one call after the other.
  */
 #pragma once
 
@@ -17,7 +17,7 @@ struct answer {
         const struct request *request;
         struct judge judge;
         struct candidates candidates;
-        struct estimator_expectation expectation; /* with scoring: estimate: of the pod */
+        struct estimator_expectation expectation; /* of the pod, with scoring: estimate */
         enum judge_list list;                     /* after answer_filter() */
 };
 
@@ -26,12 +26,12 @@ struct answer {
 void answer_done(struct answer *answer);
 
 /**
- * answer_filter() - which of the request's nodes pass, and which of these are named
- * @pods: those that had a shortlist before; NULL: all that pass are named
+ * answer_filter() - which of the request's nodes pass, and which of these are on the list
+ * @pods: that had a shortlist before; NULL: there are no shortlists
  */
 void answer_filter(struct answer *answer, const struct node_snapshot *snapshot,
                    const struct request *request, struct shortlist_pods *pods, int64_t now_unix_ms,
                    int64_t now_mono_ms);
-/** answer_score() - points for all; with scoring: estimate the best is reserved for the pod */
+/** answer_score() - points for all; with scoring: estimate the best node is reserved for the pod */
 void answer_score(struct answer *answer, const struct node_snapshot *snapshot,
                   const struct request *request, int64_t now_unix_ms, int64_t now_mono_ms);

@@ -29,8 +29,8 @@ static void candidates_begin(struct candidates *candidates, size_t rows) {
         }
 }
 
-/* Whether candidate @index is the first stranger of its name. The set is allocated when needed:
- * until the table is filled, every node of every request is a stranger. */
+/* Whether candidate @index, which is not in the table, is the first one of its name. The set is
+ * allocated when needed: until the table is filled, every node of every request is a stranger. */
 static bool is_new_stranger(struct candidates *candidates, const struct request *request,
                             size_t index, bool is_first) {
         const struct request_node *node = &request->nodes[index];

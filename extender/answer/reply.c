@@ -4,7 +4,7 @@
 
 enum {
         REPLY_MAX_TEXT_BYTES = 512 << 20,
-        SLICE_MIN_BYTES = 4096, /* shorter runs of the request are copied: cheaper than a piece */
+        SLICE_MIN_BYTES = 4096, /* copying a shorter run of the request is cheaper than a piece */
 };
 
 struct reply_piece {
@@ -72,7 +72,7 @@ static bool reply_finish(struct reply *reply) {
         return !reply->text.overflow;
 }
 
-/* Candidates that are named, comma-separated; neighbours of one text go out in one run. */
+/* The candidates on the list, comma-separated; neighbours in the request are sent as one run. */
 static void put_told(struct reply *reply, const struct answer *answer) {
         const struct request *request = answer->request;
         const bool *is_told = answer->judge.is_told;
@@ -96,7 +96,7 @@ static void put_told(struct reply *reply, const struct answer *answer) {
         }
 }
 
-/* Whoever is rejected is in the table. */
+/* A rejected candidate is always in the table. */
 static const struct node_name *name_of(const struct answer *answer, size_t i) {
         return node_names_at(answer->snapshot->names, answer->judge.rows[i]);
 }
@@ -151,7 +151,7 @@ static char *append_score(char *at, int score) {
         return at;
 }
 
-/* Nodes that the table does not know have no entry rendered; a compact reply rarely has any. */
+/* Nodes that are not in the table have no rendered entry; a compact reply rarely has any. */
 static void put_unknown(struct reply *reply, const struct answer *answer, int least, int base) {
         const struct judge *judge = &answer->judge;
 
@@ -176,8 +176,8 @@ static int least_score(const struct judge *judge) {
         return least;
 }
 
-/* The candidates of the table with more points than @least. One reservation, then plain copies:
- * this runs once per node. */
+/* The candidates in the table with more points than @least. This runs once per node, so memory is
+ * reserved once. */
 static bool put_known(struct reply *reply, const struct answer *answer, int least, int base) {
         enum { SCORE_BYTES = 4 }; /* at most `10},` */
         const struct judge *judge = &answer->judge;
@@ -202,7 +202,7 @@ static bool put_known(struct reply *reply, const struct answer *answer, int leas
 
 bool reply_prioritize(struct reply *reply, const struct answer *answer, bool is_compact) {
         int base = is_compact ? least_score(&answer->judge) : 0;
-        int least = is_compact ? base : -1; /* this and below are left out */
+        int least = is_compact ? base : -1; /* scores up to this one are left out */
 
         reply_begin(reply);
         reply->score_base = base;

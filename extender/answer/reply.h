@@ -21,10 +21,10 @@ struct reply {
         struct iovec *pieces; /* what to send, valid after one of the reply_ functions below */
         size_t count;
         size_t bytes;
-        int score_base; /* reply_prioritize(): taken off all scores */
+        int score_base; /* reply_prioritize(): subtracted from all scores */
 
         struct buf text;           /* our own text; pieces point into it */
-        struct reply_piece *marks; /* pieces while the text may still move */
+        struct reply_piece *marks; /* the pieces, as long as the text may still move */
         size_t mark_count, mark_cap, piece_cap;
         size_t text_marked; /* text up to here is in marks */
 };
@@ -35,8 +35,8 @@ void reply_done(struct reply *reply);
 /**
  * reply_filter() - an ExtenderFilterResult
  *
- * Rejected nodes go to FailedAndUnresolvableNodes with the predicate's constant reason; candidates
- * that are left out of a shortlist go nowhere.
+ * Rejected nodes are in FailedAndUnresolvableNodes with the predicate's reason. Candidates that the
+ * shortlist leaves out are not in the reply.
  * @answer: after answer_filter(); the reply borrows the request
  * Return: false when it would be larger than any reply may be
  */
@@ -45,7 +45,7 @@ _must_check_ bool reply_filter(struct reply *reply, const struct answer *answer)
 /**
  * reply_preempt() - an ExtenderPreemptionResult: the candidates that pass, with their victims
  *
- * Whoever is left out is vetoed.
+ * A candidate that is not in the reply is vetoed.
  * @answer: after answer_filter() of a request of request_parse_preemption()
  */
 _must_check_ bool reply_preempt(struct reply *reply, const struct answer *answer);
@@ -54,8 +54,8 @@ _must_check_ bool reply_preempt(struct reply *reply, const struct answer *answer
  * reply_prioritize() - a HostPriorityList, a bare array
  *
  * @answer:     after answer_score()
- * @is_compact: take the smallest score off all and leave out the zeros. Since a node that is not
- *              named gets +0, the ranking is the same, and the scheduler has less to decode.
+ * @is_compact: subtract the smallest score from all, and leave out the zeros. A node that is not in
+ *              the reply gets 0 anyway, so the ranking is the same, with less to decode.
  */
 _must_check_ bool reply_prioritize(struct reply *reply, const struct answer *answer,
                                    bool is_compact);

@@ -54,7 +54,7 @@ static bool request_add_node(struct request *request, struct request_text name, 
         return true;
 }
 
-/* A string with its quotes that holds escapes: jansson knows them all. */
+/* A quoted string with escapes, which jansson decodes. */
 static bool decode_string(struct request *request, const char *quoted, size_t len,
                           struct request_text *ret) {
         json_auto_t *string = NULL;
@@ -66,7 +66,7 @@ static bool decode_string(struct request *request, const char *quoted, size_t le
         return true;
 }
 
-/* Reads a string value; false when there is no string or none that can be vouched for. */
+/* Reads a string; false if there is none, or one that cannot be vouched for. */
 static bool skim_text(struct request *request, struct skim *skim, struct request_text *ret) {
         struct skim_string string;
 
@@ -87,7 +87,7 @@ static bool skim_optional_text(struct request *request, struct skim *skim,
         return skim_value(skim);
 }
 
-/* Odd texts: jansson may make of them what counts. */
+/* Strings that the skimmer counts as absent may be ones that jansson can decode. */
 static bool skim_pod(struct request *request, struct skim *skim) {
         return pod_facts_take(&request->pod, skim) && !skim->has_odd_text;
 }

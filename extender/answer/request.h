@@ -11,8 +11,8 @@
  * that jansson accepts; the skimmer also takes numbers that jansson cannot hold, and halves of
  * surrogate pairs.
  *
- * Fields are found by their exact Go spelling; in its absence in any case (Go's decoder does not
- * mind, and curl users do not know). A repeated field counts as it stands last.
+ * Fields are found by their exact Go spelling, or else in any case of letters, as Go's decoder
+ * takes them. Of a repeated field the last one counts.
  */
 #pragma once
 
@@ -37,7 +37,7 @@ struct request_text {
 
 struct request_node {
         const char *name; /* decoded; name_bytes 0 when a Node object has none */
-        const char *json; /* as it is to be echoed: the quoted name, or the Node object */
+        const char *json; /* what a reply echoes: the quoted name, or the Node object */
         uint32_t name_bytes;
         uint32_t json_bytes;
 };
@@ -47,7 +47,7 @@ struct request {
         /* json of the nodes lies in one text, in order, with a comma and blanks between, so that
          * a run of them can be echoed in one piece */
         bool is_contiguous;
-        struct pod_facts pod; /* all 0 without one; of one that cannot be read, has_preferences */
+        struct pod_facts pod;       /* all 0 without a pod; has_preferences if it cannot be read */
         struct request_node *nodes; /* in the request's order; may hold duplicates */
         size_t count, cap;
 
@@ -65,14 +65,14 @@ void request_reset(struct request *request);
 /**
  * request_parse() - read an ExtenderArgs document
  * @request: empty (REQUEST_NULL or reset); afterwards it borrows from @text
- * Return: 0; -EINVAL not such a document; -E2BIG past a ceiling. @request is empty again then
+ * Return: 0; -EINVAL no such document; -E2BIG above a ceiling. After an error @request is empty
  */
 _must_check_ int request_parse(struct request *request, const char *text, size_t len,
                                struct error *err);
 
-/* The two ways in, for tests, fuzzing and the benchmark. */
+/* The two parsers, for tests, fuzzing and the benchmark. */
 
-/** request_skim() - false when it cannot vouch for the document, and @request is empty */
+/** request_skim() - false if it cannot vouch for the document; then @request is empty */
 _must_check_ bool request_skim(struct request *request, const char *text, size_t len);
 /** request_parse_strict() - by jansson; @request borrows nothing */
 _must_check_ int request_parse_strict(struct request *request, const char *text, size_t len,

@@ -1,9 +1,9 @@
 /*
- * What was answered about one pod, and why: small enough that a thousand can be kept, and without
- * anything of the pod but its name, its uid and its workload.
+ * What was answered about one pod, and why. It is small, so that a thousand can be kept, and has
+ * nothing of the pod but its name, uid and workload.
  *
- * Each answer has a heap for its texts. A node whose name finds no room there is left out; 16 names
- * of 45 bytes have room beside the metrics of a usual policy.
+ * Each answer has a heap for its texts. A node is left out if there is no room for its name; beside
+ * the metrics of a usual policy there is room for 16 names of 45 bytes.
  */
 #pragma once
 
@@ -17,13 +17,13 @@
 enum {
         DECISION_NODES_MAX = 16,
         DECISION_TERMS_MAX = 6, /* predicates, or priorities; crane's policy has 4 and 6 */
-        DECISION_UID_MAX = 63,  /* Kubernetes' have 36 */
+        DECISION_UID_MAX = 63,  /* those of Kubernetes have 36 bytes */
         DECISION_FILTER_TEXT_BYTES = 800,
         DECISION_RANKING_TEXT_BYTES = 840,
         DECISION_FULL_NAME_MAX = POD_FACTS_NAMESPACE_MAX + 1 + POD_FACTS_NAME_MAX,
 };
 
-/* No reading: as an age. */
+/* The age of a reading that does not exist. */
 #define DECISION_NEVER_READ INT32_MIN
 
 /* Part of an answer's text. */
@@ -32,7 +32,7 @@ struct decision_text {
 };
 
 struct decision_pod {
-        uint64_t id; /* of pod_facts.h */
+        uint64_t id; /* pod_facts.h */
         uint8_t namespace_len;
         char full_name[DECISION_FULL_NAME_MAX + 1]; /* "namespace/name" */
         char uid[DECISION_UID_MAX + 1];
@@ -48,19 +48,19 @@ struct decision_predicate {
 struct decision_rejection {
         struct decision_text node;
         float value_ratio;
-        uint8_t predicate; /* of those above */
+        uint8_t predicate; /* index into decision_filter.predicates */
 };
 
 /* The answer to a filter call. */
 struct decision_filter {
         int64_t at_unix_ms; /* 0: there was none */
         uint64_t policy_generation;
-        /* candidates = passed + rejected + duplicates; of those that pass some are left out */
+        /* candidates = passed + rejected + duplicates; left_out are among those that passed */
         uint32_t candidates, duplicates, unknown, rejected, left_out;
         enum judge_list list;
         bool is_daemonset; /* passes everywhere */
         bool is_all_over;
-        uint8_t rule; /* 1: the first of the policy's; 0: none holds for the pod */
+        uint8_t rule; /* 1: the policy's first rule; 0: no rule holds for the pod */
         uint8_t predicate_count, rejection_count;
         struct decision_predicate predicates[DECISION_TERMS_MAX];
         struct decision_rejection rejections[DECISION_NODES_MAX]; /* the first of the request */
@@ -71,7 +71,7 @@ struct decision_filter {
 /* scoring: estimate: ratios of the capacity; see policy/judge/estimate_usage.h. */
 struct decision_usage {
         float reading_ratio, in_flight_ratio, margin_ratio, pod_ratio, reserved_ratio;
-        int32_t age_ms; /* of the reading, at most and at least what fits; or DECISION_NEVER_READ */
+        int32_t age_ms; /* of the reading, cut to what fits; or DECISION_NEVER_READ */
 };
 
 struct decision_estimate {
@@ -80,21 +80,21 @@ struct decision_estimate {
         float headroom;
 };
 
-/* The other scorings. */
+/* Scorings other than estimate. */
 struct decision_terms {
         float usage_ratio[DECISION_TERMS_MAX], points[DECISION_TERMS_MAX];
-        int32_t age_ms[DECISION_TERMS_MAX]; /* as above; a reading that has expired is never read */
+        int32_t age_ms[DECISION_TERMS_MAX]; /* as above; an expired reading counts as none */
         float hot;
         uint8_t score100;
-        uint8_t begin, end; /* of the ranking's priorities: those of the node's pool */
+        uint8_t begin, end; /* the range of the ranking's priorities that is of the node's pool */
 };
 
 struct decision_node {
         struct decision_text name;
-        int8_t points;    /* 0 to 10, before the base is taken off */
-        bool is_in_table; /* else there are no terms */
-        uint8_t pool;     /* of policy_pool_of() */
-        bool is_last;     /* over a limit with overLimit: last, when others are not */
+        int8_t points;    /* 0 to 10, before the base is subtracted */
+        bool is_in_table; /* if not, there are no terms */
+        uint8_t pool;     /* policy_pool_of() */
+        bool is_last;     /* over a limit with overLimit: last, while other nodes are not */
         union {
                 struct decision_estimate estimate;
                 struct decision_terms terms;
@@ -112,11 +112,11 @@ struct decision_ranking {
         uint64_t policy_generation;
         uint32_t candidates, duplicates, unknown;
         enum policy_scoring scoring;
-        int8_t base; /* taken off the points of all */
+        int8_t base; /* subtracted from the points of all nodes */
         uint8_t node_count;
-        uint8_t priority_count; /* with estimate 0 */
+        uint8_t priority_count; /* 0 with estimate */
         struct decision_priority priorities[DECISION_TERMS_MAX];
-        /* With estimate, per pool; 0: does not count. */
+        /* With estimate, per pool; 0: the resource does not count. */
         float weights[POLICY_MAX_POOLS + 1][ESTIMATE_RESOURCE_COUNT];
         struct estimator_expectation expectation;       /* with estimate */
         struct decision_text workload;                  /* with estimate; len 0: none */
@@ -128,7 +128,7 @@ struct decision_ranking {
 struct decision {
         struct decision_pod pod;
         bool is_ranked; /* since the newest filter call */
-        /* Calls. Of each the newest is kept; with 0 there is nothing. */
+        /* How many calls there were; the newest of each kind is kept. */
         uint32_t filter_count, ranking_count;
         struct decision_filter filter;
         struct decision_ranking ranking;

@@ -14,7 +14,7 @@ static void put_text_or_null(struct buf *out, const char *key, const char *text,
                 json_write_null(out, key);
 }
 
-/* What is kept as float has 7 digits. */
+/* A float has 7 digits. */
 static void put_number(struct buf *out, const char *key, double value) {
         json_write_number(out, key, value, 7);
 }

@@ -1,6 +1,6 @@
 /*
- * Decisions in JSON, for people and for programs: keys are stable, a quantity's key ends in its
- * unit, what is not known is null. docs/troubleshooting.md has an example of each. Pure.
+ * Decisions in JSON, for people and programs. Keys are stable, the key of a quantity ends in its
+ * unit, and what is not known is null. docs/troubleshooting.md has examples. Pure.
  */
 #pragma once
 
@@ -10,10 +10,10 @@
 #include "extender/decisions/decision.h"
 #include "extender/decisions/decisions.h"
 
-/* Enough for any. */
+/* No decision, and no list, is longer. */
 enum { DECISION_JSON_MAX_BYTES = 1 << 16, DECISION_JSON_LIST_MAX_BYTES = 4 << 20 };
 
-/** decision_json() - all of one */
+/** decision_json() - one decision in full */
 void decision_json(const struct decision *decision, struct buf *out);
-/** decision_json_list() - @count of decisions_list(), a line each */
+/** decision_json_list() - the @count lines of decisions_list() */
 void decision_json_list(const struct decisions_line *lines, size_t count, struct buf *out);

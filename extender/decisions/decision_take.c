@@ -41,7 +41,7 @@ static bool keep_text(char *heap, size_t heap_bytes, uint16_t *used, const char 
         return true;
 }
 
-/* A name that no node can have is cut: nothing but this page would show it. */
+/* A name that is too long for a node is cut; it is only shown on a page. */
 static size_t name_len(const struct request_node *node) {
         return node->name_bytes < NODE_NAME_MAX ? node->name_bytes : NODE_NAME_MAX;
 }
@@ -61,7 +61,7 @@ static bool take_filter_text(struct decision_filter *filter, const char *text, s
         return keep_text(filter->text, sizeof(filter->text), &filter->text_bytes, text, len, ret);
 }
 
-/* @ret_place: [predicate of the policy]: where it is kept, or DECISION_TERMS_MAX */
+/* @ret_place: [predicate of the policy]: its index in the decision, or DECISION_TERMS_MAX */
 static void take_predicates(const struct judge *judge, const struct policy *policy,
                             struct decision_filter *filter, uint8_t ret_place[POLICY_MAX_TERMS]) {
         for (size_t i = 0; i < policy->predicate_total; i++) {
@@ -150,9 +150,9 @@ static size_t put_ranked(struct ranked best[DECISION_NODES_MAX], size_t count, s
         return count;
 }
 
-/* By points, then by headroom, then in the request's order; what the table does not know is behind
- * all that it knows. This runs over all candidates, most of which are worse than 16 others.
- * Return: how many there are in @best */
+/* By points, then by headroom, then in the request's order; candidates that are not in the table
+ * come last. This runs over all candidates, most of which are worse than the best 16. Return: how
+ * many are in @best */
 static size_t find_best(const struct judge *judge, struct ranked best[DECISION_NODES_MAX]) {
         const double *headrooms = judge->nodes->columns.has_estimate ? judge->headrooms : NULL;
         size_t count = 0, candidates = judge->count, row_count = judge->nodes->count;
@@ -201,7 +201,7 @@ static void take_estimate(const struct judge *judge, uint32_t row, double headro
         }
 }
 
-/* The policy's priorities by which the others are scored, those of pools behind its own. */
+/* For scorings other than estimate: the policy's own priorities, then those of its pools. */
 static void take_priorities(const struct judge *judge, const struct policy *policy,
                             struct decision_ranking *ranking) {
         for (size_t i = 0; i < policy->priority_total && i < DECISION_TERMS_MAX; i++) {

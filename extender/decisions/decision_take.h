@@ -1,6 +1,6 @@
 /*
- * From a request that has been judged to what is kept of it. The terms are those that the judge
- * worked with. Pure, and allocates nothing; of the candidates it looks at a few fields each.
+ * From an answer to the decision that is kept. Its terms are the numbers that the judge has used.
+ * Pure, and allocates nothing; it reads a few fields of each candidate.
  */
 #pragma once
 
@@ -17,6 +17,6 @@ _must_check_ bool decision_take_pod(const struct pod_facts *facts, struct decisi
 void decision_take_filter(const struct answer *answer, struct decision_filter *ret);
 /**
  * decision_take_ranking() - after answer_score()
- * @base: what the reply takes off all scores
+ * @base: what the reply subtracts from all scores
  */
 void decision_take_ranking(const struct answer *answer, int base, struct decision_ranking *ret);

@@ -60,7 +60,7 @@ static struct slot *free_slot(struct decisions *decisions) {
         return oldest;
 }
 
-/* The pod's slot, which is the newest of all from now on. */
+/* The pod's slot, which becomes the newest one. */
 static struct decision *decision_of(struct decisions *decisions, const struct decision_pod *pod,
                                     uint64_t name_hash) {
         struct slot *slot;
@@ -72,7 +72,7 @@ static struct decision *decision_of(struct decisions *decisions, const struct de
                 take_out(decisions, slot);
         } else {
                 slot = free_slot(decisions);
-                /* What stands there is of another pod, and counts no longer. */
+                /* The slot has the answers about another pod, which are forgotten. */
                 slot->decision.filter_count = slot->decision.ranking_count = 0;
                 slot->decision.filter.at_unix_ms = slot->decision.ranking.at_unix_ms = 0;
         }

@@ -1,7 +1,7 @@
 /*
- * The last pods that were asked about, with what was answered. A pod that comes again keeps its
- * newest answers; a new one takes the place of that which has not come for the longest time. The
- * memory is fixed. Any thread; the lock is held for a copy.
+ * The last pods that the scheduler asked about, with the newest answers about each. A new pod
+ * replaces the one that was not asked about for the longest time, so the memory is fixed. Any
+ * thread; the lock is held for a copy.
  */
 #pragma once
 
@@ -29,9 +29,8 @@ void decisions_put_ranking(struct decisions *decisions, const struct decision_po
                            const struct decision_ranking *ranking);
 
 /**
- * decisions_get() - the pod called @full_name, "namespace/name"; of several, one after the other,
- * that which came last
- * Return: false when there is none
+ * decisions_get() - the pod called @full_name, "namespace/name"; if several had that name one after
+ * the other, the last one Return: false if there is none
  */
 _must_check_ bool decisions_get(struct decisions *decisions, const char *full_name,
                                 struct decision *ret);
@@ -43,11 +42,11 @@ struct decisions_line {
         uint32_t filter_count, ranking_count;
         bool has_filter;
         uint32_t candidates, passed, rejected, left_out; /* 0 without a filter call */
-        /* of a prioritize call since the last filter call; best_points -1: there was none */
+        /* Of the prioritize call after the last filter call; best_points -1: there was none. */
         int best_points; /* as sent */
         uint16_t best_node_len;
         char best_node[NODE_NAME_MAX];
 };
 
-/** decisions_list() - all, the newest first. Return: how many */
+/** decisions_list() - all pods, the newest first. Return: how many */
 size_t decisions_list(struct decisions *decisions, struct decisions_line ret[static DECISIONS_MAX]);

@@ -1,6 +1,6 @@
 /*
- * The page /decisions: the last pods that were asked about, a line each, and
- * /decisions?pod=NAMESPACE/NAME all of one, in JSON.
+ * The page /decisions, in JSON: the last pods that were asked about, a line each; and
+ * /decisions?pod=NAMESPACE/NAME: all that is kept of one pod.
  */
 #pragma once
 
@@ -14,8 +14,8 @@
 struct shared_page *decisions_page_list(struct loop *loop, struct decisions *decisions);
 
 /**
- * decisions_page() - answer GET and HEAD of /decisions; 405 to other methods, 400 to a query that
- * is not such a pod, 404 for a pod that is not known. 400 and 404 say why: {"error": "..."}
+ * decisions_page() - answer GET and HEAD of /decisions. 405 for other methods, 400 for a malformed
+ * query, 404 for a pod that is not known; 400 and 404 say why: {"error": "..."}
  * Return: false for any other path; @exchange is then unchanged
  */
 bool decisions_page(struct decisions *decisions, struct shared_page *list,

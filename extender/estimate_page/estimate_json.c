@@ -5,12 +5,12 @@
 #include "base/clock.h"
 #include "base/json_write.h"
 
-/* What scores are made of is told to the last bit. */
+/* Scores are made from these numbers again, so they are written to the last bit. */
 enum { EXACT_DIGITS = 17, SHOWN_DIGITS = 7 };
 
 static const char *const resource_names[ESTIMATE_RESOURCE_COUNT] = {"cpu", "mem"};
 
-struct telling {
+struct estimate_writing {
         const struct node_snapshot *snapshot;
         struct reservation reservations[RESERVATIONS_MAX];
         size_t reservation_count;
@@ -27,12 +27,13 @@ static void put_shown(struct buf *out, const char *key, double value) {
 
 /* ---- Nodes. */
 
-static double reserved_load(const struct telling *telling, uint32_t node_number, int resource) {
+static double reserved_load(const struct estimate_writing *writing, uint32_t node_number,
+                            int resource) {
         double load = 0;
 
-        for (size_t i = 0; i < telling->reservation_count; i++)
-                if (telling->reservations[i].node_number == node_number)
-                        load += telling->reservations[i].load.of[resource];
+        for (size_t i = 0; i < writing->reservation_count; i++)
+                if (writing->reservations[i].node_number == node_number)
+                        load += writing->reservations[i].load.of[resource];
         return load;
 }
 
@@ -48,14 +49,14 @@ static void put_reading(struct buf *out, const struct tracked_reading *reading) 
         }
 }
 
-static void put_resource(const struct telling *telling, size_t row, int resource,
+static void put_resource(const struct estimate_writing *writing, size_t row, int resource,
                          const struct tracked_node *node) {
-        const struct judge_nodes *nodes = &telling->snapshot->nodes;
-        const struct cluster_load *cluster = estimator_cluster(telling->snapshot->estimator);
+        const struct judge_nodes *nodes = &writing->snapshot->nodes;
+        const struct cluster_load *cluster = estimator_cluster(writing->snapshot->estimator);
         int metric = nodes->terms[nodes->columns.pool[row]].metric[resource];
         const struct tracked_reading *reading = &node->readings[resource];
         double usage = tracked_node_usage_ratio(node, resource, cluster);
-        struct buf *out = telling->out;
+        struct buf *out = writing->out;
 
         json_write_object(out, resource_names[resource]);
         put_exactly(out, "capacity", node->capacity.of[resource]);
@@ -66,7 +67,7 @@ static void put_resource(const struct telling *telling, size_t row, int resource
         put_exactly(out, "podsLoad", node->pods_used.of[resource]);
         put_exactly(out, "podsErrorLoad", sqrt(node->pods_variance.of[resource]));
         put_exactly(out, "reservedLoad",
-                    reserved_load(telling, nodes->columns.estimate_number[row], resource));
+                    reserved_load(writing, nodes->columns.estimate_number[row], resource));
         put_shown(out, "inFlight", reading->window_ms > 0 ? usage - reading->ratio : NAN);
         put_shown(out, "usage", usage);
         put_shown(out, "margin", tracked_node_margin_ratio(node, resource));
@@ -74,24 +75,24 @@ static void put_resource(const struct telling *telling, size_t row, int resource
 }
 
 /* Before any pod is added, but with what is reserved. */
-static double headroom_of(const struct telling *telling, size_t row) {
-        const struct node_columns *columns = &telling->snapshot->nodes.columns;
+static double headroom_of(const struct estimate_writing *writing, size_t row) {
+        const struct node_columns *columns = &writing->snapshot->nodes.columns;
         struct score_node node = node_columns_estimate(columns, row);
 
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
                 node.used[r] += score_reserved(node.own[r]) *
-                                reserved_load(telling, columns->estimate_number[row], r);
-        return estimate_terms_headroom(&telling->snapshot->nodes.terms[columns->pool[row]], &node,
+                                reserved_load(writing, columns->estimate_number[row], r);
+        return estimate_terms_headroom(&writing->snapshot->nodes.terms[columns->pool[row]], &node,
                                        &(struct pod_load){0});
 }
 
-static void put_estimated_node(const struct telling *telling, size_t row) {
-        const struct node_snapshot *snapshot = telling->snapshot;
+static void put_estimated_node(const struct estimate_writing *writing, size_t row) {
+        const struct node_snapshot *snapshot = writing->snapshot;
         const struct node_columns *columns = &snapshot->nodes.columns;
         const struct tracked_node *node = estimator_tracked(snapshot->estimator,
                                                             columns->estimate_number[row]);
         const struct node_name *name = node_names_at(snapshot->names, (uint32_t)row);
-        struct buf *out = telling->out;
+        struct buf *out = writing->out;
 
         if (!node)
                 return;
@@ -99,10 +100,10 @@ static void put_estimated_node(const struct telling *telling, size_t row) {
         json_write_object(out, NULL);
         json_write_text_len(out, "node", name->name, name->name_bytes);
         json_write_int(out, "pods", (int64_t)(node->pod_count - node->gone_count));
-        put_shown(out, "headroom", headroom_of(telling, row));
+        put_shown(out, "headroom", headroom_of(writing, row));
         put_shown(out, "other", columns->other[row]);
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
-                put_resource(telling, row, r, node);
+                put_resource(writing, row, r, node);
         json_write_object_end(out);
 }
 
@@ -139,7 +140,7 @@ void estimate_json(const struct node_snapshot *snapshot, int64_t now_unix_ms, in
                                               ? snapshot->estimator
                                               : NULL;
         const struct reservation_pod nobody = {0};
-        struct telling telling = {.snapshot = snapshot, .out = out};
+        struct estimate_writing writing = {.snapshot = snapshot, .out = out};
 
         json_write_object(out, NULL);
         json_write_time(out, "at", now_unix_ms);
@@ -147,12 +148,12 @@ void estimate_json(const struct node_snapshot *snapshot, int64_t now_unix_ms, in
         json_write_text(out, "scoring", policy_scoring_names[policy->scoring]);
         if (estimator) {
                 put_cluster(estimator_cluster(estimator), out);
-                telling.reservation_count = estimator_reservations(estimator, &nobody, now_mono_ms,
-                                                                   telling.reservations);
+                writing.reservation_count = estimator_reservations(estimator, &nobody, now_mono_ms,
+                                                                   writing.reservations);
         }
         json_write_array(out, "nodes");
         for (size_t row = 0; estimator && row < snapshot->nodes.count; row++)
-                put_estimated_node(&telling, row);
+                put_estimated_node(&writing, row);
         json_write_array_end(out);
         json_write_array(out, "workloads");
         if (estimator)

@@ -9,7 +9,7 @@
 #include "base/strmap.h"
 #include "extender/estimator/pod_table.h"
 
-/* Of a node, in cores and in bytes. */
+/* Of a node, in cores or bytes. */
 static const double CAPACITY_MIN = 0.001, CAPACITY_MAX = 1e18;
 
 struct estimator_node {
@@ -215,7 +215,7 @@ static void set_request(struct pod_entry *entry, const struct pod_load *request)
         entry->bytes = (float)request->of[ESTIMATE_MEM];
 }
 
-/* Of a pod that is known already, it may be news that it runs, or that it was resized in place. */
+/* A pod that is known already may have started, or may have been resized in place. */
 static void update_entry(const struct estimator *estimator, struct pod_entry *entry,
                          const struct estimator_pod *pod) {
         const struct pod_load from = requested_by(entry), request = pod_load_counted(&pod->request);
@@ -295,8 +295,8 @@ static bool is_reading_fresh(const struct tracked_reading *reading, int64_t now_
                now_unix_ms - reading->ends_unix_ms < 2 * reading->window_ms;
 }
 
-/* What the nodes with a fresh reading used in its window, and what the pods request that ran in it.
- */
+/* Sums over the nodes with a fresh reading: what they used in its window, and what the pods that
+ * ran in it request. */
 static void sum_readings(const struct estimator *estimator, int64_t now_unix_ms,
                          struct pod_load *ret_used, struct pod_load *ret_requested) {
         *ret_used = *ret_requested = (struct pod_load){0};
@@ -319,7 +319,7 @@ static void sum_readings(const struct estimator *estimator, int64_t now_unix_ms,
         }
 }
 
-/* The factor moves to where it stays when nothing changes, and all is expected anew. */
+/* Set the factor to the value that its steps lead to, and expect anew of every pod. */
 static void settle(struct estimator *estimator, int64_t now_unix_ms) {
         struct pod_load used, requested;
 
@@ -411,30 +411,30 @@ const struct workload_set *estimator_workloads(const struct estimator *estimator
         return estimator->workloads;
 }
 
-void estimator_tell(struct estimator *estimator, const struct cluster_load *cluster) {
+void estimator_import_cluster(struct estimator *estimator, const struct cluster_load *cluster) {
         estimator_lock(estimator);
         estimator->cluster = *cluster;
         estimator_unlock(estimator);
         estimator->has_list = true;
 }
 
-void estimator_tell_node(struct estimator *estimator, const char *name,
-                         const struct tracked_node *told) {
+void estimator_import_node(struct estimator *estimator, const char *name,
+                           const struct tracked_node *known) {
         struct estimator_node *node = strmap_get(&estimator->by_name, name, strlen(name));
 
         if (!node)
                 return;
-        node->tracked.base = told->base;
-        node->tracked.pods_used = told->pods_used;
-        node->tracked.pods_variance = told->pods_variance;
-        node->tracked.noise = told->noise;
-        memcpy(node->tracked.readings, told->readings, sizeof(told->readings));
+        node->tracked.base = known->base;
+        node->tracked.pods_used = known->pods_used;
+        node->tracked.pods_variance = known->pods_variance;
+        node->tracked.noise = known->noise;
+        memcpy(node->tracked.readings, known->readings, sizeof(known->readings));
         notify_owner(estimator, node);
 }
 
-void estimator_tell_workload(struct estimator *estimator, const struct workload_facts *facts) {
+void estimator_import_workload(struct estimator *estimator, const struct workload_facts *facts) {
         estimator_lock(estimator);
-        workload_set_tell(estimator->workloads, facts);
+        workload_set_import(estimator->workloads, facts);
         estimator_unlock(estimator);
 }
 

@@ -1,12 +1,12 @@
 /*
  * Bound pods by id: one array with open addressing, 32 bytes for each place, at most three quarters
- * of them in use. An entry stands at its home, the low bits of its id (which is a hash), or at the
- * first free place behind it:
+ * of them in use. An entry is at its home, the low bits of its id (which is a hash), or at the
+ * first free place after it:
  *
  *     place     0     1     2     3     4     5     6     7       cap 8
  *     id       h=0    -    h=2   h=2   h=3    -     -     -       h: the home of each id
  *
- * The second id with home 2 stands one place behind it, and so does the one with home 3. When place
+ * The second id with home 2 is one place after it, and so is the one with home 3. When place
  * 2 becomes free, no gap may stay between an entry and its home, or a search would end there: the
  * next entry whose home is the hole, or before it, moves into the hole and leaves the next hole.
  *

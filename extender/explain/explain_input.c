@@ -53,7 +53,7 @@ static int input_put_all(struct node_table *table, const json_t *root, const cha
                 if (is_pod(node))
                         explained_pod_add(table, node, wanted, ret_pod);
         }
-        /* They are all that there are. */
+        /* The input has all pods. */
         if (estimator && has_pods)
                 estimator_list_ended(estimator, now_unix_ms, now_unix_ms);
         return 0;

@@ -5,7 +5,7 @@
 #include "extender/explain/explanation.h"
 #include "policy/judge/estimate_usage.h"
 
-/* JSON has no infinity, which the product with a weight of 1e308 may be. */
+/* JSON has no infinity; a product with a weight of 1e308 may be one. */
 static json_t *number_json(double value) {
         return number_is_finite(value) ? json_real(value) : json_null();
 }
@@ -51,7 +51,7 @@ static json_t *predicate_json(const struct explanation *of, size_t row, size_t i
         return object;
 }
 
-/* @weights: the sum over the node's priorities */
+/* @weights: of all priorities of the node together */
 static json_t *priority_json(const struct explanation *of, size_t row, size_t i, double weights) {
         const struct policy_priority *priority = &of->policy->priorities[i];
         bool is_relative = priority->scale == POLICY_SCALE_RELATIVE;
@@ -91,7 +91,7 @@ static json_t *usage_json(const struct explanation *of, size_t row, int resource
                          of->expectation.factor.ratio[resource]);
 }
 
-/* NULL unless the scoring is estimate; null where none is known. */
+/* NULL if the scoring is not estimate; JSON's null if the estimate is not known. */
 static json_t *estimate_json(const struct explanation *of, size_t row) {
         bool is_scored = explanation_score(of, row) >= 0;
 

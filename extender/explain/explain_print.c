@@ -29,7 +29,7 @@ static void print_pod(const struct explanation *of, FILE *out) {
         (void)fputc('\n', out);
 }
 
-/* Which limits hold for the pod, if not only those of the nodes. */
+/* If the pod's rule or its DaemonSet changes which limits hold for it. */
 static void print_pods_rule(const struct explanation *of, FILE *out) {
         const struct policy_rule *rule = of->judge.rule;
 

@@ -11,13 +11,13 @@
 struct explained_pod {
         const char *name; /* "namespace/name", borrowed; NULL: any pod */
         struct pod_facts facts;
-        char *text; /* that the facts point into; owned */
+        char *text; /* owned; the facts point into it */
 };
 
 void explained_pod_done(struct explained_pod *pod);
 
 /**
- * explained_pod_add() - a Pod of the input: one that runs takes part in the estimate
+ * explained_pod_add() - a Pod of the input; if it is bound, it becomes part of the estimate
  * @wanted: "namespace/name" of the pod that looks for a node, or NULL
  * @ret:    becomes that pod, if it is the one
  */

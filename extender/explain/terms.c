@@ -38,6 +38,24 @@ struct terms_text terms_number(const json_t *object, const char *key) {
         return ret;
 }
 
+static const char *cpus_word(struct terms_text count) {
+        return strcmp(count.text, "1") == 0 ? "CPU" : "CPUs";
+}
+
+struct terms_text terms_amount(const json_t *object, const char *key, double factor) {
+        const json_t *number = json_at(object, key, NULL);
+        double value = json_number_value(number) * factor, size = fabs(value);
+        struct terms_text ret = {"?"};
+
+        if (json_is_number(number))
+                (void)snprintf(ret.text, sizeof(ret.text),
+                               size < 1                     ? "%.2g"
+                               : size < 1000 || size >= 1e9 ? "%.3g"
+                                                            : "%.0f",
+                               value);
+        return ret;
+}
+
 /* An annotation may contain 1e300: do not print 300 digits. */
 struct terms_text terms_scaled(const json_t *object, const char *key, double factor) {
         const json_t *number = json_at(object, key, NULL);
@@ -54,12 +72,13 @@ static struct terms_text terms_percent(const json_t *object, const char *key) {
         return terms_scaled(object, key, 100);
 }
 
-/* 0 without one. */
+/* 0 if it is no number. */
 static double number_of(const json_t *object, const char *key) {
         return json_number_value(json_at(object, key, NULL));
 }
 
-static bool is_told(const json_t *object, const char *key) {
+/* A text that is not empty, or true. */
+static bool has_member(const json_t *object, const char *key) {
         const char *text = json_string_at(object, key, NULL);
 
         return (text && *text) || json_is_true(json_at(object, key, NULL));
@@ -92,7 +111,8 @@ static void print_age(const json_t *reading, const char *before, const char *aft
         print_ago(reading, "ageSeconds", before, "old", after, out);
 }
 
-/* Why there is no value to use. @unit: of the values, which are shown times @factor */
+/* Why there is no usable value.
+ * @unit, @factor: for the value, if it is shown */
 static void print_unusable(const json_t *reading, const char *unit, double factor,
                            const struct style *style, FILE *out) {
         (void)fputs(style->yellow, out);
@@ -114,7 +134,7 @@ static void print_unusable(const json_t *reading, const char *unit, double facto
 
 /* ---- The lines of a node. */
 
-/* In place of nothing where there are no colours. */
+/* Nothing without colours. */
 static void print_bar(double ratio, double limit_ratio, const struct style *style, FILE *out) {
         if (style->off[0] == '\0')
                 return;
@@ -147,7 +167,7 @@ static void print_limit(const json_t *limit, const struct style *style, FILE *ou
         (void)fputc('\n', out);
 }
 
-/* @weights: the sum over all terms; each has its share of 100 points */
+/* @weights: of all terms together; a term's share of them is its share of 100 points */
 static void print_term(const json_t *term, double weights, const struct style *style, FILE *out) {
         double share = weights > 0 ? number_of(term, "weight") / weights * 100 : 0;
 
@@ -169,13 +189,15 @@ static void print_term(const json_t *term, double weights, const struct style *s
         (void)fputc('\n', out);
 }
 
-/* " (3.2 of 10 CPUs)", where the node's capacity is told. */
+/* " (3.2 of 10 CPUs)", if the object has the node's capacity. */
 static void print_load(const json_t *usage, bool is_memory, FILE *out) {
-        double unit = is_memory ? 1 << 30 : 1, capacity = number_of(usage, "capacity");
+        double unit = is_memory ? 1 << 30 : 1;
+        struct terms_text capacity = terms_amount(usage, "capacity", 1 / unit);
 
-        if (capacity > 0)
-                (void)fprintf(out, " (%.3g of %.4g %s)", number_of(usage, "inFlightLoad") / unit,
-                              capacity / unit, is_memory ? "GiB" : "CPUs");
+        if (number_of(usage, "capacity") > 0)
+                (void)fprintf(out, " (%s of %s %s)",
+                              terms_amount(usage, "inFlightLoad", 1 / unit).text, capacity.text,
+                              is_memory ? "GiB" : cpus_word(capacity));
         else if (json_at(usage, "capacity", NULL))
                 (void)fputs(" (no capacity known)", out);
 }
@@ -201,7 +223,7 @@ static void print_usage(const json_t *estimate, const char *resource, const stru
         print_load(usage, strcmp(resource, "mem") == 0, out);
         if (json_at(usage, "margin", NULL))
                 (void)fprintf(out, ", %s margin", terms_percent(usage, "margin").text);
-        (void)fprintf(out, ", %s for twice the pod", terms_percent(usage, "pod").text);
+        (void)fprintf(out, ", %s for the pod (counted twice)", terms_percent(usage, "pod").text);
         if (json_at(usage, "reserved", NULL))
                 (void)fprintf(out, ", %s reserved", terms_percent(usage, "reserved").text);
         (void)fprintf(out, ", weight %s\n", terms_number(usage, "weight").text);
@@ -211,7 +233,7 @@ static void print_estimate(const json_t *estimate, const struct style *style, FI
         print_usage(estimate, "cpu", style, out);
         print_usage(estimate, "mem", style, out);
         if (number_of(estimate, "other") > 0)
-                (void)fprintf(out, "  use    " NAME "%6s %%  weighted, the largest of the others\n",
+                (void)fprintf(out, "  use    " NAME "%6s %%  the largest of them, weighted\n",
                               "other priorities", terms_percent(estimate, "other").text);
         if (json_is_number(json_at(estimate, "headroom", NULL)))
                 (void)fprintf(out, "  room   " NAME "%6s of 100\n", "headroom",
@@ -224,7 +246,9 @@ static void print_hot(const json_t *hot, const struct style *style, FILE *out) {
 
         (void)fprintf(out, "  recent " NAME, "node_hot_value");
         if (json_is_number(hot) || is_usable(hot)) {
-                (void)fprintf(out, "%6g, %g points off", value, trunc(10 * value));
+                double points = trunc(10 * value);
+                (void)fprintf(out, "%6.3g, %.3g point%s off", value, points,
+                              points == 1 ? "" : "s");
                 print_age(hot, "  ", "", out);
         } else {
                 (void)fputs("     0  ", out);
@@ -244,15 +268,15 @@ static void print_terms(const json_t *terms, size_t max_terms, const struct styl
 }
 
 static void print_verdict(const json_t *node, const struct style *style, FILE *out) {
-        bool is_rejected = is_told(node, "rejectedBy");
-        bool is_last = is_told(node, "lastBy") || is_told(node, "last");
+        bool is_rejected = has_member(node, "rejectedBy");
+        bool is_last = has_member(node, "lastBy") || has_member(node, "last");
 
         (void)fprintf(out, "%s%s%s: ", style->bold, terms_text(node, "node").text, style->off);
         (void)fprintf(out, "%s%s", is_rejected || is_last ? style->red : style->green,
                       is_rejected ? "rejected"
                       : is_last   ? "passes last"
                                   : "passes");
-        if (is_told(node, "reason"))
+        if (has_member(node, "reason"))
                 (void)fprintf(out, ": %s", terms_text(node, "reason").text);
         (void)fputs(style->off, out);
         if (json_is_false(json_at(node, "known", NULL)))
@@ -289,29 +313,30 @@ void terms_print(const json_t *node, size_t max_terms, const struct style *style
 
 /* ---- The pod. */
 
-/* The factors are what all pods use of what they request. */
+/* A factor is what all pods use, as a share of what they request. */
 void terms_print_expected(const json_t *expected, FILE *out) {
         const json_t *workload = json_at(expected, "workload", NULL);
-        struct terms_text cores = terms_number(expected, "loadCores");
-        struct terms_text mib = terms_scaled(expected, "loadBytes", MIB);
+        struct terms_text cores = terms_amount(expected, "loadCores", 1);
+        struct terms_text mib = terms_amount(expected, "loadBytes", MIB);
         struct terms_text name = terms_text(expected, "workload");
 
         if (!json_is_object(expected))
                 return;
         if (json_is_number(json_at(expected, "learnedCores", NULL))) {
-                (void)fprintf(out, "  expected: %s CPUs, learned of %s (confidence %s %%); %s MiB",
-                              cores.text, name.text, terms_percent(expected, "confidence").text,
-                              mib.text);
+                (void)fprintf(out, "  expected: %s %s, learned from %s (confidence %s %%); %s MiB",
+                              cores.text, cpus_word(cores), name.text,
+                              terms_amount(expected, "confidence", 100).text, mib.text);
                 (void)fprintf(out, " by the cluster's factor %s\n",
-                              terms_number(expected, "clusterFactorMem").text);
+                              terms_amount(expected, "clusterFactorMem", 1).text);
                 return;
         }
-        (void)fprintf(out, "  expected: %s CPUs and %s MiB, by the cluster's factors %s and %s",
-                      cores.text, mib.text, terms_number(expected, "clusterFactorCpu").text,
-                      terms_number(expected, "clusterFactorMem").text);
+        (void)fprintf(out, "  expected: %s %s and %s MiB, by the cluster's factors %s and %s",
+                      cores.text, cpus_word(cores), mib.text,
+                      terms_amount(expected, "clusterFactorCpu", 1).text,
+                      terms_amount(expected, "clusterFactorMem", 1).text);
         if (json_is_null(workload))
                 (void)fputs("; it has no workload", out);
         else if (workload)
-                (void)fprintf(out, "; nothing is learned of %s", name.text);
+                (void)fprintf(out, "; nothing is learned from %s yet", name.text);
         (void)fputc('\n', out);
 }

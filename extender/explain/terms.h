@@ -1,8 +1,8 @@
 /*
- * The verdict and the score of a node with what they are made of, for people: from an object of
- * explanation_json(), or of what an extender's /decisions shows of a node that it ranked, which
- * have the same names. Of the JSON nothing is taken for granted: what is missing or of another type
- * shows as "?", or not at all.
+ * Prints the verdict and the score of a node, and how they came about, for people. The node is an
+ * object of explanation_json(), or of a node in an extender's /decisions; both have the same keys.
+ * The JSON is not trusted: a member that is missing or of another type is printed as "?", or not at
+ * all.
  */
 #pragma once
 
@@ -12,8 +12,8 @@
 
 /**
  * terms_print() - the node with its verdict, and a line for each term
- * @max_terms: of the limits, and of the priorities
- * @style:     with bars where it has colours
+ * @max_terms: the largest number of limits, and of priorities
+ * @style:     with bars if it has colours
  */
 void terms_print(const json_t *node, size_t max_terms, const struct style *style, FILE *out);
 /** terms_print_expected() - what a pod is expected to use, and why; nothing unless @expected is an
@@ -26,9 +26,11 @@ struct terms_text {
         char text[400];
 };
 
-/** terms_text() - a text of strangers: bytes that are not printable ASCII show as '?' */
+/** terms_text() - untrusted text: bytes that are not printable ASCII become '?' */
 struct terms_text terms_text(const json_t *object, const char *key);
-/** terms_number() - a whole number, or three digits */
+/** terms_number() - a whole number as it is, any other with three digits */
 struct terms_text terms_number(const json_t *object, const char *key);
+/** terms_amount() - a number times @factor as people say it, in two or three digits: CPUs, MiB */
+struct terms_text terms_amount(const json_t *object, const char *key, double factor);
 /** terms_scaled() - a number times @factor, with one decimal: a ratio as percent with 100 */
 struct terms_text terms_scaled(const json_t *object, const char *key, double factor);

@@ -1,4 +1,5 @@
-/* How annotations are to be read: options of the server, and of all that judge nodes as it does. */
+/* How annotations are read: options of the server, and of all programs that judge nodes as it does.
+ */
 #pragma once
 
 #include "base/attributes.h"
@@ -18,11 +19,11 @@ extern const char *const annotation_units[];
 
 struct annotation_style {
         struct program_annotations annotations;
-        struct node_table_options table; /* of a table without metrics; borrows the annotations */
+        struct node_table_options table; /* for a table without metrics; borrows the annotations */
 };
 
-/** annotation_style_init() - from the options; call once per process, as
- * program_annotations_init(), whose errors it returns */
+/** annotation_style_init() - from the options; call once per process
+ * Return: as program_annotations_init() */
 _must_check_ int annotation_style_init(struct annotation_style *ret,
                                        const struct program_options *options, int unit,
                                        struct error *err);

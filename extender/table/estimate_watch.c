@@ -1,11 +1,12 @@
 #include "extender/table/estimate_watch.h"
 
 #include "base/mem.h"
+#include "base/number.h"
 
 enum {
         LOOK_INTERVAL_MS = 1000,
-        GAP_MS = 10000,   /* a watch that was not open for so long has missed something */
-        REPLAY_MS = 5000, /* in which the API server sends what it has missed */
+        GAP_MS = 10000,   /* after so long without an open watch, changes were missed */
+        REPLAY_MS = 5000, /* the API server needs so long to send what was missed */
 };
 
 struct estimate_watch {
@@ -13,7 +14,7 @@ struct estimate_watch {
         struct pod_watch *pods; /* NULL until estimate_watch_begin() */
         struct loop_timer look_timer, step_timer;
         bool is_listing;
-        int64_t live_unix_ms; /* the watch was open then; 0: never yet */
+        int64_t live_unix_ms; /* when the watch was last open; 0: never yet */
         int64_t gap_began_unix_ms, replays_until_unix_ms;
         struct metrics_series *pods_held, *workloads, *reservations,
                 *factor[ESTIMATE_RESOURCE_COUNT], *noise_median[ESTIMATE_RESOURCE_COUNT],
@@ -32,7 +33,7 @@ static void changed(const struct estimate_watch *watch) {
         watch->options.on_change(watch->options.userdata);
 }
 
-/* Does the watch show now what happened while it was away? */
+/* Whether the watch now shows what happened while it was closed. */
 static bool is_catching_up(const struct estimate_watch *watch) {
         int64_t now_unix_ms = estimate_now_unix_ms(watch);
 
@@ -40,8 +41,8 @@ static bool is_catching_up(const struct estimate_watch *watch) {
                now_unix_ms - watch->live_unix_ms > GAP_MS;
 }
 
-/* When a pod ended that the watch shows as gone: after a gap, at the gap's beginning, as far as
- * anybody knows. */
+/* When a pod that is gone ended. If the watch was closed meanwhile, the beginning of that gap is
+ * the best guess. */
 static int64_t gone_at_unix_ms(const struct estimate_watch *watch) {
         int64_t now_unix_ms = estimate_now_unix_ms(watch);
 
@@ -63,8 +64,8 @@ static void look_for_gap(struct estimate_watch *watch) {
         watch->live_unix_ms = now_unix_ms;
 }
 
-/* The first event that shows a pod running comes as it starts: its arrival is by our clock, its
- * startedAt by the node's. */
+/* The first event that shows a pod running comes when it starts. We take the time of that event,
+ * which is of our own clock; startedAt is of the node's. */
 static int64_t runs_since_unix_ms(const struct estimate_watch *watch,
                                   const struct pod_facts *facts) {
         int64_t now_unix_ms = estimate_now_unix_ms(watch);
@@ -133,12 +134,14 @@ static void estimate_watch_look(void *userdata) {
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
                 metrics_set(watch->factor[r], stats.factor.ratio[r]);
         if (watch->pods && pod_watch_is_live(watch->pods))
-                health_pass(watch->options.check, "%zu pods", stats.pods);
+                health_pass(watch->options.check, "%zu pod%s", stats.pods,
+                            number_plural(stats.pods));
         else if (watch->pods)
                 health_pass(watch->options.check,
-                            "%zu pods, but the pod watch is not open (the service account needs "
+                            "%zu pod%s, but the pod watch is not open (the service account needs "
                             "list and watch on pods): %s",
-                            stats.pods, reflector_trouble(pod_watch_reflector(watch->pods)));
+                            stats.pods, number_plural(stats.pods),
+                            reflector_trouble(pod_watch_reflector(watch->pods)));
         loop_timer_arm(watch->options.loop, &watch->look_timer,
                        estimate_now_mono_ms(watch) + LOOK_INTERVAL_MS, estimate_watch_look, watch);
 }
@@ -154,7 +157,7 @@ static void note_noise(struct estimate_watch *watch) {
 static void step(void *userdata) {
         struct estimate_watch *watch = userdata;
 
-        /* A list that is not complete does not tell what all pods request. */
+        /* Before the list is complete, what all pods request is not known. */
         if (watch->pods && pod_watch_is_live(watch->pods))
                 estimator_step(watch->options.estimator, estimate_now_unix_ms(watch));
         note_noise(watch);

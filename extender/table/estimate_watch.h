@@ -1,6 +1,6 @@
 /*
- * What fills the estimator: a watch of the pods that run, and the clock. Runs from the first policy
- * whose scoring is estimate, on the loop's thread.
+ * Fills the estimator from a watch of bound pods, and moves it on with the clock. It begins with
+ * the first policy that has scoring: estimate, and runs on the loop's thread.
  */
 #pragma once
 
@@ -16,7 +16,7 @@ struct estimate_watch_options {
         struct loop *loop; /* all borrowed; they outlive the watch */
         struct kube_api *api;
         struct metrics *metrics;
-        struct health_check *check; /* passes always: the extender works without pods */
+        struct health_check *check; /* always passes: the extender works without pods */
         struct estimator *estimator;
         void (*on_change)(void *userdata); /* after anything that may have changed a node's usage */
         void *userdata;
@@ -25,8 +25,7 @@ struct estimate_watch_options {
 struct estimate_watch;
 
 struct estimate_watch *estimate_watch_new(const struct estimate_watch_options *options);
-/** estimate_watch_begin() - list and watch the pods, once; not before the nodes are listed: a pod
- * that a reading holds whole takes no place beside the table of pods */
+/** estimate_watch_begin() - list and watch the pods, once; after the nodes were listed */
 void estimate_watch_begin(struct estimate_watch *watch);
 void estimate_watch_free(struct estimate_watch *watch);
 DEFINE_FREEP(struct estimate_watch, estimate_watch_free);

@@ -1,5 +1,5 @@
 /*
- * One annotation of a node as a reading, with why it gives no value. Pure.
+ * An annotation of a node as a reading: its value, or why it has none. Pure.
  */
 #pragma once
 
@@ -22,16 +22,16 @@ const char *node_reading_state_name(enum reading_state state);
 struct reading {
         enum reading_state state;
         const char *text;        /* the annotation, cut at ANNOTATION_MAX_BYTES; NULL: missing */
-        double value;            /* unless missing or malformed */
+        double value;            /* not set when missing or malformed */
         int64_t at_unix_ms;      /* ditto */
         int64_t expires_unix_ms; /* READING_NEVER when missing or malformed */
-        struct error err;        /* when malformed */
+        struct error err;        /* set when malformed */
 };
 
 /**
- * node_annotation_read() - never READING_EXPIRED, which takes the time
+ * node_annotation_read() - parse; whether it has expired is for the caller, who has the time
  * @text: borrowed as long as @ret; NULL: missing
- * @zone: what the annotations' Z stands for, NULL: UTC
+ * @zone: the time zone of annotations; NULL: UTC
  */
 void node_annotation_read(const char *text, const struct zone *zone, int64_t period_ms,
                           struct reading *ret);

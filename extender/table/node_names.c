@@ -14,7 +14,7 @@ struct slot {
 struct node_names {
         atomic_size_t refs;
         struct node_name *rows;
-        char *text; /* what the rows point into */
+        char *text; /* the rows point into it */
         struct slot *slots;
         size_t slot_mask;
 };

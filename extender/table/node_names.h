@@ -1,5 +1,5 @@
 /*
- * The names of the table's rows: an index from name to row, and what replies contain of each,
+ * The names of the table's rows: an index from name to row, and the text of each in replies,
  * rendered once. Immutable and shared by reference count; any thread may read it.
  */
 #pragma once

@@ -1,7 +1,7 @@
 /*
- * What the workers see of the node table: a copy of its columns, immutable while anybody but the
- * table has a reference, with the verdict on every row as of publication. Shared by reference
- * count; any thread may read and release it.
+ * What workers see of the node table: a copy of its columns with the verdict on every row as of
+ * publication. Shared by reference count; any thread may read and release it. It is immutable as
+ * long as anyone but the table has a reference.
  */
 #pragma once
 
@@ -23,7 +23,7 @@ struct node_snapshot {
         atomic_size_t refs;
 };
 
-/* The table, borrowed, at a publication. */
+/* What a publication is made from; borrowed from the table. */
 struct node_snapshot_source {
         struct table_policy *table_policy;
         struct estimator *estimator;
@@ -31,15 +31,15 @@ struct node_snapshot_source {
         const struct node_columns *columns;
         size_t count;
         const uint64_t *changed_in; /* [row]: the publication that shows its last change */
-        uint64_t whole_in;          /* the last one that shows more than changes of rows */
+        uint64_t whole_in;          /* the last publication with changes other than of rows */
         uint64_t publication;       /* its number */
 };
 
 /**
- * node_snapshot_next() - a copy of @source, with one reference; takes references of its policy and
- * names
- * @old: an earlier one whose last reference is perhaps the caller's, who gives it away; may be
- * NULL. If it is, and lacks nothing but rows, the copy is made of it, by the rows that have changed
+ * node_snapshot_next() - a copy of @source, with one reference; it takes references to its policy
+ * and names
+ * @old: an earlier snapshot, or NULL; the caller gives its reference away. If that was the last
+ * one, and only rows have changed, the copy reuses @old and copies only those rows
  */
 struct node_snapshot *node_snapshot_next(struct node_snapshot *old,
                                          const struct node_snapshot_source *source,

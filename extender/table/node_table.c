@@ -14,14 +14,14 @@
 struct node {
         char *name;
         struct node_table *table;
-        uint32_t generation;             /* of the list that showed it last */
+        uint32_t generation;             /* the last list that had it */
         struct estimator_node *estimate; /* of a row, once there is an estimator; may be NULL */
-        uint32_t row;              /* NODE_ROW_NONE: a stranger, of which only bindings were seen */
-        uint8_t zone;              /* of a row: of node_zones_move() */
-        uint8_t pool;              /* of a row: of policy_pool_of() */
-        struct binding_ring bound; /* recent bindings */
+        uint32_t row;                    /* NODE_ROW_NONE: a stranger, known only from bindings */
+        uint8_t zone;                    /* of a row: node_zones_move() */
+        uint8_t pool;                    /* of a row: policy_pool_of() */
+        struct binding_ring bound;       /* recent bindings */
         struct kept_annotations annotations;
-        /* Parsed from them. */
+        /* Parsed from the annotations. */
         struct annotation hot; /* of node_hot_value */
         int64_t hot_expires_unix_ms;
         uint32_t missing, malformed, skewed;
@@ -33,29 +33,30 @@ struct node_table {
         struct strmap nodes_by_name; /* struct node */
         size_t stranger_count;
 
-        /* Rows are dense: the last one takes the place of one that is removed. */
+        /* Rows have no gaps: the last one replaces one that is removed. */
         struct node **rows;
         size_t count, cap;
         struct node_columns columns;
         struct node_zones zones;
-        uint64_t *changed_in;              /* [row]: the publication that shows its last change */
-        uint64_t whole_in;                 /* the last one that shows more than changes of rows */
-        struct estimator *estimator;       /* NULL until a policy needs it */
-        uint32_t generation;               /* of the list under way, or the last one */
+        uint64_t *changed_in;        /* [row]: the publication that shows its last change */
+        uint64_t whole_in;           /* the last publication with changes other than of rows */
+        struct estimator *estimator; /* NULL until a policy needs it */
+        uint32_t generation;         /* the list that is being read, or the last one */
         size_t missing, malformed, skewed; /* sums over the rows */
 
-        /* The watch of bindings was live until then: INT64_MIN: never was; INT64_MAX: it is. */
+        /* Until when the watch of bindings was live; INT64_MIN: never; INT64_MAX: it is live. */
         int64_t live_until_unix_ms;
 
-        struct node_names *names; /* of the last publication; stale when has_new_names */
+        struct node_names *names; /* of the last publication; outdated if has_new_names */
         bool has_new_names;
-        bool has_changed_rows, is_dirty; /* is_dirty: in more than rows */
+        bool has_changed_rows, is_dirty; /* is_dirty: more than rows has changed */
         int64_t published_unix_ms;
         uint64_t publications;
 
         pthread_mutex_t current_lock; /* guards nothing but the next line */
         struct node_snapshot *current;
-        struct node_snapshot *last; /* before it: its memory becomes the next; may be NULL */
+        struct node_snapshot
+                *last; /* the one before: the next one reuses its memory; may be NULL */
 };
 
 static const struct policy *policy_of(const struct node_table *table) {
@@ -179,7 +180,7 @@ static void read_for_estimate(struct node_table *table, struct node *node, int64
         }
 }
 
-/* From the kept annotations into the columns. */
+/* Fill the columns from the annotations that were kept. */
 static void parse_row(struct node_table *table, size_t row, int64_t now_unix_ms) {
         struct node *node = table->rows[row];
         struct reading reading;
@@ -278,7 +279,7 @@ static void add_row(struct node_table *table, struct node *node) {
 
 /* ---- The public side: the loop's thread. */
 
-/* The one before becomes the next: workers have long released it. */
+/* The snapshot before the current one becomes the next one: workers have long released it. */
 static void publish_snapshot(struct node_table *table, int64_t now_unix_ms) {
         const struct node_snapshot_source source = {
                 .table_policy = table->table_policy,
@@ -333,7 +334,7 @@ void node_table_free(struct node_table *table) {
         free(table);
 }
 
-/* Many changes of a node are settled once, at the next publication. */
+/* However often a node changes, its row is computed once, at the next publication. */
 static void on_estimate_changed(void *userdata, void *owner) {
         const struct node *node = owner;
 
@@ -525,8 +526,8 @@ static void renew_names(struct node_table *table) {
 
 void node_table_publish(struct node_table *table, int64_t now_unix_ms) {
         if (now_unix_ms < table->published_unix_ms)
-                settle_all(table, now_unix_ms); /* the clock was set back: expired readings may be
-                                                   valid again */
+                settle_all(table, now_unix_ms); /* the clock was set back: readings that had expired
+                                                   may be valid again */
         for (size_t row = 0; row < table->count; row++)
                 if (table->columns.settled_until_unix_ms[row] <= now_unix_ms)
                         settle_row(table, row, now_unix_ms);

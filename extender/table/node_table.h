@@ -1,6 +1,6 @@
 /*
- * The node table: what the extender knows about every node, kept by the loop's thread from watch
- * events and read by the workers as immutable snapshots.
+ * The node table: what the extender knows about every node. The loop's thread keeps it up to date
+ * from watch events; workers read immutable snapshots of it.
  *
  * Structure of arrays: one row per node, one column of usage and one of expiry per metric of the
  * policy. Annotations are parsed when they arrive, never per request. Every row carries its verdict
@@ -39,14 +39,15 @@ enum {
 
 struct node_table_options {
         const char *annotation_prefix; /* borrowed; in front of every key: "" or "example.com/" */
-        const struct zone *zone;       /* borrowed; what the annotations' Z stands for, NULL: UTC */
+        const struct zone *zone;       /* borrowed; the time zone of annotations; NULL: UTC */
         bool is_percent;               /* annotations carry percent instead of ratios */
         struct metrics *metrics;       /* borrowed, may be NULL; verdicts are counted there */
 };
 
 struct node_table;
 
-/** node_table_new() - an empty, published table under @policy (owned by the table from now on) */
+/** node_table_new() - an empty table, published
+ * @policy: owned by the table from now on */
 struct node_table *node_table_new(const struct node_table_options *options, struct policy *policy,
                                   int64_t now_unix_ms);
 /** node_table_free() - snapshots still held by workers stay valid until they are released */
@@ -58,58 +59,60 @@ void node_table_set_policy(struct node_table *table, struct policy *policy, int6
 const struct policy *node_table_policy(const struct node_table *table);
 
 /**
- * node_table_put() - a node is there, new or changed
+ * node_table_put() - a node is new or has changed
  * @annotations: metadata.annotations, borrowed; NULL or another type: none
- * Names that no Kubernetes node can have (empty, longer than 253 bytes) and rows past the ceiling
- * are left out: such nodes are unknown, and pass.
+ * Nodes with names that Kubernetes does not allow (empty, longer than 253 bytes) and nodes above
+ * the ceiling are left out: they are unknown, and pass.
  */
 void node_table_put(struct node_table *table, const char *name, const json_t *annotations,
                     int64_t now_unix_ms);
 void node_table_remove(struct node_table *table, const char *name);
-/** node_table_list_begins() - all nodes follow, each by node_table_put() */
+/** node_table_list_begins() - node_table_put() follows for every node */
 void node_table_list_begins(struct node_table *table);
-/** node_table_list_ended() - nodes that were not among them are removed */
+/** node_table_list_ended() - remove the nodes that were not in the list */
 void node_table_list_ended(struct node_table *table);
 /**
- * node_table_set_capacity() - what the node has in all; nothing happens without an estimator
- * @capacity: status.capacity, borrowed; NULL or unreadable: not known. Not status.allocatable: the
- *            readings are ratios of the whole machine
+ * node_table_set_capacity() - ignored without an estimator
+ * @capacity: status.capacity, borrowed; NULL or unreadable: not known. Not status.allocatable,
+ * since readings are shares of the whole machine
  */
 void node_table_set_capacity(struct node_table *table, const char *name, const json_t *capacity,
                              int64_t now_unix_ms);
 /** node_table_set_zone() - @labels, @taints: see node_zones_move() */
 void node_table_set_zone(struct node_table *table, const char *name, const json_t *labels,
                          const json_t *taints);
-/** node_table_set_pool() - which of the policy's pools the node is in, by its labels (borrowed). A
- * policy with other pools forgets it of all nodes */
+/** node_table_set_pool() - find the node's pool by its labels (borrowed). A policy with other pools
+ * makes the table forget the pools of all nodes */
 void node_table_set_pool(struct node_table *table, const char *name, const json_t *labels,
                          int64_t now_unix_ms);
-/** node_table_estimator() - borrowed; NULL until a policy's scoring is estimate, then for good */
+/** node_table_estimator() - borrowed; NULL until the first policy with scoring: estimate; it stays
+ * afterwards */
 struct estimator *node_table_estimator(const struct node_table *table);
 
-/** node_table_bind() - a pod was bound to @name at @at_unix_ms, according to the watch of pods */
+/** node_table_bind() - the watch of pods shows that a pod was bound to @name at @at_unix_ms */
 void node_table_bind(struct node_table *table, const char *name, int64_t at_unix_ms,
                      int64_t now_unix_ms);
 /**
  * node_table_set_live() - whether the watch of bindings is live
  *
- * While it is, hot values are counted from it. After it was lost, an annotation that is younger
- * than the loss is used; without one, the count is.
+ * While it is, hot values are counted from it. After it was lost, an annotation that is newer than
+ * the loss is used, or else the count.
  */
 void node_table_set_live(struct node_table *table, bool is_live, int64_t now_unix_ms);
 
-/** node_table_count() - rows; row numbers are stable until the next put or remove */
+/** node_table_count() - the number of rows; rows keep their numbers until the next put or remove */
 size_t node_table_count(const struct node_table *table);
-/** node_table_pool() - of a row: as policy_pool_of() */
+/** node_table_pool() - the pool of a row, as policy_pool_of() */
 size_t node_table_pool(const struct node_table *table, size_t row);
-/** node_table_name() - of a row */
+/** node_table_name() - the name of a row */
 const char *node_table_name(const struct node_table *table, size_t row);
 
 /** node_table_is_dirty() - the table differs from the last snapshot */
 bool node_table_is_dirty(const struct node_table *table);
-/** node_table_next_change_unix_ms() - when the next verdict changes by the passing of time alone */
+/** node_table_next_change_unix_ms() - when the next verdict changes because time has passed */
 int64_t node_table_next_change_unix_ms(const struct node_table *table);
-/** node_table_publish() - bring every row up to @now and make it what node_table_acquire() gives */
+/** node_table_publish() - bring every row up to date, and make the snapshot that
+ * node_table_acquire() returns from now on */
 void node_table_publish(struct node_table *table, int64_t now_unix_ms);
 
 /** node_table_acquire() - the newest snapshot; any thread. Owned by the caller: see
@@ -119,14 +122,14 @@ struct node_snapshot *node_table_acquire(struct node_table *table);
 /** node_table_reading() - one metric of the policy on the node of @row */
 void node_table_reading(const struct node_table *table, size_t row, size_t metric,
                         int64_t now_unix_ms, struct reading *ret);
-/** node_table_hot_reading() - its node_hot_value annotation */
+/** node_table_hot_reading() - the annotation node_hot_value of that node */
 void node_table_hot_reading(const struct node_table *table, size_t row, int64_t now_unix_ms,
                             struct reading *ret);
 
 struct node_table_stats {
         size_t nodes;
         size_t readings[READING_STATE_COUNT]; /* over all nodes and metrics of the policy */
-        size_t skewed;                        /* read with a timestamp over a minute ahead */
+        size_t skewed;                        /* with a timestamp more than a minute ahead */
         uint64_t publications;
 };
 

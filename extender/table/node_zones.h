@@ -1,9 +1,9 @@
 /*
- * The zones of the cluster's nodes as small numbers, for shortlists, which share their places among
- * them (policy/judge/shortlist.h). A zone is a value of the label topology.kubernetes.io/zone;
- * its nodes with a taint of effect PreferNoSchedule count as a zone of their own, since the
- * scheduler would rather leave them alone, however idle they are. Those of spec.taints do not
- * count: such a node is not idle.
+ * The zones of the cluster's nodes as small numbers. A shortlist shares its places among zones
+ * (policy/judge/shortlist.h). A zone is a value of the label topology.kubernetes.io/zone. Its nodes
+ * with a taint of effect PreferNoSchedule count as a zone of their own, since the scheduler avoids
+ * them, however idle they are. The taints of spec.taints do not count for that: nodes with them are
+ * not idle.
  *
  * A number is free again once no node is in its zone.
  */
@@ -17,7 +17,7 @@
 
 enum {
         NODE_ZONES_MAX = SHORTLIST_ZONES_MAX,
-        NODE_ZONE_NONE = 0, /* nodes without a zone, and those of zones past the ceiling */
+        NODE_ZONE_NONE = 0, /* for nodes without a zone, and for zones above the ceiling */
         NODE_ZONE_NAME_MAX = 63,
 };
 
@@ -27,12 +27,12 @@ struct node_zone {
 };
 
 struct node_zones {
-        struct node_zone of[NODE_ZONES_MAX]; /* but for NODE_ZONE_NONE */
+        struct node_zone of[NODE_ZONES_MAX]; /* NODE_ZONE_NONE is not used */
 };
 
 void node_zones_done(struct node_zones *zones);
 /**
- * node_zones_move() - a node goes from zone @from to the one that its labels and taints say
+ * node_zones_move() - move a node from zone @from to the one of its labels and taints
  * @labels: metadata.labels; @taints: spec.taints; both borrowed, NULL or another type: none
  * Return: its number
  */

@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 
-/* A timestamp ahead of the clock cannot be the end of a window: it counts as now. */
+/* No window ends in the future: a timestamp ahead of the clock counts as now. */
 struct tracked_reading row_estimate_reading(const struct reading *mean, int64_t window_ms,
                                             const struct reading *covered, int64_t now_unix_ms) {
         if (mean->state != READING_USABLE)
@@ -21,7 +21,7 @@ struct tracked_reading row_estimate_reading(const struct reading *mean, int64_t 
         return reading;
 }
 
-/* What a share of an unknown capacity is in cores nobody knows: then the reading alone counts. */
+/* Without a capacity, a reading cannot be turned into cores: then it counts as it is. */
 static void take_plain_reading(const struct node_columns *columns, size_t row, int metric,
                                int resource, struct estimator_usage *usage) {
         if (usage->per_capacity[resource] > 0 || metric < 0 ||

@@ -1,5 +1,5 @@
 /*
- * A policy in force, with what replies and metrics need of it. Shared by snapshots by reference
+ * A policy in force, with what replies and metrics need from it. Snapshots share it by a reference
  * count, which any thread may change; the rest is immutable.
  */
 #pragma once
@@ -12,7 +12,7 @@
 #include "policy/estimate/estimate_terms.h"
 #include "policy/policy.h"
 
-/* A metric by predicate, with "none" for nodes that passed. */
+/* A counter per predicate, and "none" for nodes that passed. */
 #define TABLE_POLICY_VERDICTS_NAME "plimsoll_extender_verdicts_total"
 #define TABLE_POLICY_VERDICTS_HELP                                                                 \
         "Verdicts of filter calls on nodes, by the predicate that rejected; none: passed."
@@ -24,7 +24,7 @@ struct table_policy {
         char *reason_json[POLICY_MAX_TERMS]; /* per predicate: `"cpu_usage_avg_5m above 0.65"` */
         struct estimate_terms
                 terms[POLICY_MAX_POOLS + 1]; /* per pool, with POLICY_SCORING_ESTIMATE */
-        bool has_target;                     /* some of the terms have */
+        bool has_target;                     /* some of the terms have a target */
         struct metrics_series *rejected[POLICY_MAX_TERMS]; /* per predicate; NULL without metrics */
 };
 

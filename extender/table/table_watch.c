@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "codec/json.h"
 #include "extender/table/estimate_watch.h"
 #include "kube/kube_path.h"
@@ -13,10 +14,9 @@
 
 enum {
         PUBLISH_INTERVAL_MS = 10,
-        PUBLISH_SHARE = 20, /* publishing takes at most one part in this many of the time */
+        PUBLISH_SHARE = 20, /* publishing takes at most a twentieth of the time */
         LOOK_INTERVAL_MS = 1000,
-        /* A verdict that changes later than this is checked earlier, in case the wall clock is set.
-         */
+        /* Verdicts are checked at least this often, since the wall clock may be set. */
         CHANGE_MAX_MS = 60000,
 };
 
@@ -25,16 +25,16 @@ struct table_watch {
         struct reflector *nodes;
         struct binding_watch *bindings;  /* NULL until a policy ranks by hot values */
         struct estimate_watch *estimate; /* NULL until a policy's scoring is estimate */
-        bool must_sweep;      /* the watch began anew: what its first list does not show is gone */
-        bool awaits_pools;    /* nothing is published: of the policy's pools none is known yet */
+        bool must_sweep;      /* the watch began anew: nodes that its list does not have are gone */
+        bool awaits_pools;    /* nothing is published, since the nodes' pools are not known yet */
         bool has_whole_nodes; /* the watch shows status.capacity too, which the estimate needs */
 
-        struct loop_timer publish_timer; /* something is dirty */
-        struct loop_timer change_timer;  /* a reading expires, or a hot value falls */
+        struct loop_timer publish_timer; /* armed when something has changed */
+        struct loop_timer change_timer;  /* when the next reading expires or hot value falls */
         struct loop_timer look_timer;    /* health checks and gauges */
         int64_t publish_not_before_mono_ms;
         bool is_synced;
-        bool is_skewed; /* and a line was logged */
+        bool is_skewed; /* some timestamps are ahead, which was logged */
 
         struct health_check *nodes_check, *bindings_check, *pods_check;
         struct metrics_series *rows, *readings[READING_STATE_COUNT], *skewed, *publications;
@@ -57,7 +57,7 @@ static void publish(void *userdata) {
 
         node_table_publish(table, table_now_unix_ms(watch));
         int64_t spent_ns = clock_mono_ns() - begin_ns;
-        /* Of processor time: on a busy machine we may have been waiting for it meanwhile. */
+        /* Processor time, since on a busy machine publishing may have waited. */
         int64_t pause_ms = (clock_thread_cpu_ns() - cpu_begin_ns) * PUBLISH_SHARE / 1000000;
         if (pause_ms < PUBLISH_INTERVAL_MS)
                 pause_ms = PUBLISH_INTERVAL_MS;
@@ -73,8 +73,8 @@ static void publish(void *userdata) {
                        table_now_mono_ms(watch) + change_ms, publish, watch);
 }
 
-/* After anything that may have changed the table. The timer fires after this turn's events, so
- * that a burst of them makes one snapshot. */
+/* Something may have changed the table. The timer fires after the events of this turn, so that a
+ * burst makes one snapshot. */
 static void touched(struct table_watch *watch) {
         if (!watch->is_synced || watch->awaits_pools ||
             !node_table_is_dirty(watch->options.table) ||
@@ -119,7 +119,7 @@ static void table_on_nodes_synced(void *userdata, size_t count) {
                 node_table_list_ended(watch->options.table);
         watch->must_sweep = watch->awaits_pools = false;
         publish(watch); /* before the check passes: once ready, the workers have the nodes */
-        health_pass(watch->nodes_check, "%zu nodes", count);
+        health_pass(watch->nodes_check, "%zu node%s", count, number_plural(count));
         if (watch->estimate)
                 estimate_watch_begin(watch->estimate);
 }
@@ -140,7 +140,7 @@ static void table_on_binding(void *userdata, const char *node, int64_t at_unix_m
         touched(watch);
 }
 
-/* An estimate has recent bindings in it. */
+/* The estimate counts recent bindings itself. */
 static bool needs_bindings(const struct policy *policy) {
         return policy->hot_value_count > 0 && policy->scoring != POLICY_SCORING_ESTIMATE;
 }
@@ -166,8 +166,8 @@ static void watch_bindings(struct table_watch *watch) {
         }
 }
 
-/* The extender works without this watch: the controller's annotation takes the place of the count.
- * So a failure shows in the check's detail, but the check passes. */
+/* The extender works without this watch, since it can use the controller's annotation instead of
+ * the count. So the check passes, and its text says what is wrong. */
 static void look_at_bindings(struct table_watch *watch) {
         if (!needs_bindings(node_table_policy(watch->options.table)))
                 return;
@@ -190,10 +190,10 @@ static void table_look_at_nodes(struct table_watch *watch) {
                             "list and watch on nodes; see --kubeconfig, --master): %s",
                             trouble);
         else if (trouble[0] != '\0')
-                health_pass(watch->nodes_check, "%zu nodes, but the watch is not open: %s", count,
-                            trouble);
+                health_pass(watch->nodes_check, "%zu node%s, but the watch is not open: %s", count,
+                            number_plural(count), trouble);
         else
-                health_pass(watch->nodes_check, "%zu nodes", count);
+                health_pass(watch->nodes_check, "%zu node%s", count, number_plural(count));
 }
 
 static void look_at_table(struct table_watch *watch) {
@@ -266,7 +266,7 @@ static void watch_nodes(struct table_watch *watch) {
                                      });
 }
 
-/* All nodes once more: of those that are gone, none stays. */
+/* List all nodes again, and remove those that are gone. */
 static void table_list_again(struct table_watch *watch) {
         node_table_list_begins(watch->options.table);
         watch->must_sweep = true;
@@ -277,7 +277,7 @@ static void on_estimate_change(void *userdata) {
         touched(userdata);
 }
 
-/* Begun by the first policy that needs it, and kept: what has been learned takes long to learn. */
+/* Begins with the first policy that needs it, and stays: learning takes long. */
 static void watch_estimate(struct table_watch *watch) {
         if (!node_table_estimator(watch->options.table)) {
                 health_pass(watch->pods_check, "not needed: the policy's scoring is not estimate");

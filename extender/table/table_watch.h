@@ -1,8 +1,8 @@
 /*
- * What fills the node table: a watch of the nodes' metadata, a watch of bindings while the policy
- * ranks by hot values, and the clock. Publishes snapshots: at once after a quiet time, and under a
- * stream of changes at most every 10 ms (less often if publishing takes more than a twentieth of a
- * processor).
+ * Fills the node table from a watch of nodes, and while the policy ranks by hot values from a watch
+ * of bindings; and publishes snapshots when something has changed or expired. After a quiet time it
+ * publishes at once, in a stream of changes at most every 10 ms, and less often if publishing would
+ * take more than a twentieth of a processor.
  *
  * Everything runs on the loop's thread.
  */
@@ -34,12 +34,10 @@ struct table_watch *table_watch_new(const struct table_watch_options *options);
 void table_watch_free(struct table_watch *watch);
 DEFINE_FREEP(struct table_watch, table_watch_free);
 
-/** table_watch_sees_nodes() - the table is complete and current: nodes are listed, the watch is
- * open
- */
+/** table_watch_sees_nodes() - all nodes were listed, and the watch is open */
 bool table_watch_sees_nodes(const struct table_watch *watch);
 
-/** table_watch_set_policy() - put another policy in force and publish; @policy is owned by the
- * table. With other pools nodes are listed again, and workers keep what was published before until
- * that is done */
+/** table_watch_set_policy() - put another policy in force and publish. If its pools differ, nodes
+ * are listed again first; until that is done, workers have the last snapshot
+ * @policy: owned by the table from now on */
 void table_watch_set_policy(struct table_watch *watch, struct policy *policy);

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* Of the priority's metric, which must be a mean; -1: not a resource that is estimated. */
+/* The resource that a mean is of; -1: it is no mean, or of a resource that is not estimated. */
 static int resource_of(const struct policy_metric *metric) {
         if (!metric->is_query || metric->query.statistic != METRIC_AVG)
                 return -1;
@@ -11,7 +11,7 @@ static int resource_of(const struct policy_metric *metric) {
         return metric->query.resource == METRIC_MEM ? ESTIMATE_MEM : -1;
 }
 
-/* Of the policy's metrics, whether a priority names it or not. */
+/* Any metric of the policy, with a priority or without. */
 static int shorter_than(const struct policy *policy, int of) {
         int shortest = -1;
 

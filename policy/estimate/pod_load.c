@@ -20,7 +20,7 @@ void pod_load_factor_init(struct load_factor *factor) {
                 factor->ratio[r] = 1;
 }
 
-/* false: nothing says it */
+/* Return: false: a sum is 0, so there is no factor */
 static bool measured_factor(const struct pod_load *used, const struct pod_load *requested, int r,
                             double *ret) {
         double ratio = used->of[r] / requested->of[r];

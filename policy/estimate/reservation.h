@@ -1,18 +1,18 @@
 /*
- * The load of pods that answers have placed on nodes, until their bindings are seen and a snapshot
- * with them is published: kube-scheduler binds faster than a watch shows it.
+ * Pods that answers have placed on nodes. Their load counts there until a snapshot has the pods:
+ * kube-scheduler binds faster than a watch shows it.
  *
- * Of a pod by itself the last answer counts. The pods of a PodGroup are placed together, and for
- * groups with constraints on topology all of them once for each placement that is possible
- * (podGroupSchedulingPlacementAlgorithm() in pkg/scheduler/schedule_one_podgroup.go of 1.37). So
- * the reservations of a group are in trials; one ends when a pod is asked about that has its place
- * already:
+ * For a pod in no group the last answer counts. kube-scheduler places all pods of a PodGroup before
+ * it binds the first one. If the group has a constraint on topology, it places them once in each
+ * domain (podGroupSchedulingPlacementAlgorithm() in pkg/scheduler/schedule_one_podgroup.go
+ * of 1.37). Each such round is a trial. A new trial begins when the scheduler asks about a pod that
+ * has a place in the current one:
  *
  *     answers    a on 1, b on 1 | a on 2, b on 2 | a on 3, ...
  *     trial      0              | 1              | 2
  *
- * For a pod of the group those of its own trial count, and for all other pods those of each trial,
- * until a binding shows which of them won. Pure; none of it allocates.
+ * A pod of the group sees the reservations of the current trial. All other pods see those of every
+ * trial, until a binding shows which trial has won. Pure; nothing allocates.
  */
 #pragma once
 
@@ -23,7 +23,7 @@
 #include "policy/estimate/pod_load.h"
 
 enum {
-        RESERVATIONS_MAX = 1024, /* one more takes the place of the oldest */
+        RESERVATIONS_MAX = 1024, /* one more replaces the oldest */
         RESERVATION_MS = 5000,
 };
 
@@ -36,7 +36,7 @@ struct reservation {
         struct reservation_pod pod;
         uint32_t node_number; /* of node_columns.h */
         uint32_t trial;       /* of the group; 0 without one */
-        bool is_bound;        /* it counts until the next snapshot */
+        bool is_bound;        /* the next snapshot has the pod */
         int64_t until_mono_ms;
         struct pod_load load;
 };

@@ -5,10 +5,10 @@
  *     h = 100 * (1 - the largest weighted v)
  *     points = round(max(0, 10 - (best h - h) / 2))
  *
- * The pod counts twice: the reading of the next one comes minutes late, and what it does to the
- * node while it starts is more than its mean. The margin keeps new pods off nodes of whose pods
- * little is known. Points are measured from the best candidate, so that
- * they tell nodes apart on a cluster that is idle or full alike. Pure, and allocates nothing.
+ * The pod counts twice: the next reading comes minutes late, and while a pod starts it uses more
+ * than its mean. The margin keeps new pods off nodes of whose pods little is known. Points are
+ * relative to the best candidate, so that they differ between nodes on an idle cluster as on a full
+ * one. Pure, and allocates nothing.
  */
 #pragma once
 
@@ -22,21 +22,23 @@ enum { SCORE_OWN_LOAD_FACTOR = 2, SCORE_POINTS_PER_STEP = 2, SCORE_BEST_POINTS =
 struct score_node {
         double used[ESTIMATE_RESOURCE_COUNT]; /* tracked_node_usage_ratio() and its margin */
         double own[ESTIMATE_RESOURCE_COUNT];  /* score_own() */
-        double other;                         /* whatever else takes part in the maximum */
+        double other;                         /* the largest weighted value of another metric */
 };
 
-/** score_own() - what a core or byte of the pod adds; @per_capacity: 1 / capacity, 0: not known */
+/** score_own() - what one core or byte of the incoming pod adds to v
+ * @per_capacity: 1 / capacity; 0: not known */
 static inline double score_own(double weight, double per_capacity) {
         return weight * SCORE_OWN_LOAD_FACTOR * per_capacity;
 }
 
-/** score_reserved() - what a core or byte that is reserved for another pod adds, once;
+/** score_reserved() - what one core or byte reserved for another pod adds to v: it counts once
  * @own: score_own() */
 static inline double score_reserved(double own) {
         return own / SCORE_OWN_LOAD_FACTOR;
 }
 
-/** score_headroom() - h; at most 100, below 0 for a node that will be overloaded */
+/** score_headroom() - h of the formula above; at most 100, below 0 if the node will be overloaded
+ */
 static inline double score_headroom(const struct score_node *node, const struct pod_load *pod) {
         double largest = node->other;
 

@@ -5,13 +5,16 @@
 
 #include "base/mem.h"
 
-/* Standard deviations, of the capacity. */
+/* Standard deviations, as shares of the capacity. */
 static const double BASE_SIGMA_RATIO = 0.1, BASE_DRIFT_RATIO = 0.01, NOISE_SIGMA_RATIO = 0.02;
-/* Of what a pod uses: pods of a workload differ by a third of it, and change. */
+/* As shares of what a pod uses: pods of a workload differ by a third, and change. */
 static const double POD_SIGMA_RATIO = 0.316, POD_DRIFT_RATIO = 0.05;
-static const double DRIFT_MS = 180000; /* in which base and pods change by these */
+static const double DRIFT_MS = 180000; /* base and pods change by these in this time */
 static const double NOISE_RATE = 0.05, SURPRISE_MAX_SIGMAS = 3;
 static const double MARGIN_SIGMAS = 0.674; /* of a normal distribution, a quarter is above it */
+/* What a pod uses is never below 0, and most pods use less than the mean. So however little is
+ * known of one, the margin counts no more variance than this share of its expected use, squared. */
+static const double MARGIN_VARIANCE_MAX = 0.5;
 
 double tracked_node_overlap(const struct tracked_pod *pod, int64_t begins_unix_ms,
                             int64_t ends_unix_ms) {
@@ -33,6 +36,11 @@ static bool is_gone(const struct tracked_pod *pod) {
 
 static double squared(double x) {
         return x * x;
+}
+
+/* Of a pod, in the node's margin. */
+static double margin_variance(const struct tracked_pod *pod, int r) {
+        return fmin((double)pod->variance[r], MARGIN_VARIANCE_MAX * squared((double)pod->used[r]));
 }
 
 static void drop_pod(struct tracked_node *node, struct workload_set *workloads, size_t i) {
@@ -60,7 +68,7 @@ static void add_pod(struct tracked_node *node, const struct tracked_pod *pod,
                     const struct pod_load *request, double sign) {
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
                 double used = sign * (double)pod->used[r],
-                       variance = sign * (double)pod->variance[r];
+                       variance = sign * margin_variance(pod, r);
                 node->requested.of[r] = fmax(0, node->requested.of[r] + sign * request->of[r]);
                 node->pods_used.of[r] = fmax(0, node->pods_used.of[r] + used);
                 node->pods_variance.of[r] = fmax(0, node->pods_variance.of[r] + variance);
@@ -68,7 +76,7 @@ static void add_pod(struct tracked_node *node, const struct tracked_pod *pod,
         workload_count(pod->workload, (int)sign, request);
 }
 
-/* What the last readings held of a pod that nobody knew of was taken for base. */
+/* The last readings held a pod that was not known then: its part went into the base. */
 static void take_out_of_base(struct tracked_node *node, struct tracked_pod *pod) {
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
                 double overlap = overlap_with(pod, &node->readings[r]);
@@ -115,8 +123,8 @@ bool tracked_node_start(struct tracked_node *node, uint64_t id, int64_t runs_uni
         return true;
 }
 
-/* As its request was scaled, but not past what is expected of the new one: a request that is set to
- * what the pod uses anyhow says nothing new. */
+/* In proportion to the request, but not past what is expected of the new one: if a request is set
+ * to what the pod uses, nothing new is known. */
 static void scale(struct tracked_pod *pod, int r, double before, double after) {
         double used = (double)pod->used[r], scaled = used * after / before;
         double moved = after > before ? fmin(scaled, fmax(used, after))
@@ -140,7 +148,7 @@ void tracked_node_resize(struct tracked_node *node, uint64_t id, const struct po
         add_pod(node, pod, to, 1);
 }
 
-/* Is it in no window any more, nor was it in the last? Where no reading comes, is it long gone? */
+/* Neither in this window nor in the last one; or long gone, if no reading comes. */
 static bool is_past(const struct tracked_node *node, const struct tracked_pod *pod,
                     int64_t now_unix_ms) {
         bool is_in_window = pod->overlap > 0;
@@ -171,7 +179,7 @@ void tracked_node_end(struct tracked_node *node, struct workload_set *workloads,
         add_pod(node, pod, request, -1);
         pod->gone_unix_ms = gone_unix_ms;
         node->gone_count++;
-        /* Known late, it was gone in the last window already: the next one lacks nothing new. */
+        /* It is known late: the last window already ended after it was gone. */
         if (gone_unix_ms < node->readings[ESTIMATE_CPU].ends_unix_ms)
                 pod->overlap = (float)overlap_with(pod, &node->readings[ESTIMATE_CPU]);
         if (pod->runs_unix_ms == TRACKED_NEVER || node->gone_count > TRACKED_MAX_GONE)
@@ -180,8 +188,8 @@ void tracked_node_end(struct tracked_node *node, struct workload_set *workloads,
                 drop_past(node, workloads, gone_unix_ms);
 }
 
-/* One observation: the mean over that time. What was expected before the first one is a guess, from
- * other nodes: so it is believed whole, however far away it is, and says nothing of the noise. */
+/* One observation: the mean over that time. What is expected before the first one is a guess from
+ * other nodes, so the first one is believed whole, however far away it is, and teaches no noise. */
 static void observe(struct tracked_node *node, int r, bool is_first, double measured,
                     int64_t begins_unix_ms, int64_t ends_unix_ms) {
         double expected = node->base.of[r];
@@ -193,7 +201,7 @@ static void observe(struct tracked_node *node, int r, bool is_first, double meas
                 expected += overlap * (double)pod->used[r];
                 variance += overlap * overlap * (double)pod->variance[r];
         }
-        /* What is nothing cannot become less: its part would be lost. */
+        /* A base of 0 cannot shrink: its share of the difference would be lost. */
         bool has_base = !is_first || node->base.of[r] > 0 || measured >= expected;
         double base_share = has_base ? node->base_variance.of[r] : 0;
         variance += base_share;
@@ -235,7 +243,7 @@ static void sum_up(struct tracked_node *node) {
         for (size_t i = 0; i < node->pod_count; i++)
                 for (int r = 0; r < ESTIMATE_RESOURCE_COUNT && !is_gone(&node->pods[i]); r++) {
                         node->pods_used.of[r] += (double)node->pods[i].used[r];
-                        node->pods_variance.of[r] += (double)node->pods[i].variance[r];
+                        node->pods_variance.of[r] += margin_variance(&node->pods[i], r);
                 }
 }
 
@@ -252,7 +260,7 @@ static void add_change(struct workload_change *changes, size_t *count, struct wo
         changes[i].pods += pods;
 }
 
-/* @moved: the reading, in cores, since the one before it. */
+/* @moved: by how many cores the reading differs from the one before it */
 static void teach(struct tracked_node *node, const struct tracked_reading *reading, bool is_near,
                   double moved, const struct cluster_load *cluster) {
         struct workload_change changes[TRACKED_MAX_CHANGES];
@@ -283,7 +291,8 @@ static void begin(struct tracked_node *node, int r, const struct cluster_load *c
         node->noise.of[r] = squared(NOISE_SIGMA_RATIO * capacity);
 }
 
-/* Of a mean and a shorter one of the same end: the mean over what only the longer one holds. */
+/* A mean and a shorter one with the same end: first the mean over what only the longer one holds.
+ */
 static void observe_both(struct tracked_node *node, int r, bool is_first,
                          const struct tracked_reading *reading,
                          const struct tracked_reading *shorter) {

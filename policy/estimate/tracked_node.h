@@ -1,10 +1,11 @@
 /*
- * What a node uses, as the sum of what its pods use and of a base that is no pod's:
+ * What a node uses: what each of its pods uses, and a base that belongs to no pod.
  *
  *     usage = base + sum over live pods of m
  *
- * Each m begins as what its workload is expected to use (workload.h), the base as the mean base of
- * the cluster. A reading is the mean over a window, in which pods ran for a part ov of it:
+ * m is what one pod uses. It begins as what is expected of a pod of its workload (workload.h); the
+ * base begins as the cluster's mean base. A reading is the mean over a window; ov is the part of
+ * the window in which a pod ran:
  *
  *     time          11:55                12:00  now
  *     window          |--------------------|     |
@@ -12,11 +13,11 @@
  *     b               |                ===========     ov 1/5
  *     c               |                    |  ====     ov 0
  *     d   =============================    |     |     ov 4/5   gone
- *     e               |           - - - - -|- - -|     ov 0     bound, and does not run yet
+ *     e               |           - - - - -|- - -|     ov 0     bound, but not running yet
  *
- * So the reading should be base + sum of ov * m. By how much it is not is shared among base and
- * pods in proportion to how uncertain each is, and to how much the window holds of it, as a Kalman
- * filter does that knows no covariances:
+ * So the reading should be base + sum of ov * m. If it is not, base and pods share the difference:
+ * each takes the more, the less is known of it (its variance) and the more the window holds of it.
+ * This is a Kalman filter without covariances:
  *
  *     surprise  s  = reading - base - sum of ov * m          at most 3 sqrt(S) away from 0
  *     variance  S  = noise + variance of the base + sum of ov^2 * variance of m
@@ -24,14 +25,13 @@
  *     m           += g * s
  *     variance    *= 1 - g * ov
  *
- * A live pod counts whole from its binding on, whether a window shows it yet or not, and a pod that
- * is gone counts nothing, whatever the window still shows of it. Variances grow with time. The
- * noise is the node's own, learned from its surprises: a machine whose readings jump is believed
- * slowly. A shorter mean of the same end makes two observations of one reading: the part of the
- * longer window that the shorter one lacks, and the shorter window.
+ * From its binding on, a live pod counts with all of m, even if no window shows it yet. A pod that
+ * is gone counts nothing, even if a window still shows it. Variances grow with time. Noise is
+ * learned per node from its surprises: if a node's readings jump, each of them changes less. If
+ * there is also a shorter mean with the same end, a reading is two observations: the part of the
+ * longer window before the shorter one, and the shorter window.
  *
- * Each new CPU reading also teaches the workloads whose pods have moved in or out of the window.
- * Pure.
+ * Each new CPU reading also teaches the workloads whose pods entered or left the window. Pure.
  */
 #pragma once
 
@@ -42,9 +42,9 @@
 #include "policy/estimate/workload.h"
 
 enum {
-        TRACKED_MAX_GONE = 4096,    /* pods of a node that went and are in a window */
+        TRACKED_MAX_GONE = 4096,    /* pods of a node that are gone, but still in a window */
         TRACKED_MAX_CHANGES = 64,   /* workloads that one reading teaches */
-        TRACKED_UNREAD_MS = 900000, /* how long a pod that is gone is kept where no reading comes */
+        TRACKED_UNREAD_MS = 900000, /* a pod that is gone is kept so long if no reading comes */
 };
 
 #define TRACKED_NEVER INT64_MAX
@@ -56,45 +56,45 @@ struct tracked_pod {
         int64_t runs_unix_ms, gone_unix_ms;  /* TRACKED_NEVER: not yet */
         float used[ESTIMATE_RESOURCE_COUNT]; /* m, in cores and bytes */
         float variance[ESTIMATE_RESOURCE_COUNT];
-        float overlap; /* with the last CPU window, for workload.h */
+        float overlap; /* ov in the last CPU window, for workload.h */
 };
 
 /* A reading of one resource. */
 struct tracked_reading {
         double ratio;                         /* of the capacity */
-        int64_t begins_unix_ms, ends_unix_ms; /* what it is the mean of */
-        int64_t window_ms; /* as the metric says, > 0; a young window begins later */
+        int64_t begins_unix_ms, ends_unix_ms; /* the time that it is the mean of */
+        int64_t window_ms; /* the metric's, > 0; a window that is not full yet begins later */
 };
 
 struct tracked_node {
-        struct pod_load capacity;      /* 0: not known, then readings say nothing */
+        struct pod_load capacity;      /* 0: not known; then readings are ignored */
         struct pod_load requested;     /* by live pods */
         struct pod_load pods_used;     /* by live pods: sum of m */
-        struct pod_load pods_variance; /* of that sum */
+        struct pod_load pods_variance; /* of that sum, for the margin */
         struct pod_load base, base_variance, noise;
         struct tracked_reading readings[ESTIMATE_RESOURCE_COUNT]; /* window_ms 0: none yet */
         struct tracked_pod *pods;
         size_t pod_count, pod_cap, gone_count;
 };
 
-/* Zero-initialised is a node without pods. */
+/* A zero-initialised struct is a node without pods. */
 void tracked_node_done(struct tracked_node *node, struct workload_set *workloads);
 
-/** tracked_node_bind() - a pod that is not on the node yet was bound to it
+/** tracked_node_bind() - a pod was bound to the node, which does not have it yet
  * @request: as pod_load_counted()
  * @runs_unix_ms: since when it runs; TRACKED_NEVER: not yet */
 void tracked_node_bind(struct tracked_node *node, uint64_t id, struct workload *workload,
                        const struct pod_load *request, int64_t runs_unix_ms,
                        const struct cluster_load *cluster);
-/** tracked_node_start() - a pod runs; ignored where it is not known, and of one that ran already.
- * Return: whether it is news */
+/** tracked_node_start() - a pod has started; ignored if it is not known, or runs already. Return:
+ * whether it is news */
 bool tracked_node_start(struct tracked_node *node, uint64_t id, int64_t runs_unix_ms);
-/** tracked_node_resize() - a pod requests @to instead of @from, both as pod_load_counted(): it is
- * expected to use more or less in proportion, but for cores where its workload is learned; ignored
- * where it is not known */
+/** tracked_node_resize() - a pod now requests @to instead of @from, both as pod_load_counted().
+ * What it is expected to use changes in proportion; its cores do not if its workload is learned.
+ * Ignored if the pod is not known */
 void tracked_node_resize(struct tracked_node *node, uint64_t id, const struct pod_load *from,
                          const struct pod_load *to, const struct cluster_load *cluster);
-/** tracked_node_end() - a pod is gone; ignored where it is not known */
+/** tracked_node_end() - a pod is gone; ignored if it is not known */
 void tracked_node_end(struct tracked_node *node, struct workload_set *workloads, uint64_t id,
                       const struct pod_load *request, int64_t gone_unix_ms);
 /**
@@ -105,28 +105,29 @@ void tracked_node_end(struct tracked_node *node, struct workload_set *workloads,
 void tracked_node_read(struct tracked_node *node, struct workload_set *workloads, int resource,
                        const struct tracked_reading *reading, const struct tracked_reading *shorter,
                        const struct cluster_load *cluster);
-/** tracked_node_expect_again() - of a pod again as if it had just been bound; ignored where it is
- * not known. The sums are right after tracked_node_begin_again() */
+/** tracked_node_expect_again() - expect of a pod what is expected of one that was just bound;
+ * ignored if it is not known. Call tracked_node_begin_again() afterwards, which corrects the sums
+ */
 void tracked_node_expect_again(struct tracked_node *node, uint64_t id,
                                const struct pod_load *request, const struct cluster_load *cluster);
-/** tracked_node_begin_again() - all pods are known now: the last readings as if they were the first
- */
+/** tracked_node_begin_again() - all pods are known now: take the last readings as if they were the
+ * first ones */
 void tracked_node_begin_again(struct tracked_node *node, const struct cluster_load *cluster);
 
 /** tracked_node_overlap() - the part of the time in which the pod ran: 0 to 1 */
 double tracked_node_overlap(const struct tracked_pod *pod, int64_t begins_unix_ms,
                             int64_t ends_unix_ms);
-/** tracked_node_part() - the part of the last window in which pod @id ran; 0: none was read, or it
- * is not known */
+/** tracked_node_part() - the part of the last window in which pod @id ran; 0 without a reading, or
+ * if the pod is not known */
 double tracked_node_part(const struct tracked_node *node, uint64_t id, int resource);
-/** tracked_node_base() - cores or bytes; of a node without a reading the cluster's */
+/** tracked_node_base() - in cores or bytes; the cluster's mean base for a node without a reading */
 double tracked_node_base(const struct tracked_node *node, int resource,
                          const struct cluster_load *cluster);
-/** tracked_node_usage_ratio() - base and pods, of the capacity; 0 without one */
+/** tracked_node_usage_ratio() - base and pods, as a share of the capacity; 0 without a capacity */
 double tracked_node_usage_ratio(const struct tracked_node *node, int resource,
                                 const struct cluster_load *cluster);
-/** tracked_node_margin_ratio() - by how much its pods may use more than that, of the capacity: in
- * one case of four they use more still. 0 without a capacity */
+/** tracked_node_margin_ratio() - how much more than expected its pods may use, as a share of the
+ * capacity; in one case of four they use more still. 0 without a capacity */
 double tracked_node_margin_ratio(const struct tracked_node *node, int resource);
 /** tracked_node_noise_ratio() - by how much its readings jump, as learned; of the capacity. 0
  * without a capacity or a reading */

@@ -10,17 +10,18 @@
 #include "base/strmap.h"
 
 static const double CORES_MIN = 0.005, CORES_MAX = 10000; /* of one pod */
-static const double NOISE_RATIO = 0.03; /* of a node's capacity: what moves without a pod */
-/* Requests are often wrong by factors: a narrow prior would keep to them for many readings. */
+static const double NOISE_RATIO = 0.03; /* of a node's capacity: changes that no pod explains */
+/* Requests are often wrong by a factor: with a narrow prior it would take many readings to see it.
+ */
 static const double PRIOR_SIGMA_RATIO = 2; /* of the request */
-static const double DRIFT_RATIO = 0.2;     /* of what is learned, in an hour */
+static const double DRIFT_RATIO = 0.2;     /* of theta, in an hour */
 static const double SURPRISE_MAX_SIGMAS = 3;
-/* Of what a pod is expected to use of whose workload nothing is known. */
+/* Of what is expected of a pod if nothing is known of its workload. */
 static const double UNKNOWN_SIGMA_RATIO[ESTIMATE_RESOURCE_COUNT] = {2, 0.5};
-static const double LOAD_VARIANCE_RATIO = 0.1; /* pods of a workload differ, (a third)^2 */
+static const double LOAD_VARIANCE_RATIO = 0.1; /* pods of a workload differ by a third; squared */
 
 struct workload {
-        TAILQ_ENTRY(workload) age; /* in the set's idle, while nobody holds it */
+        TAILQ_ENTRY(workload) age; /* in the set's list `idle` while nobody holds it */
         char *name;
         size_t name_len;
         uint32_t holders;
@@ -29,14 +30,14 @@ struct workload {
         double variance; /* P */
         double begun_variance;
         double request_cores;
-        size_t pods;               /* that live */
-        double pods_request_cores; /* of these, in all */
-        int64_t learned_unix_ms;   /* the last time */
+        size_t pods;               /* live ones */
+        double pods_request_cores; /* of all live pods together */
+        int64_t learned_unix_ms;   /* when it was last corrected */
 };
 
 struct workload_set {
         struct strmap by_name;
-        TAILQ_HEAD(, workload) idle; /* the one that was used longest ago first */
+        TAILQ_HEAD(, workload) idle; /* first the one that was used longest ago */
 };
 
 struct workload_set *workload_set_new(void) {
@@ -170,7 +171,7 @@ void workload_set_each(const struct workload_set *set,
         }
 }
 
-void workload_set_tell(struct workload_set *set, const struct workload_facts *facts) {
+void workload_set_import(struct workload_set *set, const struct workload_facts *facts) {
         const struct pod_load request = {{[ESTIMATE_CPU] = facts->request_cores}};
         struct load_factor factor;
 
@@ -185,8 +186,8 @@ void workload_set_tell(struct workload_set *set, const struct workload_facts *fa
         workload_unref(set, workload);
 }
 
-/* Before the first observation what is expected moves with the cluster's factor; from then on it is
- * the workload's own, and less is known of it the longer nobody has seen a change. */
+/* Before the first observation, what is expected follows the cluster's factor. Afterwards it is the
+ * workload's own; the longer its pods have not changed, the less is known of it. */
 static void drift_until(struct workload *workload, int64_t now_unix_ms,
                         const struct load_factor *factor) {
         double hours = (double)(now_unix_ms - workload->learned_unix_ms) / 3600000;

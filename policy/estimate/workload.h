@@ -1,15 +1,17 @@
 /*
- * What one pod of a workload uses, learned from how a node's CPU reading moves when its pods come
- * and go: one scalar Kalman filter per workload. One observation corrects all workloads of a node:
+ * What one pod of a workload uses. This is learned from how the CPU reading of a node changes when
+ * pods of the workload come and go, by one scalar Kalman filter per workload. One reading corrects
+ * all workloads of a node whose pods have changed:
  *
- *     reading of node n    4.0 cores  ->  5.1 cores           it moved by 1.1
+ *     reading of node n    4.0 cores  ->  5.1 cores           it changed by 1.1
  *     pods of d/a in it    2          ->  4 (change +2)       2 * 0.3 expected
  *     pods of d/b in it    1          ->  0.5 (change -0.5)   -0.5 * 0.4 expected
  *                                                             0.7 more than expected
  *
- * Each workload takes its part of the difference, by its change and by how uncertain it still is.
+ * Each workload takes a part of the difference: the more, the more its pods changed, and the less
+ * is known of it.
  *
- *     surprise  s = moved - sum of change * theta
+ *     surprise  s = change of the reading - sum of change * theta
  *     variance  S = noise + sum of change^2 * (P + spread)
  *     gain      g = P * change / S
  *     theta    += g * s
@@ -17,9 +19,9 @@
  *
  * theta is the cores of one pod, P its variance. Pure: time is an argument.
  *
- * A workload is a namespace and the owner of its pods (policy/pods/pod_workload.h has the names
- * that outlast a revision or a run). Names come from the API server, so their number is bounded:
- * past the ceiling the one that was used longest ago is forgotten.
+ * A workload is named by a namespace and an owner of pods (policy/pods/pod_workload.h has the
+ * names, which outlast a revision or a run). Names come from the API server, so their number is
+ * bounded: above the ceiling, the one that was used longest ago is forgotten.
  */
 #pragma once
 
@@ -40,56 +42,56 @@ void workload_set_free(struct workload_set *set);
 DEFINE_FREEP(struct workload_set, workload_set_free);
 
 /**
- * workload_set_get() - find or begin the workload called @name, and hold it
- * @request: of one of its pods: what is expected until something is learned
- * Return: borrowed from @set until workload_unref(); never forgotten while it is held
+ * workload_set_get() - find the workload called @name, or make it, and hold it
+ * @request: of one of its pods; expected, times the factor, until something is learned
+ * Return: borrowed from @set until workload_unref(); not forgotten while it is held
  */
 struct workload *workload_set_get(struct workload_set *set, const char *name, size_t name_len,
                                   const struct pod_load *request, const struct load_factor *factor);
-/** workload_set_find() - the workload called @name, or NULL; nothing is begun or held */
+/** workload_set_find() - the workload called @name, or NULL; it is not held */
 const struct workload *workload_set_find(const struct workload_set *set, const char *name,
                                          size_t name_len);
-/** workload_hold() - once more; NULL is fine */
+/** workload_hold() - hold it once more; NULL is fine */
 struct workload *workload_hold(struct workload *workload);
 void workload_unref(struct workload_set *set, struct workload *workload);
 /** workload_set_count() - workloads that are held, or of which something is learned */
 size_t workload_set_count(const struct workload_set *set);
 
-/** workload_is_learned() - at least one observation has corrected it */
+/** workload_is_learned() - at least one reading has corrected it */
 bool workload_is_learned(const struct workload *workload);
-/** workload_confidence() - 0: nothing but its request is known, towards 1 with each observation */
+/** workload_confidence() - 0: only its request is known; each reading brings it closer to 1 */
 double workload_confidence(const struct workload *workload);
 
-/** workload_count() - @pods more of its pods live, or fewer, each of which requests @request; NULL
- * is fine */
+/** workload_count() - add @pods live pods that request @request each, or remove them if negative
+ * @workload: NULL is fine */
 void workload_count(struct workload *workload, int pods, const struct pod_load *request);
 
-/* What is known of a workload, for others than the estimate. */
+/* What is known of a workload, for readers outside the estimate. */
 struct workload_facts {
         const char *name; /* borrowed */
         size_t name_len;
-        size_t pods;          /* that live */
-        double request_cores; /* of one pod, the mean; of the first one where none lives */
+        size_t pods;          /* live ones */
+        double request_cores; /* of one pod: the mean of the live ones, or the first pod's */
         bool is_learned;
         double learned_cores, confidence; /* 0 unless it is learned */
 };
 
-/** workload_set_each() - of all, in any order */
+/** workload_set_each() - call @fn for every workload, in any order */
 void workload_set_each(const struct workload_set *set,
                        void (*fn)(void *userdata, const struct workload_facts *facts),
                        void *userdata);
-/** workload_set_tell() - what another set has learned of a workload: its cores and confidence */
-void workload_set_tell(struct workload_set *set, const struct workload_facts *facts);
+/** workload_set_import() - take over what another set has learned: cores and confidence */
+void workload_set_import(struct workload_set *set, const struct workload_facts *facts);
 
-/* One workload's part in an observation. */
+/* How the pods of one workload differ between two readings. */
 struct workload_change {
         struct workload *workload;
-        double pods; /* how many more of its pods the window holds than the one before it */
+        double pods; /* in this window, less those in the last one */
 };
 
 /**
- * workload_learn() - a node's reading has moved
- * @cores:    by how much, in cores
+ * workload_learn() - correct workloads by a change of a node's reading
+ * @cores:    how much the reading has changed, in cores
  * @capacity: of the node, in cores; > 0
  */
 void workload_learn(const struct workload_change *changes, size_t count, double cores,

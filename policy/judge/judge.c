@@ -49,8 +49,8 @@ void judge_begin(struct judge *judge, const struct judge_nodes *nodes, const str
         judge->best = count;
 }
 
-/* The node's verdict with the limits of the pod's rule. A predicate that rejects is before one that
- * puts last. */
+/* The node's verdict with the limits of the pod's rule. A predicate that rejects wins over one that
+ * ranks last. */
 static int judge_verdict(const struct judge *judge, uint32_t row) {
         const struct judge_nodes *nodes = judge->nodes;
         int own =

@@ -1,6 +1,6 @@
 /*
- * The decision about one pod: which candidates a limit of the policy rejects, which of those that
- * pass are put on a shortlist, and how many points each gets.
+ * The decision about one pod: which candidates are rejected by a limit of the policy, which of
+ * those that pass are on the shortlist, and how many points each gets.
  *
  *     judge_begin()      the nodes, the pod, the time; then the caller sets rows[]
  *     judge_filter()     -> rejected_by[], is_told[]       judge_filter.h
@@ -9,11 +9,11 @@
  *     judge_begin()      the candidates that passed, perhaps seconds later
  *     judge_score()      -> points[]                       judge_score.h
  *
- * The scheduler asks in two calls, and so does whoever explains (judge_rows.h). A judge is the
- * working memory of one call after the other. Pure but for that memory.
+ * The scheduler asks in two calls, and explanations do the same (judge_rows.h). A judge is working
+ * memory that is used for one call after the other. Pure but for that memory.
  *
- * A node that is not among the rows passes, and scores 0, as crane scores a node without data: it
- * is neither excluded nor preferred to nodes that are known to be idle.
+ * A candidate without a row passes and scores 0, as a node without data does with crane: it is not
+ * excluded, and not preferred to nodes that are known to be idle.
  */
 #pragma once
 
@@ -36,36 +36,37 @@ enum { JUDGE_PASSES = -1 };
 struct judge {
         /* The question. */
         const struct judge_nodes *nodes; /* borrowed until the next judge_begin() */
-        const struct pod_facts *pod;     /* ditto; NULL: any pod, which no rule holds for */
+        const struct pod_facts *pod;     /* ditto; NULL: any pod, for which no rule holds */
         int64_t now_unix_ms;
         size_t count;   /* candidates */
-        uint32_t *rows; /* [candidate]: of the nodes, or one of the above; set by the caller */
-        size_t unknown_count, duplicate_count; /* of those; set by the caller */
+        uint32_t *rows; /* [candidate]: its row, JUDGE_UNKNOWN or JUDGE_DUPLICATE; set by the caller
+                         */
+        size_t unknown_count, duplicate_count; /* candidates of either kind; set by the caller */
 
         /* With scoring: estimate, for judge_shortlist() and judge_score(); set by the caller. */
-        struct pod_load load;                              /* that the pod is expected to use */
+        struct pod_load load;                              /* what the pod is expected to use */
         struct reservation reservations[RESERVATIONS_MAX]; /* for other pods */
         size_t reservation_count;
 
-        /* What judge_begin() made of it. */
-        const struct policy_rule *rule; /* that holds for the pod; NULL: none */
+        /* Set by judge_begin(). */
+        const struct policy_rule *rule; /* the one that holds for the pod; NULL: none */
         bool is_exempt;                 /* no limit holds for the pod */
         bool is_settled;                /* judge_nodes_are_settled() */
         bool is_relative;               /* policy_is_relative() */
         bool is_filtered;               /* judge_filter() has answered */
 
-        /* judge_filter(). */
+        /* Set by judge_filter(). */
         int *rejected_by; /* [candidate]: index into the policy's predicates, or JUDGE_PASSES */
         bool *is_told;    /* [candidate]: it passes, is no duplicate, and is on the shortlist */
         size_t rejected_count, left_out_count;
-        /* Candidates over the limit of a predicate and of none before it. They are rejected,
-         * unless is_all_over: all were, and pass by whenAllOver. */
+        /* [predicate]: candidates for which it is the first limit that they are over. They are
+         * rejected, unless all candidates were over a limit and whenAllOver lets them pass. */
         uint32_t over_count[POLICY_MAX_TERMS];
         bool is_all_over;
 
-        /* judge_score(). */
+        /* Set by judge_score(). */
         int *points;      /* [candidate]: 0 to 10 */
-        size_t best;      /* with scoring: estimate the candidate to reserve; count: none */
+        size_t best;      /* with scoring: estimate, the candidate to reserve; count: none */
         size_t old_count; /* scored from readings that have expired */
         struct verdict_largest largest; /* for relative priorities */
         double *headrooms;              /* [candidate], with scoring: estimate; judge_estimate.h */
@@ -95,13 +96,13 @@ static inline bool judge_knows(const struct judge *judge, size_t i) {
         return judge->rows[i] < judge->nodes->count;
 }
 
-/** judge_is_last() - candidate @i ranks below others, being over a limit with overLimit: last */
+/** judge_is_last() - candidate @i is over a limit with overLimit: last, and ranks below others */
 static inline bool judge_is_last(const struct judge *judge, size_t i) {
         return judge->has_last && judge->places[i] == VERDICT_PLACE_LAST;
 }
 
-/** judge_score100() - what the points of a row were rounded or stretched from; not with scoring:
- * estimate. With relative priorities judge->largest is set */
+/** judge_score100() - the score of a row that its points were made from; not with scoring:
+ * estimate. With relative priorities, judge->largest must be set */
 static inline int judge_score100(const struct judge *judge, uint32_t row) {
         const struct judge_nodes *nodes = judge->nodes;
 
@@ -113,10 +114,11 @@ static inline int judge_score100(const struct judge *judge, uint32_t row) {
 }
 
 /** judge_last_by() - the first predicate with overLimit: last that candidate @i is over; -1: none.
- * Whether it is behind others is judge_is_last() */
+ * judge_is_last() says whether that makes it rank below others */
 int judge_last_by(const struct judge *judge, size_t i);
 
-/** judge_find_last() - sets places and has_last; for the parts of the judge */
+/** judge_find_last() - set places and has_last; for the judge's own files */
 void judge_find_last(struct judge *judge);
-/** judge_find_largest() - with relative priorities sets largest; ditto */
+/** judge_find_largest() - set largest if there are relative priorities; for the judge's own files
+ */
 void judge_find_largest(struct judge *judge);

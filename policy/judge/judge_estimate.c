@@ -8,7 +8,7 @@
 
 /* ---- Reservations, by the numbers of their nodes. */
 
-static void reserved_make_room(struct judge *judge, uint32_t node_number) {
+static void reservations_make_room(struct judge *judge, uint32_t node_number) {
         if (node_number < judge->reserved_cap)
                 return;
         size_t cap = node_number + 1024;
@@ -18,11 +18,11 @@ static void reserved_make_room(struct judge *judge, uint32_t node_number) {
         judge->reserved_cap = cap;
 }
 
-/* Those of one node are added up in the first of them. */
-static void reserved_load(struct judge *judge) {
+/* The reservations of one node are added up in the first of them. */
+static void reservations_load(struct judge *judge) {
         for (size_t i = 0; i < judge->reservation_count; i++) {
                 const struct reservation *of = &judge->reservations[i];
-                reserved_make_room(judge, of->node_number);
+                reservations_make_room(judge, of->node_number);
                 uint16_t *at = &judge->reserved_at[of->node_number];
                 if (*at == 0)
                         *at = (uint16_t)(i + 1);
@@ -32,13 +32,14 @@ static void reserved_load(struct judge *judge) {
         }
 }
 
-static void reserved_unload(struct judge *judge) {
+static void reservations_unload(struct judge *judge) {
         for (size_t i = 0; i < judge->reservation_count; i++)
                 judge->reserved_at[judge->reservations[i].node_number] = 0;
 }
 
-/* A reserved load will be in use when the pod runs; score_own() counts the pod's own more often. */
-static void reserved_add(const struct judge *judge, uint32_t node_number, struct score_node *node) {
+/* A reserved load counts once; score_own() counts the load of the incoming pod more often. */
+static void reservations_apply(const struct judge *judge, uint32_t node_number,
+                               struct score_node *node) {
         if (node_number >= judge->reserved_cap || judge->reserved_at[node_number] == 0)
                 return;
         const struct reservation *of = &judge->reservations[judge->reserved_at[node_number] - 1];
@@ -64,7 +65,7 @@ static size_t headrooms_of_all(struct judge *judge) {
                 }
                 struct score_node node = node_columns_estimate(columns, row);
                 if (has_reservations)
-                        reserved_add(judge, columns->estimate_number[row], &node);
+                        reservations_apply(judge, columns->estimate_number[row], &node);
                 headrooms[i] = score_headroom(&node, &judge->load);
                 judge->old_count += columns->is_estimate_old[row];
                 if (headrooms[i] > largest) {
@@ -75,7 +76,7 @@ static size_t headrooms_of_all(struct judge *judge) {
         return best;
 }
 
-/* Of the candidates that headrooms_of_all() has judged. */
+/* The median of the candidates that headrooms_of_all() has judged. */
 static void headrooms_median(const struct judge *judge, struct estimate_median *ret) {
         _cleanup_(freep) uint32_t *rows = xcalloc(judge->count, sizeof(*rows));
         size_t judged = 0;
@@ -86,8 +87,8 @@ static void headrooms_median(const struct judge *judge, struct estimate_median *
         node_columns_median(&judge->nodes->columns, judge->nodes->terms, rows, judged, ret);
 }
 
-/* What is rare, after headrooms_of_all(): targets, candidates that are last, and those of which
- * something is not known. */
+/* The rare cases, after headrooms_of_all(): targets, candidates that rank last, and candidates of
+ * which something is not known. */
 static size_t headrooms_again(struct judge *judge) {
         const struct judge_nodes *nodes = judge->nodes;
         const struct node_columns *columns = &nodes->columns;
@@ -104,7 +105,7 @@ static size_t headrooms_again(struct judge *judge) {
                 const struct estimate_terms *terms = &nodes->terms[columns->pool[row]];
                 struct score_node node = node_columns_estimate(columns, row);
                 estimate_terms_complete(terms, &median, columns->missing[row], &node);
-                reserved_add(judge, columns->estimate_number[row], &node);
+                reservations_apply(judge, columns->estimate_number[row], &node);
                 judge->headrooms[i] = estimate_terms_headroom(terms, &node, &judge->load);
                 if (judge->headrooms[i] > largest && !judge_is_last(judge, i)) {
                         largest = judge->headrooms[i];
@@ -117,11 +118,11 @@ static size_t headrooms_again(struct judge *judge) {
 size_t judge_find_headrooms(struct judge *judge) {
         const struct judge_nodes *nodes = judge->nodes;
 
-        reserved_load(judge);
+        reservations_load(judge);
         size_t best = headrooms_of_all(judge);
         if (nodes->has_target || judge->has_last || nodes->has_missing)
                 best = headrooms_again(judge);
-        reserved_unload(judge);
+        reservations_unload(judge);
         return best;
 }
 

@@ -4,15 +4,15 @@
 
 #include "policy/judge/judge.h"
 
-enum { JUDGE_NAMED_MAX = 16 }; /* candidates with points; the other ones get 0 */
+enum { JUDGE_NAMED_MAX = 16 }; /* candidates with points; all other candidates get 0 */
 
 /**
- * judge_find_headrooms() - sets judge->headrooms: -DBL_MAX for candidates without a row, and after
- * judge_filter() for those that are rejected; judge_find_last() has been called
- * Return: the candidate with the most headroom, the first of several; judge->count: none, or none
- * whose headroom is a finite number
+ * judge_find_headrooms() - set judge->headrooms, after judge_find_last(). It is -DBL_MAX for
+ * candidates without a row and, after judge_filter(), for those that were rejected Return: the
+ * first candidate with the most headroom; judge->count: no candidate has a headroom that is a
+ * finite number
  */
 size_t judge_find_headrooms(struct judge *judge);
-/** judge_reserved() - what the headroom of a row counted as reserved for other pods; NULL: nothing.
- * Borrowed from @judge until its next call */
+/** judge_reserved() - the load reserved for other pods that is in the headroom of a row; NULL:
+ * none. Borrowed from @judge until its next call */
 const struct pod_load *judge_reserved(const struct judge *judge, uint32_t row);

@@ -23,7 +23,7 @@ static void filter_by_nodes(struct judge *judge) {
         }
 }
 
-/* The limits of the pod's rule, for what the nodes' own let pass. */
+/* The limits of the pod's rule, for candidates that the limits of their nodes let pass. */
 static void filter_by_rule(struct judge *judge) {
         const struct judge_nodes *nodes = judge->nodes;
 
@@ -50,7 +50,7 @@ static void filter_pass_all(struct judge *judge) {
         judge->rejected_count = 0;
 }
 
-/* A predicate that no candidate passes says nothing about where the pod should go. */
+/* If no candidate is below the limits, these do not say where the pod should go. */
 static bool filter_rejects_all(const struct judge *judge) {
         return judge->rejected_count > 0 &&
                judge->rejected_count >= judge->count - judge->duplicate_count;

@@ -1,16 +1,17 @@
 /*
- * What a judge sees of a cluster: the rows of the nodes under one policy, as they were when they
- * were published, immutable.
+ * What a judge sees of a cluster: one row per node, for one policy, as it was when the rows were
+ * published. Immutable.
  *
  *                       row 0    row 1    row 2
- *     usage_ratio[0]  |  0.31  |  0.72  |   -    |   a metric of the policy: its readings, and
- *     expires[0]      | 11:35  | 11:35  | never  |   until when each may be used
+ *     usage_ratio[0]  |  0.31  |  0.72  |   -    |   readings of the policy's first metric,
+ *     expires[0]      | 11:35  | 11:35  | never  |   and until when each may be used
  *     ...
  *     used[], own[]   |  0.38  |  0.75  |  0.20  |   scoring: estimate: policy/estimate/score.h
- *     rejected_by     |  -1    |   0    |  -1    |   the verdict at built_unix_ms, which holds
- *     settled_until   | 11:35  | 11:35  | never  |   until then, so that most requests look it up
+ *     rejected_by     |  -1    |   0    |  -1    |   the verdict as of built_unix_ms,
+ *     settled_until   | 11:35  | 11:35  | never  |   and until when it holds: most requests only
+ *                                                    look it up
  *
- * Names, and which candidate is which row, are the caller's.
+ * The caller has the names, and knows which candidate is which row.
  */
 #pragma once
 
@@ -23,8 +24,8 @@
 struct judge_nodes {
         const struct policy *policy;
         const struct estimate_terms *terms; /* [pool], with scoring: estimate */
-        bool has_target;                    /* some of the terms have */
-        bool has_missing; /* with scoring: estimate: something of a row is not known */
+        bool has_target;                    /* some of the terms have a target */
+        bool has_missing; /* with scoring: estimate, something is not known of some row */
         size_t count;     /* rows */
         struct node_columns columns;
         struct reading_columns readings;   /* a view of them */
@@ -32,23 +33,24 @@ struct judge_nodes {
         int64_t all_settled_until_unix_ms; /* until when all of them hold */
 };
 
-/* The verdict on one row at a time. */
+/* The verdict on one row. */
 struct node_verdict {
         int rejected_by; /* as verdict_filter() */
-        int score100;    /* as the only candidate: not to be used if policy_is_relative() */
+        int score100;    /* as if it was the only candidate; not for use if policy_is_relative() */
 };
 
-/** judge_nodes_verdict_slow() - computed from the readings, not looked up */
+/** judge_nodes_verdict_slow() - compute the verdict from the readings */
 struct node_verdict judge_nodes_verdict_slow(const struct judge_nodes *nodes, size_t row,
                                              int64_t now_unix_ms);
 
-/** judge_nodes_are_settled() - every verdict holds as it was published */
+/** judge_nodes_are_settled() - every verdict still holds as it was published */
 static inline bool judge_nodes_are_settled(const struct judge_nodes *nodes, int64_t now_unix_ms) {
         return now_unix_ms >= nodes->built_unix_ms &&
                now_unix_ms < nodes->all_settled_until_unix_ms;
 }
 
-/** judge_nodes_verdict() - @is_settled: of judge_nodes_are_settled(), for the same @now */
+/** judge_nodes_verdict() - look the verdict up, or compute it if the published one holds no longer
+ * @is_settled: judge_nodes_are_settled() at the same time */
 static inline struct node_verdict judge_nodes_verdict(const struct judge_nodes *nodes, size_t row,
                                                       bool is_settled, int64_t now_unix_ms) {
         const struct node_columns *columns = &nodes->columns;

@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "policy/judge/judge_estimate.h"
 
-/* Duplicates are left out: the scheduler sees each node once. */
+/* Duplicates do not: the scheduler has each node once. */
 static bool score_takes_part(const struct judge *judge, size_t i) {
         return judge->rows[i] != JUDGE_DUPLICATE && !judge_is_last(judge, i);
 }
@@ -22,7 +22,7 @@ static void score_spread(struct judge *judge) {
                         judge->points[i] = scores[count++];
 }
 
-/* @points_of: score100 to points */
+/* @points_of: [score100] */
 static void score_published(struct judge *judge, const int points_of[static 101]) {
         const struct judge_nodes *nodes = judge->nodes;
         int64_t now_unix_ms = judge->now_unix_ms;
@@ -59,7 +59,8 @@ static void score_by_readings(struct judge *judge) {
                 score_spread(judge);
 }
 
-/* The best keep their points, ties in the call's order; but judge->best before all others. */
+/* The best keep their points. Of equal ones the first in the call is better, but judge->best is
+ * better than any of them. */
 static void score_name_best(struct judge *judge) {
         size_t with_points[SCORE_BEST_POINTS + 1] = {0}, named = 0, best = judge->best;
         int lowest = SCORE_BEST_POINTS + 1, *points = judge->points;
@@ -91,7 +92,7 @@ static void score_by_estimate(struct judge *judge) {
 
         for (size_t i = 0; i < count; i++)
                 points[i] = rows[i] < row_count ? score_points(headrooms[i], most) : 0;
-        /* One of those may have more headroom than the best of the others. */
+        /* A candidate that ranks last may have more headroom than the best of those that do not. */
         for (size_t i = 0; judge->has_last && i < judge->count; i++)
                 if (judge_is_last(judge, i))
                         judge->points[i] = 0;

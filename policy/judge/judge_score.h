@@ -1,4 +1,4 @@
-/* How many points each candidate gets, as the policy's scoring says. */
+/* How many points each candidate gets, by the policy's scoring. */
 #pragma once
 
 #include "policy/judge/judge.h"
@@ -6,8 +6,8 @@
 /**
  * judge_score() - after judge_begin()
  *
- * With scoring: estimate the JUDGE_NAMED_MAX best are named and the other candidates get 0;
- * judge->best is the one to reserve for the pod, so that the next call sees its load before the
- * watch of pods shows the binding.
+ * With scoring: estimate, the JUDGE_NAMED_MAX best candidates get points and all others 0.
+ * judge->best is the one to reserve for the pod, so that the next call counts the pod's load there
+ * before the watch of pods shows the binding.
  */
 void judge_score(struct judge *judge);

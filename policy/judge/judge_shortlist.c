@@ -15,7 +15,7 @@ static size_t places_of(const struct judge *judge) {
         return judge->count >= SHORTLIST_AUTO_MIN_CANDIDATES ? SHORTLIST_AUTO_PLACES : 0;
 }
 
-/* Whoever is over a limit with overLimit: last is behind all others. */
+/* A candidate over a limit with overLimit: last is behind all others. */
 static void enter_candidate(struct judge *judge, size_t i, unsigned level) {
         enum { LAST = SHORTLIST_LEVELS - 1 };
 
@@ -26,7 +26,8 @@ static void enter_candidate(struct judge *judge, size_t i, unsigned level) {
         shortlist_enter(&judge->shortlist, i, judge->nodes->columns.zone[judge->rows[i]], level);
 }
 
-/* A level is a quarter of a per cent of headroom; 64 % below the best, no node gets points. */
+/* A level is a quarter of a per cent of headroom. The last one is 64 % below the best: far beyond
+ * where points end. */
 static void enter_estimated(struct judge *judge) {
         enum { LEVELS_PER_PERCENT = 4, LAST = SHORTLIST_LEVELS - 1 };
         size_t best = judge_find_headrooms(judge);

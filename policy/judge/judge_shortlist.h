@@ -1,30 +1,29 @@
 /*
- * From a filter call's verdicts to a shortlist (policy/judge/shortlist.h): whether there is to be
- * one, and which candidates are on it by the policy's scoring, as of now.
+ * Whether a filter call gets a shortlist (policy/judge/shortlist.h), and which candidates are on it
+ * by the policy's scoring.
  */
 #pragma once
 
 #include "policy/judge/judge.h"
 
-/* Which of the candidates that pass are named. */
+/* Which of the candidates that pass are in the answer. */
 enum judge_list {
-        /* There is nothing to leave out, or the policy has no shortlist, or no passing candidate is
-         * in the table: the first ones of the request would be no better than the others. */
+        /* All: there is nothing to leave out, or the policy has no shortlist, or no passing
+         * candidate has a row, so that none is known to be better than another. */
         JUDGE_LIST_WHOLE,
-        JUDGE_LIST_PREFERENCES, /* the whole list, since the pod prefers some nodes */
-        JUDGE_LIST_RETRY,       /* the whole list, since it had a shortlist before */
+        JUDGE_LIST_PREFERENCES, /* all, since the pod prefers some nodes */
+        JUDGE_LIST_RETRY,       /* all, since the pod had a shortlist before */
         JUDGE_LIST_SHORT,
 };
 
 /**
- * judge_shortlist_kind() - after judge_filter(): which list the call gets; it is remembered that
- * the pod had it
- * @pods: shared by all judges
+ * judge_shortlist_kind() - after judge_filter(): which list the call gets
+ * @pods: shared by all judges; remembers that the pod has had a shortlist
  */
 enum judge_list judge_shortlist_kind(const struct judge *judge, struct shortlist_pods *pods);
 /**
- * judge_shortlist() - the list is JUDGE_LIST_SHORT: is_told becomes false for some that pass
+ * judge_shortlist() - for JUDGE_LIST_SHORT: set is_told of those that are left out to false
  *
- * With scoring: estimate, reservations count, and none is made: that is for judge_score().
+ * With scoring: estimate, reservations count. None is made here; judge_score() does that.
  */
 void judge_shortlist(struct judge *judge);

@@ -1,42 +1,42 @@
 /*
- * The shortlist: which of many nodes that pass a filter call are told to the scheduler.
+ * The shortlist: if many nodes pass a filter call, which of them are in the answer.
  *
- * The scheduler decodes every name that the filter answers, and then scores each of these nodes by
+ * The scheduler decodes every name of the filter's answer, and then scores each of these nodes with
  * all its plugins. Most have no chance. So the filter answers with the best few by the policy's own
- * scoring. A node that is left out is in no list of the reply: it was not rejected.
+ * scoring. A node that is left out is in no list of the answer, since it was not rejected.
  *
- * Why a pod that could be scheduled still is:
+ * Why no pod becomes unschedulable by this:
  *
  * - Extenders are called after the scheduler's own filters. All candidates have room for the pod
  *   and meet what it demands: resources, required affinity, topologySpreadConstraints with
- *   DoNotSchedule, volumes. Any of them will do, and where one passes the shortlist has one.
- * - What comes behind us may still fail: another extender that rejects all of the shortlist, a
- *   Reserve or Permit plugin, the binding. Then the pod is tried again. The scheduler begins
- *   elsewhere if it samples nodes; if it does not, the same nodes would be the best again. So a pod
- *   that comes a second time gets the whole list (struct shortlist_pods).
- * - A scheduler that finds no node for a pod looks for pods to evict. From 1.31 on it does not on
- *   nodes that an extender has left out without a word; older ones try, and find that there is
- *   nobody to evict. Either way the pod comes again.
+ *   DoNotSchedule, volumes. Any of them will do, and if one passes, the shortlist has one.
+ * - What comes after us may still fail: another extender may reject the whole shortlist, or a
+ *   Reserve or Permit plugin or the binding may fail. Then the scheduler tries the pod again. If it
+ *   samples nodes, it begins with other ones; if it does not, the same nodes would be the best
+ *   again. So a pod gets all nodes the second time (struct shortlist_pods).
+ * - A scheduler that finds no node for a pod looks for pods to evict. From 1.31 on it does not look
+ *   on nodes that an extender has left out; older ones do, and find nothing to evict. Either way
+ * the pod is tried again.
  *
- * What its choice may lack:
+ * What the choice takes care of:
  *
  * - Zones. A pod without constraints of its own, but of a Deployment or Service, is spread over
  *   zones by the scheduler's defaults. The best nodes may all be in the zone that has the most of
- *   these pods. So zones share the places evenly, not by their numbers of nodes: whichever zone the
- *   spreading asks for, there are as many nodes to choose from. A zone with fewer nodes leaves its
- *   places to the others; each has at least one, even if that makes more than there are places.
- *   With a constraint that is hard, the candidates are in the zones that it allows, and these share
- *   all places.
+ *   these pods. So zones share the places evenly, however many nodes they have: in whichever zone
+ *   the scheduler wants the pod, it can choose from as many. A zone with fewer nodes than places
+ *   leaves the rest to the other zones. Each zone has at least one place, even if that makes more
+ *   places than asked for. A hard constraint leaves only candidates in the zones that it allows,
+ * and these share all places.
  * - Preferences. A pod that prefers some nodes to others (pod_facts.h) gets the whole list, unless
  *   the policy says otherwise.
- * - Nodes with a taint of effect PreferNoSchedule are idle because they are avoided. They are a
- *   zone of their own, and fill no places but their share.
+ * - Nodes with a taint of effect PreferNoSchedule are idle because they are avoided. They count as
+ * a zone of their own, so that they do not take the places of other nodes.
  *
- * Nodes that the table does not know take the places that are left when all that it knows are in.
- * If it knows none that passes, as after a start without the API server, all are told.
+ * Candidates without a row get the places that are left when all others are in. If no passing
+ * candidate has a row, as after a start without the API server, the answer has all of them.
  *
- * Pure but for its memory, which is reused. Two passes over the candidates, no sorting: scores are
- * levels, counted per zone.
+ * Pure but for its memory, which is reused. Two passes over the candidates without sorting: scores
+ * are counted in levels per zone.
  */
 #pragma once
 
@@ -61,8 +61,8 @@ enum {
 struct shortlist_group {
         uint32_t of_level[SHORTLIST_LEVELS];
         uint32_t size, places;
-        int last_level;        /* of which there are still */
-        uint32_t places_there; /* so many in */
+        int last_level;        /* the worst level with candidates on the list */
+        uint32_t places_there; /* how many of that level are on it */
 };
 
 struct shortlist_candidate {
@@ -102,20 +102,19 @@ static inline void shortlist_enter(struct shortlist *list, size_t index, unsigne
 }
 
 /**
- * shortlist_choose() - sets is_in of those that take part: for the best of each zone, those of one
- * level in the request's order
+ * shortlist_choose() - set is_in for the best of each zone; within a level, in the request's order
  * @places: at least 1
- * Return: how many are in: @places, or the number of zones if that is more, or all that take part
+ * Return: how many are in: @places, or the number of zones if that is more; or all that take part
  */
 size_t shortlist_choose(struct shortlist *list, size_t places);
 
 /*
- * Pods that were answered with a shortlist lately. One that is forgotten, because another took its
- * place, is answered with a shortlist once more.
+ * Pods that were answered with a shortlist lately. If one is forgotten, because another has taken
+ * its place, it gets a shortlist once more.
  */
 struct shortlist_pods {
         _Atomic uint64_t ids[SHORTLIST_PODS]; /* of pod_facts.h */
 };
 
-/** shortlist_is_first() - whether @pod_id was not there, and it is from now on; any thread */
+/** shortlist_is_first() - add @pod_id; any thread. Return: whether it was not there */
 bool shortlist_is_first(struct shortlist_pods *pods, uint64_t pod_id);

@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "codec/json.h"
 #include "codec/tree.h"
 #include "kube/reflector.h"
@@ -54,10 +55,10 @@ static void show_policy_state(struct policy_source *source) {
         const char *status_trouble = source->status_err.msg;
 
         metrics_set(source->is_failed, source->problem != NULL);
-        health_pass(source->check, "%s, %zu metrics, generation %lld%s%s%s%s%s%s%s%s", source->from,
-                    source->metric_count, (long long)source->generation, after,
-                    source->problem ? source->problem : "", source->warning ? "; " : "",
-                    source->warning ? source->warning : "",
+        health_pass(source->check, "%s, %zu metric%s, generation %lld%s%s%s%s%s%s%s%s",
+                    source->from, source->metric_count, number_plural(source->metric_count),
+                    (long long)source->generation, after, source->problem ? source->problem : "",
+                    source->warning ? "; " : "", source->warning ? source->warning : "",
                     *trouble ? "; the object is not watched: " : "", trouble,
                     *status_trouble ? "; its status cannot be written: " : "", status_trouble);
 }

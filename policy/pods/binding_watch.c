@@ -9,7 +9,7 @@
 
 enum { SEEN_MAX = 200000 }; /* pods; at 100 bindings a second, half an hour of them */
 
-/* A pod that has been counted; in the order of counting. */
+/* A pod that was counted. */
 struct seen {
         STAILQ_ENTRY(seen) entry;
         int64_t at_unix_ms;
@@ -38,13 +38,13 @@ static void forget_oldest(struct binding_watch *watch) {
 }
 
 /*
- * A pod counts for a time that is never later than the time it was counted. When it is forgotten it
- * is therefore too old to be counted again.
+ * The time that a pod counts for is never later than the time at which it was counted. So when it
+ * is forgotten, it is too old to be counted again.
  */
 static void forget_old(struct binding_watch *watch, int64_t now_unix_ms) {
         int64_t limit_unix_ms = now_unix_ms - watch->recent_ms - POD_WATCH_CLOCK_SKEW_MS;
 
-        /* The newest, which has just been counted, stays. */
+        /* The newest one stays, since it was just counted. */
         while (STAILQ_FIRST(&watch->seen)->at_unix_ms < limit_unix_ms ||
                watch->by_id.len > SEEN_MAX)
                 forget_oldest(watch);
@@ -65,7 +65,7 @@ static void on_pending_pod(void *userdata, const struct pod_facts *facts, bool i
         char node[POD_FACTS_NAME_MAX + 1] = "";
 
         (void)is_appeared;
-        /* No scheduler chose the node by its load, and a new node would be hot from the start. */
+        /* No scheduler chose their nodes by load, and they would make every new node hot. */
         if (facts->is_daemonset || facts->is_mirror || facts->node.len > POD_FACTS_NAME_MAX)
                 return;
         if (now_unix_ms - facts->bound_unix_ms > watch->recent_ms ||
@@ -83,7 +83,7 @@ void binding_watch_pause(struct binding_watch *watch) {
 }
 
 void binding_watch_resume(struct binding_watch *watch) {
-        /* A pod that is gone from the watch is mostly one that is running by now. */
+        /* A pod that leaves this watch has usually started, so `gone` is ignored. */
         static const struct pod_watch_events events = {.pod = on_pending_pod};
 
         if (!watch->pods)

@@ -1,12 +1,12 @@
 /*
- * Pod bindings as they happen: a watch on pending pods that have a node. A binding sets
- * spec.nodeName in one transaction, so each binding is one object that begins to match. It is
- * counted once per pod uid, at the time that pod_watch.h gives it: by our own clock, since the API
- * server's may differ by more than the minute that a hot value covers.
+ * Bindings of pods as they happen, from a watch of pending pods that have a node. Kubernetes sets
+ * spec.nodeName once, so each binding is one object that begins to match. It counts once per pod
+ * uid, at the time that pod_watch.h gives: by our own clock, since the API server's clock may
+ * differ by more than the minute that a hot value covers.
  *
- * After the start and after each new list, pods of any phase that were bound within `recent_ms` are
- * reported, so that no burst of bindings is lost. Mirror pods (static pods of a kubelet) and pods
- * of DaemonSets are ignored.
+ * After the start and after each new list, all pods that were bound within `recent_ms` are
+ * reported, whatever their phase, so that no burst of bindings is lost. Mirror pods (static pods of
+ * a kubelet) and pods of DaemonSets are ignored.
  */
 #pragma once
 
@@ -30,9 +30,10 @@ struct binding_watch *binding_watch_new(struct loop *loop, struct kube_api *api,
 void binding_watch_free(struct binding_watch *watch);
 DEFINE_FREEP(struct binding_watch, binding_watch_free);
 
-/** binding_watch_pause() - watch no longer; what was counted is remembered */
+/** binding_watch_pause() - stop watching, but remember which pods were counted */
 void binding_watch_pause(struct binding_watch *watch);
-/** binding_watch_resume() - after a pause: list and watch again, and count what was not counted */
+/** binding_watch_resume() - after a pause: list and watch again, and count pods that were not
+ * counted */
 void binding_watch_resume(struct binding_watch *watch);
 
 /** binding_watch_is_live() - listed once, and the watch is open */

@@ -11,7 +11,7 @@
 #include "codec/skim_fields.h"
 #include "policy/pods/pod_workload.h"
 
-/* After the epoch: since when a pod runs of which no time is known. */
+/* After the epoch: when a pod has started of which no time is known. */
 enum { LONG_AGO_MS = 1 };
 
 struct owner {
@@ -20,7 +20,7 @@ struct owner {
 };
 
 struct owners {
-        struct owner first; /* that is the controller, else of all */
+        struct owner first; /* the first that is the controller, or else the first of all */
         bool has_daemonset;
 };
 
@@ -39,14 +39,14 @@ struct metadata {
 
 struct amount {
         double value;  /* >= 0 */
-        bool is_given; /* and can be read */
+        bool is_given; /* it is there and can be read */
 };
 
 struct requests {
         struct amount of[ESTIMATE_RESOURCE_COUNT];
 };
 
-/* What a node has given a container or a pod that may be resized in place. */
+/* What a node has given to a container or a pod that may be resized in place. */
 struct given {
         struct requests allocated, actuated;
 };
@@ -56,7 +56,7 @@ struct container {
         struct skim_string restart_policy;
 };
 
-/* Of several containers. */
+/* The sums over several containers. */
 struct sums {
         struct pod_load all, sidecars, starting;
         size_t requesting; /* how many request something */
@@ -141,7 +141,7 @@ static bool read_true(struct skim *skim, void *ret) {
         return skim_value(skim);
 }
 
-/* Whatever it is, it is there. */
+/* Whether there is any value. */
 static bool read_presence(struct skim *skim, void *ret) {
         *(bool *)ret = true;
         return skim_value(skim);
@@ -360,7 +360,7 @@ static void add_given(struct container_statuses *sums, const struct given *given
         add_requests(&sums->actuated, is_actuated ? &given->actuated : &given->allocated);
 }
 
-/* The first container that runs counts. */
+/* The container that started first counts. */
 static bool read_container_status(struct skim *skim, void *ret) {
         static const struct skim_field fields[] = {
                 SKIM_OBJECT("state", struct container_status, started_unix_ms, state_fields),
@@ -449,7 +449,7 @@ static const struct skim_field pod_fields[] = {
         {0},
 };
 
-/* While a resize is under way, the larger of what is wanted and what is given. */
+/* During a resize, the larger one of what is wanted and what is given. */
 static double resized(const struct status *status, double wanted, double given) {
         return status->conditions.is_resize_infeasible ? given : fmax(wanted, given);
 }

@@ -1,27 +1,28 @@
 /*
- * What the estimate and the extender's answers need to know about a Pod. It is read from the
- * object's JSON text in one pass, without a tree and without memory of its own. Fields may come in
- * any order; of a repeated one the last counts. Pure.
+ * What the estimate and the extender's answers need to know about a Pod, read from its JSON text in
+ * one pass, without building a tree or allocating memory. Fields may come in any order; of a
+ * repeated field the last one counts. Pure.
  *
- * A field of another type than expected, or a string that holds escapes or characters outside ASCII
- * (no name, time or quantity does), counts as absent.
+ * A field of an unexpected type counts as absent. So does a string with escapes or with characters
+ * outside ASCII: no name, time or quantity has these.
  *
- * Requests are summed as kube-scheduler does (PodRequests() and its helpers in
- * k8s.io/component-helpers/resource/helpers.go), for each resource by itself:
+ * Requests are summed up as kube-scheduler does (PodRequests() and its helpers in
+ * k8s.io/component-helpers/resource/helpers.go), separately for each resource:
  *
  *     app      = sum over containers + sum over sidecars
- *     starting = the largest, over the init containers in their order, of the container's request
- *                and those of the sidecars before it
- *     request  = max(app, starting) + what the pod's claims of devices take of the node's
+ *     starting = the largest sum, over all init containers, of the container's request and those of
+ *                the sidecars before it
+ *     request  = max(app, starting) + what the pod's device claims take from the node's
  *                status.allocatable (status.nodeAllocatableResourceClaimStatuses),
- *                or what spec.resources.requests says if it does,
+ *                or spec.resources.requests if the pod has that,
  *                + overhead
  *
- * A sidecar is an init container with restartPolicy: Always. While a pod is resized in place, its
- * containers, and what it requests itself, count with the largest of what spec wants, what the node
- * has allocated and what it has put into effect (allocatedResources and resources of
- * status.containerStatuses, and of status); without what spec wants when the node says that it will
- * never fit. A resized sidecar counts with what spec wants.
+ * A sidecar is an init container with restartPolicy: Always.
+ *
+ * While a pod is resized in place, each container, and the pod's own request, counts with the
+ * largest of three: what spec wants, what the node has allocated, and what is in effect
+ * (allocatedResources and resources in status.containerStatuses and in status). What spec wants is
+ * left out if the node says that it will never fit. A resized sidecar counts with what spec wants.
  */
 #pragma once
 
@@ -42,7 +43,7 @@ enum {
                                  POD_FACTS_NAME_MAX,
 };
 
-/* No pod requests more; what says so is cut to this. */
+/* No pod requests more; a larger request is cut to this. */
 #define POD_FACTS_CORES_MAX 10000.0
 #define POD_FACTS_BYTES_MAX 0x1p50
 
@@ -60,15 +61,15 @@ struct pod_facts {
         size_t workload_len;
         struct pod_load request; /* 0: none; a negative or unreadable quantity counts as none */
         int64_t bound_unix_ms;   /* PodScheduled, else the creation; 0: unknown */
-        /* Since when a container other than the init containers runs: the first, by its startedAt,
-         * or without one bound_unix_ms if the phase is Running, or if that is unknown, too, a time
-         * before all windows. 0: none does yet. */
+        /* When the first container that is no init container started (startedAt). If the phase is
+         * Running without that: bound_unix_ms, or a time before all windows if that is unknown,
+         * too. 0: the pod does not run yet. */
         int64_t runs_unix_ms;
         bool is_finished;  /* its phase is Succeeded or Failed */
         bool is_daemonset; /* an owner's kind is DaemonSet */
         bool is_mirror;    /* it stands for a static pod, which a kubelet runs */
-        /* It prefers some nodes, which the scheduler weighs against the others: by a
-         * preferredDuringSchedulingIgnoredDuringExecution of its affinity that is not empty, or a
+        /* It prefers some nodes, so the scheduler's own scores matter: its affinity has a
+         * preferredDuringSchedulingIgnoredDuringExecution that is not empty, or it has a
          * topologySpreadConstraint with whenUnsatisfiable: ScheduleAnyway. */
         bool has_preferences;
 };
@@ -76,14 +77,14 @@ struct pod_facts {
 /**
  * pod_facts_skim() - read a Pod
  * @facts: borrows from @text; undefined on failure
- * Return: false when the text is no JSON object, nests deeper than SKIM_MAX_DEPTH, or spells keys
- *         with escapes where they are looked at
+ * Return: false if the text is no JSON object, is nested deeper than SKIM_MAX_DEPTH, or has escapes
+ * in a key that matters
  */
 _must_check_ bool pod_facts_skim(struct pod_facts *facts, const char *text, size_t len);
 /**
  * pod_facts_take() - the same for the value at the cursor
  *
- * A value that is no object has no facts: all are 0. Afterwards, skim->has_odd_text is whether some
- * string was counted as absent.
+ * If the value is no object, all facts are 0. Afterwards, skim->has_odd_text says whether a string
+ * counted as absent.
  */
 _must_check_ bool pod_facts_take(struct pod_facts *facts, struct skim *skim);

@@ -35,7 +35,7 @@ static void on_pod_text(void *userdata, enum reflector_event event, const char *
                 metrics_inc(watch->unreadable);
                 return;
         }
-        /* The selector of all lets through neither unbound nor finished pods; a proxy may. */
+        /* Unbound and finished pods are not selected, but a proxy may ignore the selector. */
         if (event == REFLECTOR_DELETED || facts.node.len == 0 || facts.is_finished) {
                 if (watch->events->gone)
                         watch->events->gone(watch->userdata, facts.id);

@@ -1,12 +1,11 @@
 /*
- * Bound pods from a watch: the facts of each (policy/pods/pod_facts.h), and when it is gone.
- * Objects are neither decoded nor indexed here, so a cluster's first list needs the memory of one
- * page; the owner marks the pods that a list shows and sweeps the rest.
+ * A watch of bound pods: the facts of each (policy/pods/pod_facts.h), and when it is gone. Objects
+ * are neither decoded nor indexed here, so the first list of a cluster needs the memory of one
+ * page. The owner marks the pods that a list has, and removes the others when the list has ended.
  *
- * A pod that the watch sees appear was bound when its event arrived: the API server's clock may
- * differ from ours. A pod from a list, a pod that is known already, and one whose PodScheduled
- * condition is older than the clocks may differ, was bound at that condition's time. No pod was
- * bound in the future.
+ * When was a pod bound? If it appears in the watch, when the event arrived, since the API server's
+ * clock may differ from ours. If it is from a list, or is known already, or its PodScheduled
+ * condition is older than clocks may differ: at the time of that condition. Never in the future.
  */
 #pragma once
 
@@ -20,13 +19,14 @@
 /* The API server's clock and ours may differ by this. */
 enum { POD_WATCH_CLOCK_SKEW_MS = 300000 };
 
-/* The first list begins before pod_watch_new() returns. No callback may free the watch. All but
+/* The first list begins before pod_watch_new() returns. No callback may free the watch. All except
  * `pod` may be NULL. */
 struct pod_watch_events {
-        /* Every pod that exists follows, until list_ended. A list that failed begins again. */
+        /* Every existing pod follows, until list_ended. If a list fails, it begins again. */
         void (*list_begins)(void *userdata);
-        /* An unfinished pod with an id, a node and a time. @is_appeared: the watch has just seen it
-         * bound. Else it was listed or has changed; then its first time holds, if it is known. */
+        /* An unfinished pod with an id, a node and a time of binding. @is_appeared: the watch has
+         * just seen it being bound. Otherwise it was listed or has changed, and if it is known
+         * already, the first time that was given for it holds. */
         void (*pod)(void *userdata, const struct pod_facts *facts, bool is_appeared);
         void (*gone)(void *userdata, uint64_t id);
         void (*list_ended)(void *userdata);
@@ -36,7 +36,7 @@ struct pod_watch;
 
 enum pod_watch_scope {
         POD_WATCH_ALL, /* bound and unfinished */
-        /* Bound pods that are Pending, so each binding is one pod that appears. A list also shows
+        /* Bound pods that are Pending, so each binding is one pod that appears. A list also has
          * pods that run by now; the watch does not report those as gone. */
         POD_WATCH_PENDING,
 };

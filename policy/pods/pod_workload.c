@@ -3,9 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A CronJob's Job is called after it and the minutes since the epoch of its run. */
+/* A CronJob's Job is named by the CronJob, and by the time of its run in minutes since the epoch.
+ */
 enum { JOB_TIME_MIN_DIGITS = 8 };
-/* Owners of the pods of one run, each with a name that no other run has. */
+/* Owners that exist for a single run; no other run has the same name. */
 static const char *const run_kinds[] = {
         "Workflow",        /* Argo Workflows */
         "TaskRun",         /* Tekton */

@@ -1,15 +1,13 @@
 /*
- * What a pod's workload is called: "<namespace>/<kind>/<name>" of its owner, where the name is one
- * that lasts longer than a revision, a run or a node, so that what is learned of its pods holds for
- * the next ones:
+ * The name of a pod's workload: "<namespace>/<kind>/<name>" of its owner. The name outlasts a
+ * revision, a run and a node, so that what is learned from these pods holds for the next ones:
  *
  *     ReplicaSet     without the pod-template-hash of a Deployment or of Argo's Rollout
  *     Job            without a CronJob's time
- *     Node           of a mirror pod: the pod's name without the node's, such as
+ *     Node           (of a mirror pod) the pod's name without the node's, such as
  *                    "kube-system/Node/etcd"
- *     a single run   what the pod requests, such as "ci/TaskRun/500m": each run has a name of its
- *                    own, so what is learned of its pods holds for those of the namespace that
- *                    request as much
+ *     a single run   the pod's request, such as "ci/TaskRun/500m": no other run has the same name,
+ * so what is learned holds for the pods of the namespace with the same request
  *
  * Pure.
  */

@@ -110,7 +110,7 @@ def test_ipv6_alone(plane, fleet, exporters, kubelet_node, plimsoll, binary, fig
     argv = [binary("kubectl-plimsoll"), "explain", "pod", "default/web-0"]
     argv += [f"--kubeconfig={plane.kubeconfig}"]
     done = complete(*argv)
-    assert "no extender tells" not in done.stdout, done
+    assert "no decision" not in done.stdout, done
     assert f"{hot}: rejected" in done.stdout, done.stdout
 
     # The Lease is handed over.

@@ -95,7 +95,7 @@ def test_plugin(bare, installed, plimsoll_verb, figure):
     name = pod.removeprefix("pod/")
     explained = plimsoll_verb("explain", "pod", name, "-n", "kube-system").stdout.splitlines()
     assert explained[0].startswith(f"kube-system/{name}: on "), explained[0]
-    assert explained[1].startswith("no extender tells: GET "), explained[1]
+    assert explained[1].startswith("no decision: GET "), explained[1]
     named = [line.split(":")[0] for line in explained if line.split(":")[0] in installed]
     assert sorted(named) == sorted(installed)
     assert named[0] == explained[0].split()[2].rstrip(","), "the pod's node comes first"

@@ -57,7 +57,7 @@ def test_it_is_put_in_force_and_replaced(run, binary, cluster, name):
     assert "the built-in policy, 5 metrics, generation 1" in program.told()
     apply(cluster, policy(0.5))
     wait_until(lambda: program.metric("plimsoll_policy_generation") == 2, what="the object")
-    assert "DynamicSchedulerPolicy default, 1 metrics, generation 2" in program.told()
+    assert "DynamicSchedulerPolicy default, 1 metric, generation 2" in program.told()
     apply(cluster, policy(0.6))
     wait_until(lambda: program.metric("plimsoll_policy_generation") == 3, what="the change")
     # One of another name is nobody's business.

@@ -153,7 +153,7 @@ def test_estimate(explain):
     flags = (f"--now={NOW}", "--pod=shop/waits")
     text = explain(policy, estimated_input(), *flags)
     assert text.startswith(
-        "pod shop/waits:\n  expected: 1 CPUs and 1024.0 MiB, by the cluster's factors 2 and 1\n"
+        "pod shop/waits:\n  expected: 1 CPU and 1024 MiB, by the cluster's factors 2 and 1\n"
     ), text
     a, b = json.loads(explain(policy, estimated_input(), *flags, "-o", "json"))
     cpu = {"reading": 0.4, "pod": 0.2, "weight": 1, "capacity": 10}
@@ -176,7 +176,7 @@ def test_estimate(explain):
     assert (a["score"], b["score"]) == (0, 10)
     assert "room   headroom" in text and "0.0 in flight" in text
     assert (
-        f"32.0 in flight (3.2 of 10 CPUs), {100 * margin_a:.1f} margin, 20.0 for twice the pod"
+        f"32.0 in flight (3.2 of 10 CPUs), {100 * margin_a:.1f} margin, 20.0 for the pod (counted twice)"
         in text
     )
     assert "b: passes; score 10 of 10\n" in text
@@ -424,7 +424,7 @@ def test_estimate_with_others(explain):
         item["metadata"]["annotations"]["disk_io_usage_avg_5m"] = f"0.95,{NOW}"
     document["items"][1]["metadata"]["annotations"]["cpu_usage_avg_5m"] = f"0.7,{NOW}"
     text = explain(policy, json.dumps(document), f"--now={NOW}", "--pod=shop/waits")
-    assert "95.0 %  weighted, the largest of the others" in text
+    assert "95.0 %  the largest of them, weighted" in text
     rows = json.loads(explain(policy, json.dumps(document), f"--now={NOW}", "-ojson"))
     assert [row["rejectedBy"] for row in rows] == ["", "cpu_usage_avg_5m"]
 

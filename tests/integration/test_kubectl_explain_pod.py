@@ -84,7 +84,7 @@ def test_what_extenders_answered(cluster, explain, start_standin, start_extender
     assert lines[3] == f"  1 over {CPU} above 65.0 %"
     assert lines[4] == f"  node-2: rejected: {CPU} is 70.0 of 65.0 %"
     assert lines[5].endswith(": 2 candidates, scoring estimate")
-    assert "nothing is learned of shop/ReplicaSet/web-7d9" in lines[6]
+    assert "nothing is learned from shop/ReplicaSet/web-7d9" in lines[6]
     assert lines[7:9] == ["", "node-1: passes; score 10 of 10"]
     assert lines[9].startswith("  use    cpu  ") and " %  10.0 read (" in lines[9]
     assert any(line.startswith("node-0: passes; score ") for line in lines[10:])
@@ -110,7 +110,7 @@ def test_the_replicas_answers_are_put_together(cluster, explain):
     assert shown.count(": 3 candidates") == 2
     cluster.objects[proxy(EXTENDERS[1])] = 403
     shown = explain("shop/web-0")
-    assert "not every extender tells: GET " in shown and ": 403 " in shown
+    assert "not every extender answered: GET " in shown and ": 403 " in shown
     assert "prioritize: was not asked" in shown
 
 
@@ -190,7 +190,7 @@ def test_no_extender_tells(cluster, explain, fault, reason):
     cluster.annotate(CPU, cluster.nodes()[1]["metadata"]["annotations"][CPU].replace("0.2", "0.9"))
     lines = explain("shop/web-0").splitlines()
     assert lines[0] == "shop/web-0: on node-1, Running"
-    assert lines[1].startswith("no extender tells: ") and reason in lines[1]
+    assert lines[1].startswith("no decision: ") and reason in lines[1]
     assert lines[2] == "the nodes as they are now, by their annotations:"
     nodes = [line.split(":")[0] for line in lines if line.startswith("node-")]
     assert nodes == ["node-1", "node-0", "node-2", "node-3"]

@@ -176,7 +176,7 @@ def test_pods_that_are_no_extender(cluster, plimsoll):
     del odd[-1]["metadata"]["name"]
     cluster.objects[f"{SYSTEM}/pods"] = odd
     shown = plimsoll("explain", "pod", "shop/web-0")
-    assert "no extender tells: no pod of plimsoll-extender runs in namespace kube-system\n" in shown
+    assert "no decision: no pod of plimsoll-extender runs in namespace kube-system\n" in shown
 
 
 def test_watching_onto_a_full_disk(plimsoll):

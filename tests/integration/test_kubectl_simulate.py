@@ -217,8 +217,8 @@ def test_what_a_metric_lacks(cluster, plimsoll, tmp_path):
     cluster.annotate(CPU, "much", slice(1))
     path = write(tmp_path / "policy.yaml", policy(limits={CPU: 0.8}, weights={PEAK: 1}))
     shown = plimsoll("simulate", "-f", path)
-    assert f"metric {CPU}: 1 of 5 nodes have no usable value\n" in shown
-    assert f"metric {PEAK}: 5 of 5 nodes have no usable value\n  it is new: " in shown
+    assert f"metric {CPU}: no usable value on 1 of 5 nodes\n" in shown
+    assert f"metric {PEAK}: no usable value on 5 of 5 nodes\n  it is new: " in shown
     assert "of its whole window after 1h" in shown
     assert shown.isascii()
     gpus = policy(limits={}, weights={"gpus": 1})

@@ -17,9 +17,9 @@
 #define RANKING                                                                                    \
         "\"prioritize\": {\"at\": \"2026-07-23T11:33:09.998Z\", \"candidates\": 4,"                \
         " \"scoring\": \"estimate\", \"expected\": {\"workload\": \"shop/ReplicaSet/web\","        \
-        "   \"learnedCores\": 0.5, \"confidence\": 0.8, \"loadCores\": 0.5,"                       \
-        "   \"loadBytes\": 209715200, \"clusterFactorCpu\": 0.7,"                                  \
-        "   \"clusterFactorMem\": 1},"                                                             \
+        "   \"learnedCores\": 0.5, \"confidence\": 0.8, \"loadCores\": 0.6358873,"                 \
+        "   \"loadBytes\": 1610612736, \"clusterFactorCpu\": 0.7,"                                 \
+        "   \"clusterFactorMem\": 1.2041},"                                                        \
         " \"bestNodes\": ["                                                                        \
         "  {\"node\": \"a\", \"score\": 10, \"known\": true, \"estimate\": {\"headroom\": 73, "    \
         "\"cpu\":"                                                                                 \
@@ -35,12 +35,12 @@
         "  hot: rejected: cpu_usage_avg_5m is 70.0 of 65.0 %\n"
 #define SHOWN_RANKING                                                                              \
         "prioritize at 2026-07-23T11:33:09.998Z: 4 candidates, scoring estimate\n"                 \
-        "  expected: 0.5 CPUs, learned of shop/ReplicaSet/web (confidence 80.0 %); 200.0 MiB by "  \
-        "the cluster's factor 1\n"                                                                 \
+        "  expected: 0.64 CPUs, learned from shop/ReplicaSet/web (confidence 80 %); 1536 MiB by "  \
+        "the cluster's factor 1.2\n"                                                               \
         "\na: passes; score 10 of 10\n"                                                            \
         "  use    cpu                          27.0 %  10.0 read (1s old), 5.0 in flight, 2.0 "    \
         "margin, 10.0 "                                                                            \
-        "for twice the pod, 0.0 reserved, weight 1\n"                                              \
+        "for the pod (counted twice), 0.0 reserved, weight 1\n"                                    \
         "  room   headroom                     73.0 of 100\n"                                      \
         "\nb: passes, not in the extender's table; score 7 of 10\n"
 #define NOTHING "filter: was not asked\nprioritize: was not asked\n"
@@ -102,8 +102,8 @@ TEST(prints) {
                  NULL,
                  "filter: was not asked\n"
                  "prioritize at ?: ? candidates, scoring ?\n"
-                 "  expected: 1 CPUs and ? MiB, by the cluster's factors 0.7 and ?; nothing is "
-                 "learned of w\n"
+                 "  expected: 1 CPU and ? MiB, by the cluster's factors 0.7 and ?; nothing is "
+                 "learned from w yet\n"
                  "\na: passes; score 3 of 10 (31 of 100)\n"
                  "  term   m                             0.0 of  16.7 points  no reading\n"
                  "  term   n                            31.2 of  83.3 points  30.0 % used next to "
@@ -124,9 +124,8 @@ TEST(prints) {
                  "workload\n"
                  "\na: passes last; score 0 of 10\n"
                  "  use    cpu                          10.0 %  nothing read, ? in flight, ? for "
-                 "twice the pod, weight ?\n"
-                 "  use    other priorities             30.0 %  weighted, the largest of the "
-                 "others\n"
+                 "the pod (counted twice), weight ?\n"
+                 "  use    other priorities             30.0 %  the largest of them, weighted\n"
                  "\nb: passes; score 1 of 10\n"},
         };
 

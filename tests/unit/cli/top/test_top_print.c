@@ -21,10 +21,12 @@
 #define CPU_IS(value, at) "{\"cpu_usage_avg_5m\": \"" value "," at "\"}"
 #define MEM_IS(value, at) "{\"mem_usage_avg_5m\": \"" value "," at "\"}"
 
-/* @other: of a second node; NULL: there is one */
-static char *print_both(const char *policy_text, const char *annotations, const char *other) {
+/* @other: of a second node; NULL: there is one
+ * @width: of the terminal */
+static char *print_within(size_t width, const char *policy_text, const char *annotations,
+                          const char *other) {
         const struct node_table_options options = {.annotation_prefix = ""};
-        const struct style style = {"", "", "", "", "", "", false, SIZE_MAX};
+        const struct style style = {"", "", "", "", "", "", false, width};
         const struct explained_pod nobody = {0};
         _cleanup_(explanation_done) struct explanation explanation;
         _cleanup_(top_view_done) struct top_view view;
@@ -44,9 +46,13 @@ static char *print_both(const char *policy_text, const char *annotations, const 
         top_view_init(&view, &explanation, "a file", false, true);
         FILE *out = open_memstream(&text, &len);
         assert_non_null(out);
-        top_view_print(&view, &style, true, out);
+        top_view_print(&view, &style, width == SIZE_MAX, out);
         assert_int_equal(fclose(out), 0);
         return text;
+}
+
+static char *print_both(const char *policy_text, const char *annotations, const char *other) {
+        return print_within(SIZE_MAX, policy_text, annotations, other);
 }
 
 static char *print(const char *policy_text, const char *annotations) {
@@ -98,7 +104,7 @@ TEST(above) {
                 const char *policy, *other, *verdict, *counts;
         } cases[] = {
                 {LIMITED("}]\n"), NULL, "  cpu_usage_avg_5m above 0.8\n",
-                 "1 nodes: 0 pass, 1 above a limit"},
+                 "1 node: 0 pass, 1 above a limit"},
                 {LIMITED("}]\n  extender: {whenAllOver: pass}\n"), over,
                  "  cpu_usage_avg_5m above 0.8; passes, since all are\n",
                  "2 nodes: 2 pass, 2 above a limit"},
@@ -106,7 +112,7 @@ TEST(above) {
                  "  cpu_usage_avg_5m above 0.8\n", "2 nodes: 1 pass, 1 above a limit"},
                 {LIMITED(", overLimit: last}]\n"), NULL,
                  "  cpu_usage_avg_5m above 0.8; passes, since all are\n",
-                 "1 nodes: 1 pass, 1 above a limit"},
+                 "1 node: 1 pass, 1 above a limit"},
                 {LIMITED(", overLimit: last}]\n"), "{}",
                  "  cpu_usage_avg_5m above 0.8; comes last\n", "2 nodes: 2 pass, 1 above a limit"},
         };
@@ -122,6 +128,19 @@ TEST(above) {
 TEST(sums) {
         _cleanup_(freep) char *none = print(POLICY(""), "{}"), *blind = print(CPU, "{}");
 
-        assert_non_null(strstr(none, "\n1 nodes: 1 pass, 0 above a limit; by a file\n"));
+        assert_non_null(strstr(none, "\n1 node: 1 pass, 0 above a limit; by a file\n"));
         assert_non_null(strstr(blind, "0 above a limit, 1 without a usable value; by a file\n"));
+}
+
+TEST(narrow) {
+        static const char three[] =
+                "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, {name: mem_usage_avg_5m, "
+                "period: 3m}, {name: net_usage_avg_5m, period: 3m}]\n"
+                "  priority: [{name: cpu_usage_avg_5m, weight: 1}, {name: mem_usage_avg_5m, "
+                "weight: 1}, {name: net_usage_avg_5m, weight: 1}]\n";
+        _cleanup_(freep) char *one = print_within(40, BOTH, "{}", NULL);
+        _cleanup_(freep) char *two = print_within(40, three, "{}", NULL);
+
+        assert_non_null(strstr(one, "\n1 more column with -o wide\n"));
+        assert_non_null(strstr(two, "\n2 more columns with -o wide\n"));
 }

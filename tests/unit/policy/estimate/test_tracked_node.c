@@ -556,7 +556,7 @@ TEST(margin) {
         assert_true(margin_cores(&fixture) <= 0);
         bind_pod(&fixture, 1, "web", 1, 0);
         const double of_one = margin_cores(&fixture);
-        assert_true(of_one > 1.3 && of_one < 1.4); /* two thirds of twice the request */
+        assert_true(of_one > 0.47 && of_one < 0.48); /* 0.674 sqrt(1/2) of what it requests */
         bind_pod(&fixture, 2, "web", 1, 0);
         const double of_two = margin_cores(&fixture);
         assert_true(fabs(of_two - sqrt(2) * of_one) < 1e-6);

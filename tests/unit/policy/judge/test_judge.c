@@ -105,7 +105,7 @@ TEST(in_flight) {
                                                           .request = {{0.5, GIB}},
                                                           .runs_unix_ms = NOW});
         assert_true(node_table_is_dirty(fixture->table));
-        assert_string_equal(score(fixture, POD("u1", "1"), names, 0), "6 10");
+        assert_string_equal(score(fixture, POD("u1", "1"), names, 0), "9 10");
         estimator_end(estimator, 7, NOW + 1);
         assert_string_equal(score(fixture, POD("u1", "1"), names, 0), "10 8");
         fixture_free(fixture);

@@ -178,7 +178,7 @@ TEST(what_is_news) {
                 OBJECTS(OBJECT(UID("2"), SYNC("3m"))),
                 OBJECTS(OBJECT(UID("2"), SYNC("4m"))),
         };
-        struct fixture f = {.api.pace_ms = 50, .told = "1 metrics, generation 4"};
+        struct fixture f = {.api.pace_ms = 50, .told = "1 metric, generation 4"};
 
         for (size_t i = 0; i < ARRAY_LEN(lists); i++)
                 api_answer(&f.api, 200, lists[i], LIST, NULL);

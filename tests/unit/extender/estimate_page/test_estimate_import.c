@@ -1,4 +1,4 @@
-/* What an extender tells of its estimate, and a table that goes by it: the same scores. */
+/* A table that imports the page of an extender scores nodes as that extender does. */
 #include "tests/unit/fixture/full_size.h"
 #include "tests/unit/fixture/policy.h"
 
@@ -10,8 +10,8 @@
 #include "base/mem.h"
 #include "base/timestamp.h"
 #include "codec/json.h"
+#include "extender/estimate_page/estimate_import.h"
 #include "extender/estimate_page/estimate_json.h"
-#include "extender/estimate_page/estimate_told.h"
 #include "policy/judge/judge_score.h"
 
 #define NOW INT64_C(1784800000000) /* 2026-07-23T09:46:40Z */
@@ -176,7 +176,7 @@ TEST(the_same_scores) {
                 _cleanup_(freep) char *text = tell(table);
                 json_auto_t *page = json_loads(text, 0, NULL);
                 put_nodes(&cluster, copy, NOW);
-                if (!page || estimate_told_put(copy, page, &err) < 0)
+                if (!page || estimate_import_page(copy, page, &err) < 0)
                         fail_msg("%s\n%s", err.msg, text);
                 judge(table, "d/ReplicaSet/w1", &by_extender);
                 judge(copy, "d/ReplicaSet/w1", &by_copy);
@@ -347,7 +347,7 @@ TEST(odd_pages) {
                 assert_non_null(page);
                 node_table_put(table, "n", NULL, NOW);
                 node_table_set_capacity(table, "n", capacity, NOW);
-                int r = estimate_told_put(table, page, &err);
+                int r = estimate_import_page(table, page, &err);
                 if (r != rows[i].result || (rows[i].problem && !strstr(err.msg, rows[i].problem)))
                         fail_msg("row %zu: %d: %s", i, r, err.msg);
                 judge(table, "w", &judged);
