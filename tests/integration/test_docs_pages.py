@@ -14,6 +14,7 @@ from pages import TOP, anchors, block, blocks, links, pages
 
 sys.path[:0] = (str(TOP / "tests" / folder) for folder in ("demo", "bench", "tools", "e2e"))
 # pylint: disable=wrong-import-position
+import pictures  # noqa: E402
 import table  # noqa: E402
 import ten_days  # noqa: E402
 
@@ -285,6 +286,11 @@ def test_every_permission_is_told():
         *permissions("deploy/doctor/rbac.yaml"),
     }
     assert told == granted
+
+
+def test_the_picture_is_of_this_page():
+    """Else `tests/tools/pictures.py` takes it anew."""
+    assert pictures.noted(pictures.PICTURE) == pictures.page_hash()
 
 
 def test_picture(tmp_path):
