@@ -298,8 +298,9 @@ def test_picture(tmp_path):
     shown = block("README.md", "picture")
     rows = []
     for line in shown.splitlines()[1:]:
-        node, score, score100, *ratios, hot, verdict = re.split(r"\s+", line, maxsplit=8)
+        node, score, *ratios, pods, expected, verdict = re.split(r"\s+", line, maxsplit=6)
         ratios = [int(text.removesuffix("%")) / 100 for text in ratios]
-        rows.append(table.Row(node, int(score), int(score100), *ratios, float(hot), verdict))
+        points = None if score == "-" else int(score)
+        rows.append(table.Row(node, points, *ratios, int(pods), expected, verdict))
     with open(tmp_path / "out", "w", encoding="utf-8") as out:
-        assert shown == table.render(rows, table.Style(out)) + "\n"
+        assert shown == table.render(rows, "EXPECTED", 0.8, table.Style(out)) + "\n"
