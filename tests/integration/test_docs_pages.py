@@ -146,17 +146,54 @@ def test_the_index_has_every_page():
     assert there <= {target for _, target in links("docs/README.md")}
 
 
+def measured_row(name):
+    """The cells of a row of what `tests/tools/bench scale` measures, by docs/performance.md."""
+    measured = (TOP / "docs/performance.md").read_text("utf-8").partition("<!-- scale -->")[2]
+    (cells,) = re.findall(rf"^\| {re.escape(name)} \| (.*) \|$", measured, re.M)
+    return cells.split(" | ")
+
+
+def measured_cores(name):
+    return [f"{float(text.partition('%')[0]) / 100:.2f} CPU" for text in measured_row(name)]
+
+
+def plain(text):
+    """Without line breaks, and the targets of links."""
+    return re.sub(r"\s+", " ", re.sub(r"\]\([^)]*\)", "]", text))
+
+
+def test_the_readme_has_the_figures_of_its_pages():
+    readme = plain((TOP / "README.md").read_text("utf-8"))
+    programs = [
+        f"{cores[0]} and {memory[0]}"
+        for cores, memory in (
+            (measured_cores(f"{name}, CPU"), measured_row(f"{name}, memory"))
+            for name in ("controller", "extender")
+        )
+    ]
+    nodes, interval = measured_row("nodes")[0], measured_row("scraped every")[0]
+    assert (
+        f"For {nodes} nodes, each read every {interval}, the controller takes {programs[0]}, "
+        f"the extender {programs[1]} (" in readme
+    )
+    performance = (TOP / "docs/performance.md").read_text("utf-8")
+    (spent,) = re.findall(
+        r"^\| scheduler's CPU, 1,000 nodes, sampling default \| (.*?) \| no extender: (.*?) \|",
+        performance,
+        re.M,
+    )
+    assert f"takes {spent[0]} of CPU, and {spent[1]} without an extender" in readme
+    concluded = plain((TOP / "docs/placement.md").read_text("utf-8"))
+    (worth,) = re.findall(
+        r"Over the (\d+) situations below\*\* the recommended policy leaves (\*\*.*?\*\*)",
+        concluded,
+    )
+    assert f"In {worth[0]} simulated situations nodes spend {worth[1]} of the minutes" in readme
+
+
 def test_sizing_is_what_was_measured():
     """The rows of docs/sizing.md that `tests/tools/bench scale` measures, by docs/performance.md."""
-    measured = (TOP / "docs/performance.md").read_text("utf-8").partition("<!-- scale -->")[2]
-
-    def row(name):
-        (cells,) = re.findall(rf"^\| {re.escape(name)} \| (.*) \|$", measured, re.M)
-        return cells.split(" | ")
-
-    def cores(name):
-        return [f"{float(text.partition('%')[0]) / 100:.2f} CPU" for text in row(name)]
-
+    row, cores = measured_row, measured_cores
     patches = [cell.partition("; ")[2] for cell in row("`--patch-qps`; patches a second")]
     wanted = [
         f"| {nodes}, every {interval} | {cpu}, {memory} | {their_cpu}, {their_memory} | {patched} |"
