@@ -42,8 +42,8 @@ function showDetail() {
     ),
   );
   historyResources.forEach((resource, i) => {
-    if (row.history[i].length === 0) return;
     const { steps, name } = reach([row.history[i]]);
+    if (steps === 0) return;
     body.push(
       make("h3", "", `${resource}, ${name}, 0 to 100 %`),
       spark(row.history[i].slice(-steps), lowestLimit(row, resource), `${resource}, ${name}`),

@@ -65,7 +65,7 @@ function spark(values, limit, label) {
 /* A controller that has just started does not know an hour: how many of the last steps, and their name. */
 function reach(histories) {
   const known = histories.map((values) => values.length - values.findIndex((value) => value !== null));
-  const steps = Math.max(1, ...known.filter((count, i) => count <= histories[i].length));
+  const steps = Math.max(0, ...known.filter((count, i) => count <= histories[i].length));
   const isWhole = histories.some((values) => values.length === steps);
   return { steps, name: isWhole ? "last hour" : `last ${age(steps * state.data.historyStepSeconds)}` };
 }
@@ -134,12 +134,12 @@ function columns() {
       });
     });
     const at = historyResources.indexOf(group);
-    if (at >= 0)
+    if (at >= 0 && known.steps > 0)
       list.push({
         key: `${group} history`,
         title: known.name,
         group,
-        width: 76,
+        width: 92,
         need: 2 + place,
         value: (row) => latest(row.history[at]),
         fill: (cell, row) =>

@@ -140,12 +140,36 @@ def test_charts_say_how_far_they_reach(browser, site, steps, name):
     show(browser, site, status, DESKTOP)
     titles = browser.evaluate("document.querySelector('thead').textContent")
     assert titles.count(name) == 2 and titles.count("last ") == 2
+    assert flaws(browser) == []
+    cut = "[...document.querySelectorAll('th button')].filter((one) => one.scrollWidth > one.clientWidth).length"
+    assert browser.evaluate(cut) == 0
     # A chart is as wide as what is known.
     drawn = "[...document.querySelectorAll('td .spark path:last-child')].map((path) => path.getBBox().width)"
     assert set(browser.evaluate(drawn)) == {100}
     browser.evaluate("document.querySelector('tr.row button').click()")
     detail = browser.evaluate("document.getElementById('detail').textContent")
     assert f"cpu, {name}, 0 to 100 %" in detail
+
+
+def test_no_chart_of_nothing(browser, site):
+    """Of one node that has just come, and of all in a cluster's first minutes."""
+    status = sample(3)
+    status["nodes"][0]["history"] = [[None] * 30, []]
+    show(browser, site, status, DESKTOP)
+    name = json.dumps(status["nodes"][0]["name"])
+    row = (
+        f"[...document.querySelectorAll('tr.row')].find((one) => one.textContent.includes({name}))"
+    )
+    assert (
+        browser.evaluate(f"{row}.querySelectorAll('.spark path:last-child:not([d=\\'\\'])').length")
+        == 0
+    )
+    browser.evaluate(f"{row}.click()")
+    assert browser.evaluate("document.querySelectorAll('dialog .spark').length") == 0
+    for node in status["nodes"]:
+        node["history"] = [[None] * 30, []]
+    show(browser, site, status, DESKTOP)
+    assert "last" not in browser.evaluate("document.querySelector('thead').textContent")
 
 
 def test_limits_of_a_pool(browser, site):
