@@ -325,9 +325,11 @@ def test_every_permission_is_told():
     assert told == granted
 
 
-def test_the_picture_is_of_this_page():
-    """Else `tests/tools/pictures.py` takes it anew."""
-    assert pictures.noted(pictures.PICTURE) == pictures.page_hash()
+def test_pictures_are_of_this_version():
+    """Else `tests/tools/pictures.py` takes them anew."""
+    assert {path.name for path in (TOP / "docs").glob("*.png")} == set(pictures.MADE_OF)
+    old = [name for name in pictures.MADE_OF if pictures.noted(name) != pictures.made_of(name)]
+    assert not old
 
 
 def test_picture(tmp_path):
