@@ -311,32 +311,39 @@ def expect(holds, what):
 
 
 BURST_TEXT = f"""
-A burst: {BURST} pods of a Deployment that nobody has seen before, {BURST_PER_S} a second; each requests 500m of CPU
-and 1 GiB. As kube-scheduler does, the demo asks about one after the other, and binds it to the node with
-the most points. No reading shows any of them before the last is placed:
+A burst: {BURST} pods of a Deployment that nobody has seen before, {BURST_PER_S} a second.
+Each requests 500m of CPU and 1 GiB. As kube-scheduler does, the demo asks about
+one after the other, and binds it to the node with the most points. No reading
+shows any of them before the last is placed:
 """
 
 
 def tell_burst(demo, best, style):
     """Where the pods went, and why not all to @best, the node that had the most points before."""
-    if demo.is_crane:
-        wait_until(lambda: by_name(demo.rows())[best.node].counted != "0", 60, "the hot value")
-    else:
-        is_told = lambda: sum(row["pods"] for row in demo.knows().values()) == BURST
-        wait_until(is_told, 30, "the pods on /estimate")
+
+    def is_counted():
+        if demo.is_crane:
+            rows = by_name(demo.rows())
+            return all(rows[name].counted not in ("-", "0") for name in demo.placed)
+        return sum(row["pods"] for row in demo.knows().values()) == BURST
+
+    wait_until(is_counted, 60, "the pods to be counted")
     after = demo.rows()
     demo.say(demo.render(after, style))
     rows = by_name(after)
     expect(len(demo.placed) == BURST, "all pods to be placed")
     expect({"idle", "steady"} == set(demo.placed), "pods on both nodes below the limits")
     if demo.is_crane:
-        demo.say(f"\nBindings of the last minutes (RECENT) have taken points off {best.node}.")
+        demo.say(
+            "\nRECENT is of bindings in the last minutes: each 1 takes 10 of 100 points off.\n"
+        )
         return
     one = (int(rows[best.node].counted[:-1]) / 100 - best.cpu) / rows[best.node].pods
     everything = round(100 * (best.cpu + BURST * one))
     demo.say(
-        f"\nEach pod counts from the moment when it is placed: EXPECTED is what its node should soon use of its CPU."
-        f"\nBy readings alone all {BURST} would have gone to {best.node}, which would then be at {everything} %."
+        "\nEach pod counts from the moment when it is placed: EXPECTED is the share of its"
+        f"\nCPU that a node should soon use. By readings alone all {BURST} would have gone to"
+        f"\n{best.node}, which should then use {everything} % of its CPU.\n"
     )
 
 
