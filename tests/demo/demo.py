@@ -324,7 +324,9 @@ def tell_burst(demo, best, style):
     def is_counted():
         if demo.is_crane:
             rows = by_name(demo.rows())
-            return all(rows[name].counted not in ("-", "0") for name in demo.placed)
+            # The policy counts two of a minute as 1, and fewer as nothing.
+            names = [name for name in demo.placed if demo.placed.count(name) >= 2]
+            return all(rows[name].counted not in ("-", "0") for name in names)
         return sum(row["pods"] for row in demo.knows().values()) == BURST
 
     wait_until(is_counted, 60, "the pods to be counted")
