@@ -5,7 +5,8 @@ GATE = /usr/bin/python3 tests/tools/gate.py
 .PHONY: help build demo quick test e2e ci nightly check bench coverage fuzz format mutants placement clean
 
 help:
-	@echo 'make demo     look at it: a real exporter, a stand-in API server, both programs (DEMO=once ends by itself)'
+	@echo 'make demo     look at it: a real exporter, a stand-in API server, both programs (DEMO=once ends by itself,'
+	@echo '              DEMO=crane is by policy/crane.yaml; DEMO="once crane" is both)'
 	@echo 'make test     unit and integration tests'
 	@echo 'make quick    what your change is about: the unit tests that it relinks, one integration file, the pages'
 	@echo 'make e2e      both programs with real Kubernetes; its first run builds that, for minutes'
@@ -27,9 +28,8 @@ build:
 
 demo:
 	@tests/tools/install-packages build demo
-	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) --buildtype=release >$(or $(TMPDIR),/tmp)/plimsoll-setup.log || { cat $(or $(TMPDIR),/tmp)/plimsoll-setup.log; exit 1; }
-	@ninja -C $(BUILD) --quiet
-	@/usr/bin/python3 tests/demo/demo.py --build $(BUILD) $(if $(DEMO),--$(DEMO))
+	@tests/tools/build-programs $(BUILD)
+	@/usr/bin/python3 tests/demo/demo.py --build $(BUILD) $(addprefix --,$(DEMO))
 
 quick:
 	@tests/tools/install-packages build check integration

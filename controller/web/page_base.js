@@ -42,8 +42,9 @@ const percent = (ratio, digits = 0) =>
 const amount = (count, one, many) => `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 function age(seconds) {
   if (seconds === undefined) return NONE;
-  if (seconds < 100) return `${Math.round(seconds)} s`;
-  return seconds < 6000 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`;
+  /* Number and unit on one line. */
+  if (seconds < 100) return `${Math.round(seconds)}\u00a0s`;
+  return seconds < 6000 ? `${Math.round(seconds / 60)}\u00a0min` : `${Math.round(seconds / 3600)}\u00a0h`;
 }
 const spoken = (name) =>
   name
@@ -67,7 +68,8 @@ const isSmall = () => innerWidth <= 720;
 /* Nodes in a pool have limits of their own. */
 const limitOf = (row, index) => (row.limits ? row.limits[index] : state.data.policy.metrics[index].limit);
 const hasLimit = (row) => state.data.policy.metrics.some((_, index) => limitOf(row, index));
-const limits = () => state.data.policy.metrics.some((metric) => metric.limit) || state.rows.some(hasLimit);
+const isLimited = (metric, index) => metric.limit || state.data.policy.pools.some((pool) => pool.limits[index]);
+const limits = () => state.data.policy.metrics.some(isLimited);
 function load(row) {
   const metrics = state.data.policy.metrics;
   const chosen = metrics.findIndex((metric) => metric.name === state.by);

@@ -90,15 +90,18 @@ function drawLegend() {
     item.style.background = name;
     return item;
   };
-  const none = make("i", "hatch");
+  const none = make("i");
   none.style.background = "repeating-linear-gradient(135deg, var(--quiet) 0 1px, transparent 1px 4px)";
   $("legend").replaceChildren(
-    make("span", "", "0"),
-    ...style("--steps").split(" ").map(swatch),
-    make("i", "mark"),
-    swatch("var(--above)"),
-    make("span", "", limits() ? "above the limit" : "above capacity"),
-    none,
-    make("span", "", "no data"),
+    make(
+      "span",
+      "",
+      "0",
+      ...style("--steps").split(" ").map(swatch),
+      make("i", "mark"),
+      swatch("var(--above)"),
+      limits() ? "above the limit" : "above capacity",
+    ),
+    make("span", "", none, "no data"),
   );
 }

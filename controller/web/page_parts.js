@@ -42,11 +42,12 @@ function showDetail() {
     ),
   );
   historyResources.forEach((resource, i) => {
-    if (row.history[i].length > 0)
-      body.push(
-        make("h3", "", `${resource}, last hour, 0 to 100 %`),
-        spark(row.history[i], lowestLimit(row, resource), `${resource}, last hour`),
-      );
+    const { steps, name } = reach([row.history[i]]);
+    if (steps === 0) return;
+    body.push(
+      make("h3", "", `${resource}, ${name}, 0 to 100 %`),
+      spark(row.history[i].slice(-steps), lowestLimit(row, resource), `${resource}, ${name}`),
+    );
   });
   const labels = Object.entries(row.labels || {});
   if (labels.length)
@@ -126,6 +127,22 @@ function drawPolicy() {
       ]),
     ),
   );
+  if (policy.pools.length)
+    body.push(
+      table(
+        [["Pool"], ["Nodes with"], ["Limits"]],
+        policy.pools.map((pool, i) => [
+          i + 1,
+          Object.entries(pool.nodeSelector)
+            .map(([key, value]) => `${key}=${value}`)
+            .join(", "),
+          policy.metrics
+            .map((metric, k) => pool.limits[k] && `${title(metric)} ${percent(pool.limits[k])}`)
+            .filter(Boolean)
+            .join(", ") || NONE,
+        ]),
+      ),
+    );
   if (policy.warnings.length) body.push(make("ul", "", ...policy.warnings.map((text) => make("li", "warning", text))));
   const more = make("details", "", make("summary", "", "The whole policy"), make("pre", "", policy.yaml));
   more.open = Boolean(isOpen);
@@ -150,7 +167,9 @@ function drawSources() {
       "li",
       "warning",
       make("b", "", `${group.source}: ${group.reason}`),
-      ` on ${amount(group.nodes, "node", "nodes")}; look at ${group.flags}`,
+      ` on ${amount(group.nodes, "node", "nodes")}; look at `,
+      /* A flag stays in one piece. */
+      ...group.flags.split(/(--[a-z-]+)/).map((text) => (text.startsWith("--") ? make("code", "", text) : text)),
       make("p", "quiet", group.examples.join(", ") + (group.nodes > group.examples.length ? ", …" : "")),
     );
   $("failures-body").replaceChildren(

@@ -43,9 +43,10 @@ function spark(values, limit, label) {
   let path = "",
     isDown = false;
   values.forEach((value, i) => {
-    if (value !== null) path += `${isDown ? "L" : "M"}${((100 * i) / (values.length - 1)).toFixed(1)} ${y(value)}`;
+    if (value !== null) path += `${isDown ? "L" : "M"}${((100 * i) / (values.length - 1 || 1)).toFixed(1)} ${y(value)}`;
     isDown = value !== null;
   });
+  if (values.length === 1) path += "H100";
   svg.setAttribute("class", "spark");
   svg.setAttribute("viewBox", "0 0 100 20");
   svg.setAttribute("preserveAspectRatio", "none");
@@ -60,6 +61,13 @@ function spark(values, limit, label) {
   line.setAttribute("d", path);
   svg.append(line);
   return svg;
+}
+/* A controller that has just started does not know an hour: how many of the last steps, and their name. */
+function reach(histories) {
+  const known = histories.map((values) => values.length - values.findIndex((value) => value !== null));
+  const steps = Math.max(0, ...known.filter((count, i) => count <= histories[i].length));
+  const isWhole = histories.some((values) => values.length === steps);
+  return { steps, name: isWhole ? "last hour" : `last ${age(steps * state.data.historyStepSeconds)}` };
 }
 const latest = (values) => values.filter((value) => value !== null).pop();
 /* The lowest of a resource's metrics; 0: none. */
@@ -107,6 +115,7 @@ function columns() {
       },
     },
   ];
+  const known = reach(state.rows.flatMap((row) => row.history));
   const groups = [...new Set(policy.metrics.map((metric) => metric.resource || metric.name))];
   groups.forEach((group, place) => {
     policy.metrics.forEach((metric, index) => {
@@ -116,7 +125,8 @@ function columns() {
         title: title(metric, true),
         group,
         width: 70,
-        need: 1 + 2 * place,
+        /* What decides first; the rest of a resource comes together. */
+        need: metric.weight || isLimited(metric, index) ? 1 + place / 100 : 2 + place,
         value: (row) => row.usage[index],
         className: "metric number",
         fill: (cell, row) => metricCell(cell, row, metric, index),
@@ -124,17 +134,17 @@ function columns() {
       });
     });
     const at = historyResources.indexOf(group);
-    if (at >= 0)
+    if (at >= 0 && known.steps > 0)
       list.push({
         key: `${group} history`,
-        title: "last hour",
+        title: known.name,
         group,
-        width: 76,
-        need: 1 + 2 * place,
+        width: 92,
+        need: 2 + place,
         value: (row) => latest(row.history[at]),
         fill: (cell, row) =>
           row.history[at].length > 0 &&
-          cell.append(spark(row.history[at], lowestLimit(row, group), `${group}, last hour`)),
+          cell.append(spark(row.history[at].slice(-known.steps), lowestLimit(row, group), `${group}, ${known.name}`)),
         falls: true,
       });
   });
@@ -142,8 +152,8 @@ function columns() {
     list.push({
       key: "hot",
       title: "Recent",
-      width: 44,
-      need: 3.1,
+      width: 66,
+      need: 1.6,
       value: (row) => row.hot,
       className: "number",
       fill: (cell, row) => cell.append(row.hot ?? NONE),
@@ -154,7 +164,7 @@ function columns() {
       key: "score100",
       title: "Score",
       width: 56,
-      need: 3.2,
+      need: 1.7,
       value: (row) => row.score100,
       className: "number",
       fill: (cell, row) => cell.append(row.score100 ?? NONE),
@@ -164,7 +174,7 @@ function columns() {
     key: "ageSeconds",
     title: "Age",
     width: 60,
-    need: 2,
+    need: 1.5,
     value: (row) => row.ageSeconds,
     className: "number",
     fill: (cell, row) => cell.append(age(row.ageSeconds)),
@@ -176,7 +186,7 @@ function columns() {
       key: "source",
       title: "Source",
       width: 112,
-      need: 3.3,
+      need: 1.8,
       value: (row) => row.source,
       fill: (cell, row) => {
         cell.append(row.source || NONE);

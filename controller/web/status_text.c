@@ -88,6 +88,31 @@ static void write_metric(const struct policy *policy, size_t metric, struct buf 
         json_write_object_end(out);
 }
 
+void status_text_limits(const struct policy *policy, size_t pool, struct buf *out) {
+        json_write_array(out, "limits");
+        for (size_t i = 0; i < policy->metric_count; i++) {
+                double limit = policy_limit_ratio(policy, pool, i);
+                if (limit > 0)
+                        json_write_number(out, NULL, limit, 15);
+                else
+                        json_write_null(out, NULL);
+        }
+        json_write_array_end(out);
+}
+
+static void write_pool(const struct policy *policy, size_t pool, struct buf *out) {
+        const struct policy_selector *selector = &policy->pools[pool - 1].selector;
+
+        json_write_line(out);
+        json_write_object(out, NULL);
+        json_write_object(out, "nodeSelector");
+        for (size_t i = 0; i < selector->count; i++)
+                json_write_text(out, selector->labels[i].name, selector->labels[i].value);
+        json_write_object_end(out);
+        status_text_limits(policy, pool, out);
+        json_write_object_end(out);
+}
+
 void status_text_policy(const char *key, const struct policy *policy, struct buf *out) {
         struct buf yaml = BUF_INIT(POLICY_YAML_MAX_BYTES);
 
@@ -99,6 +124,10 @@ void status_text_policy(const char *key, const struct policy *policy, struct buf
         json_write_array(out, "metrics");
         for (size_t i = 0; i < policy->metric_count; i++)
                 write_metric(policy, i, out);
+        json_write_array_end(out);
+        json_write_array(out, "pools");
+        for (size_t pool = 1; pool <= policy->pool_count; pool++)
+                write_pool(policy, pool, out);
         json_write_array_end(out);
         json_write_int(out, "warningCount", (int64_t)policy->warning_count);
         json_write_array(out, "warnings");

@@ -153,15 +153,7 @@ static void write_limits(struct status_view *view, const struct plan_values *val
         if (values->pool == 0)
                 return;
         json_write_int(view->out, "pool", values->pool);
-        json_write_array(view->out, "limits");
-        for (size_t i = 0; i < policy->metric_count; i++) {
-                double limit = policy_limit_ratio(policy, values->pool, i);
-                if (limit > 0)
-                        json_write_number(view->out, NULL, limit, 15);
-                else
-                        json_write_null(view->out, NULL);
-        }
-        json_write_array_end(view->out);
+        status_text_limits(policy, values->pool, view->out);
 }
 
 static void write_history(struct status_view *view, const struct status_node *node) {

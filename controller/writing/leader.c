@@ -69,10 +69,10 @@ void leader_show(struct leader *leader) {
                             leader->options.namespace, leader->options.name,
                             *trouble ? trouble : "waiting for an answer");
         else if (lease_is_leading(leader->lease))
-                health_pass(leader->check, "leader: %s%s%s", lease_identity(leader->lease), between,
-                            trouble);
+                health_pass(leader->check, "%s, this replica%s%s", lease_identity(leader->lease),
+                            between, trouble);
         else
-                health_pass(leader->check, "standby, leader is %s%s%s",
+                health_pass(leader->check, "%s; this replica stands by%s%s",
                             *holder ? holder : "unknown", between, trouble);
 }
 

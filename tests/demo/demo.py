@@ -2,18 +2,17 @@
 
 Starts a node_exporter for this machine, synthetic ones for four nodes with other loads, a stand-in
 for the API server, the controller and the extender; waits for the annotations, and shows the nodes as
-the extender answers for them. Then a burst of pods lands on the best node, and the table shows what
-that does. Without --once it goes on until Ctrl-C.
+the extender answers for them. Then a burst of pods is placed, one by one as kube-scheduler does, and
+the table shows where they went. Without --once it goes on until Ctrl-C. With --crane the policy is
+policy/crane.yaml, and else the recommended one.
 """
 
 import argparse
-import json
 import os
 import pathlib
 import re
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -33,12 +32,31 @@ SYNTHETIC = [
     ("hot-cpu", "127.1.0.3", {"cpu": 0.91, "mem": 0.35}),
     ("full-memory", "127.1.0.4", {"cpu": 0.17, "mem": 0.88}),
 ]
-BURST = 4
+NODE_CPUS, NODE_GIB = 8, 32
+BURST, BURST_PER_S = 16, 20
+# What a pod of the burst uses once it runs; it requests more.
+POD_CPUS, POD_GIB = 0.4, 0.6
 SCRAPE_INTERVAL_S = 2
 SYNC_PERIOD = "10s"
 TOLERANCE = 0.02
 
-POD = {"metadata": {"name": "demo", "namespace": "default"}, "spec": {}, "status": {}}
+PODS = "/api/v1/namespaces/default/pods"
+
+
+def pod_of(number):
+    """A pod of one Deployment."""
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "burst", "uid": "11aa"}
+    requests = {"cpu": "500m", "memory": "1Gi"}
+    return {
+        "metadata": {
+            "name": f"burst-{number}",
+            "namespace": "default",
+            "ownerReferences": [{**owner, "controller": True}],
+        },
+        "spec": {
+            "containers": [{"name": "app", "image": "app", "resources": {"requests": requests}}]
+        },
+    }
 
 
 class Trouble(Exception):
@@ -70,7 +88,10 @@ def memory_ratio():
 
 
 class Demo:
-    def __init__(self, build, directory, out):
+    def __init__(self, build, directory, out, is_crane):
+        self.is_crane = is_crane
+        self.limit_ratio = 0.65 if is_crane else 0.8
+        self.pods, self.placed = [], []  # of the burst; the nodes of those that are bound
         self.build = pathlib.Path(build).resolve()
         self.directory = directory
         self.out = out
@@ -107,12 +128,17 @@ class Demo:
         self.started.append(self.standin.process)
         nodes = [REAL_NODE, *[(name, address) for name, address, _ in SYNTHETIC]]
         for name, address in nodes:
-            self.standin.admin("nodes", {"names": [name], "first_address": address})
+            shape = {"cpus": NODE_CPUS, "memory_gib": NODE_GIB}
+            self.standin.admin("nodes", {"names": [name], "first_address": address, **shape})
         self.names = [name for name, _ in nodes]
+        # No pod of the demo can run on the one node that is real.
+        cordon = {"spec": {"unschedulable": True}}
+        self.standin.patch(f"/api/v1/nodes/{REAL_NODE[0]}", cordon)
 
         self.policy = os.path.join(self.directory, "policy.yaml")
-        text = (TOP / "policy" / "crane.yaml").read_text(encoding="utf-8")
-        # Its scores can be read off the table, and a demo has no three minutes: written more often.
+        name = "crane.yaml" if self.is_crane else "policy.yaml"
+        text = (TOP / "policy" / name).read_text(encoding="utf-8")
+        # A demo has no three minutes: written more often.
         text = re.sub(r"period: \w+", f"period: {SYNC_PERIOD}", text)
         pathlib.Path(self.policy).write_text(text, encoding="utf-8")
         common = [f"--policy-config-path={self.policy}", f"--kubeconfig={self.standin.kubeconfig}"]
@@ -152,38 +178,45 @@ class Demo:
         wanted = re.findall(r"name: (\w+_usage_\w+)", pathlib.Path(self.policy).read_text())
         return all(set(wanted) <= set(self.standin.annotations(name)) for name in self.names)
 
-    def ask(self, verb):
-        arguments = {"Pod": POD, "Nodes": None, "NodeNames": self.names}
+    def ask(self, verb, pod, names):
+        arguments = {"Pod": pod, "Nodes": None, "NodeNames": names}
         answer = fetch(f"{self.extender_url}/demo/{verb}", "POST", arguments)
         if answer.status != 200:
             raise Trouble(f"the extender answered {verb} with {answer.status}")
         return answer.json()
 
-    def explain(self):
-        nodes = self.standin.get("/api/v1/nodes")
-        result = subprocess.run(
-            [
-                self.program("plimsoll-extender"),
-                "explain",
-                f"--policy-config-path={self.policy}",
-                "-o",
-                "json",
-            ],
-            input=json.dumps(nodes),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if result.returncode != 0:
-            raise Trouble(f"explain ended with {result.returncode}: {result.stderr}")
-        return {row["node"]: row for row in json.loads(result.stdout)}
+    def decide(self, pod):
+        """As kube-scheduler asks, which leaves out a cordoned node: {name: points} of the nodes that
+        pass, {name: reason} of the others."""
+        names = [name for name, _, _ in SYNTHETIC]
+        filtered = self.ask("filter", pod, names)
+        passing = filtered["NodeNames"]
+        rejected = {**filtered["FailedNodes"], **filtered["FailedAndUnresolvableNodes"]}
+        if set(names) != {*passing, *rejected} or set(passing) & set(rejected):
+            raise Trouble(f"each node must pass or fail: {filtered}")
+        rows = self.ask("prioritize", pod, passing)
+        return {row["Host"]: row["Score"] for row in rows}, rejected
+
+    def knows(self):
+        """{node: what the extender's estimate knows of it}"""
+        answer = fetch(f"{self.extender_url}/estimate")
+        if answer.status != 200:
+            raise Trouble(f"the extender answered /estimate with {answer.status}")
+        return {row["node"]: row for row in answer.json()["nodes"]}
+
+    def counted(self, name, known):
+        """By what the pods of the burst count, before a reading shows them."""
+        if self.is_crane:
+            value = self.standin.annotations(name).get("node_hot_value")
+            return "-" if value is None else f"{float(value.split(',')[0]):.0f}"
+        return f"{round(100 * known[name]['cpu']['usage'])}%"
 
     def rows(self):
-        """A row per node, best first: what its annotations say and what the extender answers."""
-        filtered = self.ask("filter")
-        rejected = {**filtered["FailedNodes"], **filtered["FailedAndUnresolvableNodes"]}
-        scores = {row["Host"]: row["Score"] for row in self.ask("prioritize")}
-        explained = self.explain()
+        """A row per node, best first: what its annotations say, and what the extender answers about
+        the next pod of the burst."""
+        scores, rejected = self.decide(self.pods[len(self.placed)])
+        verdicts = {REAL_NODE[0]: "cordoned", **rejected}
+        known = {} if self.is_crane else self.knows()
         rows = []
         for name in self.names:
             annotations = self.standin.annotations(name)
@@ -191,22 +224,22 @@ class Demo:
             def reading(metric):
                 return float(annotations[metric].split(",")[0]) if metric in annotations else None
 
-            if (name in filtered["NodeNames"]) == (name in rejected):
-                raise Trouble(f"{name} neither passes nor fails: {filtered}")
             rows.append(
                 table.Row(
                     node=name,
-                    score=scores[name],
-                    score100=explained[name]["score100"],
+                    score=scores.get(name),
                     cpu=reading("cpu_usage_avg_5m"),
-                    cpu_1h=reading("cpu_usage_max_avg_1h"),
                     mem=reading("mem_usage_avg_5m"),
-                    mem_1h=reading("mem_usage_max_avg_1h"),
-                    hot=reading("node_hot_value"),
-                    verdict=rejected.get(name, "ok"),
+                    pods=self.placed.count(name),
+                    counted=self.counted(name, known),
+                    verdict=verdicts.get(name, "ok"),
                 )
             )
-        return sorted(rows, key=lambda row: (row.verdict != "ok", -row.score, -row.score100))
+        return sorted(rows, key=lambda row: -1 if row.score is None else row.score, reverse=True)
+
+    def render(self, rows, style):
+        counted = "RECENT" if self.is_crane else "EXPECTED"
+        return table.render(rows, counted, self.limit_ratio, style)
 
     def real_node_error(self):
         """How far the real node's windows are from what the kernel says of the same interval.
@@ -222,8 +255,50 @@ class Demo:
         )
         return max(abs(cpu - kernel_cpu), abs(mem - kernel_mem)), said
 
-    def burst(self, node):
-        self.standin.add_pods(BURST, prefix="burst", nodes=[node])
+    def above(self):
+        """The nodes that the status page has above a limit."""
+        status = fetch(f"{self.controller_url}/status.json").json()
+        return [row["name"] for row in status["nodes"] if row["verdict"] == "rejected"]
+
+    def create_pods(self):
+        """Those of the burst, and one more, which is only asked about."""
+        for number in range(BURST + 1):
+            pod = pod_of(number)
+            answer = self.standin.call("POST", PODS, pod)
+            if answer.status != 201:
+                raise Trouble(f"the API server answered {answer.status}: {answer.text}")
+            self.pods.append(answer.json())
+
+    def burst(self):
+        """Asks about each pod in turn, and binds it to the node with the most points."""
+        for pod in self.pods[:BURST]:
+            scores, _ = self.decide(pod)
+            best = max(scores, key=scores.get)
+            name = pod["metadata"]["name"]
+            target = {"kind": "Node", "name": best}
+            binding = {"metadata": {"name": name}, "target": target}
+            answer = self.standin.call("POST", f"{PODS}/{name}/binding", binding)
+            if answer.status != 201:
+                raise Trouble(f"binding {name}: {answer.status}: {answer.text}")
+            self.placed.append(best)
+            time.sleep(1 / BURST_PER_S)
+
+    def start_pods(self):
+        """The pods begin to use what they use, and readings follow."""
+        now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        running = {"name": "app", "state": {"running": {"startedAt": now}}}
+        status = {"status": {"phase": "Running", "containerStatuses": [running]}}
+        for pod in self.pods[:BURST]:
+            self.standin.patch(f"{PODS}/{pod['metadata']['name']}/status", status)
+        self.exporters.set_loads(
+            {
+                address: {
+                    "cpu": load["cpu"] + self.placed.count(name) * POD_CPUS / NODE_CPUS,
+                    "mem": load["mem"] + self.placed.count(name) * POD_GIB / NODE_GIB,
+                }
+                for name, address, load in SYNTHETIC
+            }
+        )
 
 
 def by_name(rows):
@@ -235,17 +310,57 @@ def expect(holds, what):
         raise Trouble(f"expected {what}")
 
 
+BURST_TEXT = f"""
+A burst: {BURST} pods of a Deployment that nobody has seen before, {BURST_PER_S} a second.
+Each requests 500m of CPU and 1 GiB. As kube-scheduler does, the demo asks about
+one after the other, and binds it to the node with the most points. No reading
+shows any of them before the last is placed:
+"""
+
+
+def tell_burst(demo, best, style):
+    """Where the pods went, and why not all to @best, the node that had the most points before."""
+
+    def is_counted():
+        if demo.is_crane:
+            rows = by_name(demo.rows())
+            # The policy counts two of a minute as 1, and fewer as nothing.
+            names = [name for name in demo.placed if demo.placed.count(name) >= 2]
+            return all(rows[name].counted not in ("-", "0") for name in names)
+        return sum(row["pods"] for row in demo.knows().values()) == BURST
+
+    wait_until(is_counted, 60, "the pods to be counted")
+    after = demo.rows()
+    demo.say(demo.render(after, style))
+    rows = by_name(after)
+    expect(len(demo.placed) == BURST, "all pods to be placed")
+    expect({"idle", "steady"} == set(demo.placed), "pods on both nodes below the limits")
+    if demo.is_crane:
+        demo.say(
+            "\nRECENT is of bindings in the last minutes: each 1 takes 10 of 100 points off.\n"
+        )
+        return
+    one = (int(rows[best.node].counted[:-1]) / 100 - best.cpu) / rows[best.node].pods
+    everything = round(100 * (best.cpu + BURST * one))
+    demo.say(
+        "\nEach pod counts from the moment when it is placed: EXPECTED is the share of its"
+        f"\nCPU that a node should soon use. By readings alone all {BURST} would have gone to"
+        f"\n{best.node}, which should then use {everything} % of its CPU.\n"
+    )
+
+
 def show(demo, style):
     demo.say("Starting a node_exporter, four synthetic exporters, an API server stand-in,")
     demo.say("plimsoll-controller and plimsoll-extender.")
     demo.start()
+    demo.create_pods()
     demo.say(f"Waiting for the first annotations (a scrape every {SCRAPE_INTERVAL_S} s) ...")
     wait_until(demo.is_annotated, 60, "annotations on every node")
     wait_until(lambda: by_name(demo.rows())["hot-cpu"].verdict != "ok", 30, "the extender's watch")
 
     before = demo.rows()
     demo.say("\nThe nodes as the extender filters and ranks them:\n")
-    demo.say(table.render(before, style))
+    demo.say(demo.render(before, style))
     rows = by_name(before)
     expect("cpu_usage" in rows["hot-cpu"].verdict, "hot-cpu to be rejected for its CPU")
     expect("mem_usage" in rows["full-memory"].verdict, "full-memory to be rejected for memory")
@@ -255,23 +370,14 @@ def show(demo, style):
         expect(abs(rows[name].cpu - load["cpu"]) < 0.02, f"{name}'s CPU window near {load['cpu']}")
         expect(abs(rows[name].mem - load["mem"]) < 0.02, f"{name}'s memory window near its load")
 
-    status = fetch(f"{demo.controller_url}/status.json").json()
-    above = {row["name"] for row in status["nodes"] if row["verdict"] == "rejected"}
-    above.discard(REAL_NODE[0])  # its load is what it is
+    above = set(demo.above()) - {REAL_NODE[0]}  # its load is what it is
     expect(
         above == {"hot-cpu", "full-memory"}, "the status page to show the same two above a limit"
     )
 
-    demo.burst("idle")
-    demo.say(
-        f"\nA burst: {BURST} pods were just bound to idle. Its load cannot show them yet, so the"
-    )
-    demo.say("hot value takes points off at once:\n")
-    was = rows["idle"].score
-    wait_until(lambda: by_name(demo.rows())["idle"].score < was, 30, "the burst to cost points")
-    wait_until(lambda: by_name(demo.rows())["idle"].hot, 60, "the hot value's annotation")
-    demo.say(table.render(demo.rows(), style))
-    demo.say("")
+    demo.say(BURST_TEXT)
+    demo.burst()
+    tell_burst(demo, before[0], style)
 
     def agreement():
         error, said = demo.real_node_error()
@@ -282,21 +388,18 @@ def show(demo, style):
 
 
 def tell_more(demo):
-    program = demo.program("plimsoll-extender")
-    explain = f"{program} explain --policy-config-path={demo.policy}"
     demo.say(
         f"""
 The same in a browser: {demo.controller_url}/
 
-  hot-cpu and full-memory are beyond the line. Choose a row to see the node's last hour.
+  Beyond the line: {", ".join(demo.above())}. Choose a row to see a node in full.
 
 Look further, from another terminal:
 
   export KUBECONFIG={demo.standin.kubeconfig}
   kubectl get nodes -o custom-columns='NODE:.metadata.name,CPU:.metadata.annotations.cpu_usage_avg_5m'
-  kubectl get nodes -o json | {explain}
-
-  (without kubectl: curl -s {demo.standin.url}/api/v1/nodes | {explain})
+  curl -s {demo.extender_url}/decisions   # what the extender answered about each pod, and why
+  curl -s {demo.extender_url}/estimate    # what it knows of nodes and workloads
 
   extender:    {demo.extender_url}/readyz?verbose  {demo.extender_url}/metrics
   controller:  {demo.controller_url}/readyz?verbose  {demo.controller_url}/metrics
@@ -307,11 +410,11 @@ Logs: {demo.directory}"""
 
 def follow(demo, style):
     """Redraw until Ctrl-C; in a pipe, one table every half minute."""
-    demo.say("\nCtrl-C ends everything.\n")
+    demo.say("\nThe pods run now, and readings follow. Ctrl-C ends everything.\n")
     height = 0
     while True:
         demo.check_alive()
-        text = table.render(demo.rows(), style)
+        text = demo.render(demo.rows(), style)
         if style.is_terminal:
             # Without wrapping, so that a line stays one line in a narrow window too.
             back = f"\x1b[{height}A" if height else ""
@@ -329,11 +432,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", default=TOP / "build", help="where the programs are")
     parser.add_argument("--once", action="store_true", help="end after the tables")
+    parser.add_argument("--crane", action="store_true", help="by policy/crane.yaml")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, interrupt)
     style = table.Style(sys.stdout)
     directory = tempfile.mkdtemp(prefix="plimsoll-demo-")
-    demo = Demo(options.build, directory, sys.stdout)
+    demo = Demo(options.build, directory, sys.stdout, options.crane)
     status = 0
     try:
         show(demo, style)
@@ -343,6 +447,7 @@ def main():
             )
         else:
             tell_more(demo)
+            demo.start_pods()
             follow(demo, style)
     except KeyboardInterrupt:
         demo.say("\nended")

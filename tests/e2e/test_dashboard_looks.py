@@ -2,22 +2,16 @@
 has data, and its title and legend fit. PLIMSOLL_LOG_DIR keeps the pictures."""
 
 import time
-import urllib.parse
 
 import metrics_sample
 import pytest
 from browser import Browser
 from dashboard_drawing import WIDTH, Drawing
-from harness import NIGHTLY, fetch
-from monitoring_kit import DASHBOARDS, dashboard
+from harness import NIGHTLY
+from monitoring_kit import DASHBOARDS
 from prometheus_kit import RealPrometheus
 
 NODES = 200 if NIGHTLY else 20
-VARIABLES = {
-    "metric": "cpu_usage_avg_5m",
-    "node": ".*",
-    "__rate_interval": f"{4 * metrics_sample.STEP_S}s",
-}
 FLAWS = """
 [...document.querySelectorAll(".panel")].flatMap((panel) => {
   const name = panel.dataset.title, flaws = [];
@@ -47,23 +41,15 @@ def browser(tmp_path_factory):
 
 
 def test_layout(prometheus, browser, log_dir, tmp_path, end_unix):
-    def ask_range(query, start, end, step):
-        words = {"query": query, "start": start, "end": end, "step": step}
-        answer = fetch(f"{prometheus.url}/api/v1/query_range?{urllib.parse.urlencode(words)}")
-        assert answer.status == 200, answer.text
-        rows = answer.json()["data"]["result"]
-        return [
-            (row["metric"], [(at, float(value)) for at, value in row["values"]]) for row in rows
-        ]
-
     found = []
     for name in DASHBOARDS:
-        board = dashboard(name)
-        drawing = Drawing(board, prometheus.query, ask_range, VARIABLES, end_unix)
+        drawing = Drawing(name, prometheus, end_unix)
         path = tmp_path / f"{name}.html"
         path.write_text(drawing.page(), encoding="utf-8")
         browser.show(path.as_uri(), WIDTH, drawing.height, "dark")
         browser.wait("document.readyState === 'complete'", "the page")
         browser.picture(f"{log_dir}/{name}.png")
         found += browser.evaluate(FLAWS)
+        dashed = browser.evaluate("document.querySelectorAll('[stroke-dasharray]').length")
+        assert dashed == (name == "load"), "the limit"
     assert found == []

@@ -2,20 +2,14 @@
 keyboard works, and what nodes are called cannot run as a script. PLIMSOLL_LOG_DIR keeps the pictures."""
 
 import json
-import sys
 
 import pytest
 
 from browser import Browser
-from local_server import Handler, LocalServer
-from pages import TOP
 from status_sample import HOSTILE, sample
+from status_site import Site
 
-PAGE = TOP / "controller" / "web"
-sys.path.insert(0, str(PAGE))
-from embed import document, sources  # noqa: E402  pylint: disable=wrong-import-position
-
-DESKTOP, PHONE = (1280, 800), (390, 844)
+DESKTOP, TABLET, PHONE = (1280, 800), (768, 1024), (360, 780)
 ROWS_MAX = 120
 
 # What is wrong with the layout of everything within `root` that is in sight.
@@ -40,6 +34,8 @@ FLAWS = """
           }
         if (box.width <= 0) continue;
         if (box.left < -1 || box.right > innerWidth + 1) flaws.push(`${name(element)} leaves the screen`);
+        const sheet = element.closest("section");
+        if (sheet && box.right > sheet.getBoundingClientRect().right) flaws.push(`${name(element)} leaves its section`);
         pieces.push({ element, box });
       }
     }
@@ -60,27 +56,6 @@ FLAWS = """
   return [...new Set(flaws)].slice(0, 10);
 })(%s, %s)
 """
-
-
-class Site:
-    """Serves the page with its policy, and a sample as its status.json."""
-
-    def __init__(self):
-        html, self.policy = document(*sources(PAGE))
-        self.html, self.status, self.asked = html.encode(), b"", 0
-        site = self
-
-        class Answering(Handler):
-            def do_GET(self):  # pylint: disable=invalid-name
-                is_html = self.path == "/"
-                site.asked += self.path == "/status.json"
-                body = site.html if is_html else site.status
-                kind = "text/html" if is_html else "application/json"
-                headers = {"Content_Type": kind, "Content_Security_Policy": site.policy}
-                self.reply(200 if body else 503, body, **headers)
-
-        server = LocalServer(Answering)
-        self.url, self.close = f"{server.url}/", server.close
 
 
 @pytest.fixture
@@ -107,7 +82,7 @@ def flaws(browser, root="document.body", is_top=True):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("size", [DESKTOP, TABLET, PHONE], ids=["desktop", "tablet", "phone"])
 @pytest.mark.parametrize("count", [3, 200, 5000])
 def test_layout(browser, site, log_dir, count, size, scheme):
     show(browser, site, sample(count), size, scheme)
@@ -142,24 +117,83 @@ def test_hostile_names(browser, site, log_dir, size):
     assert browser.complaints() == []
 
 
+@pytest.mark.parametrize("size", [DESKTOP, TABLET, PHONE], ids=["desktop", "tablet", "phone"])
+def test_the_limits_make_one_line(browser, site, size):
+    """Whatever number stands beside a bar, bold or not."""
+    status = sample(20)
+    for share, row in zip((12.5, 1.21, 1, 0.98, 0.05), status["nodes"]):
+        row["limitShare"] = share
+    show(browser, site, status, size)
+    marks = "[...document.querySelectorAll('td.load .gauge b')].map((one) => one.getBoundingClientRect().left)"
+    found = browser.evaluate(marks)
+    assert len(found) > 5 and len(set(found)) == 1
+
+
+@pytest.mark.parametrize(
+    "steps, name", [(30, "last hour"), (2, "last 4\u00a0min"), (1, "last 2\u00a0min")]
+)
+def test_charts_say_how_far_they_reach(browser, site, steps, name):
+    """The controllers of a cluster that has just been set up do not know an hour."""
+    status = sample(3)
+    for row in status["nodes"]:
+        row["history"] = [[*[None] * (30 - steps), *past[30 - steps :]] for past in row["history"]]
+    show(browser, site, status, DESKTOP)
+    titles = browser.evaluate("document.querySelector('thead').textContent")
+    assert titles.count(name) == 2 and titles.count("last ") == 2
+    assert flaws(browser) == []
+    cut = "[...document.querySelectorAll('th button')].filter((one) => one.scrollWidth > one.clientWidth).length"
+    assert browser.evaluate(cut) == 0
+    # A chart is as wide as what is known.
+    drawn = "[...document.querySelectorAll('td .spark path:last-child')].map((path) => path.getBBox().width)"
+    assert set(browser.evaluate(drawn)) == {100}
+    browser.evaluate("document.querySelector('tr.row button').click()")
+    detail = browser.evaluate("document.getElementById('detail').textContent")
+    assert f"cpu, {name}, 0 to 100 %" in detail
+
+
+def test_no_chart_of_nothing(browser, site):
+    """Of one node that has just come, and of all in a cluster's first minutes."""
+    status = sample(3)
+    status["nodes"][0]["history"] = [[None] * 30, []]
+    show(browser, site, status, DESKTOP)
+    name = json.dumps(status["nodes"][0]["name"])
+    row = (
+        f"[...document.querySelectorAll('tr.row')].find((one) => one.textContent.includes({name}))"
+    )
+    assert (
+        browser.evaluate(f"{row}.querySelectorAll('.spark path:last-child:not([d=\\'\\'])').length")
+        == 0
+    )
+    browser.evaluate(f"{row}.click()")
+    assert browser.evaluate("document.querySelectorAll('dialog .spark').length") == 0
+    for node in status["nodes"]:
+        node["history"] = [[None] * 30, []]
+    show(browser, site, status, DESKTOP)
+    assert "last" not in browser.evaluate("document.querySelector('thead').textContent")
+
+
 def test_limits_of_a_pool(browser, site):
-    """The marks of a node stand at the limits of its pool."""
+    """The marks of a node stand at the limits of its pool, which the policy's part of the page has."""
     status = sample(3)
     for name, row in zip("abc", status["nodes"]):
-        row.update(name=name, usage=[0.3, 0.3, 0.3, 0.3], limitShare=0.3 / 0.8)
-    status["nodes"][0] |= {"pool": 1, "limits": [0.2, None, None, None], "limitShare": 1.5}
+        row.update(name=name, usage=[0.3] * 5, limitShare=0.3 / 0.8)
+    limits = [0.2, None, None, None, None]
+    status["nodes"][0] |= {"pool": 1, "limits": limits, "limitShare": 1.5}
+    status["policy"]["pools"] = [{"nodeSelector": {"pool": "batch", "zone": "b"}, "limits": limits}]
     show(browser, site, status, DESKTOP)
     cells = (
         "[...document.querySelectorAll('tr.row')].map((line) => [...line.querySelectorAll('td.metric')]"
         ".map((cell) => cell.querySelector('b')?.style.left || ''))"
     )
-    assert browser.evaluate(cells) == [["20%", "", "", ""], *2 * [["80%", "", "80%", ""]]]
+    assert browser.evaluate(cells) == [["20%", *4 * [""]], *2 * [["80%", "", "", "80%", ""]]]
     over = "[...document.querySelectorAll('td.metric.over')].length"
     assert browser.evaluate(over) == 1
     browser.evaluate("document.querySelector('tr.row button').click()")
     browser.wait("document.getElementById('detail').open", "the node in full")
     detail = browser.evaluate("document.getElementById('detail').textContent")
     assert " · pool 1" in detail and "20 %" in detail and "80 %" not in detail
+    told = browser.evaluate("document.getElementById('policy-body').textContent")
+    assert "1pool=batch, zone=bcpu avg 5m 20 %" in told
 
 
 def test_the_policy_is_enforced(browser, site):

@@ -5,6 +5,9 @@ import html
 import re
 import time
 
+import metrics_sample
+from monitoring_kit import dashboard
+
 WIDTH, ROW_PX, GAP_PX = 1440, 30, 8  # as Grafana lays out 24 columns
 PALETTE = "#73BF69 #F2CC0C #8AB8FF #FF780A #F2495C #5794F2 #B877D9 #705DA0 #37872D #FADE2A".split()
 COLOURS = {"green": "#73BF69", "orange": "#FF9830", "red": "#F2495C", "transparent": "none"}
@@ -40,27 +43,37 @@ def coloured(value, defaults):
     return COLOURS[reached[-1]] if reached else PALETTE[0]
 
 
-class Drawing:
-    """`ask(query)` -> [(labels, value)]; `ask_range(query, start, end, step)` -> [(labels, [(unix, value)])]."""
+VARIABLES = {
+    "metric": "cpu_usage_avg_5m",
+    "node": ".*",
+    "__rate_interval": f"{4 * metrics_sample.STEP_S}s",
+}
 
-    def __init__(self, board, ask, ask_range, variables, end_unix=None, span_s=3 * 3600):
-        self.board, self.ask, self.ask_range = board, ask, ask_range
-        self.end = end_unix or time.time()
+
+class Drawing:
+    """The hours of metrics_sample.py before `end_unix`, of a RealPrometheus that has them."""
+
+    def __init__(self, name, prometheus, end_unix):
+        self.board = dashboard(name)
+        self.ask, self.ask_range = prometheus.query, prometheus.query_range
+        self.end, span_s = end_unix, metrics_sample.SPAN_S
         self.start, self.step = self.end - span_s, span_s / 360
-        self.variables = variables
 
     def fill(self, text):
-        return re.sub(r"\$(\w+)", lambda match: self.variables[match[1]], text)
+        return re.sub(r"\$(\w+)", lambda match: VARIABLES[match[1]], text)
 
     def lines(self, panel):
-        """[(legend, [(unix, value)], is_limit)]"""
+        """[(legend, [(unix, value)], has_override)]"""
         found = []
+        matchers = [one["matcher"] for one in panel["fieldConfig"]["overrides"]]
+        assert all(matcher["id"] == "byRegexp" for matcher in matchers), matchers
         for target in panel["targets"]:
             rows = self.ask_range(self.fill(target["expr"]), self.start, self.end, self.step)
             for labels, points in rows:
                 legend = target["legendFormat"]
                 legend = re.sub(r"{{(\w+)}}", lambda m, own=labels: own.get(m[1], ""), legend)
-                found.append((legend, points, legend == "limit"))
+                is_matched = [re.search(one["options"].strip("/"), legend) for one in matchers]
+                found.append((legend, points, any(is_matched)))
         return found
 
     def stat(self, panel, _height):
@@ -107,15 +120,15 @@ class Drawing:
             clock = time.strftime("%H:%M", time.gmtime(at))
             parts.append(f'<text x="{x_of(at):.0f}" y="{height - 2:.0f}">{clock}</text>')
         legend = []
-        for number, (name, points, is_limit) in enumerate(lines):
-            colour = COLOURS["red"] if is_limit else PALETTE[number % len(PALETTE)]
+        for number, (name, points, has_override) in enumerate(lines):
+            colour = COLOURS["red"] if has_override else PALETTE[number % len(PALETTE)]
             path, last = "", None
             for at, value in points:
                 if value == value:
                     joins = last is not None and at - last < 2 * self.step
                     path += f"{'L' if joins else 'M'}{x_of(at):.1f} {y_of(value):.1f}"
                     last = at
-            dashes = ' stroke-dasharray="8 8"' if is_limit else ""
+            dashes = ' stroke-dasharray="8 8"' if has_override else ""
             parts.append(f'<path d="{path}" fill="none" stroke="{colour}"{dashes}/>')
             legend.append(f'<span><b style="color: {colour}">▬</b> {html.escape(name)}</span> ')
         return (f'<svg width="{width:.0f}" height="{height:.0f}">{"".join(parts)}</svg>'

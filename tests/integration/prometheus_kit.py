@@ -255,10 +255,19 @@ class RealPrometheus:
             json.dump(content, file)
         os.rename(f"{self.targets_path}.new", self.targets_path)
 
+    def _result(self, endpoint, **words):
+        answer = fetch(f"{self.url}/api/v1/{endpoint}?{urllib.parse.urlencode(words)}")
+        assert answer.status == 200, answer.text
+        return answer.json()["data"]["result"]
+
     def query(self, promql):
         """The vector of an instant query: [(labels, value)]."""
-        query = urllib.parse.urlencode({"query": promql})
-        answer = fetch(f"{self.url}/api/v1/query?{query}")
-        assert answer.status == 200, answer.text
-        result = answer.json()["data"]["result"]
+        result = self._result("query", query=promql)
         return [(row["metric"], float(row["value"][1])) for row in result]
+
+    def query_range(self, promql, start, end, step):
+        """[(labels, [(unix, value)])]"""
+        result = self._result("query_range", query=promql, start=start, end=end, step=step)
+        return [
+            (row["metric"], [(at, float(value)) for at, value in row["values"]]) for row in result
+        ]

@@ -7,9 +7,9 @@ import time
 
 LIMIT = 0.8
 STEPS = 30
-WINDOWS = ("avg_5m", "max_avg_1h")
 POOLS = ("web", "batch", "data", "edge")
 HOSTILE = "<img src=x onerror=alert(1)>"
+POLICY_POOLS = [{"nodeSelector": {"x" * 100: HOSTILE}, "limits": [0.7, None, None, None, 0.9]}]
 FAILURES = (
     ("timeout", "--scrape-timeout"),
     ("connect", "--node-exporter-port and --node-exporter-scheme"),
@@ -18,8 +18,16 @@ FAILURES = (
 
 def metric(resource, window, **more):
     name = f"{resource}_usage_{window}"
-    period = 180 if window == "avg_5m" else 900
+    period = 900 if window == "max_avg_1h" else 180
     return {"name": name, "resource": resource, "periodSeconds": period, "weight": 0, **more}
+
+
+# As in policy/policy.yaml.
+DECIDES = {"limit": LIMIT, "weight": 1}
+METRICS = [
+    metric("cpu", "avg_5m", **DECIDES), metric("cpu", "avg_2m"), metric("cpu", "max_avg_1h"),
+    metric("mem", "avg_5m", **DECIDES), metric("mem", "max_avg_1h"),
+]  # fmt: skip
 
 
 def history(rng, mean):
@@ -50,17 +58,10 @@ def node(rng, name, index, dead):
     if over:
         row |= {"verdict": "rejected", "reason": f"{over}_usage_avg_5m above {LIMIT}"}
     hot = max(0, math.floor(rng.gauss(0, 1.2)))
-    row |= {"usage": [cpu, peaks[0], mem, peaks[1]], "hot": hot, "source": "node-exporter"}
-    score = int(100 * (1 - (cpu + mem) / 2)) - 10 * hot
+    lately = (past[0][-2] / 100 + cpu) / 2
+    row |= {"usage": [cpu, lately, peaks[0], mem, peaks[1]], "hot": hot, "source": "node-exporter"}
     row["taintLevel"] = 2 if over else 0
-    return row | {"ageSeconds": rng.uniform(0.2, 15), "score100": max(0, min(100, score))}
-
-
-METRICS = [
-    metric(resource, window, **({"limit": LIMIT, "weight": 1} if window == "avg_5m" else {}))
-    for resource in ("cpu", "mem")
-    for window in WINDOWS
-]
+    return row | {"ageSeconds": rng.uniform(0.2, 15), "score100": int(100 * (1 - max(cpu, mem)))}
 
 
 def sample(count, hostile=False):
@@ -73,6 +74,8 @@ def sample(count, hostile=False):
     rows = [node(rng, name, i, count > 3 and rng.random() < 0.015) for i, name in enumerate(names)]
     if hostile:
         rows[0]["labels"] = {HOSTILE: HOSTILE, "long": "x" * 900}
+    for row in rows if not hostile else ():
+        del row["hot"]  # which is there with hotValue alone
     verdicts = {"passes": 0, "rejected": 0, "unknown": 0}
     failing = {}
     for row in rows:
@@ -86,20 +89,23 @@ def sample(count, hostile=False):
     ]  # fmt: skip
     dead = verdicts["unknown"]
     checks = [
-        "[+] policy: DynamicSchedulerPolicy default, 4 metrics, generation 1",
+        f"[+] policy: DynamicSchedulerPolicy default, {len(METRICS)} metrics, generation 1",
         f"[+] nodes: {count} nodes",
         f"[+] scrapes: {count - dead} of {count} nodes have recent samples",
         "[+] writes: no repeated failures",
         f"[+] sources: node-exporter {count - dead}{f', none {dead}' if dead else ''}",
-        "[+] leader: this replica writes",
+        "[+] leader: plimsoll-controller-6b7f9c5d4-x2x7k, this replica",
     ]
     warning = "line 11: spec.predicate[2].name: mem_usage_max_avg_1d blocks a node for 1d after it was full once"
-    yaml = "\n".join(f"  - {{name: {row['name']}, period: 3m}}" for row in METRICS)
+    yaml = "\n".join(
+        f"  - {{name: {row['name']}, period: {row['periodSeconds'] // 60}m}}" for row in METRICS
+    )
     return {
         "program": "plimsoll-controller", "version": "0.2.0", "role": "writer", "ready": True,
         "at": time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime()), "checks": checks,
-        "policy": {"name": "default", "scoring": "spread", "whenAllOver": "pass",
-                   "hasHotValue": True, "metrics": METRICS, "warningCount": int(hostile),
+        "policy": {"name": "default", "scoring": "estimate", "whenAllOver": "pass",
+                   "hasHotValue": hostile, "metrics": METRICS, "pools": POLICY_POOLS * hostile,
+                   "warningCount": int(hostile),
                    "warnings": [warning] * hostile, "yaml": f"spec:\n  syncPolicy:\n{yaml}\n"},
         "historyStepSeconds": 120, "historyResources": ["cpu", "mem"], "nodes": rows,
         "nodeCount": count, "nodesShown": count, "verdicts": verdicts,

@@ -174,8 +174,10 @@ def test_orderly_handover_and_back(start_pair, standin):
     )
     assert holder(standin) == identity(alpha)
     assert leads(alpha) == 1 and leads(beta) == 0
-    wait_until(lambda: f"leader: {identity(alpha)}" in told(alpha), what="a leader")
-    wait_until(lambda: f"standby, leader is {identity(alpha)}" in told(beta), what="a standby")
+    wait_until(lambda: f"leader: {identity(alpha)}, this replica" in told(alpha), what="a leader")
+    wait_until(
+        lambda: f"leader: {identity(alpha)}; this replica stands by" in told(beta), what="a standby"
+    )
     assert beta.ready()[0]  # a standby is as ready as the leader
     assert lease_object(standin)["spec"]["leaseTransitions"] == 0
     assert re.fullmatch(r"\S+T\S+\.\d{6}Z", lease_object(standin)["spec"]["renewTime"])
@@ -227,7 +229,9 @@ def test_leader_in_trouble(pair, standin, trouble):
     standin.clear_faults()
     # Back again it stands by.
     alpha.process.wait_log(r"new leader elected")
-    wait_until(lambda: f"standby, leader is {identity(beta)}" in told(alpha), what="a standby")
+    wait_until(
+        lambda: f"leader: {identity(beta)}; this replica stands by" in told(alpha), what="a standby"
+    )
     next_write(standin, "beta", time.time())
     assert writers(standin) == ["alpha", "beta"]
 

@@ -66,11 +66,12 @@ exec(block("tests/integration/README.md", "example"))  # pylint: disable=exec-us
 
 
 @pytest.mark.nightly
-def test_demo():
+@pytest.mark.parametrize("demo, limit", [("once", "above 0.8"), ("once crane", "above 0.65")])
+def test_demo(demo, limit):
     """`make demo`, of programs that are built already, and so that it ends by itself."""
-    build = {"BUILD": os.environ["PLIMSOLL_RELEASE_DIR"], "DEMO": "once"}
+    build = {"BUILD": os.environ["PLIMSOLL_RELEASE_DIR"], "DEMO": demo}
     done = complete("bash", "-euxc", block("README.md", "demo"), cwd=TOP, env=build, timeout=600)
-    assert "above 0.65" in done.stdout and "keeps all of this running" in done.stdout
+    assert limit in done.stdout and "keeps all of this running" in done.stdout
 
 
 @pytest.mark.nightly
@@ -83,5 +84,5 @@ def test_demo_opens_a_page(run):
         os.environ["PLIMSOLL_RELEASE_DIR"],
     ]
     demo = run(argv, "demo")
-    url = demo.wait_log(r"in a browser: (http\S+)\n\n  hot-cpu .* Choose a row", 90)[1]
+    url = demo.wait_log(r"in a browser: (http\S+)\n\n  Beyond the line: .*hot-cpu", 90)[1]
     assert "<title>" in fetch(url).text

@@ -14,6 +14,7 @@ from pages import TOP, anchors, block, blocks, links, pages
 
 sys.path[:0] = (str(TOP / "tests" / folder) for folder in ("demo", "bench", "tools", "e2e"))
 # pylint: disable=wrong-import-position
+import pictures  # noqa: E402
 import table  # noqa: E402
 import ten_days  # noqa: E402
 
@@ -154,17 +155,54 @@ def test_the_index_has_every_page():
     assert there <= {target for _, target in links("docs/README.md")}
 
 
+def measured_row(name):
+    """The cells of a row of what `tests/tools/bench scale` measures, by docs/performance.md."""
+    measured = (TOP / "docs/performance.md").read_text("utf-8").partition("<!-- scale -->")[2]
+    (cells,) = re.findall(rf"^\| {re.escape(name)} \| (.*) \|$", measured, re.M)
+    return cells.split(" | ")
+
+
+def measured_cores(name):
+    return [f"{float(text.partition('%')[0]) / 100:.2f} CPU" for text in measured_row(name)]
+
+
+def plain(text):
+    """Without line breaks, and the targets of links."""
+    return re.sub(r"\s+", " ", re.sub(r"\]\([^)]*\)", "]", text))
+
+
+def test_the_readme_has_the_figures_of_its_pages():
+    readme = plain((TOP / "README.md").read_text("utf-8"))
+    programs = [
+        f"{cores[0]} and {memory[0]}"
+        for cores, memory in (
+            (measured_cores(f"{name}, CPU"), measured_row(f"{name}, memory"))
+            for name in ("controller", "extender")
+        )
+    ]
+    nodes, interval = measured_row("nodes")[0], measured_row("scraped every")[0]
+    assert (
+        f"For {nodes} nodes, each read every {interval}, the controller takes {programs[0]}, "
+        f"the extender {programs[1]} (" in readme
+    )
+    performance = (TOP / "docs/performance.md").read_text("utf-8")
+    (spent,) = re.findall(
+        r"^\| scheduler's CPU, 1,000 nodes, sampling default \| (.*?) \| no extender: (.*?) \|",
+        performance,
+        re.M,
+    )
+    assert f"takes {spent[0]} of CPU, and {spent[1]} without an extender" in readme
+    concluded = plain((TOP / "docs/placement.md").read_text("utf-8"))
+    (worth,) = re.findall(
+        r"Over the (\d+) situations below\*\* the recommended policy leaves (\*\*.*?\*\*)",
+        concluded,
+    )
+    assert f"In {worth[0]} simulated situations nodes spend {worth[1]} of the minutes" in readme
+
+
 def test_sizing_is_what_was_measured():
     """The rows of docs/sizing.md that `tests/tools/bench scale` measures, by docs/performance.md."""
-    measured = (TOP / "docs/performance.md").read_text("utf-8").partition("<!-- scale -->")[2]
-
-    def row(name):
-        (cells,) = re.findall(rf"^\| {re.escape(name)} \| (.*) \|$", measured, re.M)
-        return cells.split(" | ")
-
-    def cores(name):
-        return [f"{float(text.partition('%')[0]) / 100:.2f} CPU" for text in row(name)]
-
+    row, cores = measured_row, measured_cores
     patches = [cell.partition("; ")[2] for cell in row("`--patch-qps`; patches a second")]
     wanted = [
         f"| {nodes}, every {interval} | {cpu}, {memory} | {their_cpu}, {their_memory} | {patched} |"
@@ -296,13 +334,21 @@ def test_every_permission_is_told():
     assert told == granted
 
 
+def test_pictures_are_of_this_version():
+    """Else `tests/tools/pictures.py` takes them anew."""
+    assert {path.name for path in (TOP / "docs").glob("*.png")} == set(pictures.MADE_OF)
+    old = [name for name in pictures.MADE_OF if pictures.noted(name) != pictures.made_of(name)]
+    assert not old
+
+
 def test_picture(tmp_path):
     """The README's table has the form of the demo's."""
     shown = block("README.md", "picture")
     rows = []
     for line in shown.splitlines()[1:]:
-        node, score, score100, *ratios, hot, verdict = re.split(r"\s+", line, maxsplit=8)
+        node, score, *ratios, pods, expected, verdict = re.split(r"\s+", line, maxsplit=6)
         ratios = [int(text.removesuffix("%")) / 100 for text in ratios]
-        rows.append(table.Row(node, int(score), int(score100), *ratios, float(hot), verdict))
+        points = None if score == "-" else int(score)
+        rows.append(table.Row(node, points, *ratios, int(pods), expected, verdict))
     with open(tmp_path / "out", "w", encoding="utf-8") as out:
-        assert shown == table.render(rows, table.Style(out)) + "\n"
+        assert shown == table.render(rows, "EXPECTED", 0.8, table.Style(out)) + "\n"

@@ -8,6 +8,7 @@ import pathlib
 import re
 import statistics
 import sys
+import types
 
 import pytest
 from pages import TOP
@@ -134,6 +135,15 @@ def test_page_has_a_place_for_each_table_and_each_is_written():
     )
     assert set(re.findall(r"<!-- placement: ([\w-]+) -->", text)) == set(tables.PLACES)
     assert all(block.strip() for block in fingerprint.BLOCK.findall(text))
+
+
+def test_readme_has_the_one_figure():
+    """test_docs_pages.py compares it with the page's."""
+    text = (TOP / "README.md").read_text(encoding="utf-8")
+    assert re.findall(r"<!-- placement: ([\w-]+) -->", text) == list(tables.README_PLACES)
+    found = [left(default=[100, 100], estimate=[20, 30])]
+    worth = " ".join(tables.worth(types.SimpleNamespace(of=lambda group: found)).split())
+    assert "In 1 simulated situations nodes spend **0.25 ± 0.05** of the minutes" in worth
 
 
 def test_tables_are_not_mended_by_hand():

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Simulates every scenario, and writes all figures and plots of docs/placement.md from what comes out.
+"""Simulates every scenario, and writes all figures and plots of docs/placement.md from what comes out, and the
+README's one figure.
 
     page.py BUILD              a quarter of an hour on two processors; one that was stopped goes on
     page.py BUILD --again      write the page from what the last run measured
@@ -24,19 +25,20 @@ import runs
 import tables
 
 PAGE = experiments.TOP / "docs" / "placement.md"
+README = experiments.TOP / "README.md"
 QUICK_SEEDS = 2
 PLACE = r"(<!-- placement: {} -->\n).*?(<!-- end -->)"
 
 
 def replace(text, name, content):
     found = re.compile(PLACE.format(name), re.DOTALL)
-    assert found.search(text), f"{PAGE}: no place for {name}"
+    assert found.search(text), f"no place for {name}"
     return found.sub(lambda match: f"{match[1]}\n{content}\n{match[2]}", text)
 
 
-def write_page(page, results):
+def write_page(page, results, places=tables.PLACES):
     text = page.read_text(encoding="utf-8")
-    for name, make in tables.PLACES.items():
+    for name, make in places.items():
         if name == "recorded" and not tables.recorded_load(results):
             print("  no traces: what the page says of recorded load stays as it was", flush=True)
             continue
@@ -82,6 +84,7 @@ def whole_page(build, is_again):
     measured = measured_by(build, None if is_again else runs.PAGE, build / "placement.json")
     results = tables.Results(measured)
     write_page(PAGE, results)
+    write_page(README, results, tables.README_PLACES)
     write_plots(PAGE.with_suffix(""), results)
     fingerprint.write(build, measured)
     return PAGE

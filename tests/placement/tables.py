@@ -123,6 +123,17 @@ def conclusions(results):
     return text + "\n" + table(heads, [[f"**{runs.OURS}**", *ours, "", "", ""], *rows])
 
 
+def worth(results):
+    """The README's: one figure."""
+    lefts = results.of("peers")
+    return paragraph(
+        f"- **What it is worth.** In {len(lefts)} simulated situations nodes spend **{ratios.geometric(lefts, runs.OURS)}** "
+        "of the minutes above 65 % CPU that they spend under kube-scheduler alone "
+        "([what one may conclude](docs/placement.md#what-one-may-conclude)).",
+        indent="  ",
+    )
+
+
 def method(results):
     page, checks = (f"{seeds[0]} to {seeds[-1]}" for seeds in (results.seeds, runs.GATES))
     return paragraph(
@@ -325,3 +336,4 @@ PLACES = {
     "closed-loop": closed,
     "plugins": plugins,
 }
+README_PLACES = {"worth": worth}

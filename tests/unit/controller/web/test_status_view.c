@@ -191,6 +191,15 @@ TEST(limits_of_pools) {
         limits = json_at(node(json, 2), "limits", NULL);
         assert_true(json_is_null(json_array_get(limits, 0)));
         assert_float_equal(json_number_value(json_array_get(limits, 1)), 0.9, 0);
+
+        const json_t *pools = json_at(json, "policy", "pools", NULL);
+        assert_int_equal(json_array_size(pools), 2);
+        const json_t *pool = json_array_get(pools, 0);
+        assert_string_equal(json_string_at(pool, "nodeSelector", "pool", NULL), "strict");
+        assert_true(json_equal(json_at(pool, "limits", NULL), json_at(strict, "limits", NULL)));
+        pool = json_array_get(pools, 1);
+        assert_string_equal(json_string_at(pool, "nodeSelector", "pool", NULL), "as-others");
+        assert_true(json_equal(json_at(pool, "limits", NULL), limits));
 }
 
 TEST(nodes) {
@@ -252,6 +261,7 @@ TEST(head) {
                             "[+] a: \"b\"");
         assert_string_equal(json_string_at(json, "policy", "name", NULL), "limits");
         assert_int_equal(json_array_size(metrics), 3);
+        assert_int_equal(json_array_size(json_at(json, "policy", "pools", NULL)), 0);
         assert_float_equal(number(json_array_get(metrics, 0), "limit"), 0.8, 0);
         assert_float_equal(number(json_array_get(metrics, 0), "weight"), 1, 0);
         assert_null(json_at(json_array_get(metrics, 1), "limit", NULL));
