@@ -32,6 +32,7 @@ struct top_node {
         double hot;
         int64_t age_ms; /* of the oldest usable value that verdict or score use; -1: there is none
                          */
+        bool is_ahead;  /* one was read in the future */
         size_t used, usable; /* metrics of limits and scores, and those that have a usable value */
         double key;          /* what it is sorted by */
 };
