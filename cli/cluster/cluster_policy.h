@@ -1,4 +1,5 @@
-/* The policy in force: the cluster's object, as the programs follow it, or a file. */
+/* The policy in force: the cluster's object, as the programs follow it, else what they have in
+ * force without one, or a file. */
 #pragma once
 
 #include "base/attributes.h"
@@ -10,8 +11,8 @@
         {.name = "filename", .letter = 'f', .type = OPTION_STRING, .value = &(place),              \
          .metavar = "FILE",                                                                        \
          .help = "File with the DynamicSchedulerPolicy to judge by; - for standard input. "        \
-                 "Default: the cluster's object named default, or without one the built-in "       \
-                 "policy, as the programs do."}
+                 "Default: the cluster's object named default, or without one what the "           \
+                 "controllers have in force."}
 /* clang-format on */
 
 /**
@@ -30,9 +31,19 @@ _must_check_ int cluster_policy_from_object(const json_t *object, struct policy 
                                             struct error *err);
 
 /**
+ * cluster_policy_kept() - what is in force without an object: the controllers keep the policy of
+ * one that is deleted while they run, and one of them is asked; else it is the built-in policy
+ * @namespace: where they are
+ * @ret_from:  what it is, for people; owned by the caller
+ */
+struct policy *cluster_policy_kept(struct cluster *cluster, const char *namespace, char **ret_from);
+
+/**
  * cluster_policy_load() - from @path, or if that is NULL from the cluster
- * @ret_from: what it is, for people; owned by the caller
+ * @namespace: where the programs are
+ * @ret_from:  as above
  * Return: 0; negative errno when it cannot be read or is refused
  */
-_must_check_ int cluster_policy_load(struct cluster *cluster, const char *path, struct policy **ret,
-                                     char **ret_from, struct error *err);
+_must_check_ int cluster_policy_load(struct cluster *cluster, const char *path,
+                                     const char *namespace, struct policy **ret, char **ret_from,
+                                     struct error *err);
