@@ -66,6 +66,7 @@ struct handlers {
         struct shortlist_pods shortlist_pods;
 
         struct verb_metrics verbs[VERB_COUNT];
+        struct metrics_series *last_call;
         struct metrics_series *passed, *unknown, *duplicates, *strict, *daemonset, *all_over;
         struct metrics_series *scored_current, *scored_expired; /* with scoring: estimate */
         struct metrics_series *short_lists, *whole_for_preferences, *whole_for_retry, *left_out;
@@ -231,6 +232,9 @@ static void handlers_register_metrics(struct handlers *handlers, struct metrics 
         for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
                 if (has_verb(handlers, &verbs[i]))
                         register_verb(handlers, metrics, &verbs[i]);
+        handlers->last_call = metrics_gauge(
+                metrics, "plimsoll_extender_last_call_timestamp_seconds",
+                "Time of the last call of a scheduler; 0: none since the start.", NULL);
         handlers->passed = metrics_counter(metrics, TABLE_POLICY_VERDICTS_NAME,
                                            TABLE_POLICY_VERDICTS_HELP, LABELS("predicate", "none"));
         handlers->unknown = metrics_counter(
@@ -471,11 +475,16 @@ void handlers_answer(void *userdata, struct http_exchange *exchange) {
                 return;
         if (estimate_page(options->estimate_page, exchange))
                 return;
-        if (!verb)
+        if (!verb) {
                 exchange->status = 404;
-        else if (strcmp(exchange->method, "POST") != 0)
+                return;
+        }
+        if (strcmp(exchange->method, "POST") != 0) {
                 exchange->status = 405;
-        else if (!verb->act)
+                return;
+        }
+        metrics_set(handlers->last_call, (double)clock_wall_unix_ms() / (double)MS_PER_S);
+        if (!verb->act)
                 answer_bind(handlers, verb, exchange);
         else
                 answer_verb(handlers, verb, exchange);

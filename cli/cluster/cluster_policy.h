@@ -1,4 +1,5 @@
-/* The policy to judge by: a file, or the one that the programs have in force. */
+/* The policy to judge by: a file, the cluster's object, or what the programs have in force without
+ * one. */
 #pragma once
 
 #include "base/attributes.h"
@@ -10,8 +11,8 @@
         {.name = "filename", .letter = 'f', .type = OPTION_STRING, .value = &(place),              \
          .metavar = "FILE",                                                                        \
          .help = "File with the DynamicSchedulerPolicy to judge by; - for standard input. "        \
-                 "Default: the cluster's object named default, or without one the built-in "       \
-                 "policy, as the programs do."}
+                 "Default: the cluster's object named default, or without one what the "           \
+                 "controllers have in force."}
 /* clang-format on */
 
 /**
@@ -31,9 +32,19 @@ _must_check_ int cluster_policy_from_object(const json_t *object, struct policy 
                                             struct error *err);
 
 /**
- * cluster_policy_load() - the policy of the file @path, or of the cluster if that is NULL
- * @ret_from: where it is from, for people; owned by the caller
- * Return: 0; negative errno if it cannot be read or is refused
+ * cluster_policy_kept() - what is in force without an object: the controllers keep the policy of
+ * one that is deleted while they run, and one of them is asked; else it is the built-in policy
+ * @namespace: where they are
+ * @ret_from:  what it is, for people; owned by the caller
  */
-_must_check_ int cluster_policy_load(struct cluster *cluster, const char *path, struct policy **ret,
-                                     char **ret_from, struct error *err);
+struct policy *cluster_policy_kept(struct cluster *cluster, const char *namespace, char **ret_from);
+
+/**
+ * cluster_policy_load() - from @path, or if that is NULL from the cluster
+ * @namespace: where the programs are
+ * @ret_from:  as above
+ * Return: 0; negative errno when it cannot be read or is refused
+ */
+_must_check_ int cluster_policy_load(struct cluster *cluster, const char *path,
+                                     const char *namespace, struct policy **ret, char **ret_from,
+                                     struct error *err);

@@ -45,6 +45,7 @@ static const struct option_row rows[PROGRAM_FLAG_COUNT] = {
         [FLAG_PORT] = TEXT("port", NULL),
         [FLAG_TLS_CERT_FILE] = TEXT("tls-cert-file", NULL),
         [FLAG_CLIENT_CA_FILE] = TEXT("client-ca-file", NULL),
+        [FLAG_POLICY_PATH] = TEXT("policy-config-path", NULL),
 };
 
 /* ---- The container. */

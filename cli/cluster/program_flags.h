@@ -33,6 +33,7 @@ enum program_flag {
         FLAG_PORT,
         FLAG_TLS_CERT_FILE,
         FLAG_CLIENT_CA_FILE,
+        FLAG_POLICY_PATH,
         PROGRAM_FLAG_COUNT,
 };
 

@@ -6,15 +6,17 @@
 #include "base/number.h"
 
 struct doctor_address doctor_address_parse(const char *url, long long port) {
-        bool is_https = strncmp(url, "https://", strlen("https://")) == 0;
         const char *scheme = strstr(url, "://");
         struct doctor_address address = {.host = scheme ? scheme + strlen("://") : url,
-                                         .port = is_https ? 443 : 80};
+                                         .is_https = strncmp(url, "https://", strlen("https://")) ==
+                                                     0};
         int64_t number;
 
         address.host_len = strcspn(address.host, address.host[0] == '[' ? "]/?#" : ":/?#");
         const char *rest = address.host + address.host_len;
         rest += *rest == ']';
+        address.port = address.is_https ? 443 : 80;
+        address.path = rest + strcspn(rest, "/?#");
         if (*rest != ':')
                 return address;
         if (strncmp(rest, ":{port}", strlen(":{port}")) == 0)
@@ -28,6 +30,14 @@ struct doctor_address doctor_address_parse(const char *url, long long port) {
 bool doctor_address_is(const struct doctor_address *address, const char *text) {
         return address->host_len == strlen(text) &&
                memcmp(address->host, text, address->host_len) == 0;
+}
+
+bool doctor_address_has(const struct doctor_address *address, const char *text) {
+        struct doctor_address bare = *address;
+
+        bare.host += address->host[0] == '[';
+        bare.host_len -= address->host[0] == '[';
+        return doctor_address_is(&bare, text);
 }
 
 bool doctor_address_is_ip(const struct doctor_address *address) {

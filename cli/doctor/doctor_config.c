@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "cli/doctor/doctor_address.h"
+#include "cli/doctor/doctor_url.h"
 #include "codec/json.h"
 #include "kube/kube_path.h"
 
@@ -16,15 +17,17 @@ const char *doctor_config_text(const struct tree_node *map, const char *key) {
         return node && node->kind == TREE_SCALAR ? node->text : "";
 }
 
-/* By the ports of the extender and its Service, or by its name. */
+/* By the addresses and ports of the extender and its Service, or by its name. */
 static bool is_our_url(const struct doctor_facts *facts, const char *url) {
         const json_t *ports = json_at(facts->objects[DOCTOR_SERVICE].json, "spec", "ports", NULL);
-        long long port = doctor_address_parse(url, 0).port;
+        const struct doctor_address address = doctor_address_parse(url, 0);
+        long long port = address.port;
 
         for (size_t i = 0; i < json_array_size(ports); i++)
                 if (json_int_at(KUBE_PORT_EXTENDER, json_array_get(ports, i), "port", NULL) == port)
                         return true;
-        return strstr(url, "plimsoll") || port == KUBE_PORT_EXTENDER ||
+        return strstr(url, "plimsoll") || doctor_address_is(&address, DOCTOR_PLACEHOLDER) ||
+               doctor_url_is_service(facts, &address) || port == KUBE_PORT_EXTENDER ||
                port == program_flags_int(&facts->extender, FLAG_PORT, KUBE_PORT_EXTENDER) ||
                port == program_flags_int(&facts->sidecar, FLAG_PORT, KUBE_PORT_EXTENDER);
 }
@@ -39,17 +42,16 @@ static const struct tree_node *find_entry(const struct doctor_facts *facts,
         return NULL;
 }
 
-/* Takes both. */
-static void doctor_config_add(struct doctor_facts *facts, char *from, struct tree *tree,
-                              bool is_used) {
-        if (facts->config_count == DOCTOR_MAX_CONFIGS || !is_used ||
-            strcmp(doctor_config_text(tree_root(tree), "kind"), "KubeSchedulerConfiguration") !=
-                    0) {
-                free(from);
-                tree_free(tree);
+/* Takes name and tree. */
+static void doctor_config_add(struct doctor_facts *facts, const struct doctor_config *config) {
+        if (facts->config_count == DOCTOR_MAX_CONFIGS ||
+            strcmp(doctor_config_text(tree_root(config->tree), "kind"),
+                   "KubeSchedulerConfiguration") != 0) {
+                free(config->from);
+                tree_free(config->tree);
                 return;
         }
-        facts->configs[facts->config_count++] = (struct doctor_config){from, tree, NULL};
+        facts->configs[facts->config_count++] = *config;
 }
 
 /* By the second scheduler, which is ours. */
@@ -57,6 +59,21 @@ static bool is_mounted(const struct doctor_facts *facts, const char *config_map)
         const json_t *volumes = json_at(doctor_pod_spec(facts, DOCTOR_SCHEDULER), "volumes", NULL);
 
         return json_find_at(config_map, volumes, "configMap", "name", NULL) != NULL;
+}
+
+static void search_text(struct doctor_facts *facts, const char *map, const json_t *value) {
+        const char *text = json_string_value(value);
+        struct doctor_config config = {.is_mounted = is_mounted(facts, map)};
+
+        if (!text || !strstr(text, "KubeSchedulerConfiguration") ||
+            tree_parse(text, json_string_length(value), &config.tree, NULL) < 0)
+                return;
+        if (!config.is_mounted && !find_entry(facts, config.tree)) {
+                tree_free(config.tree);
+                return;
+        }
+        config.from = xasprintf("ConfigMap %.64s", map);
+        doctor_config_add(facts, &config);
 }
 
 static void search_maps(struct doctor_facts *facts) {
@@ -67,15 +84,8 @@ static void search_maps(struct doctor_facts *facts) {
                 const char *found = json_string_at(map, "metadata", "name", NULL);
                 const char *name = found ? found : "", *key;
                 json_t *value;
-                json_object_foreach (json_at(map, "data", NULL), key, value) {
-                        const char *text = json_string_value(value);
-                        struct tree *tree = NULL;
-                        if (text && strstr(text, "KubeSchedulerConfiguration") &&
-                            tree_parse(text, json_string_length(value), &tree, NULL) == 0)
-                                doctor_config_add(facts, xasprintf("ConfigMap %.64s", name), tree,
-                                                  find_entry(facts, tree) ||
-                                                          is_mounted(facts, name));
-                }
+                json_object_foreach (json_at(map, "data", NULL), key, value)
+                        search_text(facts, name, value);
         }
 }
 
@@ -89,7 +99,9 @@ int doctor_config_load(struct doctor_facts *facts, const char *path, struct erro
                 r = tree_parse(text, len, &tree, err);
         if (r < 0)
                 return error_wrap(err, r, "%s", file_input_name(path));
-        doctor_config_add(facts, xstrdup(file_input_name(path)), tree, true);
+        doctor_config_add(facts, &(struct doctor_config){.from = xstrdup(file_input_name(path)),
+                                                         .is_file = true,
+                                                         .tree = tree});
         return facts->config_count > 0
                        ? 0
                        : error_set(err, EINVAL, "%s: no KubeSchedulerConfiguration", path);

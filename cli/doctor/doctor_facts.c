@@ -1,12 +1,16 @@
 #include "cli/doctor/doctor_facts.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "cli/cluster/cluster_page.h"
 #include "cli/cluster/cluster_policy.h"
+#include "cli/doctor/doctor_address.h"
+#include "cli/doctor/doctor_called.h"
 #include "cli/doctor/doctor_config.h"
 #include "cli/doctor/doctor_network.h"
 #include "cli/doctor/doctor_permission.h"
@@ -14,6 +18,9 @@
 #include "controller/exposition/exposition.h"
 #include "kube/kube_path.h"
 #include "policy/live/policy_source.h"
+
+/* Of one that runs it is made in milliseconds; there may be many that do not answer. */
+enum { PAGE_MAX_MS = 5000 };
 
 /* %s: the namespace. NULL: the path depends on other objects */
 static const char *const paths[DOCTOR_OBJECT_COUNT] = {
@@ -37,6 +44,8 @@ static const char *const paths[DOCTOR_OBJECT_COUNT] = {
         [DOCTOR_KUBELET_REQUESTS] =
                 "/apis/certificates.k8s.io/v1/certificatesigningrequests?limit=500&"
                 "fieldSelector=spec.signerName%3Dkubernetes.io%2Fkubelet-serving",
+        [DOCTOR_KUBE_SCHEDULERS] = KUBE_CORE
+        "/namespaces/kube-system/pods?labelSelector=component%3Dkube-scheduler",
 };
 
 static void ask_object_at(struct cluster *cluster, enum doctor_object object, const char *path,
@@ -112,10 +121,12 @@ static void ask_prometheus(struct cluster *cluster, struct doctor_facts *facts) 
 
 /* ---- The policy. */
 
-static struct policy *read_policy(struct doctor_facts *facts) {
+static struct policy *read_policy(struct cluster *cluster, struct doctor_facts *facts) {
         const json_t *object = facts->objects[DOCTOR_POLICY].json;
         struct policy *policy = NULL;
 
+        if (facts->objects[DOCTOR_POLICY].outcome == KUBE_NOT_FOUND)
+                return cluster_policy_kept(cluster, facts->namespace, &facts->policy_from);
         if (!object || cluster_policy_from_object(object, &policy, &facts->policy_err) < 0)
                 return policy_default();
         return policy;
@@ -176,13 +187,17 @@ static int read_style(struct doctor_facts *facts, const struct node_table_option
 /* Without knowing how to read them, they are counted. */
 static void doctor_list_nodes(struct cluster *cluster, struct doctor_facts *facts,
                               const struct node_table_options *given) {
+        const struct tree_node *entry = facts->config ? facts->config->entry : NULL;
+        const struct doctor_address host = doctor_address_parse(
+                doctor_config_text(entry, "urlPrefix"), 0);
         struct error err = ERROR_NULL;
         struct node_table_options table;
-        struct policy *policy = read_policy(facts);
+        struct policy *policy = read_policy(cluster, facts);
+        const struct doctor_question question = {&table, policy, &host, facts->now_unix_ms};
 
         int r = read_style(facts, given, &table, &err);
         facts->policy = policy;
-        doctor_nodes_list(cluster, &table, policy, facts->now_unix_ms, &facts->nodes);
+        doctor_nodes_list(cluster, &question, &facts->nodes);
         if (r < 0 && facts->nodes.outcome == KUBE_OK) {
                 facts->nodes.outcome = KUBE_INVALID;
                 facts->nodes.err = err;
@@ -201,8 +216,12 @@ static void read_page(struct cluster *cluster, struct doctor_facts *facts, const
         struct doctor_page *page = &facts->pages[facts->page_count++];
         *page = (struct doctor_page){.program = program};
         cluster_call(cluster,
-                     &(struct kube_request){.method = "GET", .path = path, .accept = "text/plain"},
+                     &(struct kube_request){.method = "GET",
+                                            .path = path,
+                                            .accept = "text/plain",
+                                            .give_up_mono_ms = clock_mono_ms() + PAGE_MAX_MS},
                      &answer);
+        page->outcome = answer.outcome;
         if (answer.outcome != KUBE_OK) {
                 (void)error_set(&page->err, EIO, "GET %s: %s", path, answer.err.msg);
                 return;
@@ -243,8 +262,10 @@ struct doctor_sum doctor_page_sum(const struct doctor_facts *facts, enum doctor_
                                 label ? exposition_label(&sample, label) : NULL;
                         if (label && !(found && exposition_label_is(found, value)))
                                 continue;
+                        bool is_first = sum.count++ == 0;
                         sum.sum += sample.value;
-                        sum.count++;
+                        sum.largest = is_first ? sample.value : fmax(sum.largest, sample.value);
+                        sum.smallest = is_first ? sample.value : fmin(sum.smallest, sample.value);
                 }
         }
         return sum;
@@ -274,6 +295,7 @@ int doctor_facts_collect(struct cluster *cluster, const struct doctor_options *o
         doctor_config_find(ret);
         doctor_list_nodes(cluster, ret, options->table);
         read_pages(cluster, ret);
+        doctor_called_ask(cluster, ret);
         doctor_permission_ask(cluster, ret);
         return 0;
 }
@@ -288,6 +310,8 @@ void doctor_facts_done(struct doctor_facts *facts) {
         program_flags_done(&facts->extender);
         program_flags_done(&facts->sidecar);
         doctor_nodes_done(&facts->nodes);
+        doctor_called_done(facts);
+        free(facts->policy_from);
         program_annotations_done(&facts->annotations);
         *facts = (struct doctor_facts){0};
 }

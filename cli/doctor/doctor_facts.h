@@ -36,6 +36,7 @@ enum doctor_object {
         DOCTOR_AUTOSCALER,
         DOCTOR_KARPENTER,
         DOCTOR_KUBELET_REQUESTS, /* for serving certificates */
+        DOCTOR_KUBE_SCHEDULERS,  /* the cluster's own: pods, where they are visible */
         DOCTOR_OBJECT_COUNT,
 };
 
@@ -48,7 +49,8 @@ struct doctor_fact {
 /* A program's /metrics, through the API server's proxy. */
 struct doctor_page {
         enum doctor_object program; /* DOCTOR_CONTROLLER or DOCTOR_EXTENDER */
-        char *text;                 /* NULL: err says why */
+        enum kube_outcome outcome;
+        char *text; /* NULL unless KUBE_OK; err says why */
         size_t text_bytes;
         struct error err;
 };
@@ -57,7 +59,9 @@ enum { DOCTOR_MAX_PAGES = 16, DOCTOR_MAX_CONFIGS = 8, DOCTOR_ACCOUNTS = 2 };
 
 /* A KubeSchedulerConfiguration, see doctor_config.h */
 struct doctor_config {
-        char *from; /* the file, or the ConfigMap */
+        char *from;      /* the file, or the ConfigMap */
+        bool is_file;    /* of a host: a static pod cannot mount a ConfigMap */
+        bool is_mounted; /* by the second scheduler, with the extender beside it */
         struct tree *tree;
         const struct tree_node *entry; /* our extender's, of tree; NULL: it has none */
 };
@@ -69,6 +73,15 @@ struct doctor_permissions {
         char missing[256]; /* "patch nodes, list pods"; "": nothing */
 };
 
+/* Pods that were bound without a call of the extender; all 0: nobody has asked. */
+struct doctor_bound {
+        enum kube_outcome outcome;
+        struct error err; /* unless KUBE_OK */
+        int64_t since_unix_ms;
+        size_t count;
+        char *example; /* the first; owned, NULL: none */
+};
+
 struct doctor_facts {
         int64_t now_unix_ms;
         const char *namespace; /* borrowed */
@@ -76,8 +89,10 @@ struct doctor_facts {
         struct program_flags controller, extender, sidecar; /* as their Deployments set them */
         struct program_annotations annotations;             /* as the extender reads them */
         const struct policy *policy; /* in force, as far as is known; of nodes.table */
+        char *policy_from;           /* without an object; owned, else NULL */
         struct error policy_err;     /* code 0: the object, if there is one, is valid */
         struct doctor_nodes nodes;
+        struct doctor_bound bound;
         size_t page_count;
         struct doctor_page pages[DOCTOR_MAX_PAGES];
         size_t config_count;
@@ -114,8 +129,8 @@ const json_t *doctor_pod_spec(const struct doctor_facts *facts, enum doctor_obje
 
 /* Of a metric's samples. */
 struct doctor_sum {
-        double sum;
-        size_t count; /* how many there were */
+        double sum, largest, smallest; /* 0: there are none */
+        size_t count;
 };
 
 /**

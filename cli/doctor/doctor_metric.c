@@ -1,8 +1,9 @@
 /* What the running programs say of themselves, on /metrics. */
-#include <math.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "cli/doctor/doctor_called.h"
 #include "cli/doctor/doctor_check.h"
 #include "kube/kube_path.h"
 
@@ -13,10 +14,37 @@ static double sum_of(const struct doctor_facts *facts, enum doctor_object progra
         return doctor_page_sum(facts, program, metric, NULL, NULL).sum;
 }
 
+/* Of the replica that says most: all of them look at the same nodes. */
+static double largest_of(const struct doctor_facts *facts, const char *metric) {
+        return doctor_page_sum(facts, DOCTOR_CONTROLLER, metric, NULL, NULL).largest;
+}
+
+/* A program of which no replica answers, whoever may ask. With mutual TLS, none is to. */
+static void find_silence(const struct doctor_facts *facts, enum doctor_object program,
+                         struct doctor_finding *finding) {
+        bool is_extender = program == DOCTOR_EXTENDER;
+        const struct doctor_page *failed = NULL;
+
+        for (size_t i = 0; i < facts->page_count; i++) {
+                if (facts->pages[i].program != program)
+                        continue;
+                if (facts->pages[i].outcome != KUBE_UNAVAILABLE)
+                        return;
+                failed = &facts->pages[i];
+        }
+        if (failed && !(is_extender && facts->extender.texts[FLAG_CLIENT_CA_FILE]))
+                doctor_find(finding,
+                            strstr(failed->err.msg, "refused") ? DOCTOR_FAULT : DOCTOR_WARNING,
+                            "no %s answers: %s", is_extender ? "extender" : "controller",
+                            failed->err.msg);
+}
+
 static void check_pages(const struct doctor_facts *facts, struct doctor_finding *finding) {
         for (size_t i = 0; i < facts->page_count; i++)
                 if (!facts->pages[i].text)
                         doctor_find(finding, DOCTOR_UNKNOWN, "%s", facts->pages[i].err.msg);
+        find_silence(facts, DOCTOR_CONTROLLER, finding);
+        find_silence(facts, DOCTOR_EXTENDER, finding);
 }
 
 /* "connect: 3, timeout: 1": failed scrapes by reason. */
@@ -37,31 +65,57 @@ static void append_reasons(const struct doctor_facts *facts, struct buf *out) {
         }
 }
 
-static void check_exporters(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        _cleanup_(buf_done) struct buf reasons = BUF_INIT(DOCTOR_WHAT_MAX / 2);
+static const char *const sources[] = {"node-exporter", "kubelet", "node-metrics", "prometheus",
+                                      "metrics-server"};
 
-        double failing = sum_of(facts, DOCTOR_CONTROLLER, "plimsoll_targets_failing");
-        double exporters = doctor_page_sum(facts, DOCTOR_CONTROLLER, "plimsoll_targets_failing",
-                                           "source", "node-exporter")
-                                   .sum;
-        double kubelets = doctor_page_sum(facts, DOCTOR_CONTROLLER, "plimsoll_nodes_served",
-                                          "source", "kubelet")
-                                  .sum;
-        failing -= fmin(exporters, kubelets); /* nodes that need none */
+static double of_source(const struct doctor_facts *facts, const char *metric, const char *source) {
+        return doctor_page_sum(facts, DOCTOR_CONTROLLER, metric, "source", source).largest;
+}
+
+static double served_by_others(const struct doctor_facts *facts, size_t source) {
+        double nodes = 0;
+
+        for (size_t i = 0; i < ARRAY_LEN(sources); i++)
+                nodes += i == source ? 0 : of_source(facts, "plimsoll_nodes_served", sources[i]);
+        return nodes;
+}
+
+static void check_exporters(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        _cleanup_(buf_done) struct buf text = BUF_INIT(DOCTOR_WHAT_MAX / 2),
+                                       reasons = BUF_INIT(DOCTOR_WHAT_MAX / 2);
+        double nodes = largest_of(facts, "plimsoll_nodes");
+        bool is_outage = false;
+
+        for (size_t i = 0; i < ARRAY_LEN(sources); i++) {
+                double failing = of_source(facts, "plimsoll_targets_failing", sources[i]);
+                double others = served_by_others(facts, i);
+                if (i == 0) /* nodes that need none */
+                        failing -= of_source(facts, "plimsoll_nodes_served", "kubelet");
+                if (failing > 0)
+                        buf_printf(&text, "%s%s fails on %.0f of %.0f nodes",
+                                   text.len > 0 ? ", " : "", sources[i], failing, nodes);
+                is_outage |= failing > 0 && failing >= nodes && others <= 0;
+        }
         append_reasons(facts, &reasons);
-        if (failing > 0)
-                doctor_find(finding, DOCTOR_WARNING,
-                            "%.0f exporters fail, over all replicas; failed scrapes by reason: %s",
-                            failing, reasons.len > 0 ? reasons.data : "none is counted");
+        if (text.len > 0)
+                doctor_find(finding, is_outage ? DOCTOR_FAULT : DOCTOR_WARNING,
+                            "%s; failed scrapes by reason: %s", text.data,
+                            reasons.len > 0 ? reasons.data : "none is counted");
 }
 
 static void check_stale_nodes(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        double stale = sum_of(facts, DOCTOR_CONTROLLER, "plimsoll_nodes_stale");
-        if (stale > 0 && sum_of(facts, DOCTOR_CONTROLLER, "plimsoll_targets_failing") == 0)
-                doctor_find(finding, DOCTOR_WARNING, "%.0f nodes have no recent sample", stale);
+        double stale = largest_of(facts, "plimsoll_nodes_stale");
+        double nodes = largest_of(facts, "plimsoll_nodes");
+
+        if (stale > 0 && largest_of(facts, "plimsoll_targets_failing") <= 0)
+                doctor_find(finding, stale >= nodes ? DOCTOR_FAULT : DOCTOR_WARNING,
+                            "%.0f of %.0f nodes have no recent sample", stale, nodes);
 }
 
+/* An object that is refused is another check's. */
 static void check_policy_loads(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        if (facts->policy_err.code != 0)
+                return;
         if (sum_of(facts, DOCTOR_CONTROLLER, "plimsoll_policy_failed") > 0)
                 doctor_find(finding, DOCTOR_FAULT, "a controller cannot load the latest policy");
         else if (sum_of(facts, DOCTOR_EXTENDER, "plimsoll_policy_failed") > 0)
@@ -69,7 +123,7 @@ static void check_policy_loads(const struct doctor_facts *facts, struct doctor_f
 }
 
 static void check_patches(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        double waiting = sum_of(facts, DOCTOR_CONTROLLER, "plimsoll_patches_waiting");
+        double waiting = largest_of(facts, "plimsoll_patches_waiting");
         if (facts->nodes.count >= 10 && waiting * 2 > (double)facts->nodes.count)
                 doctor_find(finding, DOCTOR_WARNING, "%.0f of %zu nodes wait for their patch",
                             waiting, facts->nodes.count);
@@ -84,11 +138,6 @@ static void check_leaders(const struct doctor_facts *facts, struct doctor_findin
                 doctor_find(finding, DOCTOR_FAULT, "%.0f controllers lead at once", leaders);
         else if (leaders < 1)
                 doctor_find(finding, DOCTOR_FAULT, "no controller in %s leads", facts->namespace);
-}
-
-static void check_called(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        if (sum_of(facts, DOCTOR_EXTENDER, "plimsoll_extender_requests_total") <= 0)
-                doctor_find(finding, DOCTOR_WARNING, "no scheduler has ever called the extender");
 }
 
 static void check_answers(const struct doctor_facts *facts, struct doctor_finding *finding) {
@@ -113,15 +162,15 @@ static void check_speed(const struct doctor_facts *facts, struct doctor_finding 
 }
 
 static void check_table(const struct doctor_facts *facts, struct doctor_finding *finding) {
-
         const struct doctor_sum rows = doctor_page_sum(facts, DOCTOR_EXTENDER,
                                                        "plimsoll_extender_table_nodes", NULL, NULL);
-        double wanted = (double)rows.count * (double)facts->nodes.count;
+        double nodes = (double)facts->nodes.count;
 
         /* Nodes come and go meanwhile. */
-        if (rows.count > 0 && (rows.sum < wanted * 0.9 || rows.sum > wanted * 1.1))
-                doctor_find(finding, DOCTOR_FAULT, "%zu extenders know %.0f nodes, of %zu each",
-                            rows.count, rows.sum, facts->nodes.count);
+        if (rows.count > 0 && (rows.smallest < nodes * 0.9 || rows.largest > nodes * 1.1))
+                doctor_find(finding, DOCTOR_FAULT,
+                            "an extender knows %.0f nodes, and there are %.0f",
+                            rows.smallest < nodes * 0.9 ? rows.smallest : rows.largest, nodes);
 }
 
 static void check_certificate(const struct doctor_facts *facts, struct doctor_finding *finding) {
@@ -144,7 +193,9 @@ static void check_certificate(const struct doctor_facts *facts, struct doctor_fi
 
 static const struct doctor_check rows[] = {
         {"metrics-pages", "what the programs say of themselves is not known",
-         "allow get on pods/proxy; with mutual TLS, ask the pod itself", check_pages},
+         "allow get on pods/proxy; with mutual TLS, ask the pod itself; if it does not answer, "
+         "kubectl -n @NS describe pod POD, and its logs",
+         check_pages},
         {"exporters", "nodes without an exporter have no annotations",
          "kubectl -n @NS logs deploy/plimsoll-controller | grep what=scrape", check_exporters,
          .needs_page = DOCTOR_CONTROLLER},
@@ -162,8 +213,9 @@ static const struct doctor_check rows[] = {
          "give all controllers the same --leader-elect-resource-namespace", check_leaders,
          .needs_page = DOCTOR_CONTROLLER},
         {"extender-called", "pods are placed as if it were not installed",
-         "add the extender to the scheduler's --config, see docs/install.md", check_called,
-         .needs_page = DOCTOR_EXTENDER},
+         "add the extender to the scheduler's --config, see docs/install.md; kube-scheduler's log "
+         "says why it skips one",
+         doctor_called_check, .needs_page = DOCTOR_EXTENDER},
         {"extender-answers", "for these pods the scheduler did without it",
          "kubectl -n @NS logs deploy/plimsoll-extender", check_answers,
          .needs_page = DOCTOR_EXTENDER},

@@ -23,6 +23,7 @@ struct listing {
         struct doctor_nodes *nodes;
         const struct policy *policy;
         const struct node_table_options *options;
+        const struct doctor_address *host;
         int64_t now_unix_ms;
 };
 
@@ -174,6 +175,17 @@ bool doctor_is_true(const json_t *condition) {
         return json_is_at("True", condition, "status", NULL);
 }
 
+static bool has_address(const json_t *node, const struct doctor_address *host) {
+        const json_t *addresses = json_at(node, "status", "addresses", NULL);
+
+        for (size_t i = 0; i < json_array_size(addresses); i++) {
+                const char *text = json_string_at(json_array_get(addresses, i), "address", NULL);
+                if (text && doctor_address_has(host, text))
+                        return true;
+        }
+        return false;
+}
+
 static void examine_node(void *userdata, const char *text, size_t len) {
         struct listing *listing = userdata;
         struct doctor_nodes *nodes = listing->nodes;
@@ -193,6 +205,7 @@ static void examine_node(void *userdata, const char *text, size_t len) {
         look_at_readings(listing, nodes->count++, is);
         look_at_keys(listing, annotations, is);
         look_at_writers(listing, node, is);
+        nodes->has_host |= has_address(node, listing->host);
         if (json_is_true(json_at(node, "spec", "unschedulable", NULL)))
                 is[DOCTOR_CORDONED] = "";
         if (!doctor_is_true(doctor_condition(node, "Ready")))
@@ -226,11 +239,14 @@ static void begin_list(void *userdata) {
         node_table_list_ended(table);
 }
 
-void doctor_nodes_list(struct cluster *cluster, const struct node_table_options *options,
-                       struct policy *policy, int64_t now_unix_ms, struct doctor_nodes *ret) {
-        struct listing listing = {ret, policy, options, now_unix_ms};
+void doctor_nodes_list(struct cluster *cluster, const struct doctor_question *question,
+                       struct doctor_nodes *ret) {
+        int64_t now_unix_ms = question->now_unix_ms;
+        struct listing listing = {ret, question->policy, question->options, question->host,
+                                  now_unix_ms};
 
-        *ret = (struct doctor_nodes){.table = node_table_new(options, policy, now_unix_ms)};
+        *ret = (struct doctor_nodes){
+                .table = node_table_new(question->options, question->policy, now_unix_ms)};
         const struct cluster_listing whole = {.path = KUBE_NODES,
                                               .on_begin = begin_list,
                                               .on_item = examine_node,

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "cli/cluster/cluster.h"
+#include "cli/doctor/doctor_address.h"
 #include "extender/table/node_table.h"
 #include "policy/policy.h"
 
@@ -42,13 +43,21 @@ struct doctor_nodes {
         struct error err; /* unless KUBE_OK */
         size_t count;
         struct doctor_set sets[DOCTOR_SET_COUNT];
-        size_t over;                        /* rejected by a limit */
+        size_t over;   /* rejected by a limit */
+        bool has_host; /* one has the address that was asked for as one of its own */
         size_t read_of[POLICY_MAX_METRICS]; /* nodes with a usable value of the metric */
 };
 
-/** doctor_nodes_list() - of the whole cluster; @policy is owned by the table from now on */
-void doctor_nodes_list(struct cluster *cluster, const struct node_table_options *options,
-                       struct policy *policy, int64_t now_unix_ms, struct doctor_nodes *ret);
+struct doctor_question {
+        const struct node_table_options *options;
+        struct policy *policy;             /* owned by the table from then on */
+        const struct doctor_address *host; /* whether it is a node's */
+        int64_t now_unix_ms;
+};
+
+/** doctor_nodes_list() - of the whole cluster */
+void doctor_nodes_list(struct cluster *cluster, const struct doctor_question *question,
+                       struct doctor_nodes *ret);
 void doctor_nodes_done(struct doctor_nodes *nodes);
 
 /** doctor_condition() - the condition of that type in an object's status; borrowed, NULL: none */

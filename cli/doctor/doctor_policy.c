@@ -18,10 +18,64 @@ static void check_established(const struct doctor_facts *facts, struct doctor_fi
                             message_of(is, "it has no such condition"));
 }
 
+/* Programs that run keep the policy of an object that is deleted; those that start then have the
+ * built-in one. */
+static void find_no_object(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        static const char metric[] = "plimsoll_policy_object_deleted";
+        const struct doctor_sum controllers = doctor_page_sum(facts, DOCTOR_CONTROLLER, metric,
+                                                              NULL, NULL);
+        const struct doctor_sum extenders = doctor_page_sum(facts, DOCTOR_EXTENDER, metric, NULL,
+                                                            NULL);
+        double kept = controllers.sum + extenders.sum;
+        size_t count = controllers.count + extenders.count;
+
+        if (kept <= 0)
+                doctor_find(finding, DOCTOR_WARNING, "no object named default: %s is in force",
+                            facts->policy_from);
+        else if (kept < (double)count)
+                doctor_find(finding, DOCTOR_FAULT,
+                            "no object named default: %.0f of %zu programs keep the policy of the "
+                            "deleted one, and the others do not",
+                            kept, count);
+        else
+                doctor_find(finding, DOCTOR_WARNING,
+                            "no object named default: the programs keep the policy of the deleted "
+                            "one, until they start anew");
+}
+
+/* Of the extender, wherever that runs. */
+static const struct program_flags *extender_of(const struct doctor_facts *facts) {
+        return doctor_has(facts, DOCTOR_EXTENDER) ? &facts->extender : &facts->sidecar;
+}
+
+static bool goes_by_file(const struct program_flags *flags) {
+        return program_flags_text(flags, FLAG_POLICY_PATH) != NULL;
+}
+
+static void check_file(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        bool controller = goes_by_file(&facts->controller);
+        bool extender = goes_by_file(extender_of(facts));
+
+        if (program_flags_is_hidden(&facts->controller, FLAG_POLICY_PATH) ||
+            program_flags_is_hidden(extender_of(facts), FLAG_POLICY_PATH))
+                doctor_find(finding, DOCTOR_UNKNOWN,
+                            "--policy-config-path stands where it cannot be read");
+        else if (controller != extender)
+                doctor_find(finding, DOCTOR_FAULT,
+                            "the %s goes by a file, and the %s by the object named default",
+                            controller ? "controller" : "extender",
+                            controller ? "extender" : "controller");
+        else if (controller && doctor_has(facts, DOCTOR_POLICY))
+                doctor_find(finding, DOCTOR_WARNING,
+                            "the programs go by files, and the object named default has no effect");
+}
+
 /* Without its definition there is none, which is another check's. */
 static void check_object(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        if (doctor_has(facts, DOCTOR_CRD))
-                doctor_check_there(facts, finding);
+        bool is_gone = facts->objects[DOCTOR_POLICY].outcome == KUBE_NOT_FOUND;
+
+        if (doctor_has(facts, DOCTOR_CRD) && is_gone && !goes_by_file(&facts->controller))
+                find_no_object(facts, finding);
         else
                 (void)doctor_needs(facts, DOCTOR_POLICY, finding);
 }
@@ -42,7 +96,7 @@ static void check_in_force(const struct doctor_facts *facts, struct doctor_findi
         const json_t *policy = facts->objects[DOCTOR_POLICY].json;
         const json_t *is = doctor_condition(policy, "InForce");
 
-        if (facts->policy_err.code != 0)
+        if (facts->policy_err.code != 0 || goes_by_file(&facts->controller))
                 return;
         if (!doctor_is_true(is))
                 doctor_find(finding, DOCTOR_FAULT, "the controller does not confirm it: %.300s",
@@ -80,9 +134,11 @@ static const struct doctor_check rows[] = {
          "kubectl describe crd dynamicschedulerpolicies.scheduler.policy.crane.io",
          check_established, .needs = DOCTOR_CRD},
         {"policy-object", "limits and weights are not what you have chosen",
-         "kubectl apply -f policy/policy.yaml", check_object, .object = DOCTOR_POLICY,
-         .state = DOCTOR_WARNING,
-         .what = "no object named default: the built-in policy is in force"},
+         "kubectl apply -f policy/policy.yaml", check_object},
+        {"policy-file",
+         "the controller writes by one policy, and the extender, or people, go by another",
+         "give no program --policy-config-path, or the same file to both, and delete the object",
+         check_file, .needs = DOCTOR_CONTROLLER},
         {"policy-valid", "the policy before it stays in force",
          "plimsoll-controller --check-config --policy-config-path=FILE", check_valid,
          .needs = DOCTOR_POLICY},

@@ -5,6 +5,7 @@
 #include "base/number.h"
 #include "cli/doctor/doctor_check.h"
 #include "cli/doctor/doctor_config.h"
+#include "cli/doctor/doctor_url.h"
 #include "kube/kube_path.h"
 
 enum {
@@ -56,8 +57,22 @@ static void check_weight(const struct doctor_facts *facts, struct doctor_finding
 }
 
 static void check_verbs(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        static const struct {
+                const char *key, *name;
+        } verbs[] = {{"filterVerb", "filter"},
+                     {"prioritizeVerb", "prioritize"},
+                     {"preemptVerb", "preempt"},
+                     {"bindVerb", "bind"}};
+        const char *prefix = entry_text(facts, "urlPrefix");
         bool has_limits = facts->policy->predicate_total > 0;
 
+        for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
+                const char *verb = entry_text(facts, verbs[i].key);
+                if (verb[0] && !doctor_url_leads_to(prefix, verb, verbs[i].name))
+                        doctor_find(finding, DOCTOR_FAULT,
+                                    "%.200s: the extender does not answer %.100s/%.60s, its %s",
+                                    facts->config->from, prefix, verb, verbs[i].key);
+        }
         if (!entry_text(facts, "prioritizeVerb")[0])
                 doctor_find(finding, DOCTOR_FAULT, "%s: no prioritizeVerb", facts->config->from);
         else if (has_limits && !entry_text(facts, "filterVerb")[0])
@@ -135,6 +150,10 @@ static void check_autoscaler(const struct doctor_facts *facts, struct doctor_fin
 static const struct doctor_check rows[] = {
         {"scheduler-registered", "it is never asked",
          "add the extender, see deploy/scheduler/config-http.yaml", check_registered},
+        {"scheduler-url", "the scheduler does not reach it, and places pods without it",
+         "urlPrefix: http://ADDRESS:8010/v1, with the address from kubectl -n @NS get service "
+         "plimsoll-extender -o jsonpath='{.spec.clusterIP}'",
+         doctor_url_check, .needs_entry = true},
         {"scheduler-ignorable", "without the extender, no pod is scheduled, its own included",
          "set ignorable: true", check_true, .needs_entry = true, .key = "ignorable",
          .state = DOCTOR_FAULT},

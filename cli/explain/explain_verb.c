@@ -133,7 +133,8 @@ static int fill_table(struct cluster *cluster, const struct subject *subject,
         struct explained_pod nobody = {0};
         struct policy *policy = NULL;
 
-        int r = cluster_policy_load(cluster, settings.filename, &policy, &from, err);
+        int r = cluster_policy_load(cluster, settings.filename, settings.plimsoll_namespace,
+                                    &policy, &from, err);
         if (r < 0)
                 return r;
         *ret = node_list_new(cluster, options, policy, settings.plimsoll_namespace, now_unix_ms);

@@ -178,7 +178,8 @@ static int take_all(struct taking *taking, struct error *err) {
         const struct recording_options *options = taking->options;
         struct error pods = ERROR_NULL;
 
-        int r = cluster_policy_load(taking->cluster, NULL, &policy, &from, err);
+        int r = cluster_policy_load(taking->cluster, NULL, taking->options->plimsoll_namespace,
+                                    &policy, &from, err);
         if (r < 0)
                 return r;
         (void)json_object_set_new(taking->root, "policy", recorded_policy_json(policy, from));

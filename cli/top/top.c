@@ -151,8 +151,8 @@ static int top_look(struct looking *looking, struct error *err) {
 
         /* A file may be a pipe, so it is read only once. */
         if (!looking->policy_from || !settings.filename) {
-                int r = cluster_policy_load(looking->cluster, settings.filename, &policy, &from,
-                                            err);
+                int r = cluster_policy_load(looking->cluster, settings.filename,
+                                            settings.plimsoll_namespace, &policy, &from, err);
                 if (r < 0)
                         return r;
                 free(looking->policy_from);

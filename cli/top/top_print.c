@@ -23,6 +23,8 @@ static void top_format_verdict(const struct top_view *view, const struct top_nod
         else if (node->usable < node->used)
                 (void)snprintf(text, VERDICT_MAX, "ok, %zu of %zu metric%s unusable",
                                node->used - node->usable, node->used, number_plural(node->used));
+        else if (node->is_ahead)
+                (void)snprintf(text, VERDICT_MAX, "ok, but read in the future: clocks differ");
         else
                 (void)snprintf(text, VERDICT_MAX, "ok");
 }
@@ -78,7 +80,7 @@ static void top_put_age(struct table *to, int64_t age_ms) {
 
 static void top_put_node(struct table *to, const struct top_view *view, const struct top_node *node,
                          const struct style *style) {
-        bool is_odd = node->over >= 0 || node->usable < node->used;
+        bool is_odd = node->over >= 0 || node->usable < node->used || node->is_ahead;
         char verdict[VERDICT_MAX];
 
         table_row(to);

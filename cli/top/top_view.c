@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "policy/annotation.h"
 
 /* "CPU 1h max" for cpu_usage_max_avg_1h; a name without statistic and window stays as it is. */
 static void format_name(const struct policy_metric *metric, char *text, size_t text_bytes) {
@@ -70,8 +71,10 @@ static void view_look(struct top_view *view, struct top_node *node) {
                 if (reading.state != READING_USABLE)
                         continue;
                 node->usable++;
-                if (of->now_unix_ms - reading.at_unix_ms > node->age_ms)
-                        node->age_ms = of->now_unix_ms - reading.at_unix_ms;
+                int64_t age_ms = of->now_unix_ms - reading.at_unix_ms;
+                if (age_ms > node->age_ms)
+                        node->age_ms = age_ms;
+                node->is_ahead |= age_ms < -ANNOTATION_SKEW_MS;
         }
         node_table_hot_reading(of->table, node->row, of->now_unix_ms, &reading);
         node->hot = reading.state == READING_USABLE ? reading.value : 0;

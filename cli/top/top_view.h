@@ -31,6 +31,7 @@ struct top_node {
         bool is_last; /* a limit makes it rank below other nodes */
         double hot;
         int64_t age_ms; /* of the oldest usable value in its verdict and score; -1: there is none */
+        bool is_ahead;  /* one was read in the future */
         size_t used,
                 usable; /* metrics of limits and scores; how many of them have a usable value */
         double key;     /* that it is sorted by */

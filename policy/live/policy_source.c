@@ -41,20 +41,21 @@ struct policy_source {
 
         int64_t generation;
         struct health_check *check;
-        struct metrics_series *generation_gauge, *errors, *is_failed;
+        struct metrics_series *generation_gauge, *errors, *is_failed, *is_deleted;
 };
 
 static const char from_object[] = "DynamicSchedulerPolicy " POLICY_OBJECT_NAME;
 
 static void show_policy_state(struct policy_source *source) {
+        bool is_deleted = source->from == from_object && !source->object;
         const char *after = source->problem ? "; cannot load the latest policy: "
-                            : source->from == from_object && !source->object
-                                    ? "; the object was deleted"
-                                    : "";
+                            : is_deleted    ? "; the object was deleted"
+                                            : "";
         const char *trouble = source->objects ? reflector_trouble(source->objects) : "";
         const char *status_trouble = source->status_err.msg;
 
         metrics_set(source->is_failed, source->problem != NULL);
+        metrics_set(source->is_deleted, is_deleted);
         health_pass(source->check, "%s, %zu metric%s, generation %lld%s%s%s%s%s%s%s%s",
                     source->from, source->metric_count, number_plural(source->metric_count),
                     (long long)source->generation, after, source->problem ? source->problem : "",
@@ -264,6 +265,9 @@ static void register_policy_metrics(struct policy_source *source, struct metrics
         source->is_failed = metrics_gauge(
                 metrics, "plimsoll_policy_failed",
                 "1 while the latest policy cannot be loaded and an older one is in force.", NULL);
+        source->is_deleted = metrics_gauge(
+                metrics, "plimsoll_policy_object_deleted",
+                "1 while the policy in force is that of an object that was deleted.", NULL);
 }
 
 int policy_source_new(const struct policy_source_options *options, struct policy_source **ret,

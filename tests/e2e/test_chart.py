@@ -462,11 +462,11 @@ def test_managed_cloud(bare, figure):
     figure(f"{len(images)} images, and a pod that the second scheduler placed")
 
 
-def play_kubelet(plane, binary, name):
+def play_kubelet(plane, binary, name, *flags):
     """Run the command of a pod with its account, beside the cluster, and say how it ended.
 
     kwok's pods run nothing. What is not as in a cluster: the account's token comes by a kubeconfig,
-    and no image is needed.
+    no image is needed, and there may be more `flags`.
     """
     path = f"/api/v1/namespaces/kube-system/pods/{name}"
     wait_until(
@@ -481,7 +481,7 @@ def play_kubelet(plane, binary, name):
     env = {row["name"]: row.get("value", "kube-system") for row in container["env"]}
     (command,) = container["command"]
     done = subprocess.run(
-        [binary(command.rpartition("/")[2]), *container["args"]],
+        [binary(command.rpartition("/")[2]), *container["args"], *flags],
         env={**os.environ, **env, "KUBECONFIG": plane.write_kubeconfig(account, token_file=token)},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
@@ -509,12 +509,12 @@ def test_helm_test(bare, make_plimsoll, exporters, binary, figure):
         "-nkube-system", "rollout", "status", "deployment", "-lapp.kubernetes.io/part-of=plimsoll"
     )
 
-    def helm_test():
+    def helm_test(*flags):
         with subprocess.Popen(
             ["bash", "-euc", block("docs/install.md", "helm-test")], cwd=TOP, env=environment(bare),
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         ) as helm:  # fmt: skip
-            said = play_kubelet(bare, binary, "plimsoll-doctor")
+            said = play_kubelet(bare, binary, "plimsoll-doctor", *flags)
             shown, _ = helm.communicate(timeout=60)
         return helm.returncode, said, shown
 
@@ -526,7 +526,7 @@ def test_helm_test(bare, make_plimsoll, exporters, binary, figure):
     assert "403" not in said and "unknown  controller-permissions" not in said
     assert not {name for name in objects(bare) - before - installed if "doctor" in name}
     bare.kubectl("delete", "clusterrolebinding", "plimsoll-controller")
-    status, said, shown = helm_test()
+    status, said, shown = helm_test("--wait=0s")
     assert status != 0 and "error    controller-permissions" in said, said + shown
     figure("passes with a warning, fails with an error; its permissions are gone after it")
 

@@ -72,7 +72,9 @@ def test_plugin(bare, installed, plimsoll_verb, figure):
 
     def faults():
         found = findings()
-        return {key for key, row in found.items() if row["state"] in ("warning", "error")}
+        odd = {key for key, row in found.items() if row["state"] in ("warning", "error")}
+        # kwok's pods run nothing, and so answer nobody.
+        return odd - {"metrics-pages"}
 
     # The Deployments' status and the policy's come a moment after the objects.
     wait_until(lambda: not faults(), 60, "a healthy cluster", poll_s=1)

@@ -23,7 +23,10 @@ CRD_PATH = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{CRD_NAME}"
 REVIEWS_PATH = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 DEPLOYMENTS = "/apis/apps/v1/namespaces/kube-system/deployments"
 NETWORK_PATH = "/apis/networking.k8s.io/v1/namespaces/kube-system/networkpolicies"
+LEASE_PATH = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/plimsoll-controller"
 REQUESTS_PATH = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+SCHEDULERS_PATH = f"{SYSTEM}/pods?labelSelector=component%3Dkube-scheduler"
+CLUSTER_IP = "10.96.0.10"
 CONTROLLERS = ("plimsoll-controller-0", "plimsoll-controller-1")
 EXTENDERS = ("plimsoll-extender-0", "plimsoll-extender-1")
 METRICS = ("cpu_usage_avg_5m", "mem_usage_avg_5m")
@@ -85,9 +88,12 @@ def request(name, *conditions, seconds_ago=60):
 CONTROLLER_PAGE = """\
 plimsoll_build_info{program="plimsoll-controller",version="VERSION"} 1
 plimsoll_leader LEADER
+plimsoll_nodes 4
+plimsoll_nodes_served{source="node-exporter"} 4
 plimsoll_nodes_stale 0
 plimsoll_patches_waiting 0
 plimsoll_policy_failed 0
+plimsoll_policy_object_deleted 0
 plimsoll_scrapes_total{result="ok",source="node-exporter"} 5000
 plimsoll_scrapes_total{result="connect",source="node-exporter"} 0
 plimsoll_scrapes_total{result="timeout",source="node-exporter"} 0
@@ -95,11 +101,13 @@ plimsoll_targets_failing{source="node-exporter"} 0
 """
 EXTENDER_PAGE = """\
 plimsoll_build_info{program="plimsoll-extender",version="VERSION"} 1
+plimsoll_extender_last_call_timestamp_seconds LAST_CALL
 plimsoll_extender_request_duration_seconds_bucket{verb="filter",le="0.1"} 500
 plimsoll_extender_request_duration_seconds_bucket{verb="filter",le="+Inf"} 500
 plimsoll_extender_requests_total{verb="filter",code="200"} 500
 plimsoll_extender_table_nodes 4
 plimsoll_policy_failed 0
+plimsoll_policy_object_deleted 0
 plimsoll_tls_certificate_expiry_timestamp_seconds EXPIRY
 """
 
@@ -114,7 +122,8 @@ def policy():
 
 def healthy(version):
     """{path: object} of an installation that lacks nothing, on four nodes. Values that are texts
-    are pages; None is a 404, an int a status, a tuple status and content."""
+    are pages; None is a 404, an int a status, a tuple status and content. What can be called gives
+    one of these for the path with its query."""
     controller = manifests("base/controller.yaml")[("Deployment", "plimsoll-controller")]
     others = manifests("base/extender.yaml")
     extender = others[("Deployment", "plimsoll-extender")]
@@ -123,6 +132,7 @@ def healthy(version):
     config = (TOP / "deploy" / "second-scheduler" / "config.yaml").read_text("utf-8")
     for deployment in (controller, extender):
         deployment["status"] = {"readyReplicas": 2}
+    others[("Service", "plimsoll-extender")]["spec"]["clusterIP"] = CLUSTER_IP
     crd["status"] = {"conditions": [{"type": "Established", "status": "True"}]}
     found = {
         "/version": {"major": "1", "minor": "36+"},
@@ -135,7 +145,7 @@ def healthy(version):
             *(pod(name, controller) for name in CONTROLLERS),
             *(pod(name, extender) for name in EXTENDERS),
         ],
-        "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/plimsoll-controller": {
+        LEASE_PATH: {
             "spec": {
                 "holderIdentity": CONTROLLERS[0],
                 "renewTime": ago().replace("Z", ".000000Z"),
@@ -153,6 +163,8 @@ def healthy(version):
         ],
         "/api/v1/nodes": [node(f"node-{i}") for i in range(4)],
         REQUESTS_PATH: [request("node-0", "Approved"), request("node-1")],
+        # As kubeadm makes it.
+        SCHEDULERS_PATH: [{"spec": {"hostNetwork": True, "dnsPolicy": "ClusterFirst"}}],
     }
     for leads, name in enumerate(reversed(CONTROLLERS)):
         page = CONTROLLER_PAGE.replace("VERSION", version).replace("LEADER", str(leads))
@@ -160,6 +172,7 @@ def healthy(version):
     for name in EXTENDERS:
         expiry = f"{time.time() + 90 * 86400:.0f}"
         page = EXTENDER_PAGE.replace("VERSION", version).replace("EXPIRY", expiry)
+        page = page.replace("LAST_CALL", f"{time.time() - 10:.3f}")
         found[f"{SYSTEM}/pods/{name}:8010/proxy/metrics"] = page
     return copy.deepcopy(found)
 
@@ -177,6 +190,8 @@ class Answering(Handler):
     def do_GET(self):  # pylint: disable=invalid-name
         objects = self.server.objects
         found = objects.get(self.path, objects.get(urlsplit(self.path).path))
+        if callable(found):
+            found = found(self.path)
         if isinstance(found, tuple):
             self.answer(*found)
         elif found is None or isinstance(found, int):

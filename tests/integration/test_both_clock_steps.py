@@ -4,9 +4,7 @@ Debian's libfaketime steps CLOCK_REALTIME and leaves the clocks of timers alone,
 when somebody sets the clock.
 """
 
-import glob
 import itertools
-import os
 import time
 
 import pytest
@@ -22,6 +20,7 @@ from controller_kit import (
 from extender_kit import Extender
 from harness import wait_until
 from policies import ago, node_names, write_policy
+from wall_clock import WallClock
 
 MEAN, PEAK = "cpu_usage_avg_5m", "cpu_usage_max_avg_1h"
 PERIOD_S, RIGHT_WITHIN_S = 2, 10
@@ -35,38 +34,6 @@ OLD_PEAK = 0.95
 HOUR_S, DAY_S = 3600, 86400
 # Each step leads from one offset to the next.
 OFFSETS_S = (0, HOUR_S, 0, -HOUR_S, 0, DAY_S, 0)
-# Far more than a test takes, far less than a step.
-NEAR_S = 600
-
-
-class WallClock:
-    """The wall clock of the programs that have its `env`."""
-
-    def __init__(self, path):
-        library = glob.glob("/usr/lib/*/faketime/libfaketimeMT.so.1")
-        assert library, "apt-get install faketime"
-        self.path = str(path)
-        self.env = {
-            "LD_PRELOAD": library[0],
-            "FAKETIME_TIMESTAMP_FILE": self.path,
-            "FAKETIME_NO_CACHE": "1",
-            "FAKETIME_DONT_FAKE_MONOTONIC": "1",
-            # Or waits for conditions return at once.
-            "FAKETIME_FORCE_MONOTONIC_FIX": "0",
-            # Files' times are what they are.
-            "NO_FAKE_STAT": "1",
-        }
-        self.set(0)
-
-    def set(self, offset_s):
-        """In one step: the programs may be reading it."""
-        self.offset_s = offset_s
-        with open(f"{self.path}.new", "w", encoding="ascii") as file:
-            file.write(f"{offset_s:+d}")
-        os.rename(f"{self.path}.new", self.path)
-
-    def is_near(self, at_unix):
-        return abs(at_unix - time.time() - self.offset_s) < NEAR_S
 
 
 @pytest.fixture

@@ -70,8 +70,10 @@ def test_it_is_put_in_force_and_replaced(run, binary, cluster, name):
     apply(cluster, policy(0.6))
     wait_until(lambda: program.metric("plimsoll_policy_failed") == 0, what="the mending")
     # Deleting it keeps the last good one, and says so.
+    assert program.metric("plimsoll_policy_object_deleted") == 0
     assert cluster.call("DELETE", f"{PATH}/default").status == 200
     wait_until(lambda: "was deleted" in program.told(), what="the deletion to be told")
+    wait_until(lambda: program.metric("plimsoll_policy_object_deleted") == 1, what="the metric")
     assert program.metric("plimsoll_policy_generation") == 4
 
 

@@ -1,5 +1,7 @@
 """How plimsoll-extender starts, and what it counts and logs of the requests that it answers."""
 
+import time
+
 import pytest
 
 from extender_kit import AGENT, POD, Connection, annotate, go_json, policy
@@ -19,6 +21,8 @@ def cluster(start_standin):
 def test_what_it_counts(cluster, start_extender):
     extender = start_extender(cluster, content=policy())
     extender.wait_live()
+    assert extender.metric("plimsoll_extender_last_call_timestamp_seconds") == 0
+    began = time.time()
     names = [*NODES, "not-seen-yet", NODES[0]]
     owners = [{"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "x"}]
     with extender.scheduler() as scheduler:
@@ -34,6 +38,7 @@ def test_what_it_counts(cluster, start_extender):
     def requests(verb, code):
         return extender.metric("plimsoll_extender_requests_total", verb=verb, code=code)
 
+    assert began <= extender.metric("plimsoll_extender_last_call_timestamp_seconds") <= time.time()
     assert (requests("filter", 200), requests("filter", 400)) == (4, 1)
     assert (requests("prioritize", 200), requests("prioritize", 400)) == (1, 2)
     verdicts = "plimsoll_extender_verdicts_total"

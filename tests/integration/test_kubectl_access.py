@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from paper_cluster import POLICY_PATH, SYSTEM
+from paper_cluster import CLUSTER_IP, POLICY_PATH, SYSTEM
 from programs import complete
 from tls_kit import Authority
 
@@ -49,6 +49,7 @@ def test_files_that_are_pipes(cluster, plimsoll, binary, tmp_path):
     )
     assert "0 newly rejected" in shown
     config = cluster.objects[f"{SYSTEM}/configmaps"][0]["data"]["config.yaml"]
+    config = config.replace("127.0.0.1", CLUSTER_IP)
     plimsoll("doctor", "--scheduler-config=-", *server, "--fail-on=error", input=config)
     commands = '"$0" top -f <(cat policy) -s "$1" && "$0" simulate -f <(cat policy) -s "$1"'
     argv = ["/bin/bash", "-c", commands, binary("kubectl-plimsoll"), cluster.url]

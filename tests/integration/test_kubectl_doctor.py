@@ -9,9 +9,11 @@ import yaml
 
 from pages import TOP, block, run_commands
 from paper_cluster import (
+    CLUSTER_IP,
     CONTROLLERS,
     CRD_PATH,
     DEPLOYMENTS,
+    EXTENDERS,
     NETWORK_PATH,
     POLICY_PATH,
     REVIEWS_PATH,
@@ -184,26 +186,61 @@ def test_table(cluster, doctor):
     assert lines[0] == "error    controller-permissions   it may not patch nodes"
     assert lines[1].startswith("         why:  ") and lines[2].startswith("         mend: kubectl ")
     assert "kubectl -n kube-system logs deploy/plimsoll-controller" in table
-    assert lines[-1].endswith("0 unknown, 1 warnings, 2 errors")
+    assert lines[-1].endswith("0 unknown, 1 warning, 2 errors")
     doctor("--fail-on=error", status=2)
+
+
+def test_what_is_not_known_for_the_same_reason(cluster, doctor):
+    """It is one row."""
+    cluster.objects[f"{SYSTEM}/pods"].pop()
+    cluster.objects[f"{SYSTEM}/pods/{EXTENDERS[0]}:8010/proxy/metrics"] = 403
+    lines = doctor(status=0, env={"NO_COLOR": "1"}).stdout.splitlines()
+    assert len(lines) == 3
+    assert lines[0].startswith("unknown  metrics-pages ") and lines[0].endswith("403")
+    others = "extender-called, extender-answers, extender-speed, extender-table, certificate"
+    assert lines[1] == f"         also: {others}"
+    assert lines[2].endswith(" ok, 6 unknown, 0 warnings, 0 errors")
+
+
+def test_waiting(cluster, doctor, run, binary):
+    """It looks again until nothing is wrong any more, and not for ever."""
+    deny("plimsoll-controller", "patch", "nodes")(cluster)
+    done = doctor("--wait=1s", status=2)
+    assert done.stderr == "waiting for another 0 s: controller-permissions\n"
+    assert "it may not patch nodes" in done.stdout
+    bad = doctor("--wait=1h", "--scheduler-config=/none", status=2)
+    assert bad.stderr.startswith("kubectl plimsoll doctor: /none: ")
+    version = cluster.objects.pop("/version")
+    argv = [binary("kubectl-plimsoll"), "doctor", "--wait=1h", f"--server={cluster.url}"]
+    process = run(argv, "doctor", {"HOME": "/none", "KUBECONFIG": ""})
+    process.wait_log(r"^waiting for another 3\d\d\d s: GET /version: 404")
+    cluster.objects["/version"] = version
+    cluster.denied.clear()
+    assert process.wait_exit() == 0
 
 
 def test_warnings_that_fail_nothing(cluster, doctor):
     bare(cluster)
     doctor(status=1)
-    assert "1 warnings" in doctor("--fail-on=error", status=0).stdout
+    assert "1 warning," in doctor("--fail-on=error", status=0).stdout
 
 
 def test_flags(cluster, doctor, tmp_path):
     assert "no Deployment plimsoll-extender in elsewhere" in doctor("-n", "elsewhere").stdout
-    path = TOP / "deploy" / "scheduler" / "config-http.yaml"
+    template = (TOP / "deploy" / "scheduler" / "config-http.yaml").read_text("utf-8")
+    path = tmp_path / "scheduler.yaml"
+    path.write_text(template.replace("CLUSTER_IP", CLUSTER_IP))
     cluster.objects[f"{SYSTEM}/configmaps"] = []
     found = findings(doctor("-ojson", status=0))
     assert {key for key, row in found.items() if row[0] == "unknown"} == {
         f"scheduler-{what}"
-        for what in "registered ignorable timeout weight names verbs sampling batching".split()
+        for what in "registered url ignorable timeout weight names verbs sampling batching".split()
     }
     assert findings(doctor("-ojson", f"--scheduler-config={path}", status=0)) == {}
+    path.write_text(template)
+    why = f"{path}: urlPrefix has CLUSTER_IP, which stands for the Service's address"
+    found = findings(doctor("-ojson", f"--scheduler-config={path}", status=2))
+    assert found == {"scheduler-url": ("error", why)}
     bad = tmp_path / "bad.yaml"
     bad.write_text("kind: Pod\n")
     done = doctor(f"--scheduler-config={bad}", status=2)

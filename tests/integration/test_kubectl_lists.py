@@ -6,7 +6,7 @@ import os
 import pytest
 
 from harness import wait_until
-from paper_cluster import Answering, node
+from paper_cluster import POLICY_PATH, Answering, node, policy
 from policies import ago
 from programs import piped, stop_reading
 
@@ -92,6 +92,8 @@ def test_lists_that_always_expire(cluster, plimsoll):
 def test_watching_pods(start_standin, binary, run):
     """They are listed once, and what changes is seen all the same."""
     standin = start_standin("--nodes", 2)
+    # Without it, the programs' pods are listed to ask one for its policy.
+    assert standin.call("POST", os.path.dirname(POLICY_PATH), policy()).status == 201
     standin.add_pods(3, prefix="before-", nodes=["node-0000"], phase="Running")
 
     def lists():

@@ -207,7 +207,7 @@ def test_requests(requested, plimsoll, binary):
     argv = [binary("kubectl-plimsoll"), "top", "--requests"]
     narrow = on_terminal(argv, env={**env, "NO_COLOR": "1"})
     assert max(map(len, narrow.split("\r\n"))) <= 80, narrow
-    requested.fault("status", verb="list", resource="pods", status=403, count=1)
+    requested.fault("status", path="^/api/v1/pods", status=403, count=1)
     assert "GET /api/v1/pods" in call(status=2)
 
 

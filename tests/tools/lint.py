@@ -130,7 +130,7 @@ MAY_USE = {
     ],
     "cli/doctor": [
         *("base", "codec", "kube", "program", "policy", "policy/live", "controller/exposition"),
-        *("extender/table", "cli/cluster", "cli/verb"),
+        *("policy/pods", "extender/table", "cli/cluster", "cli/verb"),
     ],
     "cli/simulate": [
         *("base", "codec", "program", "policy", "policy/estimate", "extender/estimator"),

@@ -54,20 +54,26 @@ enum { PAPER_NODES = 4, PAPER_CHANGES = 4, PAPER_MAX_BYTES = 1 << 20 };
 #define PAPER_CONTROLLER_PAGE(leads)                                                               \
         "plimsoll_build_info{version='" PLIMSOLL_VERSION "'} 1\n"                                  \
         "plimsoll_leader " leads "\n"                                                              \
+        "plimsoll_nodes 4\n"                                                                       \
+        "plimsoll_nodes_served{source='node-exporter'} 4\n"                                        \
         "plimsoll_nodes_stale 0\n"                                                                 \
         "plimsoll_patches_waiting 0\n"                                                             \
         "plimsoll_policy_failed 0\n"                                                               \
+        "plimsoll_policy_object_deleted 0\n"                                                       \
         "plimsoll_scrapes_total{result='ok'} 5000\n"                                               \
         "plimsoll_scrapes_total{result='connect'} 0\n"                                             \
         "plimsoll_scrapes_total{result='timeout'} 0\n"                                             \
         "plimsoll_targets_failing{source='node-exporter'} 0\n"
-#define PAPER_EXTENDER_PAGE /* its certificate ends in 30 days */                                  \
+#define PAPER_LAST_CALL "1772366390" /* ten seconds ago */
+#define PAPER_EXTENDER_PAGE          /* its certificate ends in 30 days */                         \
         "plimsoll_build_info{version='" PLIMSOLL_VERSION "'} 1\n"                                  \
+        "plimsoll_extender_last_call_timestamp_seconds " PAPER_LAST_CALL "\n"                      \
         "plimsoll_extender_request_duration_seconds_bucket{le='0.1'} 500\n"                        \
         "plimsoll_extender_request_duration_seconds_bucket{le='+Inf'} 500\n"                       \
         "plimsoll_extender_requests_total{code='200'} 500\n"                                       \
         "plimsoll_extender_table_nodes 4\n"                                                        \
         "plimsoll_policy_failed 0\n"                                                               \
+        "plimsoll_policy_object_deleted 0\n"                                                       \
         "plimsoll_tls_certificate_expiry_timestamp_seconds 1774958400\n"
 
 /* NULL: there is none. The nodes, which can be more, are made by paper_nodes(). */
@@ -93,7 +99,9 @@ static const struct {
         {PAPER_APPS "extender", PAPER_DEPLOYMENT("extender", "")},
         {PAPER_APPS "scheduler", NULL},
         {PAPER_SYSTEM "/services/plimsoll-extender",
-         "{'spec': {'selector': {'app.kubernetes.io/name': 'plimsoll-extender'}}}"},
+         "{'spec': {'clusterIP': '10.96.0.10', 'clusterIPs': ['10.96.0.10', 'fd00:96::10'], "
+         "'ports': [{'port': 8010}], "
+         "'selector': {'app.kubernetes.io/name': 'plimsoll-extender'}}}"},
         {PAPER_SYSTEM "/pods",
          "{'items': [" PAPER_POD("controller", "0", "8090") ", " PAPER_POD(
                  "controller", "1", "8090") ", " PAPER_POD("extender", "0",
@@ -140,6 +148,9 @@ static const struct {
         {PAPER_SYSTEM "/pods/plimsoll-extender-1:8010/proxy/metrics", PAPER_EXTENDER_PAGE},
         {PAPER_REVIEWS, "{'status': {'allowed': true}}"},
         {"/api/v1/nodes", NULL},
+        {"/api/v1/pods", NULL},
+        {PAPER_SYSTEM "/pods?component=kube-scheduler", NULL},
+        {PAPER_SYSTEM "/pods/plimsoll-controller-0:8090/proxy/status.json", NULL},
 };
 
 struct paper_change {
@@ -186,10 +197,14 @@ static inline char *paper_nodes(size_t count) {
 
 static inline void paper_handle(void *userdata, struct http_exchange *exchange) {
         const struct paper_cluster *paper = userdata;
+        const char *selector = http_query(exchange, "labelSelector");
+        bool is_scheduler = selector && strcmp(selector, "component=kube-scheduler") == 0;
+        _cleanup_(freep) char *path = xasprintf("%s%s%s", exchange->path, is_scheduler ? "?" : "",
+                                                is_scheduler ? selector : "");
         const char *body = NULL;
 
         for (size_t i = 0; i < ARRAY_LEN(paper_objects); i++)
-                if (strcmp(exchange->path, paper_objects[i].path) == 0)
+                if (strcmp(path, paper_objects[i].path) == 0)
                         body = paper->bodies[i];
         if (body && paper->denied[0] && strcmp(exchange->path, PAPER_REVIEWS) == 0 &&
             strstr(exchange->body, paper->denied[0]) && strstr(exchange->body, paper->denied[1]))

@@ -1,16 +1,15 @@
 /* What is asked of a cluster, where it answers oddly. */
 #include "tests/unit/fixture/test.h"
 
-#include "paper_cluster.h"
+#include "paper_fault.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
-#include "cli/doctor/doctor_check.h"
-
 #define PODS PAPER_SYSTEM "/pods"
 #define CONFIG PAPER_SYSTEM "/configmaps"
+#define STATUS "*/plimsoll-controller-0:8090/proxy/status.json"
 #define NODES "/api/v1/nodes"
 
 /* Collects after the change. */
@@ -66,6 +65,57 @@ TEST(unread_pages) {
                 }
                 assert_int_equal(unknown, 6); /* each has five checks; and the pages' own */
         }
+}
+
+/* As if the pages that cannot be read could not be had. */
+static void spoil(struct doctor_facts *facts, const char *why) {
+        for (size_t i = 0; i < facts->page_count; i++)
+                if (!facts->pages[i].text) {
+                        facts->pages[i].outcome = KUBE_UNAVAILABLE;
+                        (void)error_set(&facts->pages[i].err, EIO, "%s", why);
+                }
+}
+
+/* If no replica answers, that is worse than a page that nobody may read. */
+TEST(silent_programs) {
+        static const struct {
+                const char *pages, *why, *what;
+                enum doctor_state state;
+        } rows[] = {
+                {"*/plimsoll-extender-*/metrics", "timed out", "no extender answers: timed",
+                 DOCTOR_WARNING},
+                {"*/plimsoll-extender-*/metrics", "connection refused", "no extender answers",
+                 DOCTOR_FAULT},
+                {"*/plimsoll-controller-*/metrics", "connection refused", "no controller answers",
+                 DOCTOR_FAULT},
+                {"*/plimsoll-extender-0:*/metrics", "connection refused", "connection refused",
+                 DOCTOR_UNKNOWN},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(doctor_facts_done) struct doctor_facts facts = {0};
+                struct doctor_finding finding;
+                collect(*state, &(struct paper_change){rows[i].pages, NULL, "403", 0}, &facts);
+                spoil(&facts, rows[i].why);
+                doctor_check_run(&doctor_metric_checks.rows[0], &facts, &finding);
+                assert_int_equal(finding.state, rows[i].state);
+                assert_non_null(strstr(finding.what, rows[i].what));
+        }
+}
+
+/* Those that only answer who has a certificate. */
+TEST(silent_with_mutual_tls) {
+        const struct paper_change changes[] = {{"*/deployments/plimsoll-extender",
+                                                "--leader-elect=true", "--client-ca-file=/a", 0},
+                                               {"*/plimsoll-extender-*/metrics", NULL, "403", 0}};
+        _cleanup_(doctor_facts_done) struct doctor_facts facts = {0};
+        struct doctor_finding finding;
+
+        paper_reset(*state, PAPER_NODES);
+        paper_collect_changed(*state, changes, ARRAY_LEN(changes), &facts);
+        spoil(&facts, "connection refused");
+        doctor_check_run(&doctor_metric_checks.rows[0], &facts, &finding);
+        assert_int_equal(finding.state, DOCTOR_UNKNOWN);
 }
 
 TEST(ceilings) {
@@ -144,6 +194,44 @@ TEST(config_file) {
                 else
                         assert_true(strstr(err.msg, path) && strstr(err.msg, rows[i].why));
                 (void)unlink(path);
+        }
+}
+
+/* What is in force without an object is asked of a controller. */
+TEST(policy_without_object) {
+        _cleanup_(policy_freep) struct policy *policy = policy_default();
+        _cleanup_(buf_done) struct buf yaml = BUF_INIT(PAPER_MAX_BYTES);
+        static const struct paper_change gone = {"*/dynamicschedulerpolicies/default", NULL, NULL,
+                                                 0};
+        static const char unknown[] = "the built-in policy (whether the programs keep another is "
+                                      "not known: GET /api/v1/namespaces/kube-system/pods";
+
+        policy_print(policy, &yaml);
+        json_auto_t *page = json_pack("{s:{s:s}}", "policy", "yaml", yaml.data);
+        _cleanup_(freep) char *built_in = json_dumps(page, JSON_COMPACT);
+        const struct {
+                struct paper_change change;
+                const char *from;
+        } rows[] = {
+                {{STATUS, NULL, built_in, 0}, "the built-in policy"},
+                /* Nothing runs that could have another. */
+                {{PODS, "Running", "Pending", 0}, "the built-in policy"},
+                {{STATUS, NULL, "{'policy': {'yaml': 'a: ['}}", 0}, unknown},
+                {{STATUS, NULL, "{'policy': {'yaml': 7}}", 0}, unknown},
+                {{STATUS, NULL, "403", 0}, unknown},
+                {{PODS, NULL, "403", 0}, unknown},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(doctor_facts_done) struct doctor_facts facts = {0};
+                struct error err = ERROR_NULL;
+                paper_reset(*state, PAPER_NODES);
+                paper_change(*state, &gone);
+                paper_change(*state, &rows[i].change);
+                assert_int_equal(paper_collect(*state, NULL, "", &facts, &err), 0);
+                if (strncmp(facts.policy_from, rows[i].from, strlen(rows[i].from)) != 0 ||
+                    (rows[i].from != unknown && strcmp(facts.policy_from, rows[i].from) != 0))
+                        fail_msg("row %zu: %s", i, facts.policy_from);
         }
 }
 

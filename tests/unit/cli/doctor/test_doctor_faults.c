@@ -23,6 +23,23 @@
 #define EXTENDERS "*/plimsoll-extender-?:8010/proxy/metrics"
 #define EXTENDER_0 "*/plimsoll-extender-0:8010/proxy/metrics"
 
+#define STATUS "*/plimsoll-controller-0:8090/proxy/status.json"
+#define KEPT                                                                                       \
+        "{'policy': {'yaml': 'apiVersion: scheduler.policy.crane.io/v1alpha1\\n"                   \
+        "kind: DynamicSchedulerPolicy\\nspec:\\n  syncPolicy:\\n"                                  \
+        "  - {name: cpu_usage_avg_5m, period: 3m}\\n  - {name: mem_usage_avg_5m, period: 3m}\\n"   \
+        "  priority:\\n  - {name: mem_usage_avg_5m, weight: 1}\\n'}}"
+
+#define BOUND "/api/v1/pods"
+/* Bound at 11 and so many minutes. */
+#define POD(minutes, spec)                                                                         \
+        "{'metadata': {'namespace': 'a', 'name': 'b'}, 'spec': {" spec                             \
+        "'nodeName': 'node-0'}, 'status': {'conditions': [{'type': 'PodScheduled', 'status': "     \
+        "'True', 'lastTransitionTime': '2026-03-01T11" minutes ":00Z'}]}}"
+
+#define DEPLOYMENTS "*/deployments/plimsoll-*"
+#define BY_FILE "--policy-config-path=/etc/policy.yaml"
+
 #define CPU "'cpu_usage_avg_5m': '" PAPER_FRESH "'"
 #define MEM "'mem_usage_avg_5m': '" PAPER_FRESH "'"
 #define METRIC(what, rest) "'" what "_usage_avg_5m': '" rest "'"
@@ -249,7 +266,33 @@ static const struct paper_fault policy_faults[] = {
         {"policy-established", DOCTOR_FAULT, "it has no such condition",
          .changes = {{CRD, "'status': 'True'", "'s': 1", 0}}},
         {.changes = {{CRD, "[", "[{'type': 'NamesAccepted', 'status': 'False'}, ", 0}}},
-        {"policy-object", DOCTOR_WARNING, "built-in", .changes = {{POLICY, NULL, NULL, 0}}},
+        {"policy-object", DOCTOR_WARNING, "default: the built-in policy (whether the programs keep",
+         .changes = {{POLICY, NULL, NULL, 0}}},
+        {"policy-object", DOCTOR_WARNING,
+         "default: the policy of plimsoll-controller-0 is in force",
+         .changes = {{POLICY, NULL, NULL, 0}, {STATUS, NULL, KEPT, 0}}},
+        {"policy-object", DOCTOR_WARNING, "status.json: it has no policy) is in force",
+         .changes = {{POLICY, NULL, NULL, 0}, {STATUS, NULL, "{'policy': {}}", 0}}},
+        {"policy-object", DOCTOR_WARNING, "the programs keep the policy of the deleted one",
+         .changes = {{POLICY, NULL, NULL, 0},
+                     {STATUS, NULL, KEPT, 0},
+                     {PAGES, "deleted 0", "deleted 1", 0}}},
+        {"policy-object", DOCTOR_FAULT, "2 of 4 programs keep the policy of the deleted one",
+         .changes = {{POLICY, NULL, NULL, 0},
+                     {STATUS, NULL, KEPT, 0},
+                     {EXTENDERS, "deleted 0", "deleted 1", 0}}},
+        {"policy-file", DOCTOR_FAULT,
+         "the extender goes by a file, and the controller by the object named default",
+         .changes = {{EXTENDER, ARGUMENT, BY_FILE, 0}}},
+        {"policy-file", DOCTOR_FAULT, "the controller goes by a file, and the extender by",
+         .changes = {{CONTROLLER, ARGUMENT, BY_FILE, 0},
+                     {EXTENDER, NULL, NULL, 0},
+                     {SCHEDULER, NULL, "{}", 0}}},
+        {"policy-file", DOCTOR_WARNING, "the object named default has no effect",
+         .changes = {{DEPLOYMENTS, ARGUMENT, BY_FILE, 0}, {POLICY, "'True'", "'False'", 0}}},
+        {"policy-file", DOCTOR_UNKNOWN, "where it cannot be read",
+         .changes = {{EXTENDER, ARGUMENT, "--policy-config-path=$(FILE)", 0}}},
+        {.changes = {{DEPLOYMENTS, ARGUMENT, BY_FILE, 0}, {POLICY, NULL, NULL, 0}}},
         {"policy-valid", DOCTOR_FAULT, "refused", .changes = {{POLICY, "t': 1", "t': -1", 0}}},
         {"policy-valid", DOCTOR_FAULT, "it is refused: nested deeper than",
          .changes = {{POLICY, "'metadata'",
@@ -392,38 +435,55 @@ static const struct paper_fault node_faults[] = {
 
 static const struct paper_fault metric_faults[] = {
         {"metrics-pages", DOCTOR_UNKNOWN, "403", .changes = {{STANDBY, NULL, "403", 0}}},
+        {"metrics-pages", DOCTOR_UNKNOWN, "GET", .changes = {{EXTENDER_0, NULL, "503", 0}}},
         /* The one that leads may be the one that is not seen. */
         {"metrics-pages", DOCTOR_UNKNOWN, "403",
          .changes = {{"*/plimsoll-controller-1:*", NULL, "403", 0}}},
+        /* Both replicas look at all nodes. */
         {"exporters", DOCTOR_WARNING,
-         "3 exporters fail, over all replicas; failed scrapes by "
-         "reason: connect: 2, timeout: 7",
-         .changes = {{STANDBY, "failing{source='node-exporter'} 0", "failing 3", 0},
+         "node-exporter fails on 3 of 4 nodes; failed scrapes by reason: connect: 2, timeout: 7",
+         .changes = {{CONTROLLERS, "failing{source='node-exporter'} 0",
+                      "failing{source='node-exporter'} 3", 0},
                      {STANDBY, "'connect'} 0", "'connect'} 2", 0},
                      {STANDBY, "'timeout'} 0", "'timeout'} 7", 0}}},
         /* What was fetched, but could not be read. */
         {"exporters", DOCTOR_WARNING,
-         "1 exporters fail, over all replicas; failed scrapes by "
+         "node-exporter fails on 1 of 4 nodes, kubelet fails on 2 of 4 nodes; failed scrapes by "
          "reason: windows_exporter: 2, other_node: 1",
-         .changes = {{STANDBY, "failing{source='node-exporter'} 0", "failing 1", 0},
+         .changes = {{STANDBY, "failing{source='node-exporter'} 0",
+                      "failing{source='node-exporter'} 1\n"
+                      "plimsoll_targets_failing{source='kubelet'} 2",
+                      0},
                      {STANDBY, "'connect'} 0", "'windows_exporter'} 2", 0},
                      {STANDBY, "'timeout'} 0", "'other_node'} 1", 0}}},
         /* The samples are their affair, too. */
         {"exporters", DOCTOR_WARNING, "none is counted",
-         .changes = {{STANDBY, "failing{source='node-exporter'} 0", "failing 3", 0},
+         .changes = {{STANDBY, "failing{source='node-exporter'} 0",
+                      "failing{source='node-exporter'} 3", 0},
                      {STANDBY, "nodes_stale 0", "nodes_stale 2", 0}}},
+        {"exporters", DOCTOR_FAULT, "node-exporter fails on 4 of 4 nodes;",
+         .changes = {{CONTROLLERS, "failing{source='node-exporter'} 0",
+                      "failing{source='node-exporter'} 4", 0}}},
+        /* Another source stands in. */
+        {"exporters", DOCTOR_WARNING, "node-exporter fails on 4 of 4 nodes;",
+         .changes = {{CONTROLLERS, "failing{source='node-exporter'} 0",
+                      "failing{source='node-exporter'} 4\n"
+                      "plimsoll_nodes_served{source='prometheus'} 4",
+                      0}}},
         {.changes = {{STANDBY, "failing{source='node-exporter'} 0",
                       "failing{source='node-exporter'} 4\n"
                       "plimsoll_nodes_served{source='kubelet'} 4",
                       0}}},
-        {"samples", DOCTOR_WARNING, "2 nodes have no",
-         .changes = {{STANDBY, "nodes_stale 0", "nodes_stale 2", 0}}},
+        {"samples", DOCTOR_WARNING, "2 of 4 nodes have no",
+         .changes = {{CONTROLLERS, "nodes_stale 0", "nodes_stale 2", 0}}},
+        {"samples", DOCTOR_FAULT, "4 of 4 nodes have no",
+         .changes = {{STANDBY, "nodes_stale 0", "nodes_stale 4", 0}}},
         {"policy-loaded", DOCTOR_FAULT, "a controller cannot",
          .changes = {{STANDBY, "policy_failed 0", "policy_failed 1", 0}}},
         {"policy-loaded", DOCTOR_FAULT, "an extender cannot",
          .changes = {{EXTENDER_0, "policy_failed 0", "policy_failed 1", 0}}},
         {"patches", DOCTOR_WARNING, "15 of 20",
-         .changes = {{STANDBY, "waiting 0", "waiting 15", 0},
+         .changes = {{CONTROLLERS, "waiting 0", "waiting 15", 0},
                      {EXTENDERS, "table_nodes 4", "table_nodes 20", 0}},
          .nodes = 20},
         {.changes = {{STANDBY, "waiting 0", "waiting 10", 0},
@@ -434,8 +494,65 @@ static const struct paper_fault metric_faults[] = {
          .changes = {{STANDBY, "leader 0", "leader 1", 0}}},
         {"one-leader", DOCTOR_FAULT, "no controller in kube-system",
          .changes = {{CONTROLLERS, "leader", "l", 0}}},
-        {"extender-called", DOCTOR_WARNING, "ever called",
+        {"extender-called", DOCTOR_WARNING, "no scheduler has called the extender since it started",
          .changes = {{EXTENDERS, "'200'} 500", "'200'} 0", 0}}},
+        {"extender-called", DOCTOR_WARNING,
+         "started; 2 pods were bound in the last hour, such as a/b",
+         .changes = {{EXTENDERS, "'200'} 500", "'200'} 0", 0},
+                     {EXTENDERS, PAPER_LAST_CALL, "0", 0},
+                     {BOUND, NULL,
+                      "{'kind': 'PodList', 'metadata': {'resourceVersion': '1'}, 'items': [" POD(
+                              ":30", "") ", " POD(":31", "") "]}",
+                      0}}},
+        /* Three days ago, and a pod half an hour ago. */
+        {"extender-called", DOCTOR_WARNING,
+         "1 pods were bound in the last hour, such as a/b, and the last call was at "
+         "2026-02-26T12:00:00Z",
+         .changes = {{EXTENDERS, PAPER_LAST_CALL, "1772107200", 0},
+                     {BOUND, NULL,
+                      "{'kind': 'PodList', 'metadata': {'resourceVersion': '1'}, 'items': [" POD(
+                              ":30", "") ", " POD(":00", "") "]}",
+                      0}}},
+        /* One of the two is called. */
+        {.changes = {{EXTENDER_0, PAPER_LAST_CALL, "1772107200", 0}}},
+        /* Before the last call, as good as at once after it, or by another way than a scheduler's.
+         */
+        {.changes = {{EXTENDERS, PAPER_LAST_CALL, "1772364570", 0}, /* 11:29:30 */
+                     {BOUND, NULL,
+                      "{'kind': 'PodList', 'metadata': {'resourceVersion': '1'}, 'items': "
+                      "[" POD(":20", "") ", " POD(":30", "") ", " POD(
+                              ":40", "'schedulerName': 'other', ") ", "
+                                                                   "" POD(":41",
+                                                                          "'x': 1}, 'metadata': "
+                                                                          "{'name': "
+                                                                          "'b', "
+                                                                          "'ownerReferences': "
+                                                                          "[{'kind': "
+                                                                          "'DaemonSet'}]}, "
+                                                                          "'spec': {") "]}",
+                      0}}},
+        {"extender-called", DOCTOR_WARNING, "1 pods were bound",
+         .changes = {{EXTENDERS, PAPER_LAST_CALL, "1772107200", 0},
+                     {CONFIG, "schedulerName: default-scheduler", "schedulerName: other", 0},
+                     {BOUND, NULL,
+                      "{'kind': 'PodList', 'metadata': {'resourceVersion': '1'}, 'items': [" POD(
+                              ":30", "'schedulerName': 'other', ") ", " POD(":31", "") "]}",
+                      0}}},
+        {"extender-called", DOCTOR_WARNING, "1 pods were bound",
+         .changes = {{EXTENDERS, PAPER_LAST_CALL, "1772107200", 0},
+                     {CONFIG, "profiles:\\n- schedulerName: default-scheduler", "profiles: 7", 0},
+                     {BOUND, NULL,
+                      "{'kind': 'PodList', 'metadata': {'resourceVersion': '1'}, 'items': [" POD(
+                              ":30", "'schedulerName': 'other', ") ", " POD(":31", "") "]}",
+                      0}}},
+        {"extender-called", DOCTOR_UNKNOWN,
+         "the last call was at 2026-02-26T12:00:00Z; whether pods were bound since is not known: "
+         "GET /api/v1/pods",
+         .changes = {{EXTENDERS, PAPER_LAST_CALL, "1772107200", 0}, {BOUND, NULL, "403", 0}}},
+        /* Of an older extender, and of a page that nobody should believe. */
+        {.changes = {{EXTENDERS, "last_call", "l", 0}}},
+        {.changes = {{EXTENDERS, PAPER_LAST_CALL, "1e300", 0}}},
+        {.changes = {{EXTENDERS, PAPER_LAST_CALL, "-1", 0}}},
         {"extender-answers", DOCTOR_WARNING, "500 of 1000",
          .changes = {{EXTENDER_0, "'200'}", "'400'}", 0}}},
         {.changes = {{EXTENDERS, "'200'} 500",
@@ -445,9 +562,9 @@ static const struct paper_fault metric_faults[] = {
         {"extender-speed", DOCTOR_WARNING, "400 of 1000 calls took more than 100 ms",
          .changes = {{EXTENDERS, "'0.1'} 500", "'0.1'} 300", 0}}},
         {.changes = {{EXTENDERS, "le='0.1'", "le='1'", 0}}}, /* nothing says how many were fast */
-        {"extender-table", DOCTOR_FAULT, "2 extenders know 4 nodes, of 4 each",
-         .changes = {{EXTENDERS, "nodes 4", "nodes 2", 0}}},
-        {"extender-table", DOCTOR_FAULT, "know 10 nodes",
+        {"extender-table", DOCTOR_FAULT, "an extender knows 2 nodes, and there are 4",
+         .changes = {{EXTENDER_0, "nodes 4", "nodes 2", 0}}},
+        {"extender-table", DOCTOR_FAULT, "knows 5 nodes",
          .changes = {{EXTENDERS, "nodes 4", "nodes 5", 0}}},
         {.changes = {{EXTENDERS, "table_nodes", "t", 0}}},
         {"certificate", DOCTOR_WARNING, "in 7 days",
@@ -467,11 +584,13 @@ static const struct paper_fault scheduler_faults[] = {
         {"scheduler-registered", DOCTOR_FAULT, "port 8010",
          .changes = {{CONFIG, ":8010", ":80100", 0}, MOUNTED}},
         {.changes = {{CONFIG, ":8010", ":9010", 0},
-                     {SERVICE, "'spec': {", "'spec': {'ports': [{'port': 80}, {'port': 9010}], ",
-                      0}}},
+                     {SERVICE, "'port': 8010", "'port': 80}, {'port': 9010", 0}}},
         {.changes = {{CONFIG, ":8010", ":9010", 0}, {EXTENDER, ARGUMENT, "--port', '9010", 0}}},
-        {.changes = {{CONFIG, "127.0.0.1:8010", "plimsoll-extender.kube-system", 0}}},
+        {.changes = {{CONFIG, "127.0.0.1", "plimsoll-extender.kube-system", 0}}},
         {.changes = {{CONFIG, "extenders:\\n", "extenders:\\n- urlPrefix: http://a\\n", 0}}},
+        /* test_doctor_url.c has the others. */
+        {"scheduler-url", DOCTOR_FAULT, "ConfigMap scheduler: urlPrefix is of https",
+         .changes = {{CONFIG, "http:", "https:", 0}}},
         {"scheduler-ignorable", DOCTOR_FAULT, "ignorable",
          .changes = {{CONFIG, "ignorable: true", "ignorable: [true]", 0}}},
         {"scheduler-timeout", DOCTOR_WARNING, "5s",
@@ -495,6 +614,9 @@ static const struct paper_fault scheduler_faults[] = {
         {"scheduler-verbs", DOCTOR_FAULT, "no prioritizeVerb", /* the weight then is none, too */
          .changes = {{CONFIG, "prioritizeVerb: prioritize", "", 0},
                      {CONFIG, "weight: 3", "weight: 1", 0}}},
+        {"scheduler-verbs", DOCTOR_FAULT,
+         "does not answer http://127.0.0.1:8010/v1/filters, its filterVerb",
+         .changes = {{CONFIG, "filterVerb: filter", "filterVerb: filters", 0}}},
         {"scheduler-sampling", DOCTOR_WARNING, "adaptive of 150",
          .changes = {{EXTENDERS, "table_nodes 4", "table_nodes 150", 0}}, .nodes = 150},
         {"scheduler-sampling", DOCTOR_WARNING, "percentageOfNodesToScore is 30 of 150",
