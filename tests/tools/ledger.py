@@ -27,6 +27,10 @@ def lacks_root():
     return os.geteuid() != 0
 
 
+def lacks_namespaces():
+    return subprocess.run([TOP / "tests/e2e/sandbox", "true"], stderr=-3, check=False).returncode
+
+
 def lacks_own_cgroups():
     return lacks_root() or not pathlib.Path("/sys/fs/cgroup/cpuacct").exists()
 
@@ -59,6 +63,7 @@ MAY_SKIP = [
         lacks_psi,
     ),
     (r"test_(controller_real_resources|node_exporter)\.", r"no time of any disk", lacks_disk_times),
+    (r"test_controller_(real_resources|dns_faults)\.", r"^no namespaces: ", lacks_namespaces),
     (r"test_real_nodes\.", r"cgroups", lacks_own_cgroups),
     (r"test_upgrade\.", r"the history is not in this clone", lacks_history),
     (r"test_image\.", r"building images needs root", lacks_root),
