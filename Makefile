@@ -2,7 +2,7 @@
 BUILD ?= build
 GATE = /usr/bin/python3 tests/tools/gate.py
 
-.PHONY: help build demo quick test e2e ci nightly check bench coverage fuzz format mutants placement clean
+.PHONY: help build demo quick test e2e ci nightly check bench coverage fuzz format mutants placement in-container clean
 
 help:
 	@echo 'make demo     look at it: a real exporter, a stand-in API server, both programs (DEMO=once ends by itself)'
@@ -19,6 +19,8 @@ help:
 	@echo 'make fuzz     run every fuzz target for FUZZ_SECONDS=60 each'
 	@echo 'make mutants  small changes in what decides about nodes, and whether unit tests notice'
 	@echo 'make format   apply the formatters'
+	@echo 'make in-container TARGET=test  any of these in a Debian 12 by podman or docker, where this machine is another'
+	@echo 'With PLIMSOLL_NO_INSTALL=1, and without apt-get, nothing is installed: what is missing is named.'
 
 build:
 	@tests/tools/install-packages build
@@ -80,6 +82,9 @@ placement:
 format:
 	@tests/tools/install-packages check
 	@tests/tools/format --apply
+
+in-container:
+	@tests/tools/in-container $(TARGET)
 
 clean:
 	rm -rf $(BUILD) build-*
