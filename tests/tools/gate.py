@@ -297,6 +297,7 @@ def runs_alone(path):
 def e2e(gate):
     if not build_kubernetes(gate):
         return
+    gate.beside(gate.step, "workflows", ["tests/tools/workflows"])
     shutil.rmtree(OUT / "e2e-logs", ignore_errors=True)
     files = [path for path in test_files("e2e") if not runs_alone(path)]
     shared = [path for path in files if not NIGHTLY or path.stem != OLDER_FILE]
