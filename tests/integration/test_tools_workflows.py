@@ -159,8 +159,8 @@ def test_images_are_pushed_and_signed_by_digest(bench):
     bench.program("skopeo", WRITE_DIGEST)
     bench.program("cosign")
     bench.made(
-        f"plimsoll-controller-{VERSION}.oci.tar", f"plimsoll-controller-{VERSION}.spdx.json",
-        f"plimsoll-extender-{VERSION}.oci.tar", "SHA256SUMS",
+        f"plimsoll-controller-{VERSION}.oci.tar", f"plimsoll-extender-{VERSION}.oci.tar", "SHA256SUMS",
+        *(f"plimsoll-controller-image-{VERSION}-linux-{arch}.spdx.json" for arch in ("amd64", "arm64")),
     )  # fmt: skip
     done = bench.publish("images", **LOGIN)
     assert done.returncode == 0, done.stderr
@@ -168,12 +168,14 @@ def test_images_are_pushed_and_signed_by_digest(bench):
     login, *calls = [re.sub(r"/tmp\S+tmp\.\w+", "FILE", line) for line in bench.called()]
     assert login == f"skopeo login --username someone --password-stdin {auth} host.example"
     one, two = (f"host.example/owner/plimsoll-{name}" for name in ("controller", "extender"))
-    spdx = f"dist/plimsoll-controller-{VERSION}.spdx.json"
+    spdx = f"dist/plimsoll-controller-image-{VERSION}-linux"
+    attest = "cosign attest --yes --type spdxjson --predicate"
     copies = [call for call in calls if call.startswith("skopeo copy --all")]
     assert [call.split()[-1] for call in copies] == [f"docker://{i}:{VERSION}" for i in (one, two)]
     assert [call for call in calls if call.startswith("cosign")] == [
         f"cosign sign --yes --recursive {one}@sha256:of-plimsoll-controller",
-        f"cosign attest --yes --type spdxjson --predicate {spdx} {one}@sha256:of-plimsoll-controller",
+        f"{attest} {spdx}-amd64.spdx.json {one}@sha256:of-plimsoll-controller",
+        f"{attest} {spdx}-arm64.spdx.json {one}@sha256:of-plimsoll-controller",
         f"cosign sign --yes --recursive {two}@sha256:of-plimsoll-extender",
     ]
     assert bench.output.read_text("ascii").splitlines() == [
@@ -197,7 +199,7 @@ def test_nothing_is_pushed_to_nowhere(bench):
 @pytest.mark.parametrize("is_there", [False, True])
 def test_assets(bench, is_there):
     bench.program("gh", f"[[ $2 != view ]] || exit {int(not is_there)}")
-    bench.made("RELEASE_NOTES.md", "SHA256SUMS", "plimsoll.yaml")
+    bench.made("release-notes.md", "SHA256SUMS", "plimsoll.yaml")
     assert bench.publish("assets").returncode == 0
     files = "dist/SHA256SUMS dist/plimsoll.yaml"
     assert bench.called()[1:] == [
@@ -205,7 +207,7 @@ def test_assets(bench, is_there):
             f"gh release upload v{VERSION} --clobber {files}"
             if is_there
             else f"gh release create v{VERSION} --verify-tag --title Plimsoll {VERSION}"
-            f" --notes-file dist/RELEASE_NOTES.md {files}"
+            f" --notes-file dist/release-notes.md {files}"
         )
     ]
 
