@@ -179,11 +179,11 @@ class Ledger:
                 problem = f"no results: {error}"
         elif code == 0:
             outcome.passed = 1
-        if not outcome.failures and (code != 0 or outcome.passed == 0):
-            outcome.failures.append((name, problem))  # a step that ran nothing has not passed
-            has_second_try = False
         skips = [skip for skip in outcome.skips if is_excused(*skip)]
         unexcused = [skip for skip in outcome.skips if skip not in skips]
+        if not outcome.failures and (code != 0 or not (outcome.passed or skips)):
+            outcome.failures.append((name, problem))  # a step that ran nothing has not passed
+            has_second_try = False
         with self.lock:
             self.passed += outcome.passed
             self.skips += skips
