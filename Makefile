@@ -2,7 +2,7 @@
 BUILD ?= build
 GATE = /usr/bin/python3 tests/tools/gate.py
 
-.PHONY: help build demo quick test e2e ci nightly check bench coverage fuzz format mutants placement in-container clean
+.PHONY: help build demo quick test e2e ci nightly check bench coverage fuzz format mutants placement release in-container clean
 
 help:
 	@echo 'make demo     look at it: a real exporter, a stand-in API server, both programs (DEMO=once ends by itself)'
@@ -78,6 +78,10 @@ placement:
 	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) --buildtype=release
 	@ninja -C $(BUILD) --quiet tests/placement/placement
 	@/usr/bin/python3 tests/placement/page.py $(BUILD)
+
+release:
+	@tests/tools/install-packages release
+	@/usr/bin/python3 deploy/release/release.py dist
 
 format:
 	@tests/tools/install-packages check
