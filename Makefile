@@ -2,7 +2,7 @@
 BUILD ?= build
 GATE = /usr/bin/python3 tests/tools/gate.py
 
-.PHONY: help build demo quick test e2e ci nightly check bench coverage fuzz format mutants placement clean
+.PHONY: help build demo quick test e2e ci nightly check bench coverage fuzz format mutants placement release in-container clean
 
 help:
 	@echo 'make demo     look at it: a real exporter, a stand-in API server, both programs (DEMO=once ends by itself,'
@@ -20,6 +20,8 @@ help:
 	@echo 'make fuzz     run every fuzz target for FUZZ_SECONDS=60 each'
 	@echo 'make mutants  small changes in what decides about nodes, and whether unit tests notice'
 	@echo 'make format   apply the formatters'
+	@echo 'make in-container TARGET=test  any of these in a Debian 12 by podman or docker, where this machine is another'
+	@echo 'With PLIMSOLL_NO_INSTALL=1, and without apt-get, nothing is installed: what is missing is named.'
 
 build:
 	@tests/tools/install-packages build
@@ -77,9 +79,16 @@ placement:
 	@ninja -C $(BUILD) --quiet tests/placement/placement
 	@/usr/bin/python3 tests/placement/page.py $(BUILD)
 
+release:
+	@tests/tools/install-packages release
+	@/usr/bin/python3 deploy/release/release.py dist
+
 format:
 	@tests/tools/install-packages check
 	@tests/tools/format --apply
+
+in-container:
+	@tests/tools/in-container $(TARGET)
 
 clean:
 	rm -rf $(BUILD) build-*

@@ -439,6 +439,7 @@ static enum http_failure failure_of(const struct http_call *call, CURLcode code)
                 {CURLE_SEND_ERROR, HTTP_RESET},
                 {CURLE_GOT_NOTHING, HTTP_RESET},
                 {CURLE_FILESIZE_EXCEEDED, HTTP_TOO_LARGE},
+                {(CURLcode)100, HTTP_TOO_LARGE}, /* CURLE_TOO_LARGE, of curl 8.6 */
                 {CURLE_SSL_CONNECT_ERROR, HTTP_TLS},
                 {CURLE_SSL_CERTPROBLEM, HTTP_TLS},
                 {CURLE_SSL_CIPHER, HTTP_TLS},

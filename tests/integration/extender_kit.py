@@ -185,7 +185,7 @@ class Connection:
         self.sock.settimeout(timeout_s)
         try:
             return self.sock.recv(1) == b""
-        except ConnectionResetError:
+        except (ConnectionResetError, BrokenPipeError):
             return True
 
     def close(self):

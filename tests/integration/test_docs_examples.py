@@ -34,6 +34,46 @@ def test_explained_node(tmp_path):
     assert flags[0] in (TOP / "docs/troubleshooting.md").read_text("utf-8")
 
 
+# -- other people's tools: that what is shown fits what deploy/ has ---------------------------------
+
+
+def test_gitops():
+    """Argo CD and Flux are told what the manifests, the CRD and a policy's status are."""
+    crd = yaml.safe_load((TOP / "deploy/base/crd.yaml").read_text("utf-8"))["spec"]
+    kind, (version,) = crd["names"]["kind"], [row["name"] for row in crd["versions"]]
+    assert '"InForce"' in (TOP / "policy/live/policy_status.c").read_text("utf-8")
+
+    shown = yaml.safe_load(block("docs/install.md", "gitops"))
+    url, folder, tag = re.fullmatch(r"(https.*)//(\w+)\?ref=v(.*)", shown["resources"][0]).groups()
+    assert url.endswith("/plimsoll") and (TOP / folder / "kustomization.yaml").exists()
+    assert f"version: '{tag}'," in (TOP / "meson.build").read_text("utf-8")
+    manifests = "".join(path.read_text("utf-8") for path in (TOP / "deploy/base").glob("*.yaml"))
+    for image in shown["images"]:
+        assert f"image: {image['name']}" in manifests
+
+    (key,) = yaml.safe_load(block("docs/install.md", "argocd"))
+    assert key == f"resource.customizations.health.{crd['group']}_{kind}"
+    assert 'condition.type == "InForce"' in block("docs/install.md", "argocd")
+
+    first, second = yaml.safe_load_all(block("docs/install.md", "flux"))
+    assert second["spec"]["dependsOn"] == [{"name": first["metadata"]["name"]}]
+    (check,) = second["spec"]["healthCheckExprs"]
+    assert (check["apiVersion"], check["kind"]) == (f"{crd['group']}/{version}", kind)
+    assert all("c.type == 'InForce'" in check[state] for state in ("current", "failed"))
+
+
+def test_secondary_scheduler():
+    """OpenShift's operator is given the scheduler's configuration of deploy/, but for leaders and the account."""
+    config, scheduler = yaml.safe_load_all(block("docs/managed-clouds.md", "secondary-scheduler"))
+    assert scheduler["spec"]["schedulerConfig"] == config["metadata"]["name"]
+    shown = yaml.safe_load(config["data"]["config.yaml"])
+    path = TOP / "deploy/second-scheduler/config.yaml"
+    ours = yaml.safe_load(path.read_text("utf-8"))
+    over_http = yaml.safe_load((TOP / "deploy/scheduler/config-http.yaml").read_text("utf-8"))
+    assert shown["extenders"] == over_http["extenders"]
+    assert shown["profiles"] == ours["profiles"] and shown["apiVersion"] == ours["apiVersion"]
+
+
 # -- policies --------------------------------------------------------------------------------------
 
 

@@ -1,6 +1,7 @@
 """HTTP as no scheduler speaks it, at the extender's port: an error or a closed connection, at once, and the
 next client is answered."""
 
+import ctypes
 import re
 import socket
 
@@ -124,6 +125,30 @@ ODD = {
 }  # fmt: skip
 
 
+# What libmicrohttpd 1.0 answers otherwise: it refuses oddities that 0.9 made sense of.
+SINCE_1_0 = {
+    "no path": [404],
+    "a word more": [400],
+    "no method": [],
+    "a raw zero": [],
+    "1,000 parameters": [431],
+    "a blank before the colon": [400],
+    "a folded line": [400],
+    "a zero in a value": [400],
+    "line feeds alone": [400],
+    "carriage returns alone": [400],
+    "Expect": [200],
+    "an encoding nobody knows": [400],
+    "a chunk with an extension": [400],
+}
+
+
+def has_1_0():
+    version = ctypes.CDLL("libmicrohttpd.so.12").MHD_get_version
+    version.restype = ctypes.c_char_p
+    return not version().startswith(b"0.")
+
+
 @pytest.fixture(scope="module")
 def extender(module_start_standin, module_start_extender):
     extender = module_start_extender(module_start_standin("--nodes", 2))
@@ -152,6 +177,8 @@ def exchange(port, said):
 @pytest.mark.parametrize("kind", ODD)
 def test_http_oddities(extender, kind):
     said, wanted = ODD[kind]
+    if has_1_0():
+        wanted = SINCE_1_0.get(kind, wanted)
     heard, is_reset = exchange(extender.port, said)
     with extender.scheduler() as scheduler:
         assert scheduler.filter(["a"])[1] == {}

@@ -107,6 +107,20 @@ def test_closing_lines_without_a_second_try(tmp_path, book, capsys):
     assert last == "1 passed, 1 failed, 0 skipped"
 
 
+@pytest.mark.parametrize(
+    "holds, last",
+    [(True, "0 passed, 0 failed, 2 skipped"), (False, "0 passed, 3 failed, 0 skipped")],
+)
+def test_a_file_may_be_skipped_as_a_whole(monkeypatch, book, capsys, holds, last):
+    """As one whose tests all need namespaces, on a machine without."""
+    monkeypatch.setattr(ledger, "MAY_SKIP", [(r"test_x\.", "^no", lambda: holds)])
+    found = ledger.Outcome()
+    found.skips = [("test_x.a", "no namespaces"), ("test_x.b", "no namespaces")]
+    book.account("x", 0, 1.0, lambda: found)
+    book.finish()
+    assert capsys.readouterr().out.splitlines()[-1] == last
+
+
 def test_parts_are_those_of_the_page():
     page = (gate.TOP / "CONTRIBUTING.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (\d+) \| ((?:`[\w-]+`(?:, )?)+) \| .* \| (\d+) \|$", page, re.MULTILINE)

@@ -6,10 +6,10 @@ import subprocess
 NAMES = "DNS:localhost,IP:127.0.0.1"
 
 
-def openssl(*arguments):
-    done = subprocess.run(
-        ["openssl", *map(str, arguments)], capture_output=True, text=True, timeout=60, check=False
-    )
+def openssl(*arguments, days_ago=0):
+    argv = ["faketime", f"{days_ago} days ago"] if days_ago else []
+    argv += ["openssl", *map(str, arguments)]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, f"openssl {arguments}: {done.stderr}"
     return done.stdout
 
@@ -23,6 +23,7 @@ class Authority:
         self.count = 0
         self.cert, self.key = self._path(name, "crt"), self._path(name, "key")
         argv = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+        argv += ["-addext", "keyUsage=critical,keyCertSign,cRLSign"]
         argv += ["-subj", f"/CN={name}", "-days", 2, "-keyout", self.key, "-out", self.cert]
         openssl(*argv)
 
@@ -37,11 +38,13 @@ class Authority:
         extensions = self._path(stem, "ext")
         with open(extensions, "w", encoding="ascii") as file:
             file.write(f"extendedKeyUsage={usage}\nsubjectAltName={names}\n")
+            file.write("authorityKeyIdentifier=keyid\nsubjectKeyIdentifier=hash\n")
         argv = ["req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
         openssl(*argv, "-subj", f"/CN={name}", "-keyout", key, "-out", request)
         argv = ["x509", "-req", "-in", request, "-CA", self.cert, "-CAkey", self.key]
-        argv += ["-CAcreateserial", "-days", days, "-extfile", extensions, "-out", cert]
-        openssl(*argv)
+        days_ago = max(0, 1 - days)
+        argv += ["-CAcreateserial", "-days", days + days_ago, "-extfile", extensions, "-out", cert]
+        openssl(*argv, days_ago=days_ago)
         return cert, key
 
     def server(self, name="extender", **more):

@@ -18,7 +18,6 @@ from lanes import CACHE
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 STAMPS = CACHE / "tidy"
-TIDY = "clang-tidy-14"
 LIBRARIES = ("common", "policy", "controller", "extender", "cli")
 UNUSED_DAYS = 30
 
@@ -52,14 +51,14 @@ def stamp_of(directory, arguments, checks):
     return STAMPS / digest.hexdigest()
 
 
-def examine(build, source, directory, arguments, checks):
+def examine(program, build, source, directory, arguments, checks):
     """What clang-tidy has to say of one source; None when it was clean and is as it was."""
     stamp = stamp_of(directory, arguments, checks)
     if stamp.exists():
         os.utime(stamp)
         return None
     done = subprocess.run(
-        [TIDY, "--quiet", "--warnings-as-errors=*", "-p", str(build), str(source)],
+        [program, "--quiet", "--warnings-as-errors=*", "-p", str(build), str(source)],
         cwd=TOP, capture_output=True, text=True, check=False,
     )  # fmt: skip
     if done.returncode == 0:
@@ -74,12 +73,16 @@ def main():
     for stamp in STAMPS.iterdir():
         if time.time() - stamp.stat().st_mtime > UNUSED_DAYS * 86400:
             stamp.unlink()
-    version = subprocess.run([TIDY, "--version"], capture_output=True, check=True).stdout
+    pinned = subprocess.run([TOP / "tests/tools/pinned", "clang-tidy"], stdout=-1, check=True)
+    program = pinned.stdout.decode().strip()
+    version = subprocess.run([program, "--version"], capture_output=True, check=True).stdout
     checks = version + (TOP / ".clang-tidy").read_bytes()
     commands = compile_commands(build)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         said = list(
-            pool.map(lambda item: examine(build, item[0], *item[1], checks), commands.items())
+            pool.map(
+                lambda item: examine(program, build, item[0], *item[1], checks), commands.items()
+            )
         )
     for text in filter(None, said):
         print(text)

@@ -77,6 +77,7 @@ MODULES = {
     "helm": {},
     "descheduler": {},
     "node-exporter": {},
+    "actionlint": {},
     # Of this one, only files.
     "prometheus-operator": {
         "share": (

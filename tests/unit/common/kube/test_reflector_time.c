@@ -129,10 +129,6 @@ TEST(quiet_watch) {
         stop(&f);
 }
 
-static void second_later(void *userdata) {
-        later_ms += MS_PER_S;
-}
-
 /* A watch that has lived is followed by the next at once; one that has not, after a pause. */
 TEST(ends) {
         struct fixture f = {.wanted_log = "well 0;+ a;+ a;"};

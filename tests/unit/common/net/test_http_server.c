@@ -25,7 +25,7 @@ TEST_BETWEEN(requests, set_up, tear_down) {
                  "Content-Length: 2\r\n\r\n{}",
                  "200", "POST /p (none)application/json{}"},
                 {"POST /p HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n"
-                 "3\r\nabc\r\n2;ext=1\r\nde\r\n0\r\n\r\n",
+                 "3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n",
                  "200", "POST /p (none)abcde"},
                 {"POST /p HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n", "200",
                  "POST /p (none)"},
@@ -43,6 +43,21 @@ TEST_BETWEEN(requests, set_up, tear_down) {
                         fail_msg("'%s' gave '%s'", rows[i].request, answer.data);
                 assert_null(strstr(answer.data, "chunked"));
         }
+        buf_done(&answer);
+}
+
+/* Extensions of chunks are skipped, or by libmicrohttpd 1.0 refused. No client of ours has any. */
+TEST_BETWEEN(chunk_extensions, set_up, tear_down) {
+        static const char request[] =
+                "POST /p HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n"
+                "3\r\nabc\r\n2;ext=1\r\nde\r\n0\r\n\r\n";
+        struct buf answer = BUF_INIT(ANSWER_MAX_BYTES);
+
+        ask(request, sizeof(request) - 1, &answer);
+        if (memcmp(answer.data + 9, "400", 3) == 0)
+                assert_int_equal(atomic_load(&handled), 0);
+        else
+                assert_string_equal(raw_body_of(&answer), "POST /p (none)abcde");
         buf_done(&answer);
 }
 
@@ -121,14 +136,15 @@ TEST_BETWEEN(head, set_up, tear_down) {
 
 TEST_BETWEEN(only_parameter, set_up, tear_down) {
         static const struct {
-                const char *target, *says;
+                const char *target, *says, *or_says;
         } rows[] = {
                 {"/only", "GET /only (none)"},
                 {"/only?", "GET /only (none)"},
                 {"/only?q", "GET /only |"},
                 {"/only?q=", "GET /only |"},
                 {"/only?q=a%2Fb+c", "GET /only a/b c|"},
-                {"/only?q=%zz", "GET /only %zz|"},
+                /* by libmicrohttpd 0.9 as it stands, by 1.0 refused */
+                {"/only?q=%zz", "GET /only %zz|", "GET /only (refused)|"},
                 {"/only?q=a&q=a", "GET /only (refused)|"},
                 {"/only?q=a&q", "GET /only (refused)|"},
                 {"/only?q=a&r=b", "GET /only (refused)|"},
@@ -147,7 +163,8 @@ TEST_BETWEEN(only_parameter, set_up, tear_down) {
                 int fd = dial();
                 assert_true(raw_say(fd, request, strlen(request)));
                 assert_true(raw_hear(fd, &answer));
-                if (!strstr(answer.data, rows[i].says))
+                if (!strstr(answer.data, rows[i].says) &&
+                    !(rows[i].or_says && strstr(answer.data, rows[i].or_says)))
                         fail_msg("'%s' gave '%s'", rows[i].target, answer.data);
                 close(fd);
         }

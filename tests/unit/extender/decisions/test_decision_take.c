@@ -125,7 +125,7 @@ TEST(estimate) {
         assert_text(b, "node", "b");
         assert_number(json_at(b, "estimate", "cpu", NULL), "inFlight", 0.05);
         const double margin = json_number_value(json_at(b, "estimate", "cpu", "margin", NULL));
-        assert_true(margin > 0.05 && margin < 0.10);
+        assert_true(margin > 0.02 && margin < 0.03);
         assert_number(json_at(b, "estimate", NULL), "headroom", 100 * (1 - 0.495 - margin));
         assert_text(json_array_get(nodes, 3), "node", "x");
         assert_true(json_is_false(json_object_get(json_array_get(nodes, 3), "known")));

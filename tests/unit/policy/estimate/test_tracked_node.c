@@ -560,11 +560,11 @@ TEST(margin) {
         bind_pod(&fixture, 2, "web", 1, 0);
         const double of_two = margin_cores(&fixture);
         assert_true(fabs(of_two - sqrt(2) * of_one) < 1e-6);
-        for (int i = 0; i < 5; i++)
+        for (int i = 0; i < 20; i++)
                 read_cores(&fixture, 2, 1000000 + i * SYNC_MS);
         const double when_read = margin_cores(&fixture);
         assert_true(when_read < 0.9 * of_two);
-        end_pod(&fixture, 1, 1, 1000000 + 5 * SYNC_MS);
+        end_pod(&fixture, 1, 1, 1000000 + 20 * SYNC_MS);
         assert_true(margin_cores(&fixture) > 0 && margin_cores(&fixture) < when_read);
         end_pod(&fixture, 2, 1, 1000000);
         assert_true(margin_cores(&fixture) < 1e-3);

@@ -1,0 +1,144 @@
+"""What `make` installs, and what it says where it may not: tests/tools/install-packages and pinned, with a PATH
+of the test's own."""
+
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+
+TOOLS = pathlib.Path(__file__).resolve().parents[1] / "tools"
+# What the scripts themselves are written in.
+NEEDED = ("awk", "bash", "cat", "cp", "dirname", "env", "grep", "id", "mktemp", "rm", "sed", "sudo")
+
+
+class Machine:
+    """`bin` is all of its PATH but for /usr/sbin; `says` is what a program there prints."""
+
+    def __init__(self, folder):
+        self.bin = folder / "bin"
+        self.bin.mkdir()
+        self.log = folder / "log"
+        self.log.touch()
+        self.home = folder
+        for name in NEEDED:
+            if shutil.which(name):
+                (self.bin / name).symlink_to(shutil.which(name))
+        self.write("sudo", '"$@"')
+
+    def write(self, name, text):
+        path = self.bin / name
+        path.unlink(missing_ok=True)
+        path.write_text(f"#!/bin/bash\n{text}\n", "ascii")
+        path.chmod(0o755)
+
+    def has_apt(self):
+        """Its `wrk` is a program after it was installed."""
+        self.write(
+            "apt-get",
+            f'echo "$*" >>{self.log}; [[ $* != *"install -y"* ]] || cp {self.bin}/id {self.bin}/wrk',
+        )
+
+    def run(self, tool, *words, **env):
+        return subprocess.run(
+            [TOOLS / tool, *words], capture_output=True, text=True, check=False,
+            env={"PATH": str(self.bin), "HOME": str(self.home), **env},
+        )  # fmt: skip
+
+
+@pytest.fixture(name="machine")
+def machine_fixture(tmp_path):
+    return Machine(tmp_path)
+
+
+def test_missing_things_are_named_where_there_is_no_apt(machine):
+    done = machine.run("install-packages", "build", "bench")
+    assert done.returncode == 1 and not done.stdout
+    head, *lines, packages = done.stderr.splitlines()
+    assert head == "missing here, where nothing is installed:"
+    for line in (
+        "program meson",
+        "program ninja",
+        "library libcurl (by pkg-config)",
+        "program wrk",
+    ):
+        assert f"  {line}" in lines
+    assert packages.startswith("Debian has these in: gcc meson ninja-build pkg-config libcurl4-")
+    assert not any("python3" in line for line in lines), "/usr/bin/python3 is there"
+
+
+def test_nothing_is_installed_where_that_is_not_wanted(machine):
+    machine.has_apt()
+    done = machine.run("install-packages", "bench", PLIMSOLL_NO_INSTALL="1")
+    assert done.returncode == 1 and "  program wrk\n" in done.stderr
+    assert machine.log.read_text("ascii") == ""
+
+
+def test_what_is_missing_is_installed(machine):
+    machine.has_apt()
+    done = machine.run("install-packages", "bench")
+    assert done.stdout == "installing from Debian's packages: wrk\n" and not done.stderr
+    assert done.returncode == 0
+    assert machine.log.read_text("ascii").splitlines() == [
+        "-qq update",
+        "-qq install -y --no-install-recommends wrk",
+    ]
+
+
+def test_all_is_there(machine):
+    """Nobody is asked whether packages are installed: a program of any origin will do."""
+    machine.has_apt()
+    machine.write("wrk", "")
+    done = machine.run("install-packages", "bench")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert machine.log.read_text("ascii") == ""
+
+
+def test_a_package_that_does_not_help_is_told(machine):
+    machine.write("apt-get", "")
+    done = machine.run("install-packages", "bench")
+    assert done.returncode == 1
+    assert done.stderr.startswith("installed, and still missing:\n  program wrk\n")
+
+
+def test_no_root_is_needed_to_see_that_all_is_there(machine):
+    machine.write("wrk", "")
+    machine.write("id", "echo 1000")
+    assert machine.run("install-packages", "bench").returncode == 0
+
+
+def test_a_user_without_sudo_is_told(machine):
+    machine.has_apt()
+    (machine.bin / "sudo").unlink()
+    machine.write("id", "echo 1000")
+    done = machine.run("install-packages", "bench")
+    assert done.returncode == 1 and machine.log.read_text("ascii") == ""
+    assert done.stderr.startswith("run as root, or install sudo; missing:\n  program wrk\n")
+
+
+@pytest.mark.parametrize(
+    "name, said, is_right",
+    [
+        ("black", "black, 23.1.0 (compiled: no)", True),
+        ("black", "black, 25.1.0 (compiled: yes)", False),
+        ("clang-format", "Debian clang-format version 14.0.6", True),
+        ("clang-format", "clang-format version 14.0.6", True),  # the wheel's
+        ("clang-format", "Debian clang-format version 19.1.7 (3+b1)", False),
+        ("clang-tidy", "LLVM (http://llvm.org/):\n  LLVM version 14.0.0", True),
+        ("zizmor", "zizmor 1.32.0", True),
+    ],
+)
+def test_a_pinned_program_has_its_version(machine, name, said, is_right):
+    machine.write(name, f"echo '{said}'")
+    done = machine.run("pinned", name, PLIMSOLL_NO_INSTALL="1")
+    if is_right:
+        assert (done.returncode, done.stdout) == (0, f"{machine.bin}/{name}\n")
+    else:
+        assert done.returncode == 1 and "is missing, and nothing is installed here" in done.stderr
+
+
+def test_debians_name_of_a_pinned_program(machine):
+    machine.write("clang-format", "echo 'Debian clang-format version 19.1.7'")
+    machine.write("clang-format-14", "echo 'Ubuntu clang-format version 14.0.0-1ubuntu1'")
+    done = machine.run("pinned", "clang-format", PLIMSOLL_NO_INSTALL="1")
+    assert done.stdout == f"{machine.bin}/clang-format-14\n"

@@ -1,0 +1,225 @@
+"""The workflows of .github: what they may use, and that what they run is of this tree. The linters are
+tests/tools/workflows, which the gate runs with the tests of a real cluster."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+from pages import TOP, block
+
+sys.path[:0] = [str(TOP / "tests" / "tools"), str(TOP / "tests" / "e2e")]
+import gate  # noqa: E402  # the folders have to be in the path first
+from tools import build  # noqa: E402
+
+FOLDER = TOP / ".github" / "workflows"
+USES = re.compile(r"uses: (?P<action>[\w./-]+)@(?P<digest>[0-9a-f]{40}) # v\d+\.\d+\.\d+$")
+VERSION = re.search(r"version: '(.*)'", (TOP / "meson.build").read_text("utf-8"))[1]
+WRITES = {
+    ("release", "publish"): {"contents", "packages", "id-token", "attestations"},
+    ("scorecard", "analysis"): {"id-token"},
+}
+
+
+def workflows():
+    return {path.stem: yaml.safe_load(path.read_text("utf-8")) for path in FOLDER.iterdir()}
+
+
+def jobs():
+    for name, workflow in workflows().items():
+        for job, body in workflow["jobs"].items():
+            yield name, job, body
+
+
+def steps(key):
+    return [(n, step) for n, _, body in jobs() for step in body["steps"] if key in step]
+
+
+def test_there_are_those_that_are_told():
+    assert set(workflows()) == {"check", "ci", "nightly", "release", "scorecard"}
+
+
+def test_actions_are_pinned():
+    """By digest, with the version beside it, and one digest for each."""
+    digests = {}
+    for path in FOLDER.iterdir():
+        for line in path.read_text("utf-8").splitlines():
+            if "uses:" in line:
+                match = USES.search(line)
+                assert match, f"{path.name}: {line}"
+                digests.setdefault(match["action"], set()).add(line.partition("@")[2])
+    assert digests and all(len(found) == 1 for found in digests.values()), digests
+
+
+def test_rights_are_the_fewest():
+    for name, workflow in workflows().items():
+        assert workflow["permissions"] == {}, name
+    for name, job, body in jobs():
+        writes = {what for what, right in body["permissions"].items() if right == "write"}
+        assert writes == WRITES.get((name, job), set()), (name, job)
+        assert body["permissions"]["contents"] in ("read", "write") and body["timeout-minutes"]
+    for name, step in steps("uses"):
+        if step["uses"].startswith("actions/checkout@"):
+            assert step["with"]["persist-credentials"] is False, name
+
+
+def test_what_runs_is_of_the_tree():
+    """Commands of a workflow can be run, and are tested, without it."""
+    makefile = (TOP / "Makefile").read_text("utf-8")
+    for name, step in steps("run"):
+        command = step["run"]
+        target = re.fullmatch(r"make in-container TARGET=([\w-]+)", command)
+        if target:
+            assert re.search(rf"^{target[1]}:$", makefile, re.M), f"{name}: {command}"
+        else:
+            assert re.fullmatch(r"[\w/.-]+( \w+)*", command), f"{name}: {command}"
+            assert os.access(TOP / command.split()[0], os.X_OK), f"{name}: {command}"
+
+
+def test_the_night_has_every_part():
+    matrix = workflows()["nightly"]["jobs"]["part"]["strategy"]["matrix"]
+    assert matrix == {"part": list(range(1, len(gate.PARTS) + 1))}
+
+
+def test_the_key_of_the_cache_is_of_all_that_is_built():
+    """What build.directory() goes by: itself, and both files of each module."""
+    keys = [s["with"]["key"] for _, s in steps("with") if "e2e" in str(s["with"].get("path"))]
+    assert len(keys) == 2
+    for key in keys:
+        patterns = re.findall(r"'(.*?)'", key)
+        found = {path for pattern in patterns for path in TOP.glob(pattern)}
+        files = {build.HERE / m / f for m in build.MODULES for f in ("go.mod", "go.sum")}
+        assert found == files | {build.HERE / "build.py"}
+
+
+def test_modules_are_kept_up_to_date():
+    """But those of Kubernetes, whose lines move together and by hand."""
+    updates = yaml.safe_load((TOP / ".github" / "dependabot.yml").read_text("utf-8"))["updates"]
+    (told,) = [row["directories"] for row in updates if row["package-ecosystem"] == "gomod"]
+    modules = [m for m in build.MODULES if not m.startswith("kubernetes")]
+    assert told == sorted(f"/tests/e2e/tools/{module}" for module in modules)
+
+
+class Bench:
+    """A clone of what deploy/release/publish needs, and programs that note how they were called."""
+
+    def __init__(self, folder):
+        self.top, self.bin, self.log = folder / "top", folder / "bin", folder / "log"
+        (self.top / "deploy/release").mkdir(parents=True)
+        for name in ("deploy/release/publish", "meson.build"):
+            target = self.top / name
+            target.write_bytes((TOP / name).read_bytes())
+            target.chmod(0o755)
+        self.bin.mkdir()
+        self.output = folder / "output"
+
+    def program(self, name, text=""):
+        path = self.bin / name
+        path.write_text(f'#!/bin/bash\necho "{name} $*" >>{self.log}\n{text}\n', "ascii")
+        path.chmod(0o755)
+
+    def made(self, *names):
+        (self.top / "dist").mkdir(exist_ok=True)
+        for name in names:
+            (self.top / "dist" / name).touch()
+
+    def publish(self, step, **env):
+        outside = {"PATH": f"{self.bin}:{os.environ['PATH']}", "HOME": str(self.top.parent)}
+        return subprocess.run(
+            [self.top / "deploy/release/publish", step], capture_output=True, text=True, check=False,
+            env={**outside, "GITHUB_REF_NAME": f"v{VERSION}", "GITHUB_OUTPUT": str(self.output), **env},
+        )  # fmt: skip
+
+    def called(self):
+        return self.log.read_text("ascii").splitlines()
+
+
+@pytest.fixture(name="bench")
+def bench_fixture(tmp_path):
+    return Bench(tmp_path)
+
+
+def test_a_tag_has_the_version_of_its_tree(bench):
+    assert bench.publish("version").returncode == 0
+    done = bench.publish("version", GITHUB_REF_NAME="v9.9.9")
+    assert done.returncode == 1 and f"v9.9.9, and meson.build has {VERSION}" in done.stderr
+
+
+LOGIN = {"REGISTRY": "host.example/owner", "REGISTRY_USER": "someone", "REGISTRY_TOKEN": "s3cret"}
+WRITE_DIGEST = (
+    r'[[ "$*" =~ --digestfile\ ([^ ]+)\ oci-archive:dist/([a-z-]+) ]] && '
+    r'echo -n "sha256:of-${BASH_REMATCH[2]%-}" >"${BASH_REMATCH[1]}"; cat >/dev/null'
+)
+
+
+def test_images_are_pushed_and_signed_by_digest(bench):
+    bench.program("skopeo", WRITE_DIGEST)
+    bench.program("cosign")
+    bench.made(
+        f"plimsoll-controller-{VERSION}.oci.tar", f"plimsoll-extender-{VERSION}.oci.tar", "SHA256SUMS",
+        *(f"plimsoll-controller-image-{VERSION}-linux-{arch}.spdx.json" for arch in ("amd64", "arm64")),
+    )  # fmt: skip
+    done = bench.publish("images", **LOGIN)
+    assert done.returncode == 0, done.stderr
+    auth = f"--authfile {bench.top.parent}/.docker/config.json"
+    login, *calls = [re.sub(r"/tmp\S+tmp\.\w+", "FILE", line) for line in bench.called()]
+    assert login == f"skopeo login --username someone --password-stdin {auth} host.example"
+    one, two = (f"host.example/owner/plimsoll-{name}" for name in ("controller", "extender"))
+    spdx = f"dist/plimsoll-controller-image-{VERSION}-linux"
+    attest = "cosign attest --yes --type spdxjson --predicate"
+    copies = [call for call in calls if call.startswith("skopeo copy --all")]
+    assert [call.split()[-1] for call in copies] == [f"docker://{i}:{VERSION}" for i in (one, two)]
+    assert [call for call in calls if call.startswith("cosign")] == [
+        f"cosign sign --yes --recursive {one}@sha256:of-plimsoll-controller",
+        f"{attest} {spdx}-amd64.spdx.json {one}@sha256:of-plimsoll-controller",
+        f"{attest} {spdx}-arm64.spdx.json {one}@sha256:of-plimsoll-controller",
+        f"cosign sign --yes --recursive {two}@sha256:of-plimsoll-extender",
+    ]
+    assert bench.output.read_text("ascii").splitlines() == [
+        f"plimsoll-{name}=sha256:of-plimsoll-{name}" for name in ("controller", "extender")
+    ]
+    assert "s3cret" not in bench.log.read_text("ascii")
+    workflow = (FOLDER / "release.yml").read_text("utf-8")
+    assert set(re.findall(r"steps\.images\.outputs\.([\w-]+)", workflow)) == {
+        "plimsoll-controller",
+        "plimsoll-extender",
+    }
+
+
+def test_nothing_is_pushed_to_nowhere(bench):
+    bench.program("skopeo")
+    done = bench.publish("images", **LOGIN | {"REGISTRY": ""})
+    assert done.returncode == 1 and "variable REGISTRY is not set" in done.stderr
+    assert not bench.log.exists()
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+def test_assets(bench, is_there):
+    bench.program("gh", f"[[ $2 != view ]] || exit {int(not is_there)}")
+    bench.made("release-notes.md", "SHA256SUMS", "plimsoll.yaml")
+    assert bench.publish("assets").returncode == 0
+    files = "dist/SHA256SUMS dist/plimsoll.yaml"
+    assert bench.called()[1:] == [
+        (
+            f"gh release upload v{VERSION} --clobber {files}"
+            if is_there
+            else f"gh release create v{VERSION} --verify-tag --title Plimsoll {VERSION}"
+            f" --notes-file dist/release-notes.md {files}"
+        )
+    ]
+
+
+def test_how_to_verify(bench):
+    """The page's commands ask for the identity that this tree's workflow has for the tag."""
+    bench.program("cosign")
+    bench.program("gh")
+    environment = {"PATH": f"{bench.bin}:{os.environ['PATH']}"}
+    subprocess.run(["sh", "-euc", block("docs/install.md", "verify")], env=environment, check=True)
+    identity = re.search(
+        r"--certificate-identity=\S+/plimsoll/(\S+)@refs/tags/(\S+)", bench.called()[0]
+    )
+    assert (TOP / identity[1]) == FOLDER / "release.yml" and identity[2] == f"v{VERSION}"
+    assert all(call.endswith(f"/plimsoll-controller:{VERSION}") for call in bench.called()[:2])
