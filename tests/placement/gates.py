@@ -35,8 +35,8 @@ LEAST_SLACK = 0.02
 QUICK_SEEDS = 3
 # Scenarios of which more, or less, can be had in a few seconds.
 QUICK_SEEDS_OF = {
-    **dict.fromkeys(("loop", "loop-restart", "burst50", "burst100", "burst-hetero"), 24),
-    **dict.fromkeys(("burst-spikes", "burst200", "autoscaling", "cold"), 12),
+    **dict.fromkeys(("loop", "loop-restart", "burst50", "burst100", "burst200"), 12),
+    **dict.fromkeys(("burst-hetero", "burst-spikes", "autoscaling", "cold"), 12),
     **dict.fromkeys(("diurnal", "drift", "release", "replay-bitbrains"), 2),
 }
 # What the page says is worth something, and where that shows: scenario, more arguments.
