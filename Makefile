@@ -2,7 +2,7 @@
 BUILD ?= build
 GATE = /usr/bin/python3 tests/tools/gate.py
 
-.PHONY: help build demo quick test e2e ci nightly check bench coverage fuzz format mutants placement clean
+.PHONY: help build demo quick test e2e ci nightly check bench coverage fuzz format mutants placement release clean
 
 help:
 	@echo 'make demo     look at it: a real exporter, a stand-in API server, both programs (DEMO=once ends by itself)'
@@ -15,6 +15,7 @@ help:
 	@echo 'make build    both programs, into $(BUILD)/'
 	@echo 'make bench    compare with peers, and write docs/performance.md anew (BENCH=quick: 3 minutes, no page)'
 	@echo 'make placement  simulate which nodes get the pods, and write docs/placement.md: a quarter of an hour'
+	@echo 'make release  what users install, of the last commit, into dist/: five minutes, and as root (docs/releasing.md)'
 	@echo 'make coverage what the tests reach of each library (COVERAGE=quick: unit tests and fuzz corpora only)'
 	@echo 'make fuzz     run every fuzz target for FUZZ_SECONDS=60 each'
 	@echo 'make mutants  small changes in what decides about nodes, and whether unit tests notice'
@@ -48,7 +49,7 @@ ci:
 	@$(GATE) unit tidy images integration e2e alone
 
 nightly:
-	@tests/tools/install-packages build check integration e2e cross coverage
+	@tests/tools/install-packages build check integration e2e cross coverage release release-check
 	@PLIMSOLL_NIGHTLY=1 $(GATE) nightly $(PART)
 
 check:
@@ -76,6 +77,10 @@ placement:
 	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) --buildtype=release
 	@ninja -C $(BUILD) --quiet tests/placement/placement
 	@/usr/bin/python3 tests/placement/page.py $(BUILD)
+
+release:
+	@tests/tools/install-packages release
+	@/usr/bin/python3 deploy/release/release.py dist
 
 format:
 	@tests/tools/install-packages check
