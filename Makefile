@@ -16,6 +16,7 @@ help:
 	@echo 'make build    both programs, into $(BUILD)/'
 	@echo 'make bench    compare with peers, and write docs/performance.md anew (BENCH=quick: 3 minutes, no page)'
 	@echo 'make placement  simulate which nodes get the pods, and write docs/placement.md: a quarter of an hour'
+	@echo 'make release  what users install, of the last commit, into dist/: five minutes, and as root (docs/releasing.md)'
 	@echo 'make coverage what the tests reach of each library (COVERAGE=quick: unit tests and fuzz corpora only)'
 	@echo 'make fuzz     run every fuzz target for FUZZ_SECONDS=60 each'
 	@echo 'make mutants  small changes in what decides about nodes, and whether unit tests notice'
@@ -50,7 +51,7 @@ ci:
 	@$(GATE) unit tidy images integration e2e alone
 
 nightly:
-	@tests/tools/install-packages build check integration e2e cross coverage
+	@tests/tools/install-packages build check integration e2e cross coverage release release-check
 	@PLIMSOLL_NIGHTLY=1 $(GATE) nightly $(PART)
 
 check:

@@ -1,9 +1,9 @@
 #include "kube/secret.h"
 
 #include <errno.h>
-#include <gnutls/gnutls.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -63,40 +63,29 @@ int secret_read_file(enum secret_kind kind, const char *path, char **ret, struct
 }
 
 int secret_from_base64(const char *text, size_t len, char **ret, struct error *err) {
-        static const char characters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-                                         "0123456789+/= \t\r\n";
-
         if (len / 4 * 3 > SECRET_PEM_MAX_BYTES)
                 return error_set(err, EINVAL, "longer than %d bytes", SECRET_PEM_MAX_BYTES);
 
-        _cleanup_(secret_freep) char *copy = xmemdup0(text, len), *pem = NULL;
-        gnutls_datum_t encoded = {.data = (unsigned char *)copy, .size = (unsigned)len};
-        gnutls_datum_t decoded = {0};
-        /* GnuTLS stops at a '-', which may begin the end of a PEM. */
-        size_t valid_len = strspn(copy, characters);
-        if (valid_len < len)
-                return error_set(err, EINVAL, "invalid base64 at character %zu", valid_len + 1);
-        if (gnutls_base64_decode2(&encoded, &decoded) < 0)
-                return error_set(err, EINVAL, "invalid base64");
-        pem = xmemdup0((const char *)decoded.data, decoded.size);
-        explicit_bzero(decoded.data, decoded.size);
-        gnutls_free(decoded.data);
-        int r = secret_check(SECRET_PEM, pem, decoded.size, err);
-        if (r < 0)
+        size_t pem_len = 0;
+        char *pem = xmalloc(len / 4 * 3 + 1);
+        int r = base64_decode(text, len, pem, &pem_len) ? 0
+                                                        : error_set(err, EINVAL, "invalid base64");
+        pem[pem_len] = '\0';
+        if (r == 0)
+                r = secret_check(SECRET_PEM, pem, pem_len, err);
+        if (r < 0) {
+                explicit_bzero(pem, len / 4 * 3);
+                free(pem);
                 return r;
-        *ret = TAKE_PTR(pem);
+        }
+        *ret = pem;
         return 0;
 }
 
 char *secret_to_base64(const char *text, size_t len) {
-        _cleanup_(secret_freep) char *copy = xmemdup0(text, len);
-        gnutls_datum_t plain = {.data = (unsigned char *)copy, .size = (unsigned)len};
-        gnutls_datum_t encoded = {0};
+        char *out = xmalloc(BASE64_SIZE(len));
 
-        if (gnutls_base64_encode2(&plain, &encoded) < 0)
-                mem_exhausted();
-        char *out = xmemdup0((const char *)encoded.data, encoded.size);
-        gnutls_free(encoded.data);
+        base64_encode(text, len, out);
         return out;
 }
 

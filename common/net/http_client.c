@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/strmap.h"
+#include "net/ca_bundle.h"
 #include "net/http_call.h"
 
 enum {
@@ -42,7 +43,7 @@ struct http_pool {
 
 struct http_client {
         struct loop *loop;
-        char *user_agent;
+        char *user_agent, *ca_bundle;
         size_t shards_wanted, expected_hosts, max_in_flight, max_descriptors;
         struct http_pool *pools;
         struct loop_timer pump_timer;
@@ -119,6 +120,7 @@ static void destroy_client(struct http_client *client) {
         body_pool_done(&client->bodies);
         http_tls_copy_unref(client->last_tls);
         free(client->user_agent);
+        free(client->ca_bundle);
         free(client);
 }
 
@@ -341,7 +343,7 @@ static void start_call(struct http_call *call) {
         call->easy = take_easy(client);
         call->started_mono_ms = call->last_byte_mono_ms = clock_mono_ms();
 
-        CURLcode code = http_call_configure(call, client->user_agent);
+        CURLcode code = http_call_configure(call, client->user_agent, client->ca_bundle);
         if (code == CURLE_OUT_OF_MEMORY)
                 mem_exhausted();
         TAILQ_INSERT_TAIL(&pool->active, call, entry);
@@ -502,6 +504,8 @@ struct http_client *http_client_new(struct loop *loop, const struct http_client_
         pthread_once(&once, init_curl);
         client->loop = loop;
         client->user_agent = xstrdup_or_null(options->user_agent);
+        client->ca_bundle = xstrdup_or_null(
+                ca_bundle_find(getenv("SSL_CERT_FILE"), ca_bundle_places));
         client->expected_hosts = size_max(options->expected_hosts, 1);
         client->max_in_flight = options->max_in_flight > 0 ? options->max_in_flight
                                                            : DEFAULT_MAX_IN_FLIGHT;

@@ -46,8 +46,8 @@ void http_client_expect(struct http_client *client, size_t hosts, size_t max_in_
 /*
  * TLS settings. Strings are borrowed for the duration of http_start(). PEM texts instead of paths:
  * curl would block on a FIFO, cache a CA file for a day, and reuse connections after a certificate
- * was renewed. Without a CA the system's bundle is used (one file; curl would parse a CApath for
- * every connection).
+ * was renewed. Without a CA the system's bundle is used, or the file that SSL_CERT_FILE names (one
+ * file; curl would parse a CApath for every connection).
  */
 struct http_tls {
         const char *ca_pem;

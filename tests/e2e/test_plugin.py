@@ -112,15 +112,14 @@ def test_plugin(bare, installed, plimsoll_verb, figure):
     )
 
 
-def test_as_one_of_a_group(bare, installed, plimsoll_verb):
-    """What the page gives to people who are no administrators is enough, and is needed."""
-    somebody = ("--as=somebody", "--as-group=GROUP")
+def check_every_verb(bare, node, plimsoll_verb, somebody, give):
+    """`give` gives this user what the page says: it is enough, and is needed."""
     bare.kubectl("run", "probe", "--image=probe")
-    calls = (("top",), ("top", "--requests"), ("explain", "node", installed[0]))
+    calls = (("top",), ("top", "--requests"), ("explain", "node", node))
     calls += (("explain", "pod", "probe"), ("simulate", "-f", "policy/policy.yaml"))
     for words in calls:
         assert plimsoll_verb(*words, *somebody, is_refused=True).returncode == 2, words
-    follow(bare, block("docs/install.md", "plugin-users"))
+    give()
 
     def works():
         return plimsoll_verb("top", *somebody, is_refused=None).returncode == 0
@@ -129,3 +128,16 @@ def test_as_one_of_a_group(bare, installed, plimsoll_verb):
     for words in calls:
         done = plimsoll_verb(*words, *somebody)
         assert done.returncode in (0, 1) and "forbidden" not in done.stdout, words + (done.stdout,)
+
+
+def test_as_one_of_a_group(bare, installed, plimsoll_verb):
+    somebody = ("--as=somebody", "--as-group=GROUP")
+    commands = block("docs/install.md", "plugin-users")
+    check_every_verb(bare, installed[0], plimsoll_verb, somebody, lambda: follow(bare, commands))
+
+
+def test_in_the_cluster(bare, installed, plimsoll_verb):
+    """As the account that the pods of cli/in-cluster have."""
+    somebody = ("--as=system:serviceaccount:kube-system:plimsoll-doctor",)
+    commands = block("docs/kubectl-plugin.md", "in-the-cluster")
+    check_every_verb(bare, installed[0], plimsoll_verb, somebody, lambda: follow(bare, commands))

@@ -113,3 +113,28 @@ def test_sbom(binary, write_sbom):
     assert ("SPDXRef-DOCUMENT", "DESCRIBES", extender) in relations
     assert (extender, "DYNAMIC_LINK", "SPDXRef-Package-libmicrohttpd12") in relations
     assert {related for _, _, related in relations} == set(packages), "a package nobody needs"
+
+
+def test_sbom_of_a_static_program(binary, tmp_path):
+    """Its archives are named instead of shared libraries; one library is built from Debian's sources."""
+    sources = tmp_path / "curl"
+    (sources / "debian").mkdir(parents=True)
+    (sources / "debian" / "changelog").write_text(
+        "curl (7.88.1-10+deb12u15) bookworm; urgency=low\n"
+    )
+    (archive,) = pathlib.Path("/usr/lib").glob("*-linux-gnu/libjansson.a")
+    argv = [TOP / "deploy" / "sbom.py", tmp_path / "sbom.json", f"--archive={archive}"]
+    argv += [f"--source={sources}", binary("kubectl-plimsoll", "release")]
+    subprocess.run(argv, check=True)
+    document = json.loads((tmp_path / "sbom.json").read_text(encoding="utf-8"))
+    packages = {package["name"]: package for package in document["packages"]}
+    assert set(packages) == {"kubectl-plimsoll", "libjansson-dev", "curl"}
+    assert packages["curl"]["versionInfo"] == "7.88.1-10+deb12u15"
+    (reference,) = packages["curl"]["externalRefs"]
+    assert reference["referenceLocator"] == "pkg:deb/debian/curl@7.88.1-10%2Bdeb12u15?arch=source"
+    linked = {
+        row["relatedSpdxElement"]
+        for row in document["relationships"]
+        if row["relationshipType"] == "STATIC_LINK"
+    }
+    assert linked == {"SPDXRef-Package-libjansson-dev", "SPDXRef-Package-curl"}

@@ -48,6 +48,7 @@ NOT_RUN = {
     ("docs/install.md", "kube-scheduler-arg"): "of k3s' and RKE2's servers",
     ("docs/install.md", "make build"): "installs on this machine; test_plugin.py runs the plugin",
     ("docs/managed-clouds.md", "docker build"): "needs docker and a registry to push to",
+    ("docs/releasing.md", "REPOSITORY="): "makes a release; tests/release looks at two of them",
     ("deploy/README.md", "buildah bud"): "fetches its base from a registry; see test_image.py",
     ("tests/e2e/README.md", "make e2e"): "runs the tests with a real cluster",
     ("tests/e2e/README.md", "tests/e2e/tools/build.py"): "builds for these tests, and runs some",

@@ -154,3 +154,17 @@ def test_a_proxy_of_the_environment(cluster, proxy, plimsoll):
     assert "api.test" in said
     assert "4 nodes" in plimsoll("top", "-s", cluster.url, env=env)
     assert not proxy.heads
+
+
+def test_the_cas_of_this_machine(cluster, plimsoll, tmp_path):
+    """What a kubeconfig without a CA trusts; SSL_CERT_FILE names another file, as for kubectl."""
+    authority = Authority(tmp_path / "ca", "ca")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*authority.server("api"))
+    cluster.server.socket = context.wrap_socket(cluster.server.socket, server_side=True)
+    port = cluster.server.server_address[1]
+    write_config(tmp_path, {"server": f"https://localhost:{port}"}, {"token": "secret"})
+    assert "certificate" in plimsoll("top", status=2)
+    assert "4 nodes" in plimsoll("top", env={"SSL_CERT_FILE": authority.cert})
+    missing = str(tmp_path / "missing.pem")
+    assert missing in plimsoll("top", env={"SSL_CERT_FILE": missing}, status=2)

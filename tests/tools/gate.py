@@ -12,6 +12,7 @@
     gate.py fuzz           every fuzz target for $FUZZ_SECONDS, 60; see tests/tools/fuzz
     gate.py cross          the unit tests of the pure libraries for arm64 and s390x, by qemu
     gate.py bare           `make demo` and `make test` in a Debian 12 where nothing is installed
+    gate.py release        `make release`, twice, and what came out: the same bytes, programs that run
     gate.py mutants        small changes in what decides about nodes: do the unit tests notice?
                            ($MUTANTS of them, 600)
     gate.py coverage       what unit tests, fuzz corpora and integration tests reach, by library, and
@@ -356,6 +357,20 @@ def bare(gate):
     gate.step("bare", argv, is_shown=True)
 
 
+def release(gate):
+    """Of the last commit, each time on another path."""
+    dists = [OUT / "release-one", OUT / "release-two"]
+    for dist in dists:
+        argv = [PYTHON, "deploy/release/release.py", str(dist)]
+        if not gate.step(dist.name, argv, is_shown=True):
+            return
+    results = OUT / "release.xml"
+    results.unlink(missing_ok=True)
+    env = {"PLIMSOLL_DISTS": ":".join(map(str, dists))}
+    argv = [PYTHON, "-m", "pytest", "-q", f"--junitxml={results}", "tests/release"]
+    gate.step("release", argv, env, lambda: read_junit(results))
+
+
 def coverage(gate):
     """Whether the integration tests pass is told by their own group, with programs that are faster."""
     if not gate.build("coverage"):
@@ -423,6 +438,7 @@ GROUPS = {
     "fuzz-2": fuzz_2,
     "cross": cross,
     "bare": bare,
+    "release": release,
     "mutants": mutants,
     "coverage": coverage,
     "quick": quick_tests,
@@ -437,7 +453,7 @@ PARTS = (
     ("alone", "older"),
     ("fuzz-1",),
     ("fuzz-2",),
-    ("cross", "bare"),
+    ("cross", "bare", "release"),
     ("mutants", "coverage"),
 )
 

@@ -63,7 +63,7 @@ TEST(server_name) {
                                                                               .on_done = never},
                                                        NULL);
                 call->easy = curl_easy_init();
-                CURLcode code = http_call_configure(call, NULL);
+                CURLcode code = http_call_configure(call, NULL, NULL);
                 if (code != (rows[i].host ? CURLE_OK : CURLE_URL_MALFORMAT))
                         fail_msg("%s gave %d", rows[i].url, code);
                 if (rows[i].host) {

@@ -1,0 +1,203 @@
+"""What `make release` made: the same bytes each time, and programs that run where they are said to run."""
+
+import hashlib
+import json
+import os
+import shutil
+import ssl
+import subprocess
+import tarfile
+import tempfile
+
+import pytest
+import yaml
+
+from hardening import missing
+from resolver_kit import Resolver
+from tls_kit import Authority
+
+PROGRAMS = {
+    "plimsoll-controller": "plimsoll-controller.8",
+    "plimsoll-extender": "plimsoll-extender.8",
+    "kubectl-plimsoll": "kubectl-plimsoll.1",
+}
+DAEMONS = ("plimsoll-controller", "plimsoll-extender")
+EMULATORS = {"amd64": (), "arm64": ("qemu-aarch64",)}
+FEDORAS_PLACE = "etc/pki/tls/certs/ca-bundle.crt"
+
+
+def output(*argv, status=0, **more):
+    done = subprocess.run(
+        [str(word) for word in argv], capture_output=True, text=True, check=False, **more
+    )
+    assert done.returncode == status, f"{argv}: {done.stdout}{done.stderr}"
+    return done.stdout + done.stderr
+
+
+def sums(folder):
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
+
+
+def test_two_runs_make_the_same_bytes(dists):
+    one, two = map(sums, dists)
+    assert {name for name in one.keys() | two.keys() if one.get(name) != two.get(name)} == set()
+
+
+def test_every_file_has_its_sum(dist):
+    listed = (line.split("  ") for line in (dist / "SHA256SUMS").read_text().splitlines())
+    found = sums(dist)
+    del found["SHA256SUMS"]
+    assert {name: hashed for hashed, name in listed} == found
+
+
+def test_each_program_for_each_processor(dist, version):
+    names = set(sums(dist))
+    for architecture in EMULATORS:
+        for program in PROGRAMS:
+            stem = f"{program}-{version}-linux-{architecture}"
+            assert {f"{stem}.tar.gz", f"{stem}.spdx.json"} <= names
+            assert f"{program}_{version}_{architecture}.deb" in names
+        for program in DAEMONS:
+            assert f"{program}-image-{version}-linux-{architecture}.spdx.json" in names
+
+
+@pytest.fixture(name="empty")
+def fixture_empty(unpacked, tmp_path):
+    """A root with nothing but the plugin: no loader, no library, no /dev, no /proc."""
+    root = tmp_path / "root"
+    root.mkdir()
+    shutil.copy(unpacked("kubectl-plimsoll", "amd64") / "kubectl-plimsoll", root)
+    return root
+
+
+@pytest.fixture(name="api")
+def fixture_api(cluster, tmp_path):
+    """The cluster behind TLS, as api.test; (its address, the CA's certificate)."""
+    authority = Authority(tmp_path / "ca", "ca")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*authority.server("api", names="DNS:api.test,DNS:localhost"))
+    cluster.server.socket = context.wrap_socket(cluster.server.socket, server_side=True)
+    port = cluster.server.server_address[1]
+    return f"https://api.test:{port}", authority.cert
+
+
+def put(source, path):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(source, path)
+
+
+# Of this test: not this machine's SSL_CERT_FILE or proxy.
+ENV = {"PATH": os.environ["PATH"], "HOME": "/"}
+
+
+def test_the_plugin_runs_in_an_empty_root(empty, api, tmp_path):
+    """A name is resolved without a library of the machine, and CAs are found where Fedora has them."""
+    server, ca = api
+    put(ca, empty / FEDORAS_PLACE)
+    ask = ("chroot", empty, "/kubectl-plimsoll", "top", f"--server={server}")
+    with Resolver(tmp_path, "timeout:1 attempts:1") as resolver:
+        resolver.addresses["api.test"] = ["127.0.0.1"]
+        put(tmp_path / "resolv.conf", empty / "etc/resolv.conf")
+        assert "4 nodes" in output(*ask, env=ENV)
+        assert resolver.asked["api.test"] > 0
+        (empty / FEDORAS_PLACE).unlink()
+        assert "certificate" in output(*ask, env=ENV, status=2)
+
+
+def test_the_plugin_reads_a_kubeconfig_and_the_table_of_hosts(empty, api):
+    server, ca = api
+    config = {
+        "current-context": "c",
+        "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
+        "clusters": [{"name": "k", "cluster": {"server": server, "certificate-authority": "ca"}}],
+        "users": [{"name": "u", "user": {"token": "secret"}}],
+    }
+    put(ca, empty / ".kube" / "ca")
+    (empty / ".kube" / "config").write_text(yaml.safe_dump(config))
+    (empty / "etc").mkdir()
+    (empty / "etc" / "hosts").write_text("127.0.0.1 api.test\n")
+    assert "4 nodes" in output("chroot", empty, "/kubectl-plimsoll", "top", env=ENV)
+
+
+def test_the_plugin_for_the_other_processor(unpacked, cluster):
+    program = unpacked("kubectl-plimsoll", "arm64") / "kubectl-plimsoll"
+    assert "AArch64" in output("readelf", "--file-header", program)
+    said = output("qemu-aarch64", program, "top", f"--server={cluster.url}", env=ENV)
+    assert "4 nodes" in said
+
+
+def test_the_plugin_needs_no_library_and_is_hardened(unpacked):
+    program = unpacked("kubectl-plimsoll", "amd64") / "kubectl-plimsoll"
+    assert "NEEDED" not in output("readelf", "--dynamic", program)
+    # These two are told by the symbols of shared libraries, and there are none.
+    assert set(missing(program)) <= {"stack protector", "checked C library functions"}
+
+
+def test_the_archives_say_whose_code_is_in_them(unpacked, dist, version):
+    for architecture in EMULATORS:
+        folder = unpacked("kubectl-plimsoll", architecture)
+        stem = f"kubectl-plimsoll-{version}-linux-{architecture}"
+        document = json.loads((dist / f"{stem}.spdx.json").read_text())
+        named = {package["name"] for package in document["packages"]} - {"kubectl-plimsoll"}
+        assert {"curl", "libssl-dev", "libc-ares-dev", "libc6-dev", "libjansson-dev"} <= named
+        assert {path.name for path in (folder / "licences").iterdir()} == named
+        assert all((path / "copyright").stat().st_size for path in (folder / "licences").iterdir())
+        links = {row["relationshipType"] for row in document["relationships"]}
+        assert links == {"DESCRIBES", "STATIC_LINK"}
+
+
+@pytest.mark.parametrize("program", DAEMONS)
+@pytest.mark.parametrize("architecture", EMULATORS)
+def test_the_image_starts(dist, version, program, architecture, tmp_path):
+    """Its files alone, as a root: the loader and each library are there."""
+    with tarfile.open(dist / f"{program}-{version}.oci.tar") as archive:
+        archive.extractall(tmp_path / "layout")
+
+    def blob(descriptor):
+        path = tmp_path / "layout" / "blobs" / descriptor["digest"].replace(":", "/")
+        return path if descriptor["mediaType"].endswith("gzip") else json.loads(path.read_text())
+
+    top = json.loads((tmp_path / "layout" / "index.json").read_text())
+    index = blob(top["manifests"][0])
+    (entry,) = (
+        row for row in index["manifests"] if row["platform"]["architecture"] == architecture
+    )
+    manifest = blob(entry)
+    root = tmp_path / "root"
+    root.mkdir()
+    for layer in manifest["layers"]:
+        output("tar", "-xzf", blob(layer), "-C", root)
+    (start,) = blob(manifest["config"])["config"]["Entrypoint"]
+    if architecture == "amd64":
+        run = ("chroot", "--userspec=65532:65532", root)
+    else:
+        run = ("qemu-aarch64", "-L", root)
+        start = root / start.lstrip("/")
+    assert output(*run, start, "--version", env=ENV) == f"{program} {version}\n"
+    assert "cpu_usage_avg_5m" in output(*run, start, "--check-config", env=ENV)
+    document = json.loads((root / "usr/share/plimsoll.spdx.json").read_text())
+    for package in document["packages"]:
+        folder = root / "usr/share/doc" / package["name"]
+        assert package["versionInfo"] == version or (folder / "copyright").exists()
+
+
+@pytest.fixture(name="storage")
+def fixture_storage():
+    """Podman's, on a path that is short enough for it."""
+    with tempfile.TemporaryDirectory(prefix="podman-") as folder:
+        yield [f"--root={folder}/root", f"--runroot={folder}/run", "--storage-driver=vfs"]
+
+
+def test_podman_takes_the_images(dist, version, storage):
+    for architecture in EMULATORS:
+        source = f"oci-archive:{dist}/plimsoll-controller-{version}.oci.tar"
+        output("podman", *storage, "pull", f"--arch={architecture}", source)
+        name = f"localhost/plimsoll-controller:{version}"
+        described = json.loads(output("podman", *storage, "image", "inspect", name))[0]
+        assert described["Architecture"] == architecture
+        assert described["Labels"]["org.opencontainers.image.version"] == version
+
+
+def test_lintian_has_nothing_to_say(dist):
+    said = output("lintian", "--allow-root", "--fail-on=error,warning", *dist.glob("*.deb"))
+    assert said == ""
