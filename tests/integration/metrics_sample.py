@@ -93,9 +93,6 @@ def extender_series(nodes):
         yield "plimsoll_extender_readings", {"state": state}, steady(int(nodes * share))
     for resource, ratio in (("cpu", 0.43), ("mem", 0.71)):
         yield "plimsoll_extender_usage_to_request_ratio", {"resource": resource}, steady(ratio)
-        for quantile, noise in (("0.5", 0.03), ("1", 0.11)):
-            labels = {"resource": resource, "quantile": quantile}
-            yield "plimsoll_extender_reading_noise_ratio", labels, steady(noise)
     for kind, rate in (("short", 0.7), ("whole", 0.2)):
         yield "plimsoll_extender_shortlists_total", {"list": kind}, counted(rate, True)
     for name in ("all_over", "unknown_nodes", "table_publications"):

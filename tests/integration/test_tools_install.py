@@ -9,7 +9,21 @@ import pytest
 
 TOOLS = pathlib.Path(__file__).resolve().parents[1] / "tools"
 # What the scripts themselves are written in.
-NEEDED = ("awk", "bash", "cat", "cp", "dirname", "env", "grep", "id", "mktemp", "rm", "sed", "sudo")
+NEEDED = (
+    "awk",
+    "bash",
+    "cat",
+    "cp",
+    "dirname",
+    "env",
+    "grep",
+    "id",
+    "mktemp",
+    "rm",
+    "sed",
+    "sudo",
+    "tee",
+)
 
 
 class Machine:
@@ -80,8 +94,8 @@ def test_what_is_missing_is_installed(machine):
     assert done.stdout == "installing from Debian's packages: wrk\n" and not done.stderr
     assert done.returncode == 0
     assert machine.log.read_text("ascii").splitlines() == [
-        "-qq update",
-        "-qq install -y --no-install-recommends wrk",
+        "-qq -o APT::Status-Fd=1 update",
+        "-qq -o APT::Status-Fd=1 install -y --no-install-recommends wrk",
     ]
 
 

@@ -36,7 +36,7 @@ DOCUMENTS = {
         "cli/explain/explain_verb.c",
         "cli/explain/explain_decision.c",
     ),
-    "doctor -o json": ("cli/doctor/doctor.c",),
+    "doctor -o json": ("cli/doctor/doctor_report.c",),
     "workloads -o json": ("cli/workloads/workloads.c",),
     "simulate -o json": ("cli/simulate/simulation_json.c",),
     "/decisions": ("extender/decisions/decision_json.c", "extender/decisions/decisions_page.c"),
