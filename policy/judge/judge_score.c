@@ -82,6 +82,14 @@ static void score_name_best(struct judge *judge) {
         }
 }
 
+/* The scheduler draws lots among equal nodes. While it places a PodGroup no binding shows which one
+ * it took, so the reserved one has a point more than all others. */
+static void score_prefer_reserved(struct judge *judge) {
+        for (size_t i = 0; i < judge->count; i++)
+                if (i != judge->best && judge->points[i] == SCORE_BEST_POINTS)
+                        judge->points[i]--;
+}
+
 static void score_by_estimate(struct judge *judge) {
         judge->best = judge_find_headrooms(judge);
         double most = judge->best < judge->count ? judge->headrooms[judge->best] : 0;
@@ -96,6 +104,8 @@ static void score_by_estimate(struct judge *judge) {
         for (size_t i = 0; judge->has_last && i < judge->count; i++)
                 if (judge_is_last(judge, i))
                         judge->points[i] = 0;
+        if (judge->pod && judge->pod->group_id != 0)
+                score_prefer_reserved(judge);
         score_name_best(judge);
 }
 

@@ -136,6 +136,33 @@ TEST(named) {
         fixture_free(fixture);
 }
 
+/* Pods of a group that come before the first binding: each goes where the one before did not. */
+TEST(pods_of_a_group) {
+        struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
+        static const char member[] =
+                "{\"metadata\":{\"uid\":\"%d\"},\"spec\":{\"schedulingGroup\":{\"podGroupName\":"
+                "\"g\"},"
+                "\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"10m\"}}}]}}";
+        int got[3] = {0};
+
+        put(fixture->table, "a", 0.30, 0.1, 0);
+        put(fixture->table, "b", 0.30, 0.1, 0);
+        put(fixture->table, "c", 0.30, 0.1, 0);
+        for (int i = 0; i < 12; i++) {
+                char pod[256];
+                (void)snprintf(pod, sizeof(pod), member, i);
+                (void)score(fixture, pod, "\"a\",\"b\",\"c\"", 0);
+                for (size_t n = 0; n < ARRAY_LEN(got); n++) {
+                        int points = fixture->answer.judge.points[n];
+                        assert_int_equal(points, n == fixture->answer.judge.best ? 10 : 9);
+                        got[n] += points == 10;
+                }
+        }
+        for (size_t n = 0; n < ARRAY_LEN(got); n++)
+                assert_int_equal(got[n], 4);
+        fixture_free(fixture);
+}
+
 /* Of many alike the one with the most room is named: it is the one that is reserved. */
 TEST(reserved_is_named) {
         enum { NODES = 40 };
