@@ -172,6 +172,7 @@ ROUNDS = [
     [Case(Right(CONTROLLER, "patch", f"{POLICY}/status"), World.change_policy)],
 ]
 CLEANUP = Right(CONTROLLER, "get", POLICY)
+CLEANUP_LEASE = Right(CONTROLLER, "delete", LEASES)
 METRICS_API = Right(CONTROLLER, "list", "metrics.k8s.io/nodes")
 KUBELET = Right(CONTROLLER, "get", "/nodes/metrics")
 # The roles of programs that are not ours.
@@ -181,7 +182,7 @@ OTHERS = ("plimsoll-scheduler", "plimsoll-descheduler")
 def test_each_right_has_a_case():
     """Whatever role deploy/ gives to an account of ours, a test here takes each right of it away."""
     tried = {case.right for cases in ROUNDS for case in cases}
-    tried |= {*both("list"), CLEANUP, METRICS_API, KUBELET}
+    tried |= {*both("list"), CLEANUP, CLEANUP_LEASE, METRICS_API, KUBELET}
     # Those of DOCTOR are taken as they are.
     assert tried == {right for right in deployed() if right.account not in (*OTHERS, DOCTOR)}
 
@@ -265,12 +266,17 @@ def test_lists_removed(plane, world, figure):
 def test_cleanup_names_what_it_may_not(plane, plimsoll, figure):
     """It runs once, so it has only a log, and no page."""
     argv = [plimsoll.binary(CONTROLLER), f"--kubeconfig={plimsoll.kubeconfig(CONTROLLER)}"]
-    with without(plane, [CLEANUP]):
-        done = subprocess.run(
-            [*argv, "--cleanup", "--dry-run"], capture_output=True, text=True, check=False
-        )
-    assert done.returncode == 0 and CLEANUP.refusal in done.stderr.replace('\\"', '"'), done
-    figure(f"--cleanup without {CLEANUP.verb} on {CLEANUP.resource} names it, and goes on")
+    leases = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases"
+    plane.api.request("DELETE", f"{leases}/{CONTROLLER}")
+    plane.api.create(leases, {"metadata": {"name": CONTROLLER}, "spec": {}})
+    for right, flags in ((CLEANUP, ["--dry-run"]), (CLEANUP_LEASE, [])):
+        with without(plane, [right]):
+            done = subprocess.run(
+                [*argv, "--cleanup", *flags], capture_output=True, text=True, check=False
+            )
+        assert done.returncode == 0 and right.refusal in done.stderr.replace('\\"', '"'), done
+        figure(f"--cleanup without {right.verb} on {right.resource} names it, and goes on")
+    plane.api.delete(f"{leases}/{CONTROLLER}")
 
 
 @pytest.fixture

@@ -161,11 +161,9 @@ def test_there_and_back(bare, agents, log_dir, run, binary, background, figure):
     controller = {}
 
     def ours(name):
-        """The metrics; peaks are there as soon as a maximum is remembered, and how long the windows
-        are while they are young."""
-        keys = fleet.annotations(name)
-        others = ("_peak", "node_covered_seconds")
-        return {key for key in keys if key.startswith(PREFIX) and not key.endswith(others)}
+        """The metrics of the policy; until it is read, the built-in one has others."""
+        rows = fork_policy()["spec"]["syncPolicy"]
+        return {PREFIX + row["name"] for row in rows} & fleet.annotations(name).keys()
 
     def theirs(name):
         return {k: v for k, v in fleet.annotations(name).items() if "/" not in k}
