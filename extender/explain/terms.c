@@ -214,11 +214,10 @@ static void print_usage(const json_t *estimate, const char *resource, const stru
         if (json_is_null(json_at(usage, "reading", NULL)))
                 (void)fputs("nothing read", out);
         else
-                (void)fprintf(out, "%s%s%s read", terms_percent(usage, "reading").text,
-                              json_at(usage, "noise", NULL) ? " ± " : "",
-                              json_at(usage, "noise", NULL) ? terms_percent(usage, "noise").text
-                                                            : "");
+                (void)fprintf(out, "%s read", terms_percent(usage, "reading").text);
         print_age(usage, " (", ")", out);
+        if (json_at(usage, "noise", NULL))
+                (void)fprintf(out, ", %s noise", terms_percent(usage, "noise").text);
         (void)fprintf(out, ", %s in flight", terms_percent(usage, "inFlight").text);
         print_load(usage, strcmp(resource, "mem") == 0, out);
         if (json_at(usage, "margin", NULL))

@@ -157,7 +157,7 @@ def test_estimate(explain):
     ), text
     a, b = json.loads(explain(policy, estimated_input(), *flags, "-o", "json"))
     cpu = {"reading": 0.4, "pod": 0.2, "weight": 1, "capacity": 10}
-    cpu |= {"podLoad": 1, "usageToRequest": 2}
+    cpu |= {"podLoad": 1, "usageToRequest": 2, "noise": 0.02}
     margin_a, margin_b = (row["estimate"]["cpu"]["margin"] for row in (a, b))
     assert 0 < margin_b < margin_a < 0.6, "a has one more pod that no reading shows"
     of_a = {
@@ -174,7 +174,7 @@ def test_estimate(explain):
     assert a["estimate"]["headroom"] == pytest.approx(8 - 100 * margin_a, abs=0.1)
     assert b["estimate"]["headroom"] == pytest.approx(40 - 100 * margin_b, abs=0.1)
     assert (a["score"], b["score"]) == (0, 10)
-    assert "room   headroom" in text and "0.0 in flight" in text
+    assert "room   headroom" in text and "0.0 in flight" in text and ", 2.0 noise, " in text
     assert (
         f"32.0 in flight (3.2 of 10 CPUs), {100 * margin_a:.1f} margin, 20.0 for the pod (counted twice)"
         in text
