@@ -210,6 +210,14 @@ void estimator_list_begins(struct estimator *estimator) {
         estimator->generation++;
 }
 
+static bool is_other_load(const struct pod_load *a, const struct pod_load *b) {
+        bool is_other = false;
+
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
+                is_other |= a->of[r] < b->of[r] || a->of[r] > b->of[r];
+        return is_other;
+}
+
 static void set_request(struct pod_entry *entry, const struct pod_load *request) {
         entry->cores = (float)request->of[ESTIMATE_CPU];
         entry->bytes = (float)request->of[ESTIMATE_MEM];
@@ -225,7 +233,7 @@ static void update_entry(const struct estimator *estimator, struct pod_entry *en
                        tracked_node_start(&entry->node->tracked, pod->id, pod->runs_unix_ms);
         set_request(entry, &request);
         const struct pod_load to = requested_by(entry);
-        if (memcmp(&from, &to, sizeof(to)) != 0) {
+        if (is_other_load(&from, &to)) {
                 tracked_node_resize(&entry->node->tracked, pod->id, &from, &to,
                                     &estimator->cluster);
                 is_news = true;

@@ -9,7 +9,9 @@ from programs import PROGRAMS, complete
 
 VERSION = re.search(r"^  version: '([\d.]+)'", (TOP / "meson.build").read_text("utf-8"), re.M)[1]
 # A tag of an image, in kustomizations and in commands.
-TAG = re.compile(r"plimsoll-(?:controller|extender)(?:, newTag: |:)(\d[\w.]*)|/version: (\d[\w.]*)")
+TAG = re.compile(
+    r"plimsoll-(?:controller|extender)(?:, newTag: |:)(\d[\w.]*)|(?<!GET )/version: (\d[\w.]*)"
+)
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
