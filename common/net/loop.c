@@ -17,11 +17,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-enum {
-        EVENTS_PER_TURN = 256,
-        NS_PER_MS = 1000000,
-        FROZEN_MS = 100, /* a timer that is so late: the process or the machine stood still */
-};
+enum { EVENTS_PER_TURN = 256, NS_PER_MS = 1000000 };
 
 /*
  * One slot per descriptor number. The generation travels through epoll with each event, so that
@@ -315,10 +311,6 @@ static int wait_for_events(const struct loop *loop, struct epoll_event *events) 
         return epoll_wait(loop->epoll_fd, events, EVENTS_PER_TURN, timeout_ms);
 }
 
-static bool was_frozen(const struct loop *loop) {
-        return loop->heap_len > 0 && loop->now_mono_ms - loop->heap[1]->due_mono_ms > FROZEN_MS;
-}
-
 void loop_run(struct loop *loop) {
         struct epoll_event events[EVENTS_PER_TURN];
 
@@ -327,9 +319,6 @@ void loop_run(struct loop *loop) {
                 int count = wait_for_events(loop, events);
                 assert(count >= 0 || errno == EINTR);
                 read_clocks(loop);
-                /* What is over must not go on: a leader's request would be sent after its lease. */
-                if (was_frozen(loop))
-                        run_timers(loop);
                 for (int i = 0; i < count; i++)
                         dispatch_event(loop, &events[i]);
                 run_timers(loop);

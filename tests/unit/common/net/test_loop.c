@@ -6,7 +6,6 @@
 #include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <time.h>
 #include <unistd.h>
@@ -16,18 +15,13 @@
 
 static struct loop *loop;
 static int last_timeout_ms;
-static long freeze_ms; /* the next wait ends so much later */
 
 int __real_epoll_wait(int fd, struct epoll_event *events, int max_events, int timeout_ms);
 int __wrap_epoll_wait(int fd, struct epoll_event *events, int max_events, int timeout_ms);
 
 int __wrap_epoll_wait(int fd, struct epoll_event *events, int max_events, int timeout_ms) {
         last_timeout_ms = timeout_ms;
-        int count = __real_epoll_wait(fd, events, max_events, timeout_ms);
-        const struct timespec frozen = {.tv_nsec = freeze_ms * 1000000};
-        (void)nanosleep(&frozen, NULL);
-        freeze_ms = 0;
-        return count;
+        return __real_epoll_wait(fd, events, max_events, timeout_ms);
 }
 
 static int set_up(void **state) {
@@ -243,32 +237,6 @@ TEST_BETWEEN(wish_changed_in_the_same_turn, set_up, tear_down) {
         loop_fd_remove(loop, b.in);
         close_ends(a);
         close_ends(b);
-}
-
-static char order[8];
-
-static void note_timer(void *userdata) {
-        strcat(order, "t");
-}
-
-static void note_event(void *userdata, int fd, uint32_t epoll_events) {
-        strcat(order, "e");
-        loop_fd_remove(loop, fd);
-        loop_stop(loop);
-}
-
-/* Events come first, but for timers that are far too late. */
-TEST_BETWEEN(timers_of_a_frozen_process, set_up, tear_down) {
-        struct loop_timer timer = {0};
-        struct ends ends = new_pipe();
-
-        assert_int_equal(write(ends.out, "x", 1), 1);
-        loop_fd_set(loop, ends.in, EPOLLIN, note_event, NULL);
-        loop_timer_arm(loop, &timer, loop_now_mono_ms(loop), note_timer, NULL);
-        freeze_ms = 200;
-        loop_run(loop);
-        assert_string_equal(order, "te");
-        close_ends(ends);
 }
 
 static void on_hang_up(void *userdata, int fd, uint32_t epoll_events) {
