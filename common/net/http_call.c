@@ -295,6 +295,22 @@ static curl_socket_t on_socket_open(void *userdata, curlsocktype purpose,
         return fd;
 }
 
+/*
+ * The connection is ready, and the request is sent next. A process that stood still (SIGSTOP, a
+ * paused machine) finds its connection ready before its timers run, and a request of a leader
+ * must not be sent after its lease.
+ */
+static int on_ready_to_send(void *userdata, char *peer, char *own, int peer_port, int own_port) {
+        const struct http_call *call = userdata;
+
+        (void)peer;
+        (void)own;
+        (void)peer_port;
+        (void)own_port;
+        return clock_mono_ms() < call->started_mono_ms + call->timeout_ms ? CURL_PREREQFUNC_OK
+                                                                          : CURL_PREREQFUNC_ABORT;
+}
+
 /* Options */
 
 /*
@@ -389,6 +405,8 @@ CURLcode http_call_configure(struct http_call *call, const char *user_agent,
         must(curl_easy_setopt(easy, CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)call->max_body_bytes));
         must(curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_socket_open));
         must(curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, call));
+        must(curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_ready_to_send));
+        must(curl_easy_setopt(easy, CURLOPT_PREREQDATA, call));
         must(curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_write));
         must(curl_easy_setopt(easy, CURLOPT_WRITEDATA, call));
         must(curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header));
@@ -437,6 +455,7 @@ static enum http_failure failure_of(const struct http_call *call, CURLcode code)
                 {CURLE_COULDNT_CONNECT, HTTP_CONNECT},
                 {CURLE_INTERFACE_FAILED, HTTP_CONNECT},
                 {CURLE_OPERATION_TIMEDOUT, HTTP_TIMEOUT},
+                {CURLE_ABORTED_BY_CALLBACK, HTTP_TIMEOUT}, /* on_ready_to_send() */
                 {CURLE_PARTIAL_FILE, HTTP_RESET},
                 {CURLE_RECV_ERROR, HTTP_RESET},
                 {CURLE_SEND_ERROR, HTTP_RESET},
@@ -490,6 +509,9 @@ static void describe_failure(const struct http_call *call, CURLcode code, enum h
                 problem = "connection closed within the response headers";
         else if (call->is_refused)
                 problem = "response body rejected";
+        else if (code == CURLE_ABORTED_BY_CALLBACK)
+                (void)snprintf(limit, sizeof(limit), "not sent within %lld ms",
+                               (long long)call->timeout_ms);
         else if (code == CURLE_COULDNT_CONNECT && call->socket_errno)
                 problem = strerror(call->socket_errno);
         else

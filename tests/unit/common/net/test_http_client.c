@@ -2,6 +2,8 @@
 #include "tests/unit/fixture/test.h"
 
 #include <pthread.h>
+#include <sys/socket.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "net/http_client.h"
@@ -12,6 +14,19 @@ enum { MAX_BODY_BYTES = 100000, TIMEOUT_MS = 20000, SHORT_MS = 150 };
 static struct loop *loop;
 static struct http_client *client;
 static struct raw_peer *peer;
+
+static long freeze_ms; /* the next connection begins so much later */
+
+int __real_socket(int domain, int type, int protocol);
+int __wrap_socket(int domain, int type, int protocol);
+
+int __wrap_socket(int domain, int type, int protocol) {
+        const struct timespec frozen = {.tv_nsec = freeze_ms * 1000000};
+
+        freeze_ms = 0;
+        (void)nanosleep(&frozen, NULL);
+        return __real_socket(domain, type, protocol);
+}
 
 static int set_up(void **state) {
         /* Neither may be looked at. */
@@ -241,6 +256,22 @@ TEST_BETWEEN(time_limits, set_up, tear_down) {
                 assert_non_null(strstr(attempts[i]->response.err.msg, rows[i].message));
                 free_attempt(attempts[i]);
         }
+}
+
+/* The process stands still while it connects. Its connection is ready before its timers run, and a
+ * request whose time is over must not be sent. */
+TEST_BETWEEN(frozen_before_it_sends, set_up, tear_down) {
+        _cleanup_(free_attemptp) struct attempt *late = new_attempt(peer->origin, "/echo");
+        _cleanup_(free_attemptp) struct attempt *next = new_attempt(peer->origin, "/echo");
+
+        late->request.timeout_ms = SHORT_MS;
+        freeze_ms = SHORT_MS + 50;
+        run(late);
+        assert_int_equal(late->response.failure, HTTP_TIMEOUT);
+        assert_non_null(strstr(late->response.err.msg, ": not sent within 150 ms"));
+        run(next);
+        assert_int_equal(next->response.failure, HTTP_OK);
+        assert_int_equal(atomic_load(&peer->requests), 1);
 }
 
 TEST_BETWEEN(gzip_bomb, set_up, tear_down) {
