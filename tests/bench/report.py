@@ -1,6 +1,8 @@
 """Every comparison in one run: one result file, one table, one picture.
 
     report.py BUILD_DIRECTORY            all of it, at length, and docs/performance.md anew
+    report.py BUILD_DIRECTORY --sections tax   one section anew; the others' rows are those of the
+                                         last runs in that directory
     report.py BUILD_DIRECTORY --quick    three minutes; ends with 1 where each of three measurements
                                          is below a row's floor: 70 % of its target, and with an
                                          extender 1.25 times of what the scheduler takes without
@@ -8,7 +10,7 @@
 Each row is something that costs us so much and a peer, or a ceiling, so much; "better" is how many
 times less ours is, and what the targets are of. Results go to BUILD_DIRECTORY/bench.json. A section
 that has fewer rows than it should, since its peer could not be built, is a failure either way, and
-no page is written.
+no page is written; nor is one while a section was never measured at length.
 """
 
 import argparse
@@ -267,16 +269,22 @@ def measure(section, options):
 
 
 def measure_all(options):
-    """(all rows, the names of sections that lack some)"""
-    rows, lacking = [], []
+    """({name of a section: its rows}, the names of sections that lack some)"""
+    rows, lacking = {}, []
     for section, counts in SECTIONS.items():
-        if section.__name__ in options.sections.split(",") and counts[options.quick]:
-            print(f"\n== {section.__name__}", flush=True)
-            found = measure(section, options)
-            rows += found
-            if len(found) < counts[options.quick]:
-                lacking.append(f"{section.__name__}: {len(found)} of {counts[options.quick]} rows")
+        name = section.__name__
+        if name in options.sections.split(",") and counts[options.quick]:
+            print(f"\n== {name}", flush=True)
+            rows[name] = measure(section, options)
+            if len(rows[name]) < counts[options.quick]:
+                lacking.append(f"{name}: {len(rows[name])} of {counts[options.quick]} rows")
     return rows, lacking
+
+
+def with_last(path, measured):
+    """The sections that were just measured, and the others as @path has them."""
+    last = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return last.get("sections", {}) | measured
 
 
 def parse_arguments():
@@ -289,9 +297,8 @@ def parse_arguments():
 
 def main():
     options = parse_arguments()
-    rows, lacking = measure_all(options)
-    result = {"machine": machine(), "rows": rows}
-    (options.build / "bench.json").write_text(json.dumps(result, indent=1), encoding="utf-8")
+    measured, lacking = measure_all(options)
+    rows = [row for found in measured.values() for row in found]
     print(f"\n{table(rows)}")
     for said in lacking:
         print(f"not measured: {said}")
@@ -299,7 +306,11 @@ def main():
     for one in low:
         print(f"below its floor: {one['name']}: {one['better']:.2f}x of {one['floor']:.2f}x")
     if not options.quick and not lacking:
-        write_page(rows)
+        path = options.build / "bench.json"
+        sections = with_last(path, measured)
+        path.write_text(json.dumps({"sections": sections}, indent=1), encoding="utf-8")
+        if len(sections) == len(SECTIONS):
+            write_page([row for section in SECTIONS for row in sections[section.__name__]])
     return 1 if low or lacking else 0
 
 
