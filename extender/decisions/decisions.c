@@ -12,7 +12,7 @@ enum { BUCKETS = DECISIONS_MAX };
 
 struct slot {
         TAILQ_ENTRY(slot) age;
-        LIST_ENTRY(slot) same_id, same_name; /* the slots of a bucket */
+        LIST_ENTRY(slot) same_name; /* the slots of a bucket */
         uint64_t name_hash;
         struct decision decision;
 };
@@ -22,7 +22,7 @@ LIST_HEAD(bucket, slot);
 struct decisions {
         pthread_mutex_t lock;
         TAILQ_HEAD(slot_list, slot) by_age; /* the newest first */
-        struct bucket by_id[BUCKETS], by_name[BUCKETS];
+        struct bucket by_name[BUCKETS];
         size_t count;
         struct slot slots[DECISIONS_MAX];
 };
@@ -48,7 +48,6 @@ void decisions_free(struct decisions *decisions) {
 
 static void take_out(struct decisions *decisions, struct slot *slot) {
         TAILQ_REMOVE(&decisions->by_age, slot, age);
-        LIST_REMOVE(slot, same_id);
         LIST_REMOVE(slot, same_name);
 }
 
@@ -60,12 +59,12 @@ static struct slot *free_slot(struct decisions *decisions) {
         return oldest;
 }
 
-/* The pod's slot, which becomes the newest one. */
+/* The pod's slot, which becomes the newest one. A pod never changes its name. */
 static struct decision *decision_of(struct decisions *decisions, const struct decision_pod *pod,
                                     uint64_t name_hash) {
         struct slot *slot;
 
-        LIST_FOREACH (slot, &decisions->by_id[pod->id % BUCKETS], same_id)
+        LIST_FOREACH (slot, &decisions->by_name[name_hash % BUCKETS], same_name)
                 if (slot->decision.pod.id == pod->id)
                         break;
         if (slot) {
@@ -79,7 +78,6 @@ static struct decision *decision_of(struct decisions *decisions, const struct de
         slot->decision.pod = *pod;
         slot->name_hash = name_hash;
         TAILQ_INSERT_HEAD(&decisions->by_age, slot, age);
-        LIST_INSERT_HEAD(&decisions->by_id[pod->id % BUCKETS], slot, same_id);
         LIST_INSERT_HEAD(&decisions->by_name[name_hash % BUCKETS], slot, same_name);
         return &slot->decision;
 }
