@@ -11,10 +11,6 @@
 
 enum { TEXT_MAX_BYTES = 4096 };
 
-static const struct doctor_checks *const chapters[] = {
-        &doctor_program_checks, &doctor_policy_checks, &doctor_node_checks, &doctor_metric_checks,
-        &doctor_scheduler_checks};
-
 /* ---- What is found. */
 
 void doctor_find(struct doctor_finding *finding, enum doctor_state state, const char *fmt, ...) {
@@ -135,13 +131,4 @@ void doctor_check_run(const struct doctor_check *check, const struct doctor_fact
             (!check->needs_page || doctor_needs_page(facts, check->needs_page, ret)) &&
             (!check->needs_entry || doctor_needs_entry(facts, ret)))
                 check->fn(facts, ret);
-}
-
-void doctor_check_all(const struct doctor_facts *facts, doctor_found_fn *fn, void *userdata) {
-        for (size_t i = 0; i < ARRAY_LEN(chapters); i++)
-                for (size_t j = 0; j < chapters[i]->count; j++) {
-                        struct doctor_finding finding;
-                        doctor_check_run(&chapters[i]->rows[j], facts, &finding);
-                        fn(userdata, &finding);
-                }
 }

@@ -51,10 +51,6 @@ extern const struct doctor_checks doctor_policy_checks, doctor_program_checks, d
 void doctor_check_run(const struct doctor_check *check, const struct doctor_facts *facts,
                       struct doctor_finding *ret);
 
-/** doctor_check_all() - call @fn with the finding of each check */
-typedef void doctor_found_fn(void *userdata, const struct doctor_finding *finding);
-void doctor_check_all(const struct doctor_facts *facts, doctor_found_fn *fn, void *userdata);
-
 /** doctor_find() - set the finding; the last call of a check counts. Bytes that are not printable
  * ASCII become '?', since objects hold untrusted texts, and cutting one may break its UTF-8 */
 void doctor_find(struct doctor_finding *finding, enum doctor_state state, const char *fmt, ...)
