@@ -40,11 +40,9 @@ static bool is_of_scheduler(const struct doctor_facts *facts, const char *schedu
         bool has_profiles = false;
 
         for (size_t i = 0; i < facts->config_count; i++) {
-                const struct tree_node *profiles = tree_get(tree_root(facts->configs[i].tree),
-                                                            "profiles");
-                for (size_t j = 0; facts->configs[i].entry && profiles &&
-                                   profiles->kind == TREE_LIST && j < profiles->count;
-                     j++) {
+                const struct tree_node *profiles = doctor_config_list(facts->configs[i].tree,
+                                                                      "profiles");
+                for (size_t j = 0; facts->configs[i].entry && j < profiles->count; j++) {
                         const char *name = doctor_config_text(&profiles->items[j], "schedulerName");
                         has_profiles |= name[0] != '\0';
                         if (strcmp(name, scheduler) == 0)

@@ -18,3 +18,5 @@ void doctor_config_find(struct doctor_facts *facts);
 void doctor_config_done(struct doctor_facts *facts);
 /** doctor_config_text() - a scalar of @map; "": it has none; @map may be NULL */
 const char *doctor_config_text(const struct tree_node *map, const char *key);
+/** doctor_config_list() - a list of the whole document; an empty one if it has none */
+const struct tree_node *doctor_config_list(const struct tree *tree, const char *key);

@@ -72,23 +72,17 @@ static double of_source(const struct doctor_facts *facts, const char *metric, co
         return doctor_page_sum(facts, DOCTOR_CONTROLLER, metric, "source", source).largest;
 }
 
-static double served_by_others(const struct doctor_facts *facts, size_t source) {
-        double nodes = 0;
-
-        for (size_t i = 0; i < ARRAY_LEN(sources); i++)
-                nodes += i == source ? 0 : of_source(facts, "plimsoll_nodes_served", sources[i]);
-        return nodes;
-}
-
 static void check_exporters(const struct doctor_facts *facts, struct doctor_finding *finding) {
         _cleanup_(buf_done) struct buf text = BUF_INIT(DOCTOR_WHAT_MAX / 2),
                                        reasons = BUF_INIT(DOCTOR_WHAT_MAX / 2);
-        double nodes = largest_of(facts, "plimsoll_nodes");
+        double nodes = largest_of(facts, "plimsoll_nodes"), served = 0;
         bool is_outage = false;
 
+        for (size_t i = 0; i < ARRAY_LEN(sources); i++)
+                served += of_source(facts, "plimsoll_nodes_served", sources[i]);
         for (size_t i = 0; i < ARRAY_LEN(sources); i++) {
                 double failing = of_source(facts, "plimsoll_targets_failing", sources[i]);
-                double others = served_by_others(facts, i);
+                double others = served - of_source(facts, "plimsoll_nodes_served", sources[i]);
                 if (i == 0) /* nodes that need none */
                         failing -= of_source(facts, "plimsoll_nodes_served", "kubelet");
                 if (failing > 0)

@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "cli/cluster/cluster.h"
-#include "cli/doctor/doctor_address.h"
 #include "extender/table/node_table.h"
 #include "policy/policy.h"
 
@@ -50,8 +49,8 @@ struct doctor_nodes {
 
 struct doctor_question {
         const struct node_table_options *options;
-        struct policy *policy;             /* owned by the table from then on */
-        const struct doctor_address *host; /* whether it is a node's */
+        struct policy *policy; /* owned by the table from then on */
+        const char *host;      /* whether it is a node's address */
         int64_t now_unix_ms;
 };
 
