@@ -109,7 +109,7 @@ static const char *metric_of(const struct policy *policy, int predicate) {
         return predicate < 0 ? "" : policy->metrics[policy->predicates[predicate].metric].name;
 }
 
-static json_t *node_json(const struct explanation *of, size_t row) {
+json_t *explanation_node_json(const struct explanation *of, size_t row) {
         const struct policy *policy = of->policy;
         json_t *predicates = json_array(), *priorities = json_array(), *hot = json_object();
         size_t pool = node_table_pool(of->table, row);
@@ -154,10 +154,7 @@ json_t *explanation_source_json(const struct explanation *explanation) {
 json_t *explanation_json(const struct explanation *explanation) {
         json_t *array = json_array();
 
-        for (size_t place = 0; place < node_table_count(explanation->table); place++) {
-                size_t row = explanation_row(explanation, place);
-                if (explanation_shows(explanation, row))
-                        json_array_append_new(array, node_json(explanation, row));
-        }
+        for (size_t row = 0; row < node_table_count(explanation->table); row++)
+                json_array_append_new(array, explanation_node_json(explanation, row));
         return array;
 }

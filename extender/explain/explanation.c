@@ -81,13 +81,6 @@ size_t explanation_limits(const struct explanation *explanation, size_t row,
         return rule ? append_range(rule->limits, count, ret) : count;
 }
 
-size_t explanation_row(const struct explanation *explanation, size_t place) {
-        if (place == 0)
-                return explanation->first_row;
-        return place <= explanation->first_row ? place - 1 : place;
-}
-
-bool explanation_shows(const struct explanation *explanation, size_t row) {
-        return !explanation->only ||
-               strcmp(explanation->only, node_table_name(explanation->table, row)) == 0;
+uint32_t explanation_row(const struct explanation *explanation, const char *node) {
+        return node_names_find(explanation->snapshot->names, node, strlen(node));
 }
