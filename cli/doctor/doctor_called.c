@@ -88,7 +88,8 @@ void doctor_called_ask(struct cluster *cluster, struct doctor_facts *facts) {
         facts->bound.since_unix_ms = last_unix_ms + CLOCK_SLACK_MS > hour_ago_unix_ms
                                              ? last_unix_ms + CLOCK_SLACK_MS
                                              : hour_ago_unix_ms;
-        facts->bound.outcome = cluster_list(cluster, &pods, &facts->bound.err);
+        struct doctor_fact *fact = &facts->objects[DOCTOR_BOUND_PODS];
+        fact->outcome = cluster_list(cluster, &pods, &fact->err);
 }
 
 void doctor_called_done(struct doctor_facts *facts) {
@@ -118,9 +119,9 @@ void doctor_called_check(const struct doctor_facts *facts, struct doctor_finding
                             bound->count > 0 ? "; " : "", bound->count > 0 ? pods : "");
         else if (bound->count > 0)
                 doctor_find(finding, DOCTOR_WARNING, "%s, and the last call was at %s", pods, last);
-        else if (bound->outcome != KUBE_OK)
+        else if (!doctor_has(facts, DOCTOR_BOUND_PODS))
                 doctor_find(
                         finding, DOCTOR_UNKNOWN,
                         "the last call was at %s; whether pods were bound since is not known: %s",
-                        last, bound->err.msg);
+                        last, facts->objects[DOCTOR_BOUND_PODS].err.msg);
 }

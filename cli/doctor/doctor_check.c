@@ -52,12 +52,6 @@ bool doctor_needs(const struct doctor_facts *facts, enum doctor_object object,
         return false;
 }
 
-bool doctor_needs_nodes(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        if (facts->nodes.outcome != KUBE_OK)
-                doctor_find(finding, DOCTOR_UNKNOWN, "%s", facts->nodes.err.msg);
-        return facts->nodes.outcome == KUBE_OK;
-}
-
 /* Is a page of that program read? */
 static bool doctor_needs_page(const struct doctor_facts *facts, enum doctor_object program,
                               struct doctor_finding *finding) {

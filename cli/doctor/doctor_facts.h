@@ -37,12 +37,14 @@ enum doctor_object {
         DOCTOR_KARPENTER,
         DOCTOR_KUBELET_REQUESTS, /* for serving certificates */
         DOCTOR_KUBE_SCHEDULERS,  /* the cluster's own: pods, where they are visible */
+        DOCTOR_NODES,            /* see doctor_facts.nodes; without JSON, like the next */
+        DOCTOR_BOUND_PODS,       /* see doctor_facts.bound */
         DOCTOR_OBJECT_COUNT,
 };
 
 struct doctor_fact {
         enum kube_outcome outcome;
-        json_t *json;     /* NULL unless KUBE_OK */
+        json_t *json;     /* an object; NULL unless KUBE_OK */
         struct error err; /* otherwise */
 };
 
@@ -75,8 +77,6 @@ struct doctor_permissions {
 
 /* Pods that were bound without a call of the extender; all 0: nobody has asked. */
 struct doctor_bound {
-        enum kube_outcome outcome;
-        struct error err; /* unless KUBE_OK */
         int64_t since_unix_ms;
         size_t count;
         char *example; /* the first; owned, NULL: none */

@@ -228,8 +228,8 @@ static void begin_list(void *userdata) {
         node_table_list_ended(table);
 }
 
-void doctor_nodes_list(struct cluster *cluster, const struct doctor_question *question,
-                       struct doctor_nodes *ret) {
+enum kube_outcome doctor_nodes_list(struct cluster *cluster, const struct doctor_question *question,
+                                    struct doctor_nodes *ret, struct error *err) {
         struct listing listing = {question, ret};
 
         *ret = (struct doctor_nodes){.table = node_table_new(question->options, question->policy,
@@ -238,6 +238,7 @@ void doctor_nodes_list(struct cluster *cluster, const struct doctor_question *qu
                                               .on_begin = begin_list,
                                               .on_item = examine_node,
                                               .userdata = &listing};
-        ret->outcome = cluster_list(cluster, &whole, &ret->err);
+        enum kube_outcome outcome = cluster_list(cluster, &whole, err);
         ret->over = count_over(ret->table, question->now_unix_ms);
+        return outcome;
 }
