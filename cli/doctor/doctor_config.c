@@ -61,7 +61,7 @@ static void doctor_config_add(struct doctor_facts *facts, const struct doctor_co
         facts->configs[facts->config_count++] = *config;
 }
 
-/* By the second scheduler, which is ours. */
+/* By the second scheduler, which deploy/ brings. */
 static bool is_mounted(const struct doctor_facts *facts, const char *config_map) {
         const json_t *volumes = json_at(doctor_pod_spec(facts, DOCTOR_SCHEDULER), "volumes", NULL);
 

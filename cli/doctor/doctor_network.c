@@ -14,7 +14,8 @@ enum { DNS_PORT = 53, DNS_POD_PORT = 5353 /* of OpenShift */ };
 
 /* ---- What NetworkPolicies allow. */
 
-/* Without a port it is all of its protocol. A name is of a port of the pod that is asked. */
+/* An entry without a port stands for all ports of its protocol. One with a name stands for a port
+ * of the pod that is asked, so it may be this one. */
 static bool has_port(const json_t *entry, const char *protocol, int64_t port) {
         const char *own = json_string_at(entry, "protocol", NULL);
         int64_t any = json_at(entry, "port", NULL) ? -1 : port;
@@ -157,7 +158,8 @@ static void need_node(struct needs *needs, long long port, const char *what) {
                 need_name(needs, &address);
 }
 
-/* Through a proxy, its port may be one of a Service: of it nothing is known. */
+/* If the URL does not name the node itself, its port may be that of a Service before a proxy, of
+ * whose pods nothing is known. */
 static void need_page(struct needs *needs, const char *template, const char *what) {
         const struct doctor_address address = doctor_address_parse(
                 template, program_flags_int(&needs->facts->controller, FLAG_NODE_EXPORTER_PORT, 0));
@@ -225,7 +227,7 @@ static void need_sources(struct needs *needs) {
                            needs->closed.len > 0 ? ", " : "", DNS_PORT, needs->name);
 }
 
-/* Those that decide over ports. */
+/* Whether the flags that decide which ports are needed can be read. */
 static bool are_read(const struct doctor_facts *facts, struct doctor_finding *finding) {
         const struct program_flags *flags = &facts->controller;
 
