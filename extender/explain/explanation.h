@@ -45,13 +45,6 @@ int explanation_score(const struct explanation *explanation, size_t row);
 /** explanation_fine() - the score of a row before it was rounded to 0 to 10: the headroom with
  * scoring: estimate, else score100. The row must have a score */
 double explanation_fine(const struct explanation *explanation, size_t row);
-/** explanation_last_by() - the predicate that makes a passing row rank last; -1: none does */
-int explanation_last_by(const struct explanation *explanation, size_t row);
-
-/** explanation_limits() - the predicates that hold for a row: those of its pool, and those of the
- * rule that holds for the pod. Return: how many are in @ret */
-size_t explanation_limits(const struct explanation *explanation, size_t row,
-                          size_t ret[static POLICY_MAX_TERMS]);
 
 /** explanation_source_json() - where the estimate is from, or why there is none: "from" and
  * "whyNot", which may be null. NULL: the scoring is not estimate. Owned by the caller */
