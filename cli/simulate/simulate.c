@@ -20,21 +20,20 @@ enum { EXIT_REJECTS = 1 };
 
 static struct {
         struct cluster_options cluster;
-        struct program_options shared;
-        const char *filename, *replay, *plimsoll_namespace;
-        int64_t placement_count;
-        int output, unit;
+        struct recording_options recording;
+        const char *filename, *replay;
+        int output;
 } settings;
 
 /* clang-format off */
 #define RECORDING_ROWS                                                                             \
-        {.name = "placements", .type = OPTION_INT, .value = &settings.placement_count,             \
+        {.name = "placements", .type = OPTION_INT, .value = &settings.recording.placement_count,   \
          .fallback = "100", .min = 0, .max = 1024,                                                 \
          .help = "How many of the last pods to ask the extenders about; 0: none."},                \
-        CLUSTER_EXTENDERS_ROW(settings.plimsoll_namespace),                                        \
+        CLUSTER_EXTENDERS_ROW(settings.recording.plimsoll_namespace),                                        \
         {.help = "Annotations"},                                                                   \
-        PROGRAM_ANNOTATION_ROWS(settings.shared),                                                  \
-        ANNOTATION_UNIT_ROW(settings.unit),                                                        \
+        PROGRAM_ANNOTATION_ROWS(settings.recording.flags),                                                  \
+        ANNOTATION_UNIT_ROW(settings.recording.unit),                                                        \
         CLUSTER_ROWS(settings.cluster)
 
 static const struct option_row rows[] = {
@@ -56,18 +55,13 @@ static const struct option_row record_rows[] = {
 static int take_recording(const struct node_table_options *table, bool has_load, json_t **ret,
                           struct error *err) {
         _cleanup_(cluster_freep) struct cluster *cluster = NULL;
-        const struct recording_options options = {
-                .flags = &settings.shared,
-                .unit = settings.unit,
-                .table = table,
-                .plimsoll_namespace = settings.plimsoll_namespace,
-                .placement_count = settings.placement_count,
-                .has_load = has_load,
-                .now_unix_ms = clock_wall_unix_ms(),
-        };
+        struct recording_options *options = &settings.recording;
 
+        options->table = table;
+        options->has_load = has_load;
+        options->now_unix_ms = clock_wall_unix_ms();
         int r = cluster_open(&settings.cluster, &cluster, err);
-        return r < 0 ? r : recording_take(cluster, &options, ret, err);
+        return r < 0 ? r : recording_take(cluster, options, ret, err);
 }
 
 /* How annotations are read is part of the recording. */
@@ -75,10 +69,10 @@ static int replay(struct annotation_style *style, struct recording *ret, struct 
         int r = recording_load(settings.replay, ret, err);
         if (r < 0)
                 return r;
-        settings.shared.annotation_prefix = ret->prefix;
-        settings.shared.annotation_timezone = ret->timezone;
-        settings.unit = ret->unit;
-        r = annotation_style_init(style, &settings.shared, settings.unit, err);
+        settings.recording.flags.annotation_prefix = ret->prefix;
+        settings.recording.flags.annotation_timezone = ret->timezone;
+        settings.recording.unit = ret->unit;
+        r = annotation_style_init(style, &settings.recording.flags, settings.recording.unit, err);
         return r < 0 ? error_wrap(err, r, "%s", file_input_name(settings.replay)) : 0;
 }
 
@@ -86,7 +80,8 @@ static int look_at_cluster(struct annotation_style *style, const struct policy *
                            struct recording *ret, struct error *err) {
         json_auto_t *root = NULL;
 
-        int r = annotation_style_init(style, &settings.shared, settings.unit, err);
+        int r = annotation_style_init(style, &settings.recording.flags, settings.recording.unit,
+                                      err);
         if (r == 0)
                 r = take_recording(&style->table, policy->scoring == POLICY_SCORING_ESTIMATE, &root,
                                    err);
@@ -96,12 +91,10 @@ static int look_at_cluster(struct annotation_style *style, const struct policy *
 static void show_simulation(const struct simulation *simulation) {
         struct style style = style_of(stdout);
 
-        if (!output_is_document(settings.output)) {
+        if (output_is_document(settings.output))
+                output_document(simulation_json(simulation), settings.output, stdout);
+        else
                 simulation_print(simulation, &style, settings.output == OUTPUT_WIDE, stdout);
-                return;
-        }
-        json_auto_t *root = simulation_json(simulation);
-        output_document(root, settings.output, stdout);
 }
 
 /* @why_unscored: to be kept as long as @ret */
@@ -197,7 +190,8 @@ static int run_record(int count, char **words, struct error *err) {
 
         if (count != 1)
                 return error_set(err, EINVAL, "expected the FILE to write");
-        int r = annotation_style_init(&style, &settings.shared, settings.unit, err);
+        int r = annotation_style_init(&style, &settings.recording.flags, settings.recording.unit,
+                                      err);
         if (r == 0)
                 r = take_recording(&style.table, true, &root, err);
         if (r == 0)
