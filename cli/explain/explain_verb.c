@@ -115,7 +115,7 @@ static int show_nodes(struct cluster *cluster, const struct node_list *list, con
         if (explanation.why_unscored)
                 (void)fprintf(stderr, "kubectl plimsoll explain: no scores: %s\n",
                               explanation.why_unscored);
-        output_document(nodes, settings.output, stdout);
+        output_document(TAKE_PTR(nodes), settings.output, stdout);
         return 0;
 }
 
@@ -187,7 +187,7 @@ static void show_pod(const struct explain_place *place, const struct explain_ans
         struct style style = style_of(stdout);
 
         if (output_is_document(settings.output)) {
-                json_auto_t *root = explain_place_json(place);
+                json_t *root = explain_place_json(place);
                 json_object_update_new(root, json_pack("{s:O?, s:s?}", "decision", answer->decision,
                                                        "whyNot", answer->why_not));
                 if (!answer->decision)

@@ -82,7 +82,7 @@ static struct decision *decision_of(struct decisions *decisions, const struct de
         return &slot->decision;
 }
 
-/* ---- */
+/* ---- Any thread. */
 
 static uint64_t hash_of(const char *full_name) {
         return strmap_hash(full_name, strlen(full_name));
