@@ -14,7 +14,7 @@ enum {
 
 /* ---- Pods. */
 
-void explained_pod_done(struct explained_pod *pod) {
+void explain_pod_done(struct explained_pod *pod) {
         free(pod->text);
         *pod = (struct explained_pod){0};
 }
@@ -43,15 +43,15 @@ static void bind_explained(struct node_table *table, const struct pod_facts *fac
                                });
 }
 
-void explained_pod_add(struct node_table *table, const json_t *pod, const char *wanted,
-                       struct explained_pod *ret) {
+void explain_pod_add(struct node_table *table, const json_t *pod, const char *wanted,
+                     struct explained_pod *ret) {
         char *text = json_dumps(pod, JSON_COMPACT);
         struct pod_facts facts;
 
         if (!text || !pod_facts_skim(&facts, text, strlen(text))) {
                 free(text);
         } else if (is_called(&facts, wanted)) {
-                explained_pod_done(ret);
+                explain_pod_done(ret);
                 *ret = (struct explained_pod){.name = wanted, .facts = facts, .text = text};
         } else {
                 bind_explained(table, &facts);
@@ -102,7 +102,7 @@ static int input_put_all(struct node_table *table, const json_t *root, const cha
                         return error_wrap(err, r, "items[%zu]", i);
                 has_pods |= is_pod(node);
                 if (is_pod(node))
-                        explained_pod_add(table, node, wanted, ret_pod);
+                        explain_pod_add(table, node, wanted, ret_pod);
         }
         /* The input has all pods. */
         if (estimator && has_pods)

@@ -18,15 +18,15 @@ struct explained_pod {
         char *text; /* owned; the facts point into it */
 };
 
-void explained_pod_done(struct explained_pod *pod);
+void explain_pod_done(struct explained_pod *pod);
 
 /**
- * explained_pod_add() - a Pod of the input; if it is bound, it becomes part of the estimate
+ * explain_pod_add() - a Pod of the input; if it is bound, it becomes part of the estimate
  * @wanted: "namespace/name" of the pod that looks for a node, or NULL
  * @ret:    becomes that pod, if it is the one
  */
-void explained_pod_add(struct node_table *table, const json_t *pod, const char *wanted,
-                       struct explained_pod *ret);
+void explain_pod_add(struct node_table *table, const json_t *pod, const char *wanted,
+                     struct explained_pod *ret);
 
 /**
  * explain_read() - put what a file holds into @table: a NodeList, kubectl's List, or one Node
