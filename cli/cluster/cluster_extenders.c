@@ -13,8 +13,8 @@ static bool is_app(const json_t *pod, const char *app) {
         return json_is_at(app, pod, "metadata", "labels", "app.kubernetes.io/name", NULL);
 }
 
-int cluster_extenders_find(struct cluster *cluster, const char *namespace,
-                           struct cluster_extenders *ret, struct error *err) {
+void cluster_extenders_find(struct cluster *cluster, const char *namespace,
+                            struct cluster_extenders *ret) {
         _cleanup_(freep) char *path = kube_path(KUBE_CORE, namespace, "pods", NULL,
                                                 "?" KUBE_PART_OF_PLIMSOLL);
         json_auto_t *list = NULL;
@@ -22,14 +22,12 @@ int cluster_extenders_find(struct cluster *cluster, const char *namespace,
         size_t i;
 
         *ret = (struct cluster_extenders){.namespace = namespace, .pods = json_array()};
-        if (cluster_get(cluster, path, &list, err) != KUBE_OK)
-                return err->code;
+        (void)cluster_get(cluster, path, &list, &ret->err);
         json_array_foreach (json_at(list, "items", NULL), i, pod) {
                 if (is_app(pod, PROGRAM_EXTENDER))
                         (void)json_array_append(ret->pods, pod);
                 ret->has_loopback |= is_app(pod, "plimsoll-scheduler");
         }
-        return 0;
 }
 
 void cluster_extenders_done(struct cluster_extenders *extenders) {
@@ -77,7 +75,9 @@ json_t *cluster_question_next(struct cluster_question *question) {
                 answer = ask_one(question, json_array_get(extenders->pods, question->next++));
         if (answer || question->asked_count > 0)
                 return answer;
-        if (extenders->has_loopback)
+        if (extenders->err.code)
+                set_why(question, xstrdup(extenders->err.msg));
+        else if (extenders->has_loopback)
                 set_why(question,
                         xstrdup("the extender beside plimsoll-scheduler listens on the loopback, "
                                 "where the API server does not reach it"));
@@ -90,12 +90,8 @@ json_t *cluster_question_next(struct cluster_question *question) {
 json_t *cluster_estimate(struct cluster *cluster, const char *namespace, char **ret_from) {
         _cleanup_(cluster_extenders_done) struct cluster_extenders extenders;
         struct cluster_question question = {cluster, &extenders, "estimate"};
-        struct error err = ERROR_NULL;
 
-        if (cluster_extenders_find(cluster, namespace, &extenders, &err) < 0) {
-                *ret_from = xstrdup(err.msg);
-                return NULL;
-        }
+        cluster_extenders_find(cluster, namespace, &extenders);
         json_t *page = cluster_question_next(&question);
         const char *at = json_string_at(page, "at", NULL);
         size_t count = json_array_size(extenders.pods);

@@ -4,7 +4,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "base/attributes.h"
+#include "base/error.h"
 #include "cli/cluster/cluster.h"
 
 /* clang-format off */
@@ -18,16 +18,16 @@ struct cluster_extenders {
         const char *namespace; /* borrowed */
         json_t *pods;          /* owned; of the extenders */
         bool has_loopback;     /* an extender is beside a second scheduler */
+        struct error err;      /* why the pods cannot be listed; code 0: they were */
 };
 
 /**
  * cluster_extenders_find() - find the extenders of an installation
  * @namespace: where Plimsoll is installed
- * @ret:        to be released with cluster_extenders_done(), also on failure
- * Return: 0; negative errno when the pods cannot be listed
+ * @ret:       released with cluster_extenders_done(); without pods if these cannot be listed
  */
-_must_check_ int cluster_extenders_find(struct cluster *cluster, const char *namespace,
-                                        struct cluster_extenders *ret, struct error *err);
+void cluster_extenders_find(struct cluster *cluster, const char *namespace,
+                            struct cluster_extenders *ret);
 void cluster_extenders_done(struct cluster_extenders *extenders);
 
 /* What the extenders are asked, one after the other. */

@@ -212,22 +212,12 @@ static void show_pod(const struct explain_place *place, const struct explain_ans
         explain_by_annotations(nodes, place, now_unix_ms, NULL);
 }
 
-static void ask_extenders(struct cluster *cluster, const char *full_name,
-                          struct explain_answer *ret) {
-        _cleanup_(cluster_extenders_done) struct cluster_extenders extenders;
-        struct error err = ERROR_NULL;
-
-        if (cluster_extenders_find(cluster, settings.plimsoll_namespace, &extenders, &err) < 0)
-                *ret = (struct explain_answer){.why_not = xstrdup(err.msg)};
-        else
-                explain_ask(cluster, &extenders, full_name, ret);
-}
-
 static int run_pod(struct cluster *cluster, const struct subject *subject,
                    const struct node_table_options *options, int64_t now_unix_ms,
                    struct error *err) {
         _cleanup_(freep) char *full_name = full_name_of(cluster, subject->pod);
         _cleanup_(node_list_freep) struct node_list *nodes = NULL;
+        _cleanup_(cluster_extenders_done) struct cluster_extenders extenders = {0};
         _cleanup_(explain_answer_done) struct explain_answer answer = {0};
         struct explain_place place;
         int r = 0;
@@ -236,7 +226,8 @@ static int run_pod(struct cluster *cluster, const struct subject *subject,
                 return error_set(err, EINVAL, "'%.64s': expected NAMESPACE/NAME of a pod",
                                  full_name);
         find_place(cluster, full_name, &place);
-        ask_extenders(cluster, full_name, &answer);
+        cluster_extenders_find(cluster, settings.plimsoll_namespace, &extenders);
+        explain_ask(cluster, &extenders, full_name, &answer);
         if (!answer.decision && !place.pod) {
                 *err = place.why_not;
                 r = err->code;
