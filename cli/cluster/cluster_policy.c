@@ -35,8 +35,8 @@ int cluster_policy_read(const char *path, struct policy **ret, struct error *err
 
 enum { POLICY_TEXT_MAX_BYTES = 256 << 10 };
 
-/* From its status page, if it is a controller's; NULL: @err says why, unless it has said so before
- */
+/* The policy on the status page of a controller. NULL: there is none; @err says why, unless it has
+ * a reason of an earlier pod, or the pod is no controller. */
 static struct policy *policy_of_pod(struct cluster *cluster, const char *namespace,
                                     const json_t *pod, struct error *err) {
         _cleanup_(freep) char *path = cluster_page_path(namespace, pod, PROGRAM_CONTROLLER,

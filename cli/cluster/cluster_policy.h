@@ -24,8 +24,9 @@ _must_check_ int cluster_policy_from_object(const json_t *object, struct policy 
                                             struct error *err);
 
 /**
- * cluster_policy_kept() - what is in force without an object: the controllers keep the policy of
- * one that is deleted while they run, and one of them is asked; else it is the built-in policy
+ * cluster_policy_kept() - the policy in force if the cluster has no object. Controllers keep the
+ * policy of an object that is deleted while they run, so one of them is asked; if none answers, it
+ * is the built-in policy
  * @namespace: where they are
  * @ret_from:  what it is, for people; owned by the caller
  */

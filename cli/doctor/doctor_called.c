@@ -35,7 +35,8 @@ bool doctor_is_called_lately(const struct doctor_facts *facts) {
 
 /* ---- The pods. */
 
-/* A profile of a configuration that names the extender; without one, the cluster's own. */
+/* Whether pods of this scheduler should be asked about: it is a profile of a configuration that
+ * names the extender, or, where no profile has a name, the default scheduler. */
 static bool is_of_scheduler(const struct doctor_facts *facts, const char *scheduler) {
         bool has_profiles = false;
 
@@ -56,7 +57,7 @@ static void forget_bound(void *userdata) {
         doctor_called_done(userdata);
 }
 
-/* One that the scheduler would have asked about. */
+/* Count the pod if its scheduler should have asked about it. */
 static void examine_pod(void *userdata, const char *text, size_t len) {
         struct doctor_facts *facts = userdata;
         struct doctor_bound *bound = &facts->bound;

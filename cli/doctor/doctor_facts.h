@@ -68,14 +68,14 @@ struct doctor_config {
         const struct tree_node *entry; /* our extender's, of tree; NULL: it has none */
 };
 
-/* What an account may not do, of what its program has to. */
+/* What a program needs to do, and its account may not. */
 struct doctor_permissions {
         bool is_known;
-        struct error err;  /* unless it is */
+        struct error err;  /* if it is not: why */
         char missing[256]; /* "patch nodes, list pods"; "": nothing */
 };
 
-/* Pods that were bound without a call of the extender; all 0: nobody has asked. */
+/* Pods that were bound without a call of the extender; all 0: they were not listed. */
 struct doctor_bound {
         int64_t since_unix_ms;
         size_t count;

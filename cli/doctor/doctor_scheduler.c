@@ -79,7 +79,7 @@ static void check_verbs(const struct doctor_facts *facts, struct doctor_finding 
                 doctor_find(finding, DOCTOR_FAULT, "%s: no filterVerb", facts->config->from);
 }
 
-/* Of all profiles, or of the first that says something else. */
+/* As the first profile sets it that does, or else the configuration for all profiles. */
 static const char *sampling_of(const struct tree *tree) {
         const struct tree_node *profiles = doctor_config_list(tree, "profiles");
 

@@ -97,12 +97,14 @@ static int input_put_all(struct node_table *table, const json_t *root, const cha
         if (json_typeof(items) != JSON_ARRAY)
                 return error_set(err, EINVAL, "items: expected an array");
         json_array_foreach (items, i, node) {
-                int r = is_pod(node) ? 0 : input_put_node(table, node, now_unix_ms, err);
+                if (is_pod(node)) {
+                        explain_pod_add(table, node, wanted, ret_pod);
+                        has_pods = true;
+                        continue;
+                }
+                int r = input_put_node(table, node, now_unix_ms, err);
                 if (r < 0)
                         return error_wrap(err, r, "items[%zu]", i);
-                has_pods |= is_pod(node);
-                if (is_pod(node))
-                        explain_pod_add(table, node, wanted, ret_pod);
         }
         /* The input has all pods. */
         if (estimator && has_pods)
