@@ -18,6 +18,7 @@ enum {
         OBJECT_MAX_BYTES = 128 << 20, /* an extender's /estimate of 100,000 nodes is 90 MB */
         RETRIES = 2,
         PLUGIN_LOOK_MS = 20,
+        NAMES_LIMIT = 500,
 };
 
 /* Ten years: as good as no limit. */
@@ -224,6 +225,35 @@ enum kube_outcome cluster_list(struct cluster *cluster, const struct cluster_lis
                         return outcome;
                 }
         }
+}
+
+/* Only names that Kubernetes allows, since a shell splits the line into words. */
+static void offer_name(const json_t *item, const char *before, const char *typed, FILE *out) {
+        const char *name = json_string_at(item, "metadata", "name", NULL);
+        size_t skip = strlen(before);
+
+        if (name && name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-.")] == '\0' &&
+            strncmp(name, typed + skip, strlen(typed + skip)) == 0)
+                (void)fprintf(out, "%s%s\n", before, name);
+}
+
+void cluster_offer_names(struct cluster *cluster, const char *path, const char *before,
+                         const char *typed, FILE *out) {
+        _cleanup_(cluster_answer_done) struct cluster_answer answer = {0};
+        _cleanup_(freep) char *url = xasprintf("%s?limit=%d", path, NAMES_LIMIT);
+        json_auto_t *list = NULL;
+        const json_t *item;
+        size_t i;
+
+        cluster_call(cluster,
+                     &(struct kube_request){
+                             .method = "GET", .path = url, .accept = KUBE_ACCEPT_METADATA_LIST},
+                     &answer);
+        if (answer.outcome != KUBE_OK ||
+            json_parse(answer.body, answer.body_bytes, &list, NULL) < 0)
+                return;
+        json_array_foreach (json_at(list, "items", NULL), i, item)
+                offer_name(item, before, typed, out);
 }
 
 static void on_pause_over(void *userdata) {

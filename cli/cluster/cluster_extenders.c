@@ -13,19 +13,21 @@ static bool is_app(const json_t *pod, const char *app) {
         return json_is_at(app, pod, "metadata", "labels", "app.kubernetes.io/name", NULL);
 }
 
-int cluster_extenders_find(struct cluster *cluster, const char *namespace,
-                           struct cluster_extenders *ret, struct error *err) {
+void cluster_extenders_find(struct cluster *cluster, const char *namespace,
+                            struct cluster_extenders *ret) {
         _cleanup_(freep) char *path = kube_path(KUBE_CORE, namespace, "pods", NULL,
                                                 "?" KUBE_PART_OF_PLIMSOLL);
         json_auto_t *list = NULL;
+        json_t *pod;
+        size_t i;
 
-        *ret = (struct cluster_extenders){.namespace = namespace};
-        if (cluster_get(cluster, path, &list, err) != KUBE_OK)
-                return err->code;
-        ret->pods = json_incref(json_at(list, "items", NULL));
-        for (size_t i = 0; i < json_array_size(ret->pods); i++)
-                ret->has_loopback |= is_app(json_array_get(ret->pods, i), "plimsoll-scheduler");
-        return 0;
+        *ret = (struct cluster_extenders){.namespace = namespace, .pods = json_array()};
+        (void)cluster_get(cluster, path, &list, &ret->err);
+        json_array_foreach (json_at(list, "items", NULL), i, pod) {
+                if (is_app(pod, PROGRAM_EXTENDER))
+                        (void)json_array_append(ret->pods, pod);
+                ret->has_loopback |= is_app(pod, "plimsoll-scheduler");
+        }
 }
 
 void cluster_extenders_done(struct cluster_extenders *extenders) {
@@ -33,103 +35,75 @@ void cluster_extenders_done(struct cluster_extenders *extenders) {
         *extenders = (struct cluster_extenders){0};
 }
 
-struct asking {
-        struct cluster *cluster;
-        const struct cluster_extenders *extenders;
-        const char *page;
-        cluster_extenders_fn *on_answer;
-        void *userdata;
-        size_t asked_count;
-        char *why_not; /* owned */
-};
-
 /* The first reason is kept. */
-static void set_why(struct asking *asking, char *why) {
-        if (asking->why_not)
+static void set_why(struct cluster_question *question, char *why) {
+        if (question->why_not)
                 free(why);
         else
-                asking->why_not = why;
+                question->why_not = why;
 }
 
-/* Return: whether to ask the next one */
-static bool ask_one(struct asking *asking, const json_t *pod) {
-        _cleanup_(freep) char *path = cluster_page_path(asking->extenders->namespace, pod,
-                                                        PROGRAM_EXTENDER, asking->page);
+static json_t *ask_one(struct cluster_question *question, const json_t *pod) {
+        _cleanup_(freep) char *path = cluster_page_path(question->extenders->namespace, pod,
+                                                        PROGRAM_EXTENDER, question->page);
         bool is_mutual = cluster_page_is_mutual(pod);
         struct error err = ERROR_NULL;
         json_t *answer = NULL;
 
         if (!path)
-                return true;
-        asking->asked_count++;
-        enum kube_outcome outcome = cluster_get(asking->cluster, path, &answer, &err);
-        if (outcome == KUBE_OK && json_typeof(answer) == JSON_OBJECT)
-                return asking->on_answer(asking->userdata,
-                                         json_string_at(pod, "metadata", "name", NULL), answer);
+                return NULL;
+        question->asked_count++;
+        question->pod = json_string_at(pod, "metadata", "name", NULL);
+        enum kube_outcome outcome = cluster_get(question->cluster, path, &answer, &err);
+        if (json_is_object(answer))
+                return answer;
         if (outcome == KUBE_OK)
-                set_why(asking, xasprintf("GET %s: the answer is no JSON object", path));
+                set_why(question, xasprintf("GET %s: the answer is no JSON object", path));
         else if (outcome != KUBE_NOT_FOUND || !strstr(err.msg, "no such pod"))
-                set_why(asking,
+                set_why(question,
                         xasprintf("%s%s", err.msg,
                                   is_mutual ? "; it answers only clients with a certificate" : ""));
         json_decref(answer);
-        return true;
+        return NULL;
 }
 
-char *cluster_extenders_ask(struct cluster *cluster, const struct cluster_extenders *extenders,
-                            const char *page, cluster_extenders_fn *on_answer, void *userdata) {
-        struct asking asking = {cluster, extenders, page, on_answer, userdata};
-        bool goes_on = true;
+json_t *cluster_question_next(struct cluster_question *question) {
+        const struct cluster_extenders *extenders = question->extenders;
+        json_t *answer = NULL;
 
-        for (size_t i = 0; i < json_array_size(extenders->pods) && goes_on; i++)
-                if (is_app(json_array_get(extenders->pods, i), PROGRAM_EXTENDER))
-                        goes_on = ask_one(&asking, json_array_get(extenders->pods, i));
-        if (asking.asked_count == 0 && extenders->has_loopback)
-                set_why(&asking,
+        while (!answer && question->next < json_array_size(extenders->pods))
+                answer = ask_one(question, json_array_get(extenders->pods, question->next++));
+        if (answer || question->asked_count > 0)
+                return answer;
+        if (extenders->err.code)
+                set_why(question, xstrdup(extenders->err.msg));
+        else if (extenders->has_loopback)
+                set_why(question,
                         xstrdup("the extender beside plimsoll-scheduler listens on the loopback, "
                                 "where the API server does not reach it"));
-        else if (asking.asked_count == 0)
-                set_why(&asking, xasprintf("no pod of plimsoll-extender runs in namespace %.63s",
-                                           extenders->namespace));
-        return asking.why_not;
-}
-
-/* ---- The estimate. */
-
-struct first_page {
-        const struct cluster_extenders *extenders;
-        json_t *page;
-        char *from;
-};
-
-static bool take_first(void *userdata, const char *pod, json_t *answer) {
-        struct first_page *first = userdata;
-        const char *at = json_string_at(answer, "at", NULL);
-        size_t count = 0;
-
-        for (size_t i = 0; i < json_array_size(first->extenders->pods); i++)
-                count += is_app(json_array_get(first->extenders->pods, i), PROGRAM_EXTENDER);
-        first->page = answer;
-        first->from =
-                count > 1 ? xasprintf("%.253s, the first that answers of %zu extenders, at %.40s",
-                                      pod, count, at ? at : "an unknown time")
-                          : xasprintf("%.253s, at %.40s", pod, at ? at : "an unknown time");
-        return false;
+        else
+                set_why(question, xasprintf("no pod of plimsoll-extender runs in namespace %.63s",
+                                            extenders->namespace));
+        return NULL;
 }
 
 json_t *cluster_estimate(struct cluster *cluster, const char *namespace, char **ret_from) {
         _cleanup_(cluster_extenders_done) struct cluster_extenders extenders;
-        struct first_page first = {.extenders = &extenders};
-        struct error err = ERROR_NULL;
+        struct cluster_question question = {cluster, &extenders, "estimate"};
 
-        if (cluster_extenders_find(cluster, namespace, &extenders, &err) < 0) {
-                *ret_from = xstrdup(err.msg);
+        cluster_extenders_find(cluster, namespace, &extenders);
+        json_t *page = cluster_question_next(&question);
+        const char *at = json_string_at(page, "at", NULL);
+        size_t count = json_array_size(extenders.pods);
+        if (!page) {
+                *ret_from = question.why_not;
                 return NULL;
         }
-        *ret_from = cluster_extenders_ask(cluster, &extenders, "estimate", take_first, &first);
-        if (first.page) {
-                free(*ret_from);
-                *ret_from = first.from;
-        }
-        return first.page;
+        free(question.why_not);
+        at = at ? at : "an unknown time";
+        *ret_from = count > 1 ? xasprintf("%.253s, the first that answers of %zu extenders, at "
+                                          "%.40s",
+                                          question.pod, count, at)
+                              : xasprintf("%.253s, at %.40s", question.pod, at);
+        return page;
 }

@@ -4,7 +4,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "base/attributes.h"
+#include "base/error.h"
 #include "cli/cluster/cluster.h"
 
 /* clang-format off */
@@ -16,36 +16,35 @@
 
 struct cluster_extenders {
         const char *namespace; /* borrowed */
-        json_t *pods;          /* owned; all pods of Plimsoll in it */
+        json_t *pods;          /* owned; of the extenders */
         bool has_loopback;     /* an extender is beside a second scheduler */
+        struct error err;      /* why the pods cannot be listed; code 0: they were */
 };
 
 /**
  * cluster_extenders_find() - find the extenders of an installation
  * @namespace: where Plimsoll is installed
- * @ret:        to be released with cluster_extenders_done(), also on failure
- * Return: 0; negative errno when the pods cannot be listed
+ * @ret:       released with cluster_extenders_done(); without pods if these cannot be listed
  */
-_must_check_ int cluster_extenders_find(struct cluster *cluster, const char *namespace,
-                                        struct cluster_extenders *ret, struct error *err);
+void cluster_extenders_find(struct cluster *cluster, const char *namespace,
+                            struct cluster_extenders *ret);
 void cluster_extenders_done(struct cluster_extenders *extenders);
 
-/**
- * cluster_extenders_fn: what an extender answered
- * @pod:    its name, borrowed
- * @answer: an object, owned by the callee
- * Return: whether to ask the next one
- */
-typedef bool cluster_extenders_fn(void *userdata, const char *pod, json_t *answer);
+/* What the extenders are asked, one after the other. */
+struct cluster_question {
+        struct cluster *cluster;
+        const struct cluster_extenders *extenders;
+        const char *page; /* with its query */
+        /* Set by cluster_question_next(). */
+        size_t next, asked_count;
+        const char *pod; /* the one that has answered last, borrowed */
+        char *why_not;   /* why none, or not every one that was asked, has answered; owned by the
+                            caller. NULL: all have */
+};
 
-/**
- * cluster_extenders_ask() - ask one extender after the other
- * @page: with its query
- * Return: why none, or not every one that was asked, has answered; owned by the caller. NULL: all
- * have
- */
-char *cluster_extenders_ask(struct cluster *cluster, const struct cluster_extenders *extenders,
-                            const char *page, cluster_extenders_fn *on_answer, void *userdata);
+/** cluster_question_next() - the answer of the next extender that gives one, an object
+ * Return: owned by the caller; NULL: there is none any more */
+json_t *cluster_question_next(struct cluster_question *question);
 
 /**
  * cluster_estimate() - the page /estimate of the first extender that answers

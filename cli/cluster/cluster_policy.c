@@ -21,16 +21,13 @@ int cluster_policy_from_object(const json_t *object, struct policy **ret, struct
         return r < 0 ? r : policy_from_tree(tree_root(tree), false, ret, err);
 }
 
-int cluster_policy_read(const char *path, char **ret, size_t *ret_len, struct error *err) {
-        int r = file_read_input(path, TREE_MAX_BYTES, ret, ret_len, err);
+int cluster_policy_read(const char *path, struct policy **ret, struct error *err) {
+        _cleanup_(freep) char *text = NULL;
+        size_t len = 0;
 
-        return r < 0 ? error_wrap(err, r, "%s", file_input_name(path)) : 0;
-}
-
-int cluster_policy_parse(const char *path, const char *text, size_t len, struct policy **ret,
-                         struct error *err) {
-        int r = policy_parse(text, len, false, ret, err);
-
+        int r = file_read_input(path, TREE_MAX_BYTES, &text, &len, err);
+        if (r == 0)
+                r = policy_parse(text, len, false, ret, err);
         return r < 0 ? error_wrap(err, r, "%s", file_input_name(path)) : 0;
 }
 
@@ -38,8 +35,8 @@ int cluster_policy_parse(const char *path, const char *text, size_t len, struct 
 
 enum { POLICY_TEXT_MAX_BYTES = 256 << 10 };
 
-/* From its status page, if it is a controller's; NULL: @err says why, unless it has said so before
- */
+/* The policy on the status page of a controller. NULL: there is none; @err says why, unless it has
+ * a reason of an earlier pod, or the pod is no controller. */
 static struct policy *policy_of_pod(struct cluster *cluster, const char *namespace,
                                     const json_t *pod, struct error *err) {
         _cleanup_(freep) char *path = cluster_page_path(namespace, pod, PROGRAM_CONTROLLER,
@@ -107,11 +104,7 @@ int cluster_policy_load(struct cluster *cluster, const char *path, const char *n
         json_auto_t *object = NULL;
 
         if (path) {
-                _cleanup_(freep) char *text = NULL;
-                size_t len = 0;
-                int r = cluster_policy_read(path, &text, &len, err);
-                if (r == 0)
-                        r = cluster_policy_parse(path, text, len, ret, err);
+                int r = cluster_policy_read(path, ret, err);
                 if (r == 0)
                         *ret_from = xstrdup(file_input_name(path));
                 return r;

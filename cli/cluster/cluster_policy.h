@@ -15,25 +15,18 @@
                  "controllers have in force."}
 /* clang-format on */
 
-/**
- * cluster_policy_read() - read a file
- * @path: "-": standard input. That, and a pipe, can be read only once
- * @ret:  owned by the caller
- */
-_must_check_ int cluster_policy_read(const char *path, char **ret, size_t *ret_len,
-                                     struct error *err);
-/** cluster_policy_parse() - parse the text of a file
- * @path: for errors */
-_must_check_ int cluster_policy_parse(const char *path, const char *text, size_t len,
-                                      struct policy **ret, struct error *err);
+/** cluster_policy_read() - the policy of a file
+ * @path: "-": standard input. That, and a pipe, can be read only once */
+_must_check_ int cluster_policy_read(const char *path, struct policy **ret, struct error *err);
 
 /** cluster_policy_from_object() - the policy of a DynamicSchedulerPolicy */
 _must_check_ int cluster_policy_from_object(const json_t *object, struct policy **ret,
                                             struct error *err);
 
 /**
- * cluster_policy_kept() - what is in force without an object: the controllers keep the policy of
- * one that is deleted while they run, and one of them is asked; else it is the built-in policy
+ * cluster_policy_kept() - the policy in force if the cluster has no object. Controllers keep the
+ * policy of an object that is deleted while they run, so one of them is asked; if none answers, it
+ * is the built-in policy
  * @namespace: where they are
  * @ret_from:  what it is, for people; owned by the caller
  */

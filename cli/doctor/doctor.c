@@ -120,12 +120,10 @@ static int doctor_run(int count, char **words, struct error *err) {
         r = look_until_well(&look, err);
         if (r < 0)
                 return r;
-        if (output_is_document(settings.output)) {
-                json_auto_t *root = doctor_report_json(look.report);
-                output_document(root, settings.output, stdout);
-        } else {
+        if (output_is_document(settings.output))
+                output_document(doctor_report_json(look.report), settings.output, stdout);
+        else
                 doctor_report_print(look.report, settings.output == OUTPUT_WIDE, stdout);
-        }
         return look_status(&look);
 }
 

@@ -3,20 +3,25 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/attributes.h"
 #include "base/number.h"
+#include "kube/kube_path.h"
 
 struct doctor_address doctor_address_parse(const char *url, long long port) {
-        const char *scheme = strstr(url, "://");
-        struct doctor_address address = {.host = scheme ? scheme + strlen("://") : url,
-                                         .is_https = strncmp(url, "https://", strlen("https://")) ==
-                                                     0};
+        const char *scheme = strstr(url, "://"), *host = scheme ? scheme + strlen("://") : url;
+        bool has_bracket = host[0] == '[';
         int64_t number;
 
-        address.host_len = strcspn(address.host, address.host[0] == '[' ? "]/?#" : ":/?#");
-        const char *rest = address.host + address.host_len;
-        rest += *rest == ']';
+        host += has_bracket;
+        size_t len = strcspn(host, has_bracket ? "]/?#" : ":/?#");
+        const char *rest = host + len + (host[len] == ']');
+        struct doctor_address address = {
+                .is_ip = has_bracket || strspn(host, "0123456789.") >= len,
+                .is_https = strncmp(url, "https://", strlen("https://")) == 0,
+                .path = rest + strcspn(rest, "/?#"),
+        };
+        memcpy(address.host, host, size_min(len, DOCTOR_HOST_MAX - 1));
         address.port = address.is_https ? 443 : 80;
-        address.path = rest + strcspn(rest, "/?#");
         if (*rest != ':')
                 return address;
         if (strncmp(rest, ":{port}", strlen(":{port}")) == 0)
@@ -27,24 +32,20 @@ struct doctor_address doctor_address_parse(const char *url, long long port) {
         return address;
 }
 
-bool doctor_address_is(const struct doctor_address *address, const char *text) {
-        return address->host_len == strlen(text) &&
-               memcmp(address->host, text, address->host_len) == 0;
-}
-
-bool doctor_address_has(const struct doctor_address *address, const char *text) {
-        struct doctor_address bare = *address;
-
-        bare.host += address->host[0] == '[';
-        bare.host_len -= address->host[0] == '[';
-        return doctor_address_is(&bare, text);
-}
-
-bool doctor_address_is_ip(const struct doctor_address *address) {
-        return address->host[0] == '[' || strspn(address->host, "0123456789.") >= address->host_len;
-}
-
 bool doctor_address_is_loopback(const struct doctor_address *address) {
-        return doctor_address_is(address, "localhost") || doctor_address_is(address, "[::1") ||
-               (doctor_address_is_ip(address) && strncmp(address->host, "127.", 4) == 0);
+        return strcmp(address->host, "localhost") == 0 || strcmp(address->host, "::1") == 0 ||
+               (address->is_ip && strncmp(address->host, "127.", 4) == 0);
+}
+
+/* "prometheus", "prometheus.monitoring" or "prometheus.monitoring.svc..."; longer ones are names
+ * of hosts elsewhere. */
+char *doctor_address_service(const struct doctor_address *address, const char *namespace) {
+        struct doctor_address copy = *address;
+        char *rest = copy.host;
+        const char *name = strsep(&rest, "."), *room = strsep(&rest, ".");
+
+        if (address->is_ip || doctor_address_is_loopback(address) || !*name || (room && !*room) ||
+            (rest && strcmp(rest, "svc") != 0 && strncmp(rest, "svc.", 4) != 0))
+                return NULL;
+        return kube_path(KUBE_CORE, room ? room : namespace, "services", name, "");
 }

@@ -2,13 +2,13 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
+
+enum { DOCTOR_HOST_MAX = 256 }; /* the longest name of a host has 253 bytes */
 
 struct doctor_address {
-        const char *host; /* of the URL, not terminated; of an IPv6 address, from its bracket on */
-        size_t host_len;
+        char host[DOCTOR_HOST_MAX]; /* an IPv6 address without its brackets; a longer one is cut */
         long long port;
-        bool is_https;
+        bool is_ip, is_https;
         const char *path; /* of the URL, from its slash on; "": it has none */
 };
 
@@ -16,10 +16,12 @@ struct doctor_address {
  * @port: in place of {port} */
 struct doctor_address doctor_address_parse(const char *url, long long port);
 
-/** doctor_address_is() - whether this is the host */
-bool doctor_address_is(const struct doctor_address *address, const char *host);
-bool doctor_address_is_ip(const struct doctor_address *address);
-/** doctor_address_has() - whether this is the host: a name, or an address without brackets */
-bool doctor_address_has(const struct doctor_address *address, const char *host);
 /** doctor_address_is_loopback() - no NetworkPolicy is between the containers of a pod */
 bool doctor_address_is_loopback(const struct doctor_address *address);
+
+/**
+ * doctor_address_service() - the API server's path of the Service that the host is a name of
+ * @namespace: for a name without one
+ * Return: owned by the caller; NULL: it is no Service's name
+ */
+char *doctor_address_service(const struct doctor_address *address, const char *namespace);

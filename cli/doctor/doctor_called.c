@@ -35,16 +35,15 @@ bool doctor_is_called_lately(const struct doctor_facts *facts) {
 
 /* ---- The pods. */
 
-/* A profile of a configuration that names the extender; without one, the cluster's own. */
+/* Whether pods of this scheduler should be asked about: it is a profile of a configuration that
+ * names the extender, or, where no profile has a name, the default scheduler. */
 static bool is_of_scheduler(const struct doctor_facts *facts, const char *scheduler) {
         bool has_profiles = false;
 
         for (size_t i = 0; i < facts->config_count; i++) {
-                const struct tree_node *profiles = tree_get(tree_root(facts->configs[i].tree),
-                                                            "profiles");
-                for (size_t j = 0; facts->configs[i].entry && profiles &&
-                                   profiles->kind == TREE_LIST && j < profiles->count;
-                     j++) {
+                const struct tree_node *profiles = doctor_config_list(facts->configs[i].tree,
+                                                                      "profiles");
+                for (size_t j = 0; facts->configs[i].entry && j < profiles->count; j++) {
                         const char *name = doctor_config_text(&profiles->items[j], "schedulerName");
                         has_profiles |= name[0] != '\0';
                         if (strcmp(name, scheduler) == 0)
@@ -58,7 +57,7 @@ static void forget_bound(void *userdata) {
         doctor_called_done(userdata);
 }
 
-/* One that the scheduler would have asked about. */
+/* Count the pod if its scheduler should have asked about it. */
 static void examine_pod(void *userdata, const char *text, size_t len) {
         struct doctor_facts *facts = userdata;
         struct doctor_bound *bound = &facts->bound;
@@ -90,7 +89,8 @@ void doctor_called_ask(struct cluster *cluster, struct doctor_facts *facts) {
         facts->bound.since_unix_ms = last_unix_ms + CLOCK_SLACK_MS > hour_ago_unix_ms
                                              ? last_unix_ms + CLOCK_SLACK_MS
                                              : hour_ago_unix_ms;
-        facts->bound.outcome = cluster_list(cluster, &pods, &facts->bound.err);
+        struct doctor_fact *fact = &facts->objects[DOCTOR_BOUND_PODS];
+        fact->outcome = cluster_list(cluster, &pods, &fact->err);
 }
 
 void doctor_called_done(struct doctor_facts *facts) {
@@ -120,9 +120,9 @@ void doctor_called_check(const struct doctor_facts *facts, struct doctor_finding
                             bound->count > 0 ? "; " : "", bound->count > 0 ? pods : "");
         else if (bound->count > 0)
                 doctor_find(finding, DOCTOR_WARNING, "%s, and the last call was at %s", pods, last);
-        else if (bound->outcome != KUBE_OK)
+        else if (!doctor_has(facts, DOCTOR_BOUND_PODS))
                 doctor_find(
                         finding, DOCTOR_UNKNOWN,
                         "the last call was at %s; whether pods were bound since is not known: %s",
-                        last, bound->err.msg);
+                        last, facts->objects[DOCTOR_BOUND_PODS].err.msg);
 }

@@ -5,7 +5,7 @@
 
 #include "cli/doctor/doctor_check.h"
 
-/** doctor_called_ask() - what was bound since the last call, unless that was a moment ago */
+/** doctor_called_ask() - list what was bound since the last call, unless that was lately */
 void doctor_called_ask(struct cluster *cluster, struct doctor_facts *facts);
 void doctor_called_done(struct doctor_facts *facts);
 

@@ -11,10 +11,6 @@
 
 enum { TEXT_MAX_BYTES = 4096 };
 
-static const struct doctor_checks *const chapters[] = {
-        &doctor_program_checks, &doctor_policy_checks, &doctor_node_checks, &doctor_metric_checks,
-        &doctor_scheduler_checks};
-
 /* ---- What is found. */
 
 void doctor_find(struct doctor_finding *finding, enum doctor_state state, const char *fmt, ...) {
@@ -54,12 +50,6 @@ bool doctor_needs(const struct doctor_facts *facts, enum doctor_object object,
         else
                 doctor_find(finding, DOCTOR_UNKNOWN, "%s", fact->err.msg);
         return false;
-}
-
-bool doctor_needs_nodes(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        if (facts->nodes.outcome != KUBE_OK)
-                doctor_find(finding, DOCTOR_UNKNOWN, "%s", facts->nodes.err.msg);
-        return facts->nodes.outcome == KUBE_OK;
 }
 
 /* Is a page of that program read? */
@@ -135,13 +125,4 @@ void doctor_check_run(const struct doctor_check *check, const struct doctor_fact
             (!check->needs_page || doctor_needs_page(facts, check->needs_page, ret)) &&
             (!check->needs_entry || doctor_needs_entry(facts, ret)))
                 check->fn(facts, ret);
-}
-
-void doctor_check_all(const struct doctor_facts *facts, doctor_found_fn *fn, void *userdata) {
-        for (size_t i = 0; i < ARRAY_LEN(chapters); i++)
-                for (size_t j = 0; j < chapters[i]->count; j++) {
-                        struct doctor_finding finding;
-                        doctor_check_run(&chapters[i]->rows[j], facts, &finding);
-                        fn(userdata, &finding);
-                }
 }

@@ -51,10 +51,6 @@ extern const struct doctor_checks doctor_policy_checks, doctor_program_checks, d
 void doctor_check_run(const struct doctor_check *check, const struct doctor_facts *facts,
                       struct doctor_finding *ret);
 
-/** doctor_check_all() - call @fn with the finding of each check */
-typedef void doctor_found_fn(void *userdata, const struct doctor_finding *finding);
-void doctor_check_all(const struct doctor_facts *facts, doctor_found_fn *fn, void *userdata);
-
 /** doctor_find() - set the finding; the last call of a check counts. Bytes that are not printable
  * ASCII become '?', since objects hold untrusted texts, and cutting one may break its UTF-8 */
 void doctor_find(struct doctor_finding *finding, enum doctor_state state, const char *fmt, ...)
@@ -63,18 +59,14 @@ void doctor_find(struct doctor_finding *finding, enum doctor_state state, const 
 /**
  * doctor_needs() - whether an object is there
  *
- * If there is none, its absence is the affair of another check, and this one is fine; if it could
- * not be asked for, this one is not known.
+ * If there is none, another check reports that, and this one is fine; if it could not be asked for,
+ * this one is not known.
  */
 bool doctor_needs(const struct doctor_facts *facts, enum doctor_object object,
                   struct doctor_finding *finding);
 
-/** doctor_needs_nodes() - whether the nodes could be listed, and their annotations be read; if not,
- * the check is not known */
-bool doctor_needs_nodes(const struct doctor_facts *facts, struct doctor_finding *finding);
-
-/** doctor_needs_entry() - whether a scheduler's configuration names the extender; that one does not
- * is the affair of another check, and if none is found, this one is not known */
+/** doctor_needs_entry() - whether a scheduler's configuration names the extender. If it does not,
+ * another check reports that; if there is no configuration, this one is not known */
 bool doctor_needs_entry(const struct doctor_facts *facts, struct doctor_finding *finding);
 
 /** doctor_is_there() - whether an object is there; if there is none, that is found, with @state */

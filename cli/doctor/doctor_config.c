@@ -17,6 +17,13 @@ const char *doctor_config_text(const struct tree_node *map, const char *key) {
         return node && node->kind == TREE_SCALAR ? node->text : "";
 }
 
+const struct tree_node *doctor_config_list(const struct tree *tree, const char *key) {
+        static const struct tree_node empty = {.kind = TREE_LIST};
+        const struct tree_node *node = tree_get(tree_root(tree), key);
+
+        return node && node->kind == TREE_LIST ? node : &empty;
+}
+
 /* By the addresses and ports of the extender and its Service, or by its name. */
 static bool is_our_url(const struct doctor_facts *facts, const char *url) {
         const json_t *ports = json_at(facts->objects[DOCTOR_SERVICE].json, "spec", "ports", NULL);
@@ -26,7 +33,7 @@ static bool is_our_url(const struct doctor_facts *facts, const char *url) {
         for (size_t i = 0; i < json_array_size(ports); i++)
                 if (json_int_at(KUBE_PORT_EXTENDER, json_array_get(ports, i), "port", NULL) == port)
                         return true;
-        return strstr(url, "plimsoll") || doctor_address_is(&address, DOCTOR_PLACEHOLDER) ||
+        return strstr(url, "plimsoll") || strcmp(address.host, DOCTOR_PLACEHOLDER) == 0 ||
                doctor_url_is_service(facts, &address) || port == KUBE_PORT_EXTENDER ||
                port == program_flags_int(&facts->extender, FLAG_PORT, KUBE_PORT_EXTENDER) ||
                port == program_flags_int(&facts->sidecar, FLAG_PORT, KUBE_PORT_EXTENDER);
@@ -34,9 +41,9 @@ static bool is_our_url(const struct doctor_facts *facts, const char *url) {
 
 static const struct tree_node *find_entry(const struct doctor_facts *facts,
                                           const struct tree *tree) {
-        const struct tree_node *extenders = tree_get(tree_root(tree), "extenders");
+        const struct tree_node *extenders = doctor_config_list(tree, "extenders");
 
-        for (size_t i = 0; extenders && extenders->kind == TREE_LIST && i < extenders->count; i++)
+        for (size_t i = 0; i < extenders->count; i++)
                 if (is_our_url(facts, doctor_config_text(&extenders->items[i], "urlPrefix")))
                         return &extenders->items[i];
         return NULL;
@@ -54,7 +61,7 @@ static void doctor_config_add(struct doctor_facts *facts, const struct doctor_co
         facts->configs[facts->config_count++] = *config;
 }
 
-/* By the second scheduler, which is ours. */
+/* By the second scheduler, which deploy/ brings. */
 static bool is_mounted(const struct doctor_facts *facts, const char *config_map) {
         const json_t *volumes = json_at(doctor_pod_spec(facts, DOCTOR_SCHEDULER), "volumes", NULL);
 

@@ -19,7 +19,7 @@
 #include "kube/kube_path.h"
 #include "policy/live/policy_source.h"
 
-/* Of one that runs it is made in milliseconds; there may be many that do not answer. */
+/* A running program makes its page in milliseconds, and many pods may not answer. */
 enum { PAGE_MAX_MS = 5000 };
 
 /* %s: the namespace. NULL: the path depends on other objects */
@@ -134,14 +134,14 @@ static struct policy *read_policy(struct cluster *cluster, struct doctor_facts *
 
 /* ---- How annotations are read. */
 
-/* The flags of who reads them, wherever that runs. */
+/* The flags of the program that reads annotations. */
 static const struct program_flags *reader_of(const struct doctor_facts *facts) {
         if (doctor_has(facts, DOCTOR_EXTENDER))
                 return &facts->extender;
         return doctor_has(facts, DOCTOR_SCHEDULER) ? &facts->sidecar : &facts->controller;
 }
 
-/* What is not @given has to be known. */
+/* A flag that cannot be read matters only if @given has no value for it. */
 static int check_style(const struct program_flags *flags, const struct node_table_options *given,
                        struct error *err) {
         const struct {
@@ -161,7 +161,7 @@ static int check_style(const struct program_flags *flags, const struct node_tabl
         return 0;
 }
 
-/* There can be one time zone: that of @given, or this one. */
+/* A program can load one time zone: if @given has one, the flags' is not loaded. */
 static int read_style(struct doctor_facts *facts, const struct node_table_options *given,
                       struct node_table_options *ret, struct error *err) {
         const struct program_flags *flags = reader_of(facts);
@@ -184,24 +184,23 @@ static int read_style(struct doctor_facts *facts, const struct node_table_option
         return 0;
 }
 
-/* Without knowing how to read them, they are counted. */
+/* If it is not known how to read their annotations, the nodes are only counted. */
 static void doctor_list_nodes(struct cluster *cluster, struct doctor_facts *facts,
                               const struct node_table_options *given) {
+        struct doctor_fact *nodes = &facts->objects[DOCTOR_NODES];
         const struct tree_node *entry = facts->config ? facts->config->entry : NULL;
         const struct doctor_address host = doctor_address_parse(
                 doctor_config_text(entry, "urlPrefix"), 0);
         struct error err = ERROR_NULL;
         struct node_table_options table;
         struct policy *policy = read_policy(cluster, facts);
-        const struct doctor_question question = {&table, policy, &host, facts->now_unix_ms};
+        const struct doctor_question question = {&table, policy, host.host, facts->now_unix_ms};
 
         int r = read_style(facts, given, &table, &err);
         facts->policy = policy;
-        doctor_nodes_list(cluster, &question, &facts->nodes);
-        if (r < 0 && facts->nodes.outcome == KUBE_OK) {
-                facts->nodes.outcome = KUBE_INVALID;
-                facts->nodes.err = err;
-        }
+        nodes->outcome = doctor_nodes_list(cluster, &question, &facts->nodes, &nodes->err);
+        if (r < 0 && nodes->outcome == KUBE_OK)
+                *nodes = (struct doctor_fact){.outcome = KUBE_INVALID, .err = err};
 }
 
 /* ---- Pages of the programs. */

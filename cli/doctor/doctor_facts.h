@@ -37,12 +37,14 @@ enum doctor_object {
         DOCTOR_KARPENTER,
         DOCTOR_KUBELET_REQUESTS, /* for serving certificates */
         DOCTOR_KUBE_SCHEDULERS,  /* the cluster's own: pods, where they are visible */
+        DOCTOR_NODES,            /* see doctor_facts.nodes; without JSON, like the next */
+        DOCTOR_BOUND_PODS,       /* see doctor_facts.bound */
         DOCTOR_OBJECT_COUNT,
 };
 
 struct doctor_fact {
         enum kube_outcome outcome;
-        json_t *json;     /* NULL unless KUBE_OK */
+        json_t *json;     /* an object; NULL unless KUBE_OK */
         struct error err; /* otherwise */
 };
 
@@ -66,17 +68,15 @@ struct doctor_config {
         const struct tree_node *entry; /* our extender's, of tree; NULL: it has none */
 };
 
-/* What an account may not do, of what its program has to. */
+/* What a program needs to do, and its account may not. */
 struct doctor_permissions {
         bool is_known;
-        struct error err;  /* unless it is */
+        struct error err;  /* if it is not: why */
         char missing[256]; /* "patch nodes, list pods"; "": nothing */
 };
 
-/* Pods that were bound without a call of the extender; all 0: nobody has asked. */
+/* Pods that were bound without a call of the extender; all 0: they were not listed. */
 struct doctor_bound {
-        enum kube_outcome outcome;
-        struct error err; /* unless KUBE_OK */
         int64_t since_unix_ms;
         size_t count;
         char *example; /* the first; owned, NULL: none */

@@ -14,12 +14,12 @@ static double sum_of(const struct doctor_facts *facts, enum doctor_object progra
         return doctor_page_sum(facts, program, metric, NULL, NULL).sum;
 }
 
-/* Of the replica that says most: all of them look at the same nodes. */
+/* The largest value of all replicas, since all look at the same nodes. */
 static double largest_of(const struct doctor_facts *facts, const char *metric) {
         return doctor_page_sum(facts, DOCTOR_CONTROLLER, metric, NULL, NULL).largest;
 }
 
-/* A program of which no replica answers, whoever may ask. With mutual TLS, none is to. */
+/* No replica of the program answers. With mutual TLS that is as it should be. */
 static void find_silence(const struct doctor_facts *facts, enum doctor_object program,
                          struct doctor_finding *finding) {
         bool is_extender = program == DOCTOR_EXTENDER;
@@ -72,23 +72,17 @@ static double of_source(const struct doctor_facts *facts, const char *metric, co
         return doctor_page_sum(facts, DOCTOR_CONTROLLER, metric, "source", source).largest;
 }
 
-static double served_by_others(const struct doctor_facts *facts, size_t source) {
-        double nodes = 0;
-
-        for (size_t i = 0; i < ARRAY_LEN(sources); i++)
-                nodes += i == source ? 0 : of_source(facts, "plimsoll_nodes_served", sources[i]);
-        return nodes;
-}
-
 static void check_exporters(const struct doctor_facts *facts, struct doctor_finding *finding) {
         _cleanup_(buf_done) struct buf text = BUF_INIT(DOCTOR_WHAT_MAX / 2),
                                        reasons = BUF_INIT(DOCTOR_WHAT_MAX / 2);
-        double nodes = largest_of(facts, "plimsoll_nodes");
+        double nodes = largest_of(facts, "plimsoll_nodes"), served = 0;
         bool is_outage = false;
 
+        for (size_t i = 0; i < ARRAY_LEN(sources); i++)
+                served += of_source(facts, "plimsoll_nodes_served", sources[i]);
         for (size_t i = 0; i < ARRAY_LEN(sources); i++) {
                 double failing = of_source(facts, "plimsoll_targets_failing", sources[i]);
-                double others = served_by_others(facts, i);
+                double others = served - of_source(facts, "plimsoll_nodes_served", sources[i]);
                 if (i == 0) /* nodes that need none */
                         failing -= of_source(facts, "plimsoll_nodes_served", "kubelet");
                 if (failing > 0)
@@ -112,7 +106,7 @@ static void check_stale_nodes(const struct doctor_facts *facts, struct doctor_fi
                             "%.0f of %.0f nodes have no recent sample", stale, nodes);
 }
 
-/* An object that is refused is another check's. */
+/* That the object is refused is found by another check. */
 static void check_policy_loads(const struct doctor_facts *facts, struct doctor_finding *finding) {
         if (facts->policy_err.code != 0)
                 return;

@@ -14,7 +14,8 @@ enum { DNS_PORT = 53, DNS_POD_PORT = 5353 /* of OpenShift */ };
 
 /* ---- What NetworkPolicies allow. */
 
-/* Without a port it is all of its protocol. A name is of a port of the pod that is asked. */
+/* An entry without a port stands for all ports of its protocol. One with a name stands for a port
+ * of the pod that is asked, so it may be this one. */
 static bool has_port(const json_t *entry, const char *protocol, int64_t port) {
         const char *own = json_string_at(entry, "protocol", NULL);
         int64_t any = json_at(entry, "port", NULL) ? -1 : port;
@@ -85,14 +86,10 @@ static bool is_alias(const struct doctor_facts *facts, const struct doctor_addre
         const json_t *aliases = json_at(doctor_pod_spec(facts, DOCTOR_CONTROLLER), "hostAliases",
                                         NULL);
 
-        for (size_t i = 0; i < json_array_size(aliases); i++) {
-                const json_t *names = json_at(json_array_get(aliases, i), "hostnames", NULL);
-                for (size_t j = 0; j < json_array_size(names); j++) {
-                        const char *name = json_string_value(json_array_get(names, j));
-                        if (name && doctor_address_is(address, name))
-                                return true;
-                }
-        }
+        for (size_t i = 0; i < json_array_size(aliases); i++)
+                if (json_find_at(address->host,
+                                 json_at(json_array_get(aliases, i), "hostnames", NULL), NULL))
+                        return true;
         return false;
 }
 
@@ -107,18 +104,11 @@ static struct doctor_address prometheus_address(const struct doctor_facts *facts
         return doctor_address_parse(facts->controller.texts[FLAG_PROMETHEUS_ADDRESS], 0);
 }
 
-/* "prometheus", "prometheus.monitoring" or "prometheus.monitoring.svc..."; longer ones are names
- * of hosts elsewhere. */
 char *doctor_network_service(const struct doctor_facts *facts) {
         if (!asks_prometheus(facts))
                 return NULL;
         const struct doctor_address address = prometheus_address(facts);
-        _cleanup_(freep) char *host = xmemdup0(address.host, address.host_len);
-        char *rest = host, *name = strsep(&rest, "."), *room = strsep(&rest, ".");
-        if (doctor_address_is_ip(&address) || doctor_address_is_loopback(&address) || !*name ||
-            (room && !*room) || (rest && strcmp(rest, "svc") != 0 && strncmp(rest, "svc.", 4) != 0))
-                return NULL;
-        return kube_path(KUBE_CORE, room ? room : facts->namespace, "services", name, "");
+        return doctor_address_service(&address, facts->namespace);
 }
 
 /* The port of its pods, which a policy is about; 0: it has a name */
@@ -152,29 +142,29 @@ static void need_port(struct needs *needs, long long port, const char *what) {
 }
 
 static void need_name(struct needs *needs, const struct doctor_address *address) {
-        if (!needs->name && !doctor_address_is_ip(address) &&
-            !doctor_address_is_loopback(address) && !is_alias(needs->facts, address))
-                needs->name = xmemdup0(address->host, size_min(address->host_len, 100));
+        if (!needs->name && !address->is_ip && !doctor_address_is_loopback(address) &&
+            !is_alias(needs->facts, address))
+                needs->name = xasprintf("%.100s", address->host);
 }
 
 /* A node's address, of the first type that nodes have. */
 static void need_node(struct needs *needs, long long port, const char *what) {
         const char *types = program_flags_text(&needs->facts->controller, FLAG_NODE_ADDRESS_TYPES);
-        size_t len = types ? strcspn(types, ",") : 0;
-        const struct doctor_address address = {.host = types, .host_len = len};
+        _cleanup_(freep) char *type = types ? xmemdup0(types, strcspn(types, ",")) : xstrdup("");
+        const struct doctor_address address = doctor_address_parse(type, 0);
 
         need_port(needs, port, what);
-        if (len > 0 && !doctor_address_is(&address, "InternalIP") &&
-            !doctor_address_is(&address, "ExternalIP"))
+        if (*type && strcmp(type, "InternalIP") != 0 && strcmp(type, "ExternalIP") != 0)
                 need_name(needs, &address);
 }
 
-/* Through a proxy, its port may be one of a Service: of it nothing is known. */
+/* If the URL does not name the node itself, its port may be that of a Service before a proxy, of
+ * whose pods nothing is known. */
 static void need_page(struct needs *needs, const char *template, const char *what) {
         const struct doctor_address address = doctor_address_parse(
                 template, program_flags_int(&needs->facts->controller, FLAG_NODE_EXPORTER_PORT, 0));
 
-        if (doctor_address_is(&address, "{address}"))
+        if (strcmp(address.host, "{address}") == 0)
                 need_node(needs, address.port, what);
         else
                 need_name(needs, &address);
@@ -237,7 +227,7 @@ static void need_sources(struct needs *needs) {
                            needs->closed.len > 0 ? ", " : "", DNS_PORT, needs->name);
 }
 
-/* Those that decide over ports. */
+/* Whether the flags that decide which ports are needed can be read. */
 static bool are_read(const struct doctor_facts *facts, struct doctor_finding *finding) {
         const struct program_flags *flags = &facts->controller;
 

@@ -18,7 +18,7 @@ static void check_nodes(const struct doctor_facts *facts, struct doctor_finding 
         enum doctor_state by_share = set->count == facts->nodes.count ? DOCTOR_FAULT
                                                                       : DOCTOR_WARNING;
 
-        if (!doctor_needs_nodes(facts, finding) || set->count == 0)
+        if (!doctor_needs(facts, DOCTOR_NODES, finding) || set->count == 0)
                 return;
         buf_printf(&text, "%zu of %zu nodes %s", set->count, facts->nodes.count, check->what);
         if (set->detail)
@@ -30,7 +30,7 @@ static void check_nodes(const struct doctor_facts *facts, struct doctor_finding 
 }
 
 static void check_bare(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        /* Under another prefix they are the affair of another check. */
+        /* Annotations under another prefix are found by another check. */
         if (facts->nodes.sets[DOCTOR_PREFIXED].count == 0)
                 check_nodes(facts, finding);
 }
@@ -42,7 +42,7 @@ static void check_unwritten(const struct doctor_facts *facts, struct doctor_find
         size_t with_some = facts->nodes.count - facts->nodes.sets[DOCTOR_BARE].count -
                            facts->nodes.sets[DOCTOR_STALE].count;
 
-        if (!doctor_needs_nodes(facts, finding))
+        if (!doctor_needs(facts, DOCTOR_NODES, finding))
                 return;
         for (size_t i = 0; with_some > 0 && i < policy->metric_count; i++)
                 if (policy_uses(policy, i) && facts->nodes.read_of[i] == 0)
@@ -55,7 +55,8 @@ static void check_unwritten(const struct doctor_facts *facts, struct doctor_find
 static void check_cordoned(const struct doctor_facts *facts, struct doctor_finding *finding) {
         const struct doctor_nodes *nodes = &facts->nodes;
 
-        if (nodes->sets[DOCTOR_CORDONED].count * 2 > nodes->count || nodes->outcome != KUBE_OK)
+        if (nodes->sets[DOCTOR_CORDONED].count * 2 > nodes->count ||
+            !doctor_has(facts, DOCTOR_NODES))
                 check_nodes(facts, finding);
 }
 

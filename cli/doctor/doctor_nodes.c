@@ -20,11 +20,8 @@ enum {
 #define LARGE_RATIO 1.5
 
 struct listing {
+        const struct doctor_question *question;
         struct doctor_nodes *nodes;
-        const struct policy *policy;
-        const struct node_table_options *options;
-        const struct doctor_address *host;
-        int64_t now_unix_ms;
 };
 
 /* What is true of one node, by kind: NULL: it is not; else the detail, "": none */
@@ -70,13 +67,13 @@ static void look_at_readings(struct listing *listing, size_t row, traits is) {
         struct doctor_nodes *nodes = listing->nodes;
         size_t present = 0, usable = 0;
 
-        for (size_t i = 0; i < listing->policy->metric_count; i++) {
-                const struct policy_metric *metric = &listing->policy->metrics[i];
+        for (size_t i = 0; i < listing->question->policy->metric_count; i++) {
+                const struct policy_metric *metric = &listing->question->policy->metrics[i];
                 struct reading reading;
                 if (metric->period_ms == 0)
                         continue;
-                node_table_reading(nodes->table, row, i, listing->now_unix_ms, &reading);
-                int64_t age_ms = listing->now_unix_ms - reading.at_unix_ms;
+                node_table_reading(nodes->table, row, i, listing->question->now_unix_ms, &reading);
+                int64_t age_ms = listing->question->now_unix_ms - reading.at_unix_ms;
                 present += reading.state != READING_MISSING;
                 usable += reading.state == READING_USABLE;
                 nodes->read_of[i] += reading.state == READING_USABLE;
@@ -123,14 +120,14 @@ static char *metric_of(const char *key) {
 }
 
 static void look_at_keys(struct listing *listing, const json_t *annotations, traits is) {
-        const char *prefix = listing->options->annotation_prefix, *key;
+        const char *prefix = listing->question->options->annotation_prefix, *key;
         struct metric_query query;
         json_t *value;
 
         json_object_foreach (json_iterable(annotations), key, value) {
                 const char *bare = bare_key(key);
                 _cleanup_(freep) char *metric = metric_of(bare);
-                bool is_of_policy = policy_metric_index(listing->policy, metric) >= 0;
+                bool is_of_policy = policy_metric_index(listing->question->policy, metric) >= 0;
                 bool is_ours = strncmp(key, prefix, strlen(prefix)) == 0 &&
                                bare == key + strlen(prefix);
                 if (!is_reading_text(value))
@@ -139,7 +136,8 @@ static void look_at_keys(struct listing *listing, const json_t *annotations, tra
                 if (is_of_policy && !is_ours && is[DOCTOR_BARE])
                         is[DOCTOR_PREFIXED] = key;
                 /* As crane and we call metrics. */
-                else if (!is_of_policy && policy_query_parse(listing->policy, metric, &query))
+                else if (!is_of_policy &&
+                         policy_query_parse(listing->question->policy, metric, &query))
                         is[DOCTOR_FOREIGN] = key;
         }
 }
@@ -153,10 +151,10 @@ static void look_at_writers(struct listing *listing, const json_t *node, traits 
                 const char *manager = json_string_at(entry, "manager", NULL);
                 if (!manager || strcmp(manager, KUBE_FIELD_MANAGER) == 0)
                         continue;
-                for (size_t j = 0; j < listing->policy->metric_count; j++) {
+                for (size_t j = 0; j < listing->question->policy->metric_count; j++) {
                         _cleanup_(freep) char *field = xasprintf(
-                                "f:%s%s", listing->options->annotation_prefix,
-                                listing->policy->metrics[j].name);
+                                "f:%s%s", listing->question->options->annotation_prefix,
+                                listing->question->policy->metrics[j].name);
                         if (!is[DOCTOR_SHARED] &&
                             json_at(entry, "fieldsV1", "f:metadata", "f:annotations", field, NULL))
                                 is[DOCTOR_SHARED] = manager;
@@ -175,17 +173,6 @@ bool doctor_is_true(const json_t *condition) {
         return json_is_at("True", condition, "status", NULL);
 }
 
-static bool has_address(const json_t *node, const struct doctor_address *host) {
-        const json_t *addresses = json_at(node, "status", "addresses", NULL);
-
-        for (size_t i = 0; i < json_array_size(addresses); i++) {
-                const char *text = json_string_at(json_array_get(addresses, i), "address", NULL);
-                if (text && doctor_address_has(host, text))
-                        return true;
-        }
-        return false;
-}
-
 static void examine_node(void *userdata, const char *text, size_t len) {
         struct listing *listing = userdata;
         struct doctor_nodes *nodes = listing->nodes;
@@ -199,13 +186,15 @@ static void examine_node(void *userdata, const char *text, size_t len) {
         if (!name)
                 return;
 
-        node_table_put(nodes->table, name, annotations, listing->now_unix_ms);
+        node_table_put(nodes->table, name, annotations, listing->question->now_unix_ms);
         if (node_table_count(nodes->table) != nodes->count + 1)
                 return;
         look_at_readings(listing, nodes->count++, is);
         look_at_keys(listing, annotations, is);
         look_at_writers(listing, node, is);
-        nodes->has_host |= has_address(node, listing->host);
+        if (json_find_at(listing->question->host, json_at(node, "status", "addresses", NULL),
+                         "address", NULL))
+                nodes->has_host = true;
         if (json_is_true(json_at(node, "spec", "unschedulable", NULL)))
                 is[DOCTOR_CORDONED] = "";
         if (!doctor_is_true(doctor_condition(node, "Ready")))
@@ -239,18 +228,17 @@ static void begin_list(void *userdata) {
         node_table_list_ended(table);
 }
 
-void doctor_nodes_list(struct cluster *cluster, const struct doctor_question *question,
-                       struct doctor_nodes *ret) {
-        int64_t now_unix_ms = question->now_unix_ms;
-        struct listing listing = {ret, question->policy, question->options, question->host,
-                                  now_unix_ms};
+enum kube_outcome doctor_nodes_list(struct cluster *cluster, const struct doctor_question *question,
+                                    struct doctor_nodes *ret, struct error *err) {
+        struct listing listing = {question, ret};
 
-        *ret = (struct doctor_nodes){
-                .table = node_table_new(question->options, question->policy, now_unix_ms)};
+        *ret = (struct doctor_nodes){.table = node_table_new(question->options, question->policy,
+                                                             question->now_unix_ms)};
         const struct cluster_listing whole = {.path = KUBE_NODES,
                                               .on_begin = begin_list,
                                               .on_item = examine_node,
                                               .userdata = &listing};
-        ret->outcome = cluster_list(cluster, &whole, &ret->err);
-        ret->over = count_over(ret->table, now_unix_ms);
+        enum kube_outcome outcome = cluster_list(cluster, &whole, err);
+        ret->over = count_over(ret->table, question->now_unix_ms);
+        return outcome;
 }

@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "cli/cluster/cluster.h"
-#include "cli/doctor/doctor_address.h"
 #include "extender/table/node_table.h"
 #include "policy/policy.h"
 
@@ -20,7 +19,7 @@ enum doctor_set_kind {
         DOCTOR_STALE,     /* with some, but none that is usable */
         DOCTOR_MALFORMED, /* some annotation of the policy cannot be read */
         DOCTOR_LARGE,     /* a ratio of the built-in resources is above 1.5 */
-        DOCTOR_FUTURE,    /* a time stamp is more than a minute ahead otherwise */
+        DOCTOR_FUTURE,    /* a time stamp is more than a minute ahead, but not SHIFTED */
         DOCTOR_SHIFTED,   /* one is ahead by whole hours, as another zone's is */
         DOCTOR_PREFIXED,  /* has the policy's metrics under another prefix */
         DOCTOR_FOREIGN,   /* has readings of metrics that the policy does not have */
@@ -39,25 +38,23 @@ struct doctor_set {
 
 struct doctor_nodes {
         struct node_table *table;
-        enum kube_outcome outcome;
-        struct error err; /* unless KUBE_OK */
         size_t count;
         struct doctor_set sets[DOCTOR_SET_COUNT];
-        size_t over;   /* rejected by a limit */
-        bool has_host; /* one has the address that was asked for as one of its own */
+        size_t over;                        /* rejected by a limit */
+        bool has_host;                      /* doctor_question.host is an address of a node */
         size_t read_of[POLICY_MAX_METRICS]; /* nodes with a usable value of the metric */
 };
 
 struct doctor_question {
         const struct node_table_options *options;
-        struct policy *policy;             /* owned by the table from then on */
-        const struct doctor_address *host; /* whether it is a node's */
+        struct policy *policy; /* owned by the table from then on */
+        const char *host;      /* whether it is a node's address */
         int64_t now_unix_ms;
 };
 
-/** doctor_nodes_list() - of the whole cluster */
-void doctor_nodes_list(struct cluster *cluster, const struct doctor_question *question,
-                       struct doctor_nodes *ret);
+/** doctor_nodes_list() - of the whole cluster. Return: as cluster_list() */
+enum kube_outcome doctor_nodes_list(struct cluster *cluster, const struct doctor_question *question,
+                                    struct doctor_nodes *ret, struct error *err);
 void doctor_nodes_done(struct doctor_nodes *nodes);
 
 /** doctor_condition() - the condition of that type in an object's status; borrowed, NULL: none */

@@ -70,7 +70,7 @@ static void check_file(const struct doctor_facts *facts, struct doctor_finding *
                             "the programs go by files, and the object named default has no effect");
 }
 
-/* Without its definition there is none, which is another check's. */
+/* That its definition is missing is found by another check. */
 static void check_object(const struct doctor_facts *facts, struct doctor_finding *finding) {
         bool is_gone = facts->objects[DOCTOR_POLICY].outcome == KUBE_NOT_FOUND;
 
@@ -110,7 +110,7 @@ static void check_in_force(const struct doctor_facts *facts, struct doctor_findi
 static void check_limits(const struct doctor_facts *facts, struct doctor_finding *finding) {
         const struct policy *policy = facts->policy;
 
-        if (doctor_needs_nodes(facts, finding) && facts->nodes.count > 0 &&
+        if (doctor_needs(facts, DOCTOR_NODES, finding) && facts->nodes.count > 0 &&
             facts->nodes.over == facts->nodes.count &&
             policy->when_all_over == POLICY_ALL_OVER_REJECT)
                 doctor_find(finding, DOCTOR_FAULT, "every node is above a limit");

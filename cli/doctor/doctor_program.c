@@ -52,7 +52,7 @@ static void check_service(const struct doctor_facts *facts, struct doctor_findin
                             "the Service plimsoll-extender does not select the extender's pods");
 }
 
-/* Lately; a year ago another node may have been short of memory. */
+/* Only a restart of the last hour counts: what caused older ones may be gone. */
 static bool is_restarting(const struct doctor_facts *facts, const json_t *status) {
         const char *ended = json_string_at(status, "lastState", "terminated", "finishedAt", NULL);
         int64_t ended_unix_ms;
@@ -98,7 +98,7 @@ static void check_restarts(const struct doctor_facts *facts, struct doctor_findi
                 look_at_restarts(facts, json_array_get(pods, i), finding);
 }
 
-/* Versions that the pages of the running programs name. */
+/* The running programs name their versions on their pages. */
 static void check_skew(const struct doctor_facts *facts, struct doctor_finding *finding) {
         static const enum doctor_object programs[] = {DOCTOR_CONTROLLER, DOCTOR_EXTENDER};
         size_t all = 0, ours = 0;

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "program/table.h"
 
 enum { ID_WIDTH = 23, IDS_MAX_BYTES = 4096 };
@@ -16,19 +17,21 @@ static const char *const state_names[] = {
         [DOCTOR_FAULT] = "error",
 };
 
-static void take_finding(void *userdata, const struct doctor_finding *finding) {
-        struct doctor_report *report = userdata;
-
-        assert(report->count < DOCTOR_CHECKS_MAX);
-        report->findings[report->count++] = *finding;
-        report->counts[finding->state]++;
-}
+static const struct doctor_checks *const chapters[] = {
+        &doctor_program_checks, &doctor_policy_checks, &doctor_node_checks, &doctor_metric_checks,
+        &doctor_scheduler_checks};
 
 struct doctor_report *doctor_report_new(const struct doctor_facts *facts) {
         struct doctor_report *report = xcalloc(1, sizeof(*report));
 
         report->facts = facts;
-        doctor_check_all(facts, take_finding, report);
+        for (size_t i = 0; i < ARRAY_LEN(chapters); i++)
+                for (size_t j = 0; j < chapters[i]->count; j++) {
+                        assert(report->count < DOCTOR_CHECKS_MAX);
+                        struct doctor_finding *finding = &report->findings[report->count++];
+                        doctor_check_run(&chapters[i]->rows[j], facts, finding);
+                        report->counts[finding->state]++;
+                }
         return report;
 }
 
@@ -75,10 +78,6 @@ static void put_finding(const struct doctor_report *report, size_t index, const 
         table_line(table, "         mend: %s", mend);
 }
 
-static const char *ending(size_t count) {
-        return count == 1 ? "" : "s";
-}
-
 void doctor_report_print(const struct doctor_report *report, bool is_wide, FILE *out) {
         const struct table_column columns[] = {
                 {.min_width = strlen("unknown"), .is_left = true},
@@ -96,8 +95,8 @@ void doctor_report_print(const struct doctor_report *report, bool is_wide, FILE 
         (void)table_print(table, SIZE_MAX, out);
         (void)fprintf(out, "%zu checks: %zu ok, %zu unknown, %zu warning%s, %zu error%s\n",
                       report->count, counts[DOCTOR_OK], counts[DOCTOR_UNKNOWN],
-                      counts[DOCTOR_WARNING], ending(counts[DOCTOR_WARNING]), counts[DOCTOR_FAULT],
-                      ending(counts[DOCTOR_FAULT]));
+                      counts[DOCTOR_WARNING], number_plural(counts[DOCTOR_WARNING]),
+                      counts[DOCTOR_FAULT], number_plural(counts[DOCTOR_FAULT]));
 }
 
 char *doctor_report_ids(const struct doctor_report *report, enum doctor_state state) {

@@ -79,22 +79,22 @@ static void check_verbs(const struct doctor_facts *facts, struct doctor_finding 
                 doctor_find(finding, DOCTOR_FAULT, "%s: no filterVerb", facts->config->from);
 }
 
-/* Of all profiles, or of the first that says something else. */
-static const char *sampling_of(const struct tree_node *root) {
-        const struct tree_node *profiles = tree_get(root, "profiles");
+/* As the first profile sets it that does, or else the configuration for all profiles. */
+static const char *sampling_of(const struct tree *tree) {
+        const struct tree_node *profiles = doctor_config_list(tree, "profiles");
 
-        for (size_t i = 0; profiles && profiles->kind == TREE_LIST && i < profiles->count; i++) {
+        for (size_t i = 0; i < profiles->count; i++) {
                 const char *own = doctor_config_text(&profiles->items[i],
                                                      "percentageOfNodesToScore");
                 if (own[0])
                         return own;
         }
-        return doctor_config_text(root, "percentageOfNodesToScore");
+        return doctor_config_text(tree_root(tree), "percentageOfNodesToScore");
 }
 
 static void check_sampling(const struct doctor_facts *facts, struct doctor_finding *finding) {
         for (size_t i = 0; i < facts->config_count; i++) {
-                const char *percentage = sampling_of(tree_root(facts->configs[i].tree));
+                const char *percentage = sampling_of(facts->configs[i].tree);
                 if (facts->configs[i].entry && facts->nodes.count > SAMPLED_FROM &&
                     strcmp(percentage, "100") != 0)
                         doctor_find(finding, DOCTOR_WARNING,
@@ -114,10 +114,9 @@ static void check_batching(const struct doctor_facts *facts, struct doctor_findi
                 return;
         doctor_find(finding, DOCTOR_OK, "an extender switches opportunistic batching off");
         for (size_t i = 0; i < facts->config_count; i++) {
-                const struct tree_node *profiles = tree_get(tree_root(facts->configs[i].tree),
-                                                            "profiles");
-                if (facts->configs[i].entry && profiles && profiles->kind == TREE_LIST &&
-                    profiles->count > 1)
+                const struct tree_node *profiles = doctor_config_list(facts->configs[i].tree,
+                                                                      "profiles");
+                if (facts->configs[i].entry && profiles->count > 1)
                         doctor_find(finding, DOCTOR_WARNING,
                                     "%s: opportunistic batching is off in all %zu profiles",
                                     facts->configs[i].from, profiles->count);

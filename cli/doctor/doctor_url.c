@@ -10,59 +10,35 @@
 
 #define SERVICE "plimsoll-extender"
 
-/* What the host of a urlPrefix is. */
-enum place { PLACE_SERVICE, PLACE_LOOPBACK, PLACE_POD, PLACE_NODE, PLACE_ELSEWHERE };
-
 struct target {
         const struct doctor_facts *facts;
         const struct doctor_config *config;
         const struct program_flags *flags; /* of the extender that it is for */
         struct doctor_address address;
-        char *host; /* of the address, for texts */
 };
 
 /* ---- The Service. */
 
-/* "plimsoll-extender.kube-system", alone or with ".svc" and more behind it; the first part alone is
- * for pods of the namespace. */
 static bool is_service_name(const struct doctor_facts *facts,
                             const struct doctor_address *address) {
-        _cleanup_(freep) char *host = xmemdup0(address->host, address->host_len);
-        char *rest = host, *name = strsep(&rest, "."), *room = strsep(&rest, ".");
+        _cleanup_(freep) char *path = doctor_address_service(address, facts->namespace);
+        _cleanup_(freep) char *own = kube_path(KUBE_CORE, facts->namespace, "services", SERVICE,
+                                               "");
 
-        return strcmp(name, SERVICE) == 0 && (!room || strcmp(room, facts->namespace) == 0) &&
-               (!rest || strcmp(rest, "svc") == 0 || strncmp(rest, "svc.", 4) == 0);
-}
-
-static bool is_among(const struct doctor_address *address, const json_t *texts) {
-        for (size_t i = 0; i < json_array_size(texts); i++) {
-                const char *text = json_string_value(json_array_get(texts, i));
-                if (text && doctor_address_has(address, text))
-                        return true;
-        }
-        return false;
-}
-
-/* A member of each of a list of objects. */
-static bool is_member(const struct doctor_address *address, const json_t *objects,
-                      const char *key) {
-        for (size_t i = 0; i < json_array_size(objects); i++) {
-                const char *text = json_string_at(json_array_get(objects, i), key, NULL);
-                if (text && doctor_address_has(address, text))
-                        return true;
-        }
-        return false;
+        return path && strcmp(path, own) == 0;
 }
 
 bool doctor_url_is_service(const struct doctor_facts *facts, const struct doctor_address *address) {
         const json_t *service = facts->objects[DOCTOR_SERVICE].json;
         const json_t *balanced = json_at(service, "status", "loadBalancer", "ingress", NULL);
-        const char *own = json_string_at(service, "spec", "clusterIP", NULL);
+        const char *host = address->host;
 
-        return is_service_name(facts, address) || (own && doctor_address_has(address, own)) ||
-               is_among(address, json_at(service, "spec", "clusterIPs", NULL)) ||
-               is_among(address, json_at(service, "spec", "externalIPs", NULL)) ||
-               is_member(address, balanced, "ip") || is_member(address, balanced, "hostname");
+        return is_service_name(facts, address) ||
+               json_is_at(host, service, "spec", "clusterIP", NULL) ||
+               json_find_at(host, json_at(service, "spec", "clusterIPs", NULL), NULL) ||
+               json_find_at(host, json_at(service, "spec", "externalIPs", NULL), NULL) ||
+               json_find_at(host, balanced, "ip", NULL) ||
+               json_find_at(host, balanced, "hostname", NULL);
 }
 
 /* @key: "port", or "nodePort" */
@@ -89,11 +65,11 @@ static bool is_pod_address(const struct target *target) {
 
         for (size_t i = 0; i < json_array_size(pods); i++) {
                 const json_t *pod = json_array_get(pods, i);
-                const char *ip = json_string_at(pod, "status", "podIP", NULL);
+                const char *host = target->address.host;
                 if (json_is_at(PROGRAM_EXTENDER, pod, "metadata", "labels",
                                "app.kubernetes.io/name", NULL) &&
-                    ((ip && doctor_address_has(&target->address, ip)) ||
-                     is_member(&target->address, json_at(pod, "status", "podIPs", NULL), "ip")))
+                    (json_is_at(host, pod, "status", "podIP", NULL) ||
+                     json_find_at(host, json_at(pod, "status", "podIPs", NULL), "ip", NULL)))
                         return true;
         }
         return false;
@@ -123,23 +99,13 @@ static bool resolves_services(const struct target *target) {
                         json_is_at("ClusterFirstWithHostNet", pod, "spec", "dnsPolicy", NULL)));
 }
 
-static enum place place_of(const struct target *target) {
-        if (doctor_url_is_service(target->facts, &target->address))
-                return PLACE_SERVICE;
-        if (doctor_address_is_loopback(&target->address))
-                return PLACE_LOOPBACK;
-        if (is_pod_address(target))
-                return PLACE_POD;
-        return target->facts->nodes.has_host ? PLACE_NODE : PLACE_ELSEWHERE;
-}
-
 /* ---- The check. */
 
 static void check_port(const struct target *target, bool is_right, struct doctor_finding *finding) {
         if (!is_right)
                 doctor_find(finding, DOCTOR_FAULT,
                             "%.200s: urlPrefix has port %lld, on which %.100s is not the extender",
-                            target->config->from, target->address.port, target->host);
+                            target->config->from, target->address.port, target->address.host);
 }
 
 /* Another scheduler, of which nothing is known, may have an extender beside it, as ours has. */
@@ -151,7 +117,7 @@ static void check_loopback(const struct target *target, struct doctor_finding *f
                 doctor_find(finding, DOCTOR_FAULT,
                             "%.200s: urlPrefix has %.64s, the scheduler's own host, and the "
                             "extender is not in the host's network",
-                            target->config->from, target->host);
+                            target->config->from, target->address.host);
         else
                 check_port(target, is_own_port(target), finding);
 }
@@ -164,7 +130,7 @@ static void check_service_url(const struct target *target, struct doctor_finding
                 doctor_find(finding, DOCTOR_FAULT,
                             "%.200s: urlPrefix has %.100s, the name of a Service, which "
                             "kube-scheduler cannot resolve in the host's network",
-                            target->config->from, target->host);
+                            target->config->from, target->address.host);
         else if (ports && !has_service_port(target, "port"))
                 doctor_find(finding, DOCTOR_FAULT,
                             "%.200s: urlPrefix has port %lld, and the Service " SERVICE " %lld",
@@ -172,37 +138,26 @@ static void check_service_url(const struct target *target, struct doctor_finding
                             json_int_at(0, json_array_get(ports, 0), "port", NULL));
 }
 
-/* Such as a load balancer's; then it is called. */
-static void check_elsewhere(const struct target *target, struct doctor_finding *finding) {
-        if (!doctor_is_called_lately(target->facts))
+static void check_place(const struct target *target, struct doctor_finding *finding) {
+        const struct doctor_facts *facts = target->facts;
+
+        if (doctor_url_is_service(facts, &target->address)) {
+                if (doctor_needs(facts, DOCTOR_SERVICE, finding))
+                        check_service_url(target, finding);
+        } else if (doctor_address_is_loopback(&target->address)) {
+                check_loopback(target, finding);
+        } else if (is_pod_address(target)) {
+                check_port(target, is_own_port(target), finding);
+        } else if (facts->nodes.has_host) {
+                check_port(target,
+                           has_service_port(target, "nodePort") || doctor_is_called_lately(facts),
+                           finding);
+        } else if (doctor_needs(facts, DOCTOR_SERVICE, finding) &&
+                   !doctor_is_called_lately(facts)) { /* as through a load balancer */
                 doctor_find(finding, DOCTOR_FAULT,
                             "%.200s: urlPrefix has %.100s, which is no address of the "
                             "Service " SERVICE ", of the extender's pods or of a node",
-                            target->config->from, target->host);
-}
-
-static void check_place(const struct target *target, struct doctor_finding *finding) {
-        switch (place_of(target)) {
-        case PLACE_LOOPBACK:
-                check_loopback(target, finding);
-                break;
-        case PLACE_SERVICE:
-                if (doctor_needs(target->facts, DOCTOR_SERVICE, finding))
-                        check_service_url(target, finding);
-                break;
-        case PLACE_POD:
-                check_port(target, is_own_port(target), finding);
-                break;
-        case PLACE_NODE:
-                check_port(target,
-                           has_service_port(target, "nodePort") ||
-                                   doctor_is_called_lately(target->facts),
-                           finding);
-                break;
-        case PLACE_ELSEWHERE:
-                if (doctor_needs(target->facts, DOCTOR_SERVICE, finding))
-                        check_elsewhere(target, finding);
-                break;
+                            target->config->from, target->address.host);
         }
 }
 
@@ -211,19 +166,17 @@ void doctor_url_check(const struct doctor_facts *facts, struct doctor_finding *f
         const char *url = doctor_config_text(config->entry, "urlPrefix");
         struct target target = {
                 .facts = facts, .config = config, .address = doctor_address_parse(url, 0)};
-        _cleanup_(freep) char *host = xmemdup0(target.address.host, target.address.host_len);
 
-        target.host = host + (host[0] == '[');
         target.flags = is_beside(&target) ? &facts->sidecar : &facts->extender;
         bool is_tls = program_flags_text(target.flags, FLAG_TLS_CERT_FILE) != NULL;
-        if (doctor_address_is(&target.address, DOCTOR_PLACEHOLDER))
+        if (strcmp(target.address.host, DOCTOR_PLACEHOLDER) == 0)
                 doctor_find(finding, DOCTOR_FAULT,
                             "%.200s: urlPrefix has " DOCTOR_PLACEHOLDER
                             ", which stands for the Service's address",
                             config->from);
         else if (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0)
                 doctor_find(finding, DOCTOR_FAULT, "%.200s: urlPrefix has no http:// before %.100s",
-                            config->from, host);
+                            config->from, target.address.host);
         else if (target.address.is_https != is_tls &&
                  !program_flags_is_hidden(target.flags, FLAG_TLS_CERT_FILE))
                 doctor_find(finding, DOCTOR_FAULT,

@@ -16,20 +16,16 @@ bool explain_is_full_name(const char *text) {
                name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-.")] == '\0';
 }
 
-static bool take_newest_decision(void *userdata, const char *pod, json_t *answer) {
-        struct explain_answer *newest = userdata;
-
-        (void)pod;
-        newest->decision = explain_decision_newer(newest->decision, answer);
-        return true;
-}
-
 void explain_ask(struct cluster *cluster, const struct cluster_extenders *extenders,
                  const char *full_name, struct explain_answer *ret) {
         _cleanup_(freep) char *page = xasprintf("decisions?pod=%s", full_name);
+        struct cluster_question question = {cluster, extenders, page};
+        json_t *answer;
 
         *ret = (struct explain_answer){0};
-        ret->why_not = cluster_extenders_ask(cluster, extenders, page, take_newest_decision, ret);
+        while ((answer = cluster_question_next(&question)))
+                ret->decision = explain_decision_newer(ret->decision, answer);
+        ret->why_not = question.why_not;
         if (!ret->decision && !ret->why_not)
                 ret->why_not = xstrdup("the scheduler has not asked about it lately: each extender "
                                        "keeps the last 1,024 pods");
@@ -42,11 +38,9 @@ void explain_answer_done(struct explain_answer *answer) {
 }
 
 /* The times have one format, so they sort as text. */
-static bool take_names(void *userdata, const char *pod, json_t *answer) {
+static void take_names(const json_t *answer, json_t *names) {
         const json_t *lines = json_at(answer, "decisions", NULL);
-        json_t *names = userdata;
 
-        (void)pod;
         for (size_t i = 0; i < json_array_size(lines); i++) {
                 const json_t *line = json_array_get(lines, i);
                 const char *space = json_string_at(line, "namespace", NULL);
@@ -60,14 +54,17 @@ static bool take_names(void *userdata, const char *pod, json_t *answer) {
                 if (explain_is_full_name(full_name) && (!known || strcmp(known, at) < 0))
                         (void)json_object_set_new(names, full_name, json_string(at));
         }
-        json_decref(answer);
-        return true;
 }
 
 json_t *explain_ask_names(struct cluster *cluster, const struct cluster_extenders *extenders,
                           char **ret_why_not) {
-        json_t *names = json_object();
+        struct cluster_question question = {cluster, extenders, "decisions"};
+        json_t *names = json_object(), *answer;
 
-        *ret_why_not = cluster_extenders_ask(cluster, extenders, "decisions", take_names, names);
+        while ((answer = cluster_question_next(&question))) {
+                take_names(answer, names);
+                json_decref(answer);
+        }
+        *ret_why_not = question.why_not;
         return names;
 }

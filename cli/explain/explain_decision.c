@@ -60,7 +60,8 @@ json_t *explain_decision_newer(json_t *a, json_t *b) {
 
 static void print_outcome(const json_t *decision, const struct explain_place *place, FILE *out) {
         const json_t *nodes = json_at(decision, "prioritize", "bestNodes", NULL);
-        const char *node = explain_place_node(place), *uid = explain_place_uid(place);
+        const char *node = explain_place_node(place);
+        const char *uid = json_string_at(place->pod, "metadata", "uid", NULL);
         const char *asked_uid = json_string_at(decision, "uid", NULL);
 
         if (uid && asked_uid && strcmp(uid, asked_uid) != 0) {

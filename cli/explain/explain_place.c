@@ -10,10 +10,6 @@ const char *explain_place_node(const struct explain_place *place) {
         return node && node[0] ? node : NULL;
 }
 
-const char *explain_place_uid(const struct explain_place *place) {
-        return json_string_at(place->pod, "metadata", "uid", NULL);
-}
-
 static json_t *scheduled_condition(const struct explain_place *place) {
         return json_find_at("PodScheduled", json_at(place->pod, "status", "conditions", NULL),
                             "type", NULL);

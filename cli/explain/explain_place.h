@@ -15,8 +15,6 @@ struct explain_place {
 
 /** explain_place_node() - the node of the pod, borrowed; NULL: it is not bound, or not known */
 const char *explain_place_node(const struct explain_place *place);
-/** explain_place_uid() - borrowed; NULL: not known */
-const char *explain_place_uid(const struct explain_place *place);
 /** explain_place_print() - print a line with the node, or why the scheduler has found none */
 void explain_place_print(const struct explain_place *place, const struct style *style, FILE *out);
 /** explain_place_json() - pod, phase, node and condition (PodScheduled); owned by the caller */

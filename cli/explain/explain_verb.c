@@ -48,36 +48,29 @@ struct subject {
         bool is_from_input; /* they are read from standard input */
 };
 
-/* "pod/web-0", as kubectl understands it. Return: the name; NULL: @word is of another kind */
-static const char *name_behind(const char *word, const char *kind) {
+/* "pod web-0", or "pod/web-0" as kubectl understands it. Return: the name; NULL: the words name no
+ * object of that kind */
+static const char *name_of(int count, char **words, const char *kind) {
         size_t len = strlen(kind);
 
-        return strncmp(word, kind, len) == 0 && word[len] == '/' ? word + len + 1 : NULL;
+        if (count == 2)
+                return strcmp(words[0], kind) == 0 ? words[1] : NULL;
+        return count == 1 && strncmp(words[0], kind, len) == 0 && words[0][len] == '/'
+                       ? words[0] + len + 1
+                       : NULL;
 }
 
 static int read_subject(int count, char **words, struct subject *ret, struct error *err) {
-        *ret = (struct subject){0};
-        if (count == 1 && strcmp(words[0], "-") == 0)
-                ret->is_from_input = true;
-        else if (count == 2 && strcmp(words[0], "node") == 0)
-                ret->node = words[1];
-        else if (count == 2 && strcmp(words[0], "pod") == 0)
-                ret->pod = words[1];
-        else if (count == 1 && name_behind(words[0], "node"))
-                ret->node = name_behind(words[0], "node");
-        else if (count == 1 && name_behind(words[0], "pod"))
-                ret->pod = name_behind(words[0], "pod");
-        else if (!(count == 1 && strcmp(words[0], "nodes") == 0))
+        *ret = (struct subject){
+                .node = name_of(count, words, "node"),
+                .pod = name_of(count, words, "pod"),
+                .is_from_input = count == 1 && strcmp(words[0], "-") == 0,
+        };
+        if (!ret->node && !ret->pod && !ret->is_from_input &&
+            !(count == 1 && strcmp(words[0], "nodes") == 0))
                 return error_set(err, EINVAL,
                                  "expected `node NAME`, `nodes`, `pod NAMESPACE/NAME`, or `-`");
         return 0;
-}
-
-static bool has_node(const struct explanation *explanation) {
-        for (size_t row = 0; row < node_table_count(explanation->table); row++)
-                if (explanation_shows(explanation, row))
-                        return true;
-        return false;
 }
 
 /* With spec.taints: how many of these taints the node has. Nodes were listed without taints. */
@@ -108,10 +101,11 @@ static int show_nodes(struct cluster *cluster, const struct node_list *list, con
         const struct policy *policy = node_table_policy(node_list_table(list));
 
         node_list_explain(list, &nobody, now_unix_ms, &explanation);
-        explanation.only = node;
-        if (node && !has_node(&explanation))
+        uint32_t row = node ? explanation_row(&explanation, node) : NODE_ROW_NONE;
+        if (node && row == NODE_ROW_NONE)
                 return error_set(err, ENOENT, "there is no node '%.64s'", node);
-        json_auto_t *nodes = explanation_json(&explanation);
+        json_auto_t *nodes = node ? json_pack("[o]", explanation_node_json(&explanation, row))
+                                  : explanation_json(&explanation);
         if (node && policy->level_count > 0)
                 set_taint_level(cluster, policy, node, json_array_get(nodes, 0));
         if (!output_is_document(settings.output)) {
@@ -121,7 +115,7 @@ static int show_nodes(struct cluster *cluster, const struct node_list *list, con
         if (explanation.why_unscored)
                 (void)fprintf(stderr, "kubectl plimsoll explain: no scores: %s\n",
                               explanation.why_unscored);
-        output_document(nodes, settings.output, stdout);
+        output_document(TAKE_PTR(nodes), settings.output, stdout);
         return 0;
 }
 
@@ -166,18 +160,19 @@ static void find_place(struct cluster *cluster, const char *full_name, struct ex
  * @document: gets them as "nodes"; NULL: they are printed */
 static void explain_by_annotations(const struct node_list *list, const struct explain_place *place,
                                    int64_t now_unix_ms, json_t *document) {
-        struct node_table *table = node_list_table(list);
         _cleanup_(explanation_done) struct explanation explanation;
         struct style style = style_of(stdout);
         const char *node = explain_place_node(place);
-        _cleanup_(explained_pod_done) struct explained_pod pod = {0};
+        _cleanup_(explain_pod_done) struct explained_pod pod = {0};
 
-        explained_pod_add(table, place->pod, place->full_name, &pod);
+        explain_pod_add(node_list_table(list), place->pod, place->full_name, &pod);
         node_list_explain(list, &pod, now_unix_ms, &explanation);
-        for (size_t row = 0; node && row < node_table_count(table); row++)
-                if (strcmp(node_table_name(table, row), node) == 0)
-                        explanation.first_row = row;
         json_auto_t *nodes = explanation_json(&explanation);
+        uint32_t row = node ? explanation_row(&explanation, node) : NODE_ROW_NONE;
+        if (row != NODE_ROW_NONE) { /* it comes first */
+                (void)json_array_insert(nodes, 0, json_array_get(nodes, row));
+                (void)json_array_remove(nodes, row + 1);
+        }
         if (document)
                 (void)json_object_update_new(document,
                                              json_pack("{s:O, s:o*}", "nodes", nodes, "estimate",
@@ -192,7 +187,7 @@ static void show_pod(const struct explain_place *place, const struct explain_ans
         struct style style = style_of(stdout);
 
         if (output_is_document(settings.output)) {
-                json_auto_t *root = explain_place_json(place);
+                json_t *root = explain_place_json(place);
                 json_object_update_new(root, json_pack("{s:O?, s:s?}", "decision", answer->decision,
                                                        "whyNot", answer->why_not));
                 if (!answer->decision)
@@ -217,22 +212,12 @@ static void show_pod(const struct explain_place *place, const struct explain_ans
         explain_by_annotations(nodes, place, now_unix_ms, NULL);
 }
 
-static void ask_extenders(struct cluster *cluster, const char *full_name,
-                          struct explain_answer *ret) {
-        _cleanup_(cluster_extenders_done) struct cluster_extenders extenders;
-        struct error err = ERROR_NULL;
-
-        if (cluster_extenders_find(cluster, settings.plimsoll_namespace, &extenders, &err) < 0)
-                *ret = (struct explain_answer){.why_not = xstrdup(err.msg)};
-        else
-                explain_ask(cluster, &extenders, full_name, ret);
-}
-
 static int run_pod(struct cluster *cluster, const struct subject *subject,
                    const struct node_table_options *options, int64_t now_unix_ms,
                    struct error *err) {
         _cleanup_(freep) char *full_name = full_name_of(cluster, subject->pod);
         _cleanup_(node_list_freep) struct node_list *nodes = NULL;
+        _cleanup_(cluster_extenders_done) struct cluster_extenders extenders = {0};
         _cleanup_(explain_answer_done) struct explain_answer answer = {0};
         struct explain_place place;
         int r = 0;
@@ -241,7 +226,8 @@ static int run_pod(struct cluster *cluster, const struct subject *subject,
                 return error_set(err, EINVAL, "'%.64s': expected NAMESPACE/NAME of a pod",
                                  full_name);
         find_place(cluster, full_name, &place);
-        ask_extenders(cluster, full_name, &answer);
+        cluster_extenders_find(cluster, settings.plimsoll_namespace, &extenders);
+        explain_ask(cluster, &extenders, full_name, &answer);
         if (!answer.decision && !place.pod) {
                 *err = place.why_not;
                 r = err->code;

@@ -28,8 +28,10 @@ struct node_list {
         struct cluster *cluster;
         struct node_table *table;
         const char *plimsoll_namespace;
-        int64_t now_unix_ms;                /* of the update */
-        char *estimate_from, *why_unscored; /* of struct explanation; owned */
+        int64_t now_unix_ms; /* of the update */
+        char *told; /* where the estimate is from, or why there are no scores; owned; NULL: neither
+                     */
+        bool has_estimate;
 };
 
 static void list_on_begin(void *userdata) {
@@ -68,15 +70,10 @@ struct node_list *node_list_new(struct cluster *cluster, const struct node_table
         return list;
 }
 
-static void forget_told(struct node_list *list) {
-        free(TAKE_PTR(list->estimate_from));
-        free(TAKE_PTR(list->why_unscored));
-}
-
 void node_list_free(struct node_list *list) {
         if (!list)
                 return;
-        forget_told(list);
+        free(list->told);
         node_table_free(list->table);
         free(list);
 }
@@ -85,19 +82,15 @@ struct node_table *node_list_table(const struct node_list *list) {
         return list->table;
 }
 
-/* An extender's estimate, instead of the pods. */
+/* Import what an extender knows, so that pods need not be listed. */
 static void ask_extender(struct node_list *list) {
         struct error err = ERROR_NULL;
-        char *from = NULL;
-        json_auto_t *page = cluster_estimate(list->cluster, list->plimsoll_namespace, &from);
+        json_auto_t *page = cluster_estimate(list->cluster, list->plimsoll_namespace, &list->told);
 
-        if (page && estimate_import_page(list->table, page, &err) == 0) {
-                list->estimate_from = from;
-        } else if (page) {
-                list->why_unscored = xasprintf("%s: %s", from, err.msg);
-                free(from);
-        } else {
-                list->why_unscored = from;
+        list->has_estimate = page && estimate_import_page(list->table, page, &err) == 0;
+        if (page && !list->has_estimate) {
+                _cleanup_(freep) char *from = list->told;
+                list->told = xasprintf("%s: %s", from, err.msg);
         }
 }
 
@@ -105,7 +98,7 @@ int node_list_update(struct node_list *list, int64_t now_unix_ms, struct error *
         bool is_estimate = node_table_policy(list->table)->scoring == POLICY_SCORING_ESTIMATE;
 
         list->now_unix_ms = now_unix_ms;
-        forget_told(list);
+        free(TAKE_PTR(list->told));
         /* Only the estimate needs capacities. */
         if (node_list_each(list->cluster, is_estimate, list_on_begin, list_on_node, list, err) !=
             KUBE_OK)
@@ -119,6 +112,6 @@ int node_list_update(struct node_list *list, int64_t now_unix_ms, struct error *
 void node_list_explain(const struct node_list *list, const struct explained_pod *pod,
                        int64_t now_unix_ms, struct explanation *ret) {
         explanation_init(ret, list->table, pod, now_unix_ms);
-        ret->estimate_from = list->estimate_from;
-        ret->why_unscored = list->why_unscored;
+        ret->estimate_from = list->has_estimate ? list->told : NULL;
+        ret->why_unscored = list->has_estimate ? NULL : list->told;
 }

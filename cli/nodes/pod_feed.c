@@ -65,7 +65,8 @@ static int pod_feed_list(struct pod_feed *feed, struct error *err) {
 
         if (cluster_list(feed->cluster, &listing, err) != KUBE_OK)
                 return err->code;
-        feed->events->list_ended(feed->userdata);
+        if (feed->events->list_ended)
+                feed->events->list_ended(feed->userdata);
         return 0;
 }
 

@@ -13,7 +13,8 @@ struct pod_feed;
 /**
  * pod_feed_new() - nothing is sent yet
  * @events: borrowed. When a list begins before the last one has ended, forget what that one had.
- *          Without a watch, a pod may have 0 as its time of binding, and `gone` is not called
+ *          Without a watch, a pod may have 0 as its time of binding, `gone` is not called, and
+ *          `list_ended` may be NULL
  */
 struct pod_feed *pod_feed_new(struct cluster *cluster, bool is_watching,
                               const struct pod_watch_events *events, void *userdata);

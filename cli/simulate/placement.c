@@ -189,13 +189,8 @@ static bool read_placement(const json_t *item, struct placement *ret) {
 }
 
 void placement_judge(const struct recording *recording, const struct node_table_options *options,
-                     struct policy *before, struct policy *after, struct placements *ret) {
-        struct judging judging = {
-                .recording = recording,
-                .options = options,
-                .before = node_table_new(options, before, recording->at_unix_ms),
-                .after = node_table_new(options, after, recording->at_unix_ms),
-        };
+                     struct node_table *before, struct node_table *after, struct placements *ret) {
+        struct judging judging = {recording, options, before, after, STRMAP_NULL};
         size_t count = json_array_size(recording->decisions);
         json_t *item;
         size_t i;
@@ -218,8 +213,6 @@ void placement_judge(const struct recording *recording, const struct node_table_
                 ret->same_first += placement->is_same_first;
                 ret->rejected += placement->rank_after == 0 && placement->rank_before > 0;
         }
-        node_table_free(judging.before);
-        node_table_free(judging.after);
         strmap_done(&judging.nodes);
 }
 

@@ -34,9 +34,10 @@ struct placements {
 
 /**
  * placement_judge() - judge all decisions of a recording
- * @before, @after: policies; consumed
+ * @options:        of the tables
+ * @before, @after: tables with the two policies; their nodes are replaced
  * @ret:            to be released with placement_done()
  */
 void placement_judge(const struct recording *recording, const struct node_table_options *options,
-                     struct policy *before, struct policy *after, struct placements *ret);
+                     struct node_table *before, struct node_table *after, struct placements *ret);
 void placement_done(struct placements *placements);

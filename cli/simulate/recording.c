@@ -35,18 +35,24 @@ static int recording_time(const json_t *object, const char *place, const char *k
                          place[0] ? "." : "", key, text, "2026-07-23T11:25:54.120Z");
 }
 
-static int read_annotations(struct recording *recording, struct error *err) {
-        const json_t *annotations = json_at(recording->root, "annotations", NULL);
-        const char *unit;
+static int read_texts(struct recording *recording, struct error *err) {
+        const char *unit = NULL;
+        const struct {
+                const char *object, *key, **ret;
+        } texts[] = {
+                {"annotations", "prefix", &recording->prefix},
+                {"annotations", "timezone", &recording->timezone},
+                {"annotations", "unit", &unit},
+                {"policy", "from", &recording->policy_from},
+                {"policy", "text", &recording->policy_text},
+        };
 
-        int r = recording_text(annotations, "annotations", "prefix", &recording->prefix, err);
-        if (r == 0)
-                r = recording_text(annotations, "annotations", "timezone", &recording->timezone,
-                                   err);
-        if (r == 0)
-                r = recording_text(annotations, "annotations", "unit", &unit, err);
-        if (r < 0)
-                return r;
+        for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+                int r = recording_text(json_at(recording->root, texts[i].object, NULL),
+                                       texts[i].object, texts[i].key, texts[i].ret, err);
+                if (r < 0)
+                        return r;
+        }
         for (int i = 0; annotation_units[i]; i++)
                 if (strcmp(annotation_units[i], unit) == 0) {
                         recording->unit = i;
@@ -134,17 +140,13 @@ static int read_estimate(struct recording *recording, struct error *err) {
 }
 
 static int read_document(struct recording *recording, struct error *err) {
-        const json_t *root = recording->root, *policy = json_at(root, "policy", NULL);
+        const json_t *root = recording->root;
 
         int r = read_kind(root, err);
         if (r == 0)
                 r = recording_time(root, "", "at", &recording->at_unix_ms, err);
         if (r == 0)
-                r = read_annotations(recording, err);
-        if (r == 0)
-                r = recording_text(policy, "policy", "from", &recording->policy_from, err);
-        if (r == 0)
-                r = recording_text(policy, "policy", "text", &recording->policy_text, err);
+                r = read_texts(recording, err);
         if (r == 0)
                 r = read_list(root, "nodes", check_node, &recording->nodes, err);
         if (r == 0 && !json_is_null(json_at(root, "pods", NULL)))
@@ -292,14 +294,14 @@ const char *recording_estimate(const struct recording *recording, struct node_ta
         return NULL;
 }
 
-int recording_table(const struct recording *recording, const struct node_table_options *options,
-                    struct policy *policy, struct node_table **ret, struct error *err) {
+int recording_put_nodes(const struct recording *recording, struct node_table *table,
+                        struct error *err) {
         int64_t now_unix_ms = recording->at_unix_ms;
-        _cleanup_(node_table_freep) struct node_table *table = node_table_new(options, policy,
-                                                                              now_unix_ms);
         const json_t *node;
         size_t i;
 
+        node_table_list_begins(table);
+        node_table_list_ended(table);
         json_array_foreach (recording->nodes, i, node) {
                 const char *name = json_string_at(node, "name", NULL);
                 node_table_put(table, name, json_at(node, "annotations", NULL), now_unix_ms);
@@ -311,6 +313,5 @@ int recording_table(const struct recording *recording, const struct node_table_o
                 node_table_set_pool(table, name, json_at(node, "labels", NULL), now_unix_ms);
                 node_table_set_capacity(table, name, json_at(node, "capacity", NULL), now_unix_ms);
         }
-        *ret = TAKE_PTR(table);
         return 0;
 }

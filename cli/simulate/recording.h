@@ -73,19 +73,17 @@ _must_check_ int recording_save(const json_t *root, const char *path, struct err
 json_t *recording_node(const json_t *node, const struct node_table_options *options);
 
 /**
- * recording_table() - a table of all nodes under @policy, as of the recording's time
- * @policy: owned by the table from now on, also on failure
- * @ret:    rows in the order of `nodes`; owned by the caller
+ * recording_put_nodes() - put all nodes into @table, in place of those that it has
+ * @table: its rows are then in the order of `nodes`
  * Return: 0; -EINVAL for a name that no node can have, or that two nodes have
  */
-_must_check_ int recording_table(const struct recording *recording,
-                                 const struct node_table_options *options, struct policy *policy,
-                                 struct node_table **ret, struct error *err);
+_must_check_ int recording_put_nodes(const struct recording *recording, struct node_table *table,
+                                     struct error *err);
 
 /**
  * recording_estimate() - put into @table what an extender knows when the table's policy comes into
  * force; nothing unless its scoring is estimate
- * @table:            a recording_table()
+ * @table:            with the nodes of the recording
  * @is_under_way:     the extender estimates already, so it goes on with the recorded estimate.
  *                    Otherwise it begins with the pods of the recording
  * @ret_why_unscored: code 0: the nodes have scores

@@ -73,15 +73,10 @@ static void take_pod(void *userdata, const struct pod_facts *facts, bool is_appe
         show_progress("pods", taking->pods);
 }
 
-static void end_pods(void *userdata) {
-        (void)userdata;
-}
-
 static int take_pods(struct taking *taking, struct error *err) {
         static const struct pod_watch_events events = {
                 .list_begins = begin_pods,
                 .pod = take_pod,
-                .list_ended = end_pods,
         };
         _cleanup_(pod_feed_freep) struct pod_feed *feed = pod_feed_new(taking->cluster, false,
                                                                        &events, taking);
@@ -141,16 +136,11 @@ static void take_decisions(struct taking *taking) {
         _cleanup_(freep) char *why_not = NULL;
         _cleanup_(freep) struct name *names = NULL;
         json_auto_t *found = NULL;
-        struct error err = ERROR_NULL;
         size_t count = 0;
         const char *key;
         json_t *at;
 
-        if (cluster_extenders_find(taking->cluster, taking->options->plimsoll_namespace, &extenders,
-                                   &err) < 0) {
-                note(taking, "no decisions", err.msg);
-                return;
-        }
+        cluster_extenders_find(taking->cluster, taking->options->plimsoll_namespace, &extenders);
         found = explain_ask_names(taking->cluster, &extenders, &why_not);
         if (why_not)
                 note(taking, json_object_size(found) > 0 ? "not all decisions" : "no decisions",
@@ -216,8 +206,8 @@ int recording_take(struct cluster *cluster, const struct recording_options *opti
         timestamp_format_ms(options->now_unix_ms, at, sizeof(at));
         taking.root = json_pack("{s:s, s:i, s:s, s:{s:s, s:s, s:s}, s:o, s:o, s:o, s:o}", "kind",
                                 RECORDING_KIND, "version", RECORDING_VERSION, "at", at,
-                                "annotations", "prefix", options->flags->annotation_prefix,
-                                "timezone", options->flags->annotation_timezone, "unit",
+                                "annotations", "prefix", options->flags.annotation_prefix,
+                                "timezone", options->flags.annotation_timezone, "unit",
                                 annotation_units[options->unit], "nodes", taking.nodes, "pods",
                                 taking.pods, "decisions", taking.decisions, "notes", taking.notes);
         int r = take_all(&taking, err);

@@ -11,7 +11,7 @@
 #include "program/program_options.h"
 
 struct recording_options {
-        const struct program_options *flags;    /* those about annotations */
+        struct program_options flags;           /* those about annotations */
         int unit;                               /* enum annotation_unit */
         const struct node_table_options *table; /* the same, checked */
         const char *plimsoll_namespace;

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -21,21 +20,20 @@ enum { EXIT_REJECTS = 1 };
 
 static struct {
         struct cluster_options cluster;
-        struct program_options shared;
-        const char *filename, *replay, *plimsoll_namespace;
-        int64_t placement_count;
-        int output, unit;
+        struct recording_options recording;
+        const char *filename, *replay;
+        int output;
 } settings;
 
 /* clang-format off */
 #define RECORDING_ROWS                                                                             \
-        {.name = "placements", .type = OPTION_INT, .value = &settings.placement_count,             \
+        {.name = "placements", .type = OPTION_INT, .value = &settings.recording.placement_count,   \
          .fallback = "100", .min = 0, .max = 1024,                                                 \
          .help = "How many of the last pods to ask the extenders about; 0: none."},                \
-        CLUSTER_EXTENDERS_ROW(settings.plimsoll_namespace),                                        \
+        CLUSTER_EXTENDERS_ROW(settings.recording.plimsoll_namespace),                                        \
         {.help = "Annotations"},                                                                   \
-        PROGRAM_ANNOTATION_ROWS(settings.shared),                                                  \
-        ANNOTATION_UNIT_ROW(settings.unit),                                                        \
+        PROGRAM_ANNOTATION_ROWS(settings.recording.flags),                                                  \
+        ANNOTATION_UNIT_ROW(settings.recording.unit),                                                        \
         CLUSTER_ROWS(settings.cluster)
 
 static const struct option_row rows[] = {
@@ -57,18 +55,13 @@ static const struct option_row record_rows[] = {
 static int take_recording(const struct node_table_options *table, bool has_load, json_t **ret,
                           struct error *err) {
         _cleanup_(cluster_freep) struct cluster *cluster = NULL;
-        const struct recording_options options = {
-                .flags = &settings.shared,
-                .unit = settings.unit,
-                .table = table,
-                .plimsoll_namespace = settings.plimsoll_namespace,
-                .placement_count = settings.placement_count,
-                .has_load = has_load,
-                .now_unix_ms = clock_wall_unix_ms(),
-        };
+        struct recording_options *options = &settings.recording;
 
+        options->table = table;
+        options->has_load = has_load;
+        options->now_unix_ms = clock_wall_unix_ms();
         int r = cluster_open(&settings.cluster, &cluster, err);
-        return r < 0 ? r : recording_take(cluster, &options, ret, err);
+        return r < 0 ? r : recording_take(cluster, options, ret, err);
 }
 
 /* How annotations are read is part of the recording. */
@@ -76,10 +69,10 @@ static int replay(struct annotation_style *style, struct recording *ret, struct 
         int r = recording_load(settings.replay, ret, err);
         if (r < 0)
                 return r;
-        settings.shared.annotation_prefix = ret->prefix;
-        settings.shared.annotation_timezone = ret->timezone;
-        settings.unit = ret->unit;
-        r = annotation_style_init(style, &settings.shared, settings.unit, err);
+        settings.recording.flags.annotation_prefix = ret->prefix;
+        settings.recording.flags.annotation_timezone = ret->timezone;
+        settings.recording.unit = ret->unit;
+        r = annotation_style_init(style, &settings.recording.flags, settings.recording.unit, err);
         return r < 0 ? error_wrap(err, r, "%s", file_input_name(settings.replay)) : 0;
 }
 
@@ -87,94 +80,72 @@ static int look_at_cluster(struct annotation_style *style, const struct policy *
                            struct recording *ret, struct error *err) {
         json_auto_t *root = NULL;
 
-        int r = annotation_style_init(style, &settings.shared, settings.unit, err);
+        int r = annotation_style_init(style, &settings.recording.flags, settings.recording.unit,
+                                      err);
         if (r == 0)
                 r = take_recording(&style->table, policy->scoring == POLICY_SCORING_ESTIMATE, &root,
                                    err);
         return r < 0 ? r : recording_from_json(root, ret, err);
 }
 
-static int in_force(const struct recording *recording, struct policy **ret, struct error *err) {
-        int r = policy_parse(recording->policy_text, strlen(recording->policy_text), false, ret,
-                             err);
-        return r < 0 ? error_wrap(err, r, "policy.text") : 0;
-}
-
 static void show_simulation(const struct simulation *simulation) {
         struct style style = style_of(stdout);
 
-        if (!output_is_document(settings.output)) {
+        if (output_is_document(settings.output))
+                output_document(simulation_json(simulation), settings.output, stdout);
+        else
                 simulation_print(simulation, &style, settings.output == OUTPUT_WIDE, stdout);
-                return;
-        }
-        json_auto_t *root = simulation_json(simulation);
-        output_document(root, settings.output, stdout);
 }
 
-/* The policy to simulate, as it is written. */
-struct policy_text {
-        char *text;
-        size_t len;
-};
+/* @why_unscored: to be kept as long as @ret */
+static void explain_recorded(const struct recording *recording, struct node_table *table,
+                             bool is_under_way, struct error *why_unscored,
+                             struct explanation *ret) {
+        const char *from = recording_estimate(recording, table, is_under_way, why_unscored);
+        const struct explained_pod nobody = {0};
 
-static void policy_text_done(struct policy_text *text) {
-        free(text->text);
+        explanation_init(ret, table, &nobody, recording->at_unix_ms);
+        ret->estimate_from = from;
+        ret->why_unscored = why_unscored->code ? why_unscored->msg : NULL;
 }
 
-static int parse_policy(const struct policy_text *text, struct policy **ret, struct error *err) {
-        return cluster_policy_parse(settings.filename, text->text, text->len, ret, err);
-}
-
+/* @policy: to simulate; consumed */
 static int compare_policies(const struct recording *recording,
-                            const struct node_table_options *options,
-                            const struct policy_text *text, struct policy *policy,
+                            const struct node_table_options *options, struct policy *policy,
                             struct error *err) {
-        _cleanup_(node_table_freep) struct node_table *before_table = NULL, *after_table = NULL;
+        const char *text = recording->policy_text;
+        struct policy *in_force = NULL;
+        _cleanup_(node_table_freep) struct node_table *before = NULL;
+        _cleanup_(node_table_freep) struct node_table *after = node_table_new(
+                options, policy, recording->at_unix_ms);
         _cleanup_(placement_done) struct placements placements = {0};
-        _cleanup_(policy_freep) struct policy *before = NULL, *placed_before = NULL,
-                                              *placed_after = NULL;
-        const struct explained_pod pod = {0};
         struct error unscored_before = ERROR_NULL, unscored_after = ERROR_NULL;
 
-        /* Tables own their policies, and placements have tables of their own. */
-        int r = recording_table(recording, options, policy, &after_table, err);
+        int r = policy_parse(text, strlen(text), false, &in_force, err);
+        if (r < 0)
+                return error_wrap(err, r, "policy.text");
+        before = node_table_new(options, in_force, recording->at_unix_ms);
+        placement_judge(recording, options, before, after, &placements);
+        r = recording_put_nodes(recording, before, err);
         if (r == 0)
-                r = in_force(recording, &before, err);
-        if (r == 0)
-                r = in_force(recording, &placed_before, err);
-        if (r == 0)
-                r = parse_policy(text, &placed_after, err);
-        if (r == 0)
-                r = recording_table(recording, options, TAKE_PTR(before), &before_table, err);
+                r = recording_put_nodes(recording, after, err);
         if (r < 0)
                 return r;
-        bool is_under_way = node_table_estimator(before_table) != NULL;
-        const char *from_before = recording_estimate(recording, before_table, is_under_way,
-                                                     &unscored_before),
-                   *from_after = recording_estimate(recording, after_table, is_under_way,
-                                                    &unscored_after);
-        placement_judge(recording, options, TAKE_PTR(placed_before), TAKE_PTR(placed_after),
-                        &placements);
+        bool is_under_way = node_table_estimator(before) != NULL;
         _cleanup_(explanation_done) struct explanation explained_before, explained_after;
         _cleanup_(difference_done) struct difference difference;
-        explanation_init(&explained_before, before_table, &pod, recording->at_unix_ms);
-        explanation_init(&explained_after, after_table, &pod, recording->at_unix_ms);
-        explained_before.estimate_from = from_before;
-        explained_before.why_unscored = unscored_before.code ? unscored_before.msg : NULL;
-        explained_after.estimate_from = from_after;
-        explained_after.why_unscored = unscored_after.code ? unscored_after.msg : NULL;
+        explain_recorded(recording, before, is_under_way, &unscored_before, &explained_before);
+        explain_recorded(recording, after, is_under_way, &unscored_after, &explained_after);
         difference_init(&difference, &explained_before, &explained_after);
         show_simulation(&(struct simulation){recording, file_input_name(settings.filename),
-                                             node_table_policy(after_table), &difference,
-                                             &placements});
+                                             node_table_policy(after), &difference, &placements});
         return difference.newly_rejected > 0 ? EXIT_REJECTS : 0;
 }
 
 static int run_simulate(int count, char **words, struct error *err) {
         _cleanup_(annotation_style_done) struct annotation_style style = {0};
         _cleanup_(recording_done) struct recording recording = {0};
-        struct policy *policy = NULL;
-        _cleanup_(policy_text_done) struct policy_text text = {0};
+        _cleanup_(policy_freep) struct policy *policy = NULL;
 
         int r = verb_no_words(count, words, err);
         if (r < 0)
@@ -184,19 +155,13 @@ static int run_simulate(int count, char **words, struct error *err) {
         if (settings.replay && strcmp(settings.filename, "-") == 0 &&
             strcmp(settings.replay, "-") == 0)
                 return error_set(err, EINVAL, "--replay: standard input is the policy already");
-        r = cluster_policy_read(settings.filename, &text.text, &text.len, err);
+        r = cluster_policy_read(settings.filename, &policy, err);
+        if (r == 0)
+                r = settings.replay ? replay(&style, &recording, err)
+                                    : look_at_cluster(&style, policy, &recording, err);
         if (r < 0)
                 return r;
-        r = parse_policy(&text, &policy, err);
-        if (r < 0)
-                return r;
-        r = settings.replay ? replay(&style, &recording, err)
-                            : look_at_cluster(&style, policy, &recording, err);
-        if (r < 0) {
-                policy_free(policy);
-                return r;
-        }
-        r = compare_policies(&recording, &style.table, &text, policy, err);
+        r = compare_policies(&recording, &style.table, TAKE_PTR(policy), err);
         return r < 0 && settings.replay ? error_wrap(err, r, "%s", file_input_name(settings.replay))
                                         : r;
 }
@@ -225,7 +190,8 @@ static int run_record(int count, char **words, struct error *err) {
 
         if (count != 1)
                 return error_set(err, EINVAL, "expected the FILE to write");
-        int r = annotation_style_init(&style, &settings.shared, settings.unit, err);
+        int r = annotation_style_init(&style, &settings.recording.flags, settings.recording.unit,
+                                      err);
         if (r == 0)
                 r = take_recording(&style.table, true, &root, err);
         if (r == 0)

@@ -65,8 +65,7 @@ static int show_view(const struct explanation *explanation, const char *policy_f
         if (r < 0)
                 return r;
         if (output_is_document(settings.output)) {
-                json_auto_t *root = top_view_json(&view);
-                output_document(root, settings.output, stdout);
+                output_document(top_view_json(&view), settings.output, stdout);
                 return 0;
         }
         begin_screen(&style);
@@ -107,8 +106,7 @@ static int show_requests(struct looking *looking, int64_t now_unix_ms, struct er
                                  settings.sort);
         top_requests_sort(sum, resource);
         if (output_is_document(settings.output)) {
-                json_auto_t *root = top_requests_json(sum);
-                output_document(root, settings.output, stdout);
+                output_document(top_requests_json(sum), settings.output, stdout);
                 return 0;
         }
         if (settings.output == OUTPUT_WIDE)

@@ -29,27 +29,21 @@ static void top_format_verdict(const struct top_view *view, const struct top_nod
                 (void)snprintf(text, VERDICT_MAX, "ok");
 }
 
-static const char *top_state_word(enum reading_state state) {
-        static const char *const words[] = {
-                [READING_USABLE] = "",
+static void top_put_usage(struct table *to, const struct top_view *view,
+                          const struct top_node *node, const struct top_column *column,
+                          const struct style *style) {
+        static const char *const unusable[] = {
                 [READING_MISSING] = "-",
                 [READING_MALFORMED] = "bad",
                 [READING_EXPIRED] = "stale",
         };
-
-        return words[state];
-}
-
-static void top_put_usage(struct table *to, const struct top_view *view,
-                          const struct top_node *node, const struct top_column *column,
-                          const struct style *style) {
         const struct explanation *of = view->explanation;
         struct reading reading;
 
         node_table_reading(of->table, node->row, column->metric, of->now_unix_ms, &reading);
         if (reading.state != READING_USABLE) {
                 table_cell(to, reading.state == READING_MISSING ? style->dim : style->yellow, "%s",
-                           top_state_word(reading.state));
+                           unusable[reading.state]);
                 return;
         }
         double percent = reading.value * 100;

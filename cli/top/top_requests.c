@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/strmap.h"
 #include "cli/nodes/node_list.h"
 #include "cli/nodes/pod_feed.h"
 #include "codec/json.h"
@@ -23,7 +22,6 @@ struct top_requests {
         struct pod_feed *feed;
         struct strmap pods, incoming; /* id -> pod; incoming: of the list that is being read */
         bool is_listing;
-        struct strmap capacities; /* name -> capacity, of the nodes in the list */
         int64_t now_unix_ms;
         struct top_requests_sum sum;
 };
@@ -36,12 +34,11 @@ static bool is_mean_of(const struct policy_metric *metric, unsigned resource) {
 
 /* Use the usable mean with the shortest window. */
 static void read_usage(const struct top_requests *requests, size_t row, int resource,
-                       unsigned metric_of, struct top_requests_row *ret) {
+                       unsigned metric_of, struct top_requests_row *to) {
         const struct policy *policy = node_table_policy(requests->table);
         int64_t window_ms = INT64_MAX;
 
-        ret->used.of[resource] = -1;
-        for (size_t i = 0; ret->capacity.of[resource] > 0 && i < policy->metric_count; i++) {
+        for (size_t i = 0; to->capacity.of[resource] > 0 && i < policy->metric_count; i++) {
                 const struct policy_metric *metric = &policy->metrics[i];
                 struct reading reading;
                 if (!is_mean_of(metric, metric_of) || metric->query.window_ms >= window_ms)
@@ -49,26 +46,45 @@ static void read_usage(const struct top_requests *requests, size_t row, int reso
                 node_table_reading(requests->table, row, i, requests->now_unix_ms, &reading);
                 if (reading.state != READING_USABLE)
                         continue;
-                ret->used.of[resource] = reading.value * ret->capacity.of[resource];
+                to->used.of[resource] = reading.value * to->capacity.of[resource];
                 window_ms = metric->query.window_ms;
         }
 }
 
-/* ---- Nodes. */
+/* ---- Rows. */
 
-static void forget_values(struct strmap *map) {
-        struct strmap_entry *entry;
-
-        STRMAP_FOREACH (entry, map)
-                free(entry->value);
-        strmap_done(map);
+static void rows_done(struct top_requests_rows *rows) {
+        for (size_t i = 0; i < rows->count; i++)
+                free(rows->items[i].name);
+        free(rows->items);
+        strmap_done(&rows->index);
+        *rows = (struct top_requests_rows){0};
 }
+
+/* NULL: there is none. */
+static struct top_requests_row *find_row(const struct top_requests_rows *rows, const char *name) {
+        size_t at = (size_t)(uintptr_t)strmap_get(&rows->index, name, strlen(name));
+
+        return at > 0 ? &rows->items[at - 1] : NULL;
+}
+
+static struct top_requests_row *row_of(struct top_requests_rows *rows, const char *name) {
+        if (!find_row(rows, name)) {
+                mem_grow(&rows->items, rows->count, &rows->cap);
+                rows->items[rows->count++] = (struct top_requests_row){
+                        .name = xstrdup(name), .used.of = {-1, -1}, .unused.of = {-1, -1}};
+                (void)strmap_put(&rows->index, name, strlen(name), (void *)(uintptr_t)rows->count);
+        }
+        return find_row(rows, name);
+}
+
+/* ---- Nodes. */
 
 static void on_nodes_begin(void *userdata) {
         struct top_requests *requests = userdata;
 
         node_table_list_begins(requests->table);
-        forget_values(&requests->capacities);
+        rows_done(&requests->sum.nodes);
 }
 
 static void requests_on_node(void *userdata, const char *text, size_t len) {
@@ -83,10 +99,9 @@ static void requests_on_node(void *userdata, const char *text, size_t len) {
                 return;
         node_table_put(requests->table, name, json_at(node, "metadata", "annotations", NULL),
                        requests->now_unix_ms);
-        struct pod_load *whole = xmalloc(sizeof(*whole));
-        *whole = (struct pod_load){.of = {[ESTIMATE_CPU] = quantity_at(capacity, "cpu"),
-                                          [ESTIMATE_MEM] = quantity_at(capacity, "memory")}};
-        free(strmap_put(&requests->capacities, name, strlen(name), whole));
+        row_of(&requests->sum.nodes, name)->capacity = (struct pod_load){
+                .of = {[ESTIMATE_CPU] = quantity_at(capacity, "cpu"),
+                       [ESTIMATE_MEM] = quantity_at(capacity, "memory")}};
 }
 
 /* ---- Pods. A list replaces the last one when it has ended. */
@@ -145,70 +160,27 @@ static void requests_on_pods_ended(void *userdata) {
 
 /* ---- The sums. */
 
-static void sum_done(struct top_requests_sum *sum) {
-        for (size_t i = 0; i < sum->space_count; i++)
-                free(sum->spaces[i].name);
-        for (size_t i = 0; i < sum->node_count; i++)
-                free(sum->nodes[i].name);
-        free(sum->nodes);
-        free(sum->spaces);
-        *sum = (struct top_requests_sum){0};
-}
-
-static struct top_requests_row *space_of(struct top_requests_sum *sum, struct strmap *index,
-                                         const char *name) {
-        size_t at = (size_t)(uintptr_t)strmap_get(index, name, strlen(name));
-
-        if (at == 0) {
-                mem_grow(&sum->spaces, sum->space_count, &sum->space_cap);
-                at = ++sum->space_count;
-                sum->spaces[at - 1] = (struct top_requests_row){
-                        .name = xstrdup(name),
-                        .used.of = {-1, -1},
-                        .unused.of = {-1, -1},
-                };
-                (void)strmap_put(index, name, strlen(name), (void *)(uintptr_t)at);
-        }
-        return &sum->spaces[at - 1];
-}
-
 static void requests_add(struct top_requests_row *row, const struct pod_load *request) {
         row->pods++;
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
                 row->requested.of[r] += request->of[r];
 }
 
-/* @ret_index: name -> index + 1 */
-static void sum_nodes(const struct top_requests *requests, struct top_requests_sum *sum,
-                      struct strmap *ret_index) {
-        sum->node_count = node_table_count(requests->table);
-        sum->nodes = xcalloc(sum->node_count + 1, sizeof(*sum->nodes));
-        for (size_t i = 0; i < sum->node_count; i++) {
-                struct top_requests_row *row = &sum->nodes[i];
-                row->name = xstrdup(node_table_name(requests->table, i));
-                row->capacity = *(const struct pod_load *)strmap_get(&requests->capacities,
-                                                                     row->name, strlen(row->name));
-                read_usage(requests, i, ESTIMATE_CPU, METRIC_CPU, row);
-                read_usage(requests, i, ESTIMATE_MEM, METRIC_MEM, row);
-                (void)strmap_put(ret_index, row->name, strlen(row->name),
-                                 (void *)(uintptr_t)(i + 1));
-        }
-}
-
 /* Nodes without a reading are left out of the sums of what is used and unused. */
 static void requests_sum_up(struct top_requests_sum *sum) {
         struct top_requests_row *total = &sum->total;
 
-        for (size_t i = 0; i < sum->node_count; i++) {
-                struct top_requests_row *row = &sum->nodes[i];
+        *total = (struct top_requests_row){0};
+        for (size_t i = 0; i < sum->nodes.count; i++) {
+                struct top_requests_row *row = &sum->nodes.items[i];
                 total->pods += row->pods;
                 for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
                         double left = row->requested.of[r] - row->used.of[r];
-                        row->unused.of[r] = row->used.of[r] < 0 ? -1 : left > 0 ? left : 0;
                         total->capacity.of[r] += row->capacity.of[r];
                         total->requested.of[r] += row->requested.of[r];
                         if (row->used.of[r] < 0)
                                 continue;
+                        row->unused.of[r] = left > 0 ? left : 0;
                         total->used.of[r] += row->used.of[r];
                         total->unused.of[r] += row->unused.of[r];
                 }
@@ -216,19 +188,23 @@ static void requests_sum_up(struct top_requests_sum *sum) {
 }
 
 static void sum_all(struct top_requests *requests) {
-        _cleanup_(strmap_done) struct strmap nodes = STRMAP_NULL, spaces = STRMAP_NULL;
         struct top_requests_sum *sum = &requests->sum;
         const struct strmap_entry *entry;
 
-        sum_done(sum);
-        sum_nodes(requests, sum, &nodes);
+        rows_done(&sum->spaces);
+        for (size_t i = 0; i < node_table_count(requests->table); i++) {
+                struct top_requests_row *row = row_of(&sum->nodes,
+                                                      node_table_name(requests->table, i));
+                read_usage(requests, i, ESTIMATE_CPU, METRIC_CPU, row);
+                read_usage(requests, i, ESTIMATE_MEM, METRIC_MEM, row);
+        }
         STRMAP_FOREACH (entry, &requests->pods) {
                 const struct pod *pod = entry->value;
-                size_t at = (size_t)(uintptr_t)strmap_get(&nodes, pod->node, strlen(pod->node));
-                if (at == 0)
+                struct top_requests_row *node = find_row(&sum->nodes, pod->node);
+                if (!node)
                         continue;
-                requests_add(&sum->nodes[at - 1], &pod->request);
-                requests_add(space_of(sum, &spaces, pod->space), &pod->request);
+                requests_add(node, &pod->request);
+                requests_add(row_of(&sum->spaces, pod->space), &pod->request);
         }
         requests_sum_up(sum);
 }
@@ -257,8 +233,8 @@ void top_requests_free(struct top_requests *requests) {
         pod_feed_free(requests->feed);
         forget_pods(&requests->pods);
         forget_pods(&requests->incoming);
-        forget_values(&requests->capacities);
-        sum_done(&requests->sum);
+        rows_done(&requests->sum.nodes);
+        rows_done(&requests->sum.spaces);
         node_table_free(requests->table);
         free(requests);
 }
@@ -282,31 +258,21 @@ int top_requests_update(struct top_requests *requests, int64_t now_unix_ms,
         return 0;
 }
 
-static int by_name(const void *a, const void *b) {
+static int compare_rows(const void *a, const void *b, void *userdata) {
         const struct top_requests_row *left = a, *right = b;
+        int r = *(const int *)userdata;
 
+        if (r >= 0 && left->requested.of[r] != right->requested.of[r])
+                return left->requested.of[r] > right->requested.of[r] ? -1 : 1;
         return strcmp(left->name, right->name);
 }
 
-static int by_request(const void *a, const void *b, void *userdata) {
-        const struct top_requests_row *left = a, *right = b;
-        int resource = *(const int *)userdata;
-
-        if (left->requested.of[resource] != right->requested.of[resource])
-                return left->requested.of[resource] > right->requested.of[resource] ? -1 : 1;
-        return by_name(a, b);
-}
-
-static void sort_rows(struct top_requests_row *rows, size_t count, int resource) {
-        if (count < 2)
-                return;
-        if (resource < 0)
-                qsort(rows, count, sizeof(*rows), by_name);
-        else
-                qsort_r(rows, count, sizeof(*rows), by_request, &resource);
+static void sort_rows(struct top_requests_rows *rows, int resource) {
+        if (rows->count > 1)
+                qsort_r(rows->items, rows->count, sizeof(*rows->items), compare_rows, &resource);
 }
 
 void top_requests_sort(struct top_requests_sum *sum, int resource) {
-        sort_rows(sum->nodes, sum->node_count, resource);
-        sort_rows(sum->spaces, sum->space_count, resource);
+        sort_rows(&sum->nodes, resource);
+        sort_rows(&sum->spaces, resource);
 }

@@ -8,6 +8,7 @@
 
 #include "base/attributes.h"
 #include "base/error.h"
+#include "base/strmap.h"
 #include "cli/cluster/cluster.h"
 #include "extender/table/node_table.h"
 #include "policy/estimate/pod_load.h"
@@ -22,9 +23,14 @@ struct top_requests_row {
         struct pod_load unused; /* requested but not used, so reclaimable; < 0: not known */
 };
 
+struct top_requests_rows {
+        struct top_requests_row *items;
+        size_t count, cap;
+        struct strmap index; /* name -> its index plus 1, until they are sorted */
+};
+
 struct top_requests_sum {
-        size_t node_count, space_count, space_cap;
-        struct top_requests_row *nodes, *spaces;
+        struct top_requests_rows nodes, spaces;
         struct top_requests_row total; /* of all nodes */
 };
 

@@ -71,12 +71,12 @@ void top_requests_print(const struct top_requests_sum *sum, const struct style *
         _cleanup_(table_freep) struct table *by_space = table_new(style, namespaces,
                                                                   ARRAY_LEN(namespaces));
 
-        for (size_t i = 0; i < sum->node_count; i++)
-                requests_put_row(by_node, &sum->nodes[i], sum->nodes[i].name, is_whole);
+        for (size_t i = 0; i < sum->nodes.count; i++)
+                requests_put_row(by_node, &sum->nodes.items[i], sum->nodes.items[i].name, is_whole);
         requests_put_row(by_node, &sum->total, "all nodes", is_whole);
         (void)table_print(by_node, SIZE_MAX, out);
-        for (size_t i = 0; i < sum->space_count; i++) {
-                const struct top_requests_row *row = &sum->spaces[i];
+        for (size_t i = 0; i < sum->spaces.count; i++) {
+                const struct top_requests_row *row = &sum->spaces.items[i];
                 table_row(by_space);
                 table_cell(by_space, "", "%s", row->name);
                 table_cell(by_space, "", "%zu", row->pods);
@@ -109,10 +109,10 @@ static json_t *row_json(const char *key, const struct top_requests_row *row, boo
 json_t *top_requests_json(const struct top_requests_sum *sum) {
         json_t *nodes = json_array(), *spaces = json_array();
 
-        for (size_t i = 0; i < sum->node_count; i++)
-                json_array_append_new(nodes, row_json("node", &sum->nodes[i], true));
-        for (size_t i = 0; i < sum->space_count; i++)
-                json_array_append_new(spaces, row_json("namespace", &sum->spaces[i], false));
+        for (size_t i = 0; i < sum->nodes.count; i++)
+                json_array_append_new(nodes, row_json("node", &sum->nodes.items[i], true));
+        for (size_t i = 0; i < sum->spaces.count; i++)
+                json_array_append_new(spaces, row_json("namespace", &sum->spaces.items[i], false));
         return json_pack("{s:o, s:o, s:o}", "nodes", nodes, "namespaces", spaces, "all",
                          row_json("node", &sum->total, true));
 }

@@ -24,6 +24,6 @@ static inline bool output_is_document(int format) {
 }
 
 /** output_document() - write @root in one of these formats
- * @root: NULL is written as null; jansson returns it for text that is not UTF-8
+ * @root: consumed; NULL is written as null; jansson returns it for text that is not UTF-8
  */
-void output_document(const json_t *root, int format, FILE *out);
+void output_document(json_t *root, int format, FILE *out);

@@ -178,12 +178,10 @@ static int run_workloads(int count, char **words, struct error *err) {
                 return error_wrap(err, r, "%s", from);
         if (known.count > 0)
                 qsort(known.items, known.count, sizeof(*known.items), compare_known);
-        if (!output_is_document(settings.output)) {
+        if (output_is_document(settings.output))
+                output_document(known_json(&known, from), settings.output, stdout);
+        else
                 print_known(&known, from);
-                return 0;
-        }
-        json_auto_t *root = known_json(&known, from);
-        output_document(root, settings.output, stdout);
         return 0;
 }
 

@@ -18,15 +18,20 @@ enum {
         DECISION_NODES_MAX = 16,
         DECISION_TERMS_MAX = 6, /* predicates, or priorities; crane's policy has 4 and 6 */
         DECISION_UID_MAX = 63,  /* those of Kubernetes have 36 bytes */
-        DECISION_FILTER_TEXT_BYTES = 800,
-        DECISION_RANKING_TEXT_BYTES = 840,
+        DECISION_TEXT_BYTES = 832,
         DECISION_FULL_NAME_MAX = POD_FACTS_NAMESPACE_MAX + 1 + POD_FACTS_NAME_MAX,
 };
 
 /* The age of a reading that does not exist. */
 #define DECISION_NEVER_READ INT32_MIN
 
-/* Part of an answer's text. */
+/* The heap. It is the last member of an answer, of which only the used part is copied. */
+struct decision_texts {
+        uint16_t used;
+        char bytes[DECISION_TEXT_BYTES];
+};
+
+/* A text in it. */
 struct decision_text {
         uint16_t at, len;
 };
@@ -64,8 +69,7 @@ struct decision_filter {
         uint8_t predicate_count, rejection_count;
         struct decision_predicate predicates[DECISION_TERMS_MAX];
         struct decision_rejection rejections[DECISION_NODES_MAX]; /* the first of the request */
-        uint16_t text_bytes;
-        char text[DECISION_FILTER_TEXT_BYTES];
+        struct decision_texts texts;
 };
 
 /* scoring: estimate: ratios of the capacity; see policy/judge/estimate_usage.h. */
@@ -121,8 +125,7 @@ struct decision_ranking {
         struct estimator_expectation expectation;       /* with estimate */
         struct decision_text workload;                  /* with estimate; len 0: none */
         struct decision_node nodes[DECISION_NODES_MAX]; /* the best first */
-        uint16_t text_bytes;
-        char text[DECISION_RANKING_TEXT_BYTES];
+        struct decision_texts texts;
 };
 
 struct decision {

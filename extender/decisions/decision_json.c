@@ -14,6 +14,11 @@ static void put_text_or_null(struct buf *out, const char *key, const char *text,
                 json_write_null(out, key);
 }
 
+static void put_kept(struct buf *out, const char *key, const struct decision_texts *texts,
+                     struct decision_text text) {
+        json_write_text_len(out, key, texts->bytes + text.at, text.len);
+}
+
 /* A float has 7 digits. */
 static void put_number(struct buf *out, const char *key, double value) {
         json_write_number(out, key, value, 7);
@@ -44,17 +49,12 @@ static const char *const list_names[] = {
         [JUDGE_LIST_SHORT] = "short",
 };
 
-static void json_put_filter_text(struct buf *out, const struct decision_filter *filter,
-                                 const char *key, struct decision_text text) {
-        json_write_text_len(out, key, filter->text + text.at, text.len);
-}
-
 static void put_predicates(struct buf *out, const struct decision_filter *filter) {
         json_write_array(out, "predicates");
         for (size_t i = 0; i < filter->predicate_count; i++) {
                 const struct decision_predicate *of = &filter->predicates[i];
                 json_write_object(out, NULL);
-                json_put_filter_text(out, filter, "metric", of->metric);
+                put_kept(out, "metric", &filter->texts, of->metric);
                 put_number(out, "limit", of->limit_ratio);
                 json_write_int(out, "over", of->over_count);
                 json_write_object_end(out);
@@ -69,8 +69,8 @@ static void json_put_rejections(struct buf *out, const struct decision_filter *f
                 const struct decision_predicate *by = &filter->predicates[of->predicate];
                 json_write_line(out);
                 json_write_object(out, NULL);
-                json_put_filter_text(out, filter, "node", of->node);
-                json_put_filter_text(out, filter, "metric", by->metric);
+                put_kept(out, "node", &filter->texts, of->node);
+                put_kept(out, "metric", &filter->texts, by->metric);
                 put_number(out, "value", of->value_ratio);
                 put_number(out, "limit", by->limit_ratio);
                 json_write_object_end(out);
@@ -106,7 +106,7 @@ static void json_put_expectation(struct buf *out, const struct decision_ranking 
         const struct estimator_expectation *of = &ranking->expectation;
 
         json_write_object(out, "expected");
-        put_text_or_null(out, "workload", ranking->text + ranking->workload.at,
+        put_text_or_null(out, "workload", ranking->texts.bytes + ranking->workload.at,
                          ranking->workload.len);
         put_number(out, "learnedCores", of->is_learned ? of->load.of[ESTIMATE_CPU] : NAN);
         put_number(out, "confidence", of->confidence);
@@ -160,7 +160,7 @@ static void json_put_terms(struct buf *out, const struct decision_ranking *ranki
                 const struct decision_priority *of = &ranking->priorities[i];
                 bool is_read = terms->age_ms[i] != DECISION_NEVER_READ;
                 json_write_object(out, NULL);
-                json_write_text_len(out, "metric", ranking->text + of->metric.at, of->metric.len);
+                put_kept(out, "metric", &ranking->texts, of->metric);
                 put_number(out, "weight", of->weight);
                 put_number(out, "value", is_read ? (double)terms->usage_ratio[i] : NAN);
                 json_put_age(out, terms->age_ms[i]);
@@ -176,7 +176,7 @@ static void json_put_terms(struct buf *out, const struct decision_ranking *ranki
 static void json_put_node(struct buf *out, const struct decision_ranking *ranking,
                           const struct decision_node *node) {
         json_write_object(out, NULL);
-        json_write_text_len(out, "node", ranking->text + node->name.at, node->name.len);
+        put_kept(out, "node", &ranking->texts, node->name);
         json_write_int(out, "score", node->points - ranking->base);
         json_write_int(out, "points", node->points);
         json_write_bool(out, "known", node->is_in_table);
@@ -233,14 +233,16 @@ static void put_count_if(struct buf *out, const char *key, bool is_known, uint32
 }
 
 static void put_line(struct buf *out, const struct decisions_line *line) {
+        bool has_filter = line->filter_count > 0;
+
         json_put_pod(out, &line->pod);
         json_write_time(out, "at", line->at_unix_ms);
         json_write_int(out, "filterCalls", line->filter_count);
         json_write_int(out, "prioritizeCalls", line->ranking_count);
-        put_count_if(out, "candidates", line->has_filter, line->candidates);
-        put_count_if(out, "passed", line->has_filter, line->passed);
-        put_count_if(out, "rejected", line->has_filter, line->rejected);
-        put_count_if(out, "leftOut", line->has_filter, line->left_out);
+        put_count_if(out, "candidates", has_filter, line->candidates);
+        put_count_if(out, "passed", has_filter, line->passed);
+        put_count_if(out, "rejected", has_filter, line->rejected);
+        put_count_if(out, "leftOut", has_filter, line->left_out);
         put_text_or_null(out, "bestNode", line->best_node, line->best_node_len);
         put_count_if(out, "bestScore", line->best_points >= 0, (uint32_t)line->best_points);
         json_write_object_end(out);

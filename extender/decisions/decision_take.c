@@ -26,18 +26,17 @@ bool decision_take_pod(const struct pod_facts *facts, struct decision_pod *ret) 
         return true;
 }
 
-static_assert((int)DECISION_TERMS_MAX * (int)METRIC_NAME_MAX <= (int)DECISION_FILTER_TEXT_BYTES &&
-                      (int)DECISION_FILTER_TEXT_BYTES <= (int)DECISION_RANKING_TEXT_BYTES,
+static_assert((int)DECISION_TERMS_MAX * (int)METRIC_NAME_MAX <= (int)DECISION_TEXT_BYTES,
               "the metrics come first, and have room");
 
-/* Return: whether there was room in @heap */
-static bool keep_text(char *heap, size_t heap_bytes, uint16_t *used, const char *text, size_t len,
+/* Return: whether there was room */
+static bool keep_text(struct decision_texts *texts, const char *text, size_t len,
                       struct decision_text *ret) {
-        if (len > heap_bytes - *used)
+        if (len > sizeof(texts->bytes) - texts->used)
                 return false;
-        memcpy(heap + *used, text, len);
-        *ret = (struct decision_text){.at = *used, .len = (uint16_t)len};
-        *used = (uint16_t)(*used + len);
+        memcpy(texts->bytes + texts->used, text, len);
+        *ret = (struct decision_text){.at = texts->used, .len = (uint16_t)len};
+        texts->used = (uint16_t)(texts->used + len);
         return true;
 }
 
@@ -56,11 +55,6 @@ static int32_t reading_age_ms(int64_t read_unix_ms, int64_t now_unix_ms) {
 
 /* ---- Filter. */
 
-static bool take_filter_text(struct decision_filter *filter, const char *text, size_t len,
-                             struct decision_text *ret) {
-        return keep_text(filter->text, sizeof(filter->text), &filter->text_bytes, text, len, ret);
-}
-
 /* @ret_place: [predicate of the policy]: its index in the decision, or DECISION_TERMS_MAX */
 static void take_predicates(const struct judge *judge, const struct policy *policy,
                             struct decision_filter *filter, uint8_t ret_place[POLICY_MAX_TERMS]) {
@@ -71,7 +65,7 @@ static void take_predicates(const struct judge *judge, const struct policy *poli
                 ret_place[i] = DECISION_TERMS_MAX;
                 if (judge->over_count[i] == 0 || filter->predicate_count == DECISION_TERMS_MAX)
                         continue;
-                (void)take_filter_text(filter, name, strlen(name), &to->metric);
+                (void)keep_text(&filter->texts, name, strlen(name), &to->metric);
                 to->limit_ratio = (float)of->limit_ratio;
                 to->over_count = judge->over_count[i];
                 ret_place[i] = filter->predicate_count++;
@@ -91,8 +85,8 @@ static void take_rejections(const struct answer *answer, const uint8_t place[POL
                         continue;
                 left--;
                 if (place[by] == DECISION_TERMS_MAX ||
-                    !take_filter_text(filter, answer->request->nodes[i].name,
-                                      name_len(&answer->request->nodes[i]), &to->node))
+                    !keep_text(&filter->texts, answer->request->nodes[i].name,
+                               name_len(&answer->request->nodes[i]), &to->node))
                         continue;
                 to->predicate = place[by];
                 to->value_ratio =
@@ -106,7 +100,7 @@ void decision_take_filter(const struct answer *answer, struct decision_filter *r
         const struct judge *judge = &answer->judge;
         uint8_t place[POLICY_MAX_TERMS];
 
-        memset(ret, 0, offsetof(struct decision_filter, text));
+        memset(ret, 0, offsetof(struct decision_filter, texts.bytes));
         ret->at_unix_ms = judge->now_unix_ms;
         ret->policy_generation = answer->snapshot->table_policy->generation;
         ret->candidates = (uint32_t)judge->count;
@@ -124,12 +118,6 @@ void decision_take_filter(const struct answer *answer, struct decision_filter *r
 }
 
 /* ---- Prioritize. */
-
-static bool put_ranking_text(struct decision_ranking *ranking, const char *text, size_t len,
-                             struct decision_text *ret) {
-        return keep_text(ranking->text, sizeof(ranking->text), &ranking->text_bytes, text, len,
-                         ret);
-}
 
 struct ranked {
         double headroom;
@@ -208,7 +196,7 @@ static void take_priorities(const struct judge *judge, const struct policy *poli
                 const struct policy_priority *of = &policy->priorities[i];
                 struct decision_priority *to = &ranking->priorities[i];
                 const char *name = policy->metrics[of->metric].name;
-                (void)put_ranking_text(ranking, name, strlen(name), &to->metric);
+                (void)keep_text(&ranking->texts, name, strlen(name), &to->metric);
                 to->weight = (float)of->weight;
                 to->full_ratio = (float)verdict_full_ratio(policy, i, 0, &judge->largest);
                 ranking->priority_count++;
@@ -263,7 +251,7 @@ static void take_nodes(const struct answer *answer, struct decision_ranking *ran
                 const struct request_node *node = &answer->request->nodes[best[i].index];
                 struct decision_node *to = &ranking->nodes[ranking->node_count];
                 uint32_t row = judge->rows[best[i].index];
-                if (!put_ranking_text(ranking, node->name, name_len(node), &to->name))
+                if (!keep_text(&ranking->texts, node->name, name_len(node), &to->name))
                         return;
                 to->points = (int8_t)best[i].points;
                 to->is_in_table = row < nodes->count;
@@ -281,7 +269,7 @@ void decision_take_ranking(const struct answer *answer, int base, struct decisio
         const struct judge *judge = &answer->judge;
         const struct policy *policy = judge->nodes->policy;
 
-        memset(ret, 0, offsetof(struct decision_ranking, text));
+        memset(ret, 0, offsetof(struct decision_ranking, texts.bytes));
         ret->at_unix_ms = judge->now_unix_ms;
         ret->policy_generation = answer->snapshot->table_policy->generation;
         ret->candidates = (uint32_t)judge->count;
@@ -292,8 +280,8 @@ void decision_take_ranking(const struct answer *answer, int base, struct decisio
         if (policy->scoring == POLICY_SCORING_ESTIMATE) {
                 ret->expectation = answer->expectation;
                 take_weights(judge->nodes, ret);
-                (void)put_ranking_text(ret, judge->pod->workload, judge->pod->workload_len,
-                                       &ret->workload);
+                (void)keep_text(&ret->texts, judge->pod->workload, judge->pod->workload_len,
+                                &ret->workload);
         } else {
                 take_priorities(judge, policy, ret);
         }

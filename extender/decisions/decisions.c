@@ -12,7 +12,7 @@ enum { BUCKETS = DECISIONS_MAX };
 
 struct slot {
         TAILQ_ENTRY(slot) age;
-        LIST_ENTRY(slot) same_id, same_name; /* the slots of a bucket */
+        LIST_ENTRY(slot) same_name; /* the slots of a bucket */
         uint64_t name_hash;
         struct decision decision;
 };
@@ -22,7 +22,7 @@ LIST_HEAD(bucket, slot);
 struct decisions {
         pthread_mutex_t lock;
         TAILQ_HEAD(slot_list, slot) by_age; /* the newest first */
-        struct bucket by_id[BUCKETS], by_name[BUCKETS];
+        struct bucket by_name[BUCKETS];
         size_t count;
         struct slot slots[DECISIONS_MAX];
 };
@@ -48,7 +48,6 @@ void decisions_free(struct decisions *decisions) {
 
 static void take_out(struct decisions *decisions, struct slot *slot) {
         TAILQ_REMOVE(&decisions->by_age, slot, age);
-        LIST_REMOVE(slot, same_id);
         LIST_REMOVE(slot, same_name);
 }
 
@@ -60,12 +59,12 @@ static struct slot *free_slot(struct decisions *decisions) {
         return oldest;
 }
 
-/* The pod's slot, which becomes the newest one. */
+/* The pod's slot, which becomes the newest one. A pod never changes its name. */
 static struct decision *decision_of(struct decisions *decisions, const struct decision_pod *pod,
                                     uint64_t name_hash) {
         struct slot *slot;
 
-        LIST_FOREACH (slot, &decisions->by_id[pod->id % BUCKETS], same_id)
+        LIST_FOREACH (slot, &decisions->by_name[name_hash % BUCKETS], same_name)
                 if (slot->decision.pod.id == pod->id)
                         break;
         if (slot) {
@@ -79,12 +78,11 @@ static struct decision *decision_of(struct decisions *decisions, const struct de
         slot->decision.pod = *pod;
         slot->name_hash = name_hash;
         TAILQ_INSERT_HEAD(&decisions->by_age, slot, age);
-        LIST_INSERT_HEAD(&decisions->by_id[pod->id % BUCKETS], slot, same_id);
         LIST_INSERT_HEAD(&decisions->by_name[name_hash % BUCKETS], slot, same_name);
         return &slot->decision;
 }
 
-/* ---- */
+/* ---- Any thread. */
 
 static uint64_t hash_of(const char *full_name) {
         return strmap_hash(full_name, strlen(full_name));
@@ -97,7 +95,7 @@ void decisions_put_filter(struct decisions *decisions, const struct decision_pod
         (void)pthread_mutex_lock(&decisions->lock);
         struct decision *decision = decision_of(decisions, pod, name_hash);
         memcpy(&decision->filter, filter,
-               offsetof(struct decision_filter, text) + filter->text_bytes);
+               offsetof(struct decision_filter, texts.bytes) + filter->texts.used);
         decision->filter_count++;
         decision->is_ranked = false;
         (void)pthread_mutex_unlock(&decisions->lock);
@@ -110,7 +108,7 @@ void decisions_put_ranking(struct decisions *decisions, const struct decision_po
         (void)pthread_mutex_lock(&decisions->lock);
         struct decision *decision = decision_of(decisions, pod, name_hash);
         memcpy(&decision->ranking, ranking,
-               offsetof(struct decision_ranking, text) + ranking->text_bytes);
+               offsetof(struct decision_ranking, texts.bytes) + ranking->texts.used);
         decision->ranking_count++;
         decision->is_ranked = true;
         (void)pthread_mutex_unlock(&decisions->lock);
@@ -134,22 +132,20 @@ bool decisions_get(struct decisions *decisions, const char *full_name, struct de
 static void shorten(const struct decision *decision, struct decisions_line *ret) {
         const struct decision_filter *filter = &decision->filter;
         const struct decision_ranking *ranking = &decision->ranking;
-        bool has_filter = decision->filter_count > 0;
         bool has_best = decision->is_ranked && ranking->node_count > 0;
 
         ret->pod = decision->pod;
         ret->at_unix_ms = decision->is_ranked ? ranking->at_unix_ms : filter->at_unix_ms;
         ret->filter_count = decision->filter_count;
         ret->ranking_count = decision->ranking_count;
-        ret->has_filter = has_filter;
-        ret->candidates = has_filter ? filter->candidates : 0;
-        ret->passed = has_filter ? filter->candidates - filter->rejected - filter->duplicates : 0;
-        ret->rejected = has_filter ? filter->rejected : 0;
-        ret->left_out = has_filter ? filter->left_out : 0;
+        ret->candidates = filter->candidates;
+        ret->passed = filter->candidates - filter->rejected - filter->duplicates;
+        ret->rejected = filter->rejected;
+        ret->left_out = filter->left_out;
         ret->best_points = has_best ? ranking->nodes[0].points - ranking->base : -1;
         ret->best_node_len = has_best ? ranking->nodes[0].name.len : 0;
         if (has_best)
-                memcpy(ret->best_node, ranking->text + ranking->nodes[0].name.at,
+                memcpy(ret->best_node, ranking->texts.bytes + ranking->nodes[0].name.at,
                        ret->best_node_len);
 }
 

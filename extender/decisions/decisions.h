@@ -40,8 +40,7 @@ struct decisions_line {
         struct decision_pod pod;
         int64_t at_unix_ms; /* of the last answer */
         uint32_t filter_count, ranking_count;
-        bool has_filter;
-        uint32_t candidates, passed, rejected, left_out; /* 0 without a filter call */
+        uint32_t candidates, passed, rejected, left_out; /* if filter_count is not 0 */
         /* Of the prioritize call after the last filter call; best_points -1: there was none. */
         int best_points; /* as sent */
         uint16_t best_node_len;

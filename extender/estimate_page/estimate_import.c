@@ -1,6 +1,7 @@
 #include "extender/estimate_page/estimate_import.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -13,21 +14,38 @@ struct place {
         char text[64];
 };
 
+_printf_(1, 2) static struct place place_of(const char *fmt, ...) {
+        struct place place;
+        va_list args;
+
+        va_start(args, fmt);
+        (void)vsnprintf(place.text, sizeof(place.text), fmt, args);
+        va_end(args);
+        return place;
+}
+
 static const char *const resource_names[ESTIMATE_RESOURCE_COUNT] = {"cpu", "mem"};
 static const double LOAD_MAX = 1e18; /* cores or bytes of a node */
 
-/* @ret: 0 to @max; untouched by a null, if @may_be_null */
-static int import_number(const json_t *object, const struct place *place, const char *key,
-                         double max, bool may_be_null, double *ret, struct error *err) {
-        const json_t *number = json_at(object, key, NULL);
-        double value = json_number_value(number);
+struct number_field {
+        const char *key;
+        double max; /* the least is 0 */
+        double *ret;
+        bool may_be_null; /* then it stays as it is */
+};
 
-        if (may_be_null && json_is_null(number))
-                return 0;
-        if (!json_is_number(number) || !(value >= 0 && value <= max))
-                return error_set(err, EINVAL, "%s.%s: expected a number from 0 to %g", place->text,
-                                 key, max);
-        *ret = value;
+static int import_numbers(const json_t *object, const struct place *place,
+                          const struct number_field *fields, size_t count, struct error *err) {
+        for (size_t i = 0; i < count; i++) {
+                const json_t *number = json_at(object, fields[i].key, NULL);
+                double value = json_number_value(number);
+                if (fields[i].may_be_null && json_is_null(number))
+                        continue;
+                if (!json_is_number(number) || !(value >= 0 && value <= fields[i].max))
+                        return error_set(err, EINVAL, "%s.%s: expected a number from 0 to %g",
+                                         place->text, fields[i].key, fields[i].max);
+                *fields[i].ret = value;
+        }
         return 0;
 }
 
@@ -44,20 +62,14 @@ static int import_name(const json_t *object, const struct place *place, const ch
 
 /* ---- Nodes. */
 
-struct import_nodes {
-        struct node_table *table;
-        struct strmap by_name; /* name: its place in the list plus 1 */
-        const json_t *list;
-};
-
 /* Does the extender estimate by the same metric as the table's policy? */
-static int import_check_metric(const struct import_nodes *nodes, size_t row, int resource,
+static int import_check_metric(const struct node_table *table, size_t row, int resource,
                                const json_t *object, struct error *err) {
-        const struct policy *policy = node_table_policy(nodes->table);
+        const struct policy *policy = node_table_policy(table);
         struct estimate_terms terms;
         const char *by = json_string_at(object, "metric", NULL);
 
-        estimate_terms_init(&terms, policy, node_table_pool(nodes->table, row));
+        estimate_terms_init(&terms, policy, node_table_pool(table, row));
         int metric = terms.metric[resource];
         const char *wanted = metric < 0 ? NULL : policy->metrics[metric].name;
         if (wanted && by ? strcmp(wanted, by) == 0 : !wanted && !by)
@@ -71,24 +83,17 @@ static int import_resource(const json_t *object, const struct place *place, int 
                            struct tracked_node *ret, struct error *err) {
         struct tracked_reading *reading = &ret->readings[resource];
         double window_s = 0, noise = 0, pods_error = 0, reserved = 0;
+        const struct number_field fields[] = {
+                {"baseLoad", LOAD_MAX, &ret->base.of[resource]},
+                {"noiseLoad", LOAD_MAX, &noise},
+                {"podsLoad", LOAD_MAX, &ret->pods_used.of[resource]},
+                {"podsErrorLoad", LOAD_MAX, &pods_error},
+                {"reservedLoad", LOAD_MAX, &reserved},
+                {"windowSeconds", INT32_MAX, &window_s, .may_be_null = true},
+                {"reading", ANNOTATION_RATIO_MAX, &reading->ratio, .may_be_null = true},
+        };
 
-        int r = import_number(object, place, "baseLoad", LOAD_MAX, false, &ret->base.of[resource],
-                              err);
-        if (r == 0)
-                r = import_number(object, place, "noiseLoad", LOAD_MAX, false, &noise, err);
-        if (r == 0)
-                r = import_number(object, place, "podsLoad", LOAD_MAX, false,
-                                  &ret->pods_used.of[resource], err);
-        if (r == 0)
-                r = import_number(object, place, "podsErrorLoad", LOAD_MAX, false, &pods_error,
-                                  err);
-        if (r == 0)
-                r = import_number(object, place, "reservedLoad", LOAD_MAX, false, &reserved, err);
-        if (r == 0)
-                r = import_number(object, place, "windowSeconds", INT32_MAX, true, &window_s, err);
-        if (r == 0)
-                r = import_number(object, place, "reading", ANNOTATION_RATIO_MAX, true,
-                                  &reading->ratio, err);
+        int r = import_numbers(object, place, fields, ARRAY_LEN(fields), err);
         ret->noise.of[resource] = noise * noise;
         ret->pods_variance.of[resource] = pods_error * pods_error;
         /* A reservation counts in the score as a pod of the node does. */
@@ -97,39 +102,42 @@ static int import_resource(const json_t *object, const struct place *place, int 
         return r;
 }
 
-static int import_node(const struct import_nodes *nodes, size_t row, struct error *err) {
-        const char *name = node_table_name(nodes->table, row);
-        size_t at = (size_t)(uintptr_t)strmap_get(&nodes->by_name, name, strlen(name));
-        const json_t *object = at > 0 ? json_array_get(nodes->list, at - 1) : NULL;
+/* @place: of @object */
+static int import_node(struct node_table *table, size_t row, const json_t *object,
+                       const struct place *place, struct error *err) {
         struct tracked_node node = {0};
+        int r = 0;
 
-        for (int r = 0; object && r < ESTIMATE_RESOURCE_COUNT; r++) {
-                const json_t *resource = json_at(object, resource_names[r], NULL);
-                struct place place;
-                (void)snprintf(place.text, sizeof(place.text), "nodes[%zu].%s", at - 1,
-                               resource_names[r]);
-                int failed = import_resource(resource, &place, r, &node, err);
-                if (failed == 0)
-                        failed = import_check_metric(nodes, row, r, resource, err);
-                if (failed < 0)
-                        return failed;
+        for (int i = 0; r == 0 && i < ESTIMATE_RESOURCE_COUNT; i++) {
+                const json_t *resource = json_at(object, resource_names[i], NULL);
+                const struct place its = place_of("%s.%s", place->text, resource_names[i]);
+                r = import_resource(resource, &its, i, &node, err);
+                if (r == 0)
+                        r = import_check_metric(table, row, i, resource, err);
         }
-        if (object)
-                estimator_import_node(node_table_estimator(nodes->table), name, &node);
-        return 0;
+        if (r == 0)
+                estimator_import_node(node_table_estimator(table), node_table_name(table, row),
+                                      &node);
+        return r;
 }
 
-static int import_index_nodes(struct import_nodes *nodes, const json_t *page, struct error *err) {
-        int r = import_list(page, "nodes", &nodes->list, err);
+static int import_nodes(struct node_table *table, const json_t *page, struct error *err) {
+        _cleanup_(strmap_done) struct strmap rows = STRMAP_NULL; /* name: its row plus 1 */
+        const json_t *list = NULL;
 
-        for (size_t i = 0; r == 0 && i < json_array_size(nodes->list); i++) {
-                struct place place;
-                const char *name;
-                (void)snprintf(place.text, sizeof(place.text), "nodes[%zu]", i);
-                r = import_name(json_array_get(nodes->list, i), &place, "node", &name, err);
-                if (r == 0)
-                        (void)strmap_put(&nodes->by_name, name, strlen(name),
-                                         (void *)(uintptr_t)(i + 1));
+        for (size_t row = 0; row < node_table_count(table); row++) {
+                const char *name = node_table_name(table, row);
+                (void)strmap_put(&rows, name, strlen(name), (void *)(uintptr_t)(row + 1));
+        }
+        int r = import_list(page, "nodes", &list, err);
+        for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
+                const json_t *object = json_array_get(list, i);
+                const struct place place = place_of("nodes[%zu]", i);
+                const char *name = NULL;
+                r = import_name(object, &place, "node", &name, err);
+                size_t row = r < 0 ? 0 : (size_t)(uintptr_t)strmap_get(&rows, name, strlen(name));
+                if (row > 0)
+                        r = import_node(table, row - 1, object, &place, err);
         }
         return r;
 }
@@ -141,36 +149,32 @@ static int import_cluster(const json_t *page, struct cluster_load *ret, struct e
         int r = 0;
 
         for (int i = 0; r == 0 && i < ESTIMATE_RESOURCE_COUNT; i++) {
-                const json_t *object = json_at(page, "cluster", resource_names[i], NULL);
-                struct place place;
-                (void)snprintf(place.text, sizeof(place.text), "cluster.%s", resource_names[i]);
-                r = import_number(object, &place, "usageToRequest", FACTOR_MAX, false,
-                                  &ret->factor.ratio[i], err);
-                if (r == 0)
-                        r = import_number(object, &place, "base", ANNOTATION_RATIO_MAX, false,
-                                          &ret->base_ratio[i], err);
+                const struct place place = place_of("cluster.%s", resource_names[i]);
+                const struct number_field fields[] = {
+                        {"usageToRequest", FACTOR_MAX, &ret->factor.ratio[i]},
+                        {"base", ANNOTATION_RATIO_MAX, &ret->base_ratio[i]},
+                };
+                r = import_numbers(json_at(page, "cluster", resource_names[i], NULL), &place,
+                                   fields, ARRAY_LEN(fields), err);
         }
         return r;
 }
 
 static int import_workload(const json_t *object, size_t i, struct workload_facts *ret,
                            struct error *err) {
-        struct place place;
+        const struct place place = place_of("workloads[%zu]", i);
         double pods = 0;
+        const struct number_field fields[] = {
+                {"pods", INT32_MAX, &pods},
+                {"requestCores", POD_FACTS_CORES_MAX, &ret->request_cores},
+                {"learnedCores", POD_FACTS_CORES_MAX, &ret->learned_cores, .may_be_null = true},
+                {"confidence", 1, &ret->confidence},
+        };
 
         *ret = (struct workload_facts){0};
-        (void)snprintf(place.text, sizeof(place.text), "workloads[%zu]", i);
         int r = import_name(object, &place, "workload", &ret->name, err);
         if (r == 0)
-                r = import_number(object, &place, "pods", INT32_MAX, false, &pods, err);
-        if (r == 0)
-                r = import_number(object, &place, "requestCores", POD_FACTS_CORES_MAX, false,
-                                  &ret->request_cores, err);
-        if (r == 0)
-                r = import_number(object, &place, "learnedCores", POD_FACTS_CORES_MAX, true,
-                                  &ret->learned_cores, err);
-        if (r == 0)
-                r = import_number(object, &place, "confidence", 1, false, &ret->confidence, err);
+                r = import_numbers(object, &place, fields, ARRAY_LEN(fields), err);
         if (r < 0)
                 return r;
         ret->name_len = strlen(ret->name);
@@ -213,20 +217,13 @@ static void import_learned(void *userdata, const struct workload_facts *facts) {
 
 int estimate_import_page(struct node_table *table, const json_t *page, struct error *err) {
         struct estimator *estimator = node_table_estimator(table);
-        _cleanup_(strmap_done) struct strmap by_name = STRMAP_NULL;
-        struct import_nodes nodes = {.table = table};
         struct cluster_load cluster;
 
         int r = estimate_import_workloads(page, import_learned, estimator, err);
         if (r == 0)
                 r = import_cluster(page, &cluster, err);
-        if (r == 0)
-                r = import_index_nodes(&nodes, page, err);
-        by_name = nodes.by_name;
         if (r < 0)
                 return r;
         estimator_import_cluster(estimator, &cluster);
-        for (size_t row = 0; r == 0 && row < node_table_count(table); row++)
-                r = import_node(&nodes, row, err);
-        return r;
+        return import_nodes(table, page, err);
 }

@@ -51,7 +51,7 @@ static void print(const struct explanation *explanation) {
 static int explain(const char *path, struct error *err) {
         _cleanup_(annotation_style_done) struct annotation_style style = {0};
         _cleanup_(node_table_freep) struct node_table *table = NULL;
-        _cleanup_(explained_pod_done) struct explained_pod pod = {0};
+        _cleanup_(explain_pod_done) struct explained_pod pod = {0};
         struct policy *policy = NULL;
         int64_t now_unix_ms = clock_wall_unix_ms();
 

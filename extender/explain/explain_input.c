@@ -1,6 +1,8 @@
 #include "extender/explain/explain_input.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -9,6 +11,55 @@
 enum {
         INPUT_MAX_BYTES = 512 << 20, /* 5,000 whole nodes are about 80 MB */
 };
+
+/* ---- Pods. */
+
+void explain_pod_done(struct explained_pod *pod) {
+        free(pod->text);
+        *pod = (struct explained_pod){0};
+}
+
+static bool is_called(const struct pod_facts *facts, const char *wanted) {
+        const struct skim_string *space = &facts->namespace, *name = &facts->name;
+
+        return wanted && space->len > 0 && name->len > 0 &&
+               strlen(wanted) == space->len + 1 + name->len &&
+               memcmp(wanted, space->text, space->len) == 0 && wanted[space->len] == '/' &&
+               memcmp(wanted + space->len + 1, name->text, name->len) == 0;
+}
+
+static void bind_explained(struct node_table *table, const struct pod_facts *facts) {
+        struct estimator *estimator = node_table_estimator(table);
+
+        if (estimator && facts->id != 0 && facts->node.len > 0 && !facts->is_finished)
+                estimator_bind(estimator,
+                               &(struct estimator_pod){
+                                       .id = facts->id,
+                                       .node = facts->node.text,
+                                       .node_len = facts->node.len,
+                                       .request = facts->request,
+                                       .runs_unix_ms = facts->runs_unix_ms > 0 ? facts->runs_unix_ms
+                                                                               : TRACKED_NEVER,
+                               });
+}
+
+void explain_pod_add(struct node_table *table, const json_t *pod, const char *wanted,
+                     struct explained_pod *ret) {
+        char *text = json_dumps(pod, JSON_COMPACT);
+        struct pod_facts facts;
+
+        if (!text || !pod_facts_skim(&facts, text, strlen(text))) {
+                free(text);
+        } else if (is_called(&facts, wanted)) {
+                explain_pod_done(ret);
+                *ret = (struct explained_pod){.name = wanted, .facts = facts, .text = text};
+        } else {
+                bind_explained(table, &facts);
+                free(text);
+        }
+}
+
+/* ---- Files. */
 
 static int input_put_node(struct node_table *table, const json_t *node, int64_t now_unix_ms,
                           struct error *err) {
@@ -46,12 +97,14 @@ static int input_put_all(struct node_table *table, const json_t *root, const cha
         if (json_typeof(items) != JSON_ARRAY)
                 return error_set(err, EINVAL, "items: expected an array");
         json_array_foreach (items, i, node) {
-                int r = is_pod(node) ? 0 : input_put_node(table, node, now_unix_ms, err);
+                if (is_pod(node)) {
+                        explain_pod_add(table, node, wanted, ret_pod);
+                        has_pods = true;
+                        continue;
+                }
+                int r = input_put_node(table, node, now_unix_ms, err);
                 if (r < 0)
                         return error_wrap(err, r, "items[%zu]", i);
-                has_pods |= is_pod(node);
-                if (is_pod(node))
-                        explained_pod_add(table, node, wanted, ret_pod);
         }
         /* The input has all pods. */
         if (estimator && has_pods)

@@ -1,11 +1,32 @@
-/* Nodes, and pods, as kubectl prints them in JSON. */
+/* Nodes and pods to explain, as kubectl prints them in JSON: the pod that looks for a node, and
+ * those that run. */
 #pragma once
 
+#include <jansson.h>
 #include <stdint.h>
 
 #include "base/attributes.h"
 #include "base/error.h"
-#include "extender/explain/explained_pod.h"
+#include "extender/table/node_table.h"
+#include "policy/pods/pod_facts.h"
+
+/* The pod that looks for a node. Zero-initialised: any pod without requests, labels and namespace.
+ */
+struct explained_pod {
+        const char *name; /* "namespace/name", borrowed; NULL: any pod */
+        struct pod_facts facts;
+        char *text; /* owned; the facts point into it */
+};
+
+void explain_pod_done(struct explained_pod *pod);
+
+/**
+ * explain_pod_add() - a Pod of the input; if it is bound, it becomes part of the estimate
+ * @wanted: "namespace/name" of the pod that looks for a node, or NULL
+ * @ret:    becomes that pod, if it is the one
+ */
+void explain_pod_add(struct node_table *table, const json_t *pod, const char *wanted,
+                     struct explained_pod *ret);
 
 /**
  * explain_read() - put what a file holds into @table: a NodeList, kubectl's List, or one Node

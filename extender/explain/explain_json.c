@@ -34,6 +34,13 @@ static void set_reading_json(json_t *object, const struct reading *reading, int6
                                     seconds_json(now_unix_ms - reading->expires_unix_ms));
 }
 
+/* The predicate that makes a passing row rank last; -1: none does. */
+static int last_by(const struct explanation *of, size_t row) {
+        size_t candidate = of->candidates[row];
+
+        return candidate == SIZE_MAX ? -1 : judge_last_by(&of->judge, candidate);
+}
+
 static json_t *predicate_json(const struct explanation *of, size_t row, size_t i) {
         const struct policy_predicate *predicate = &of->policy->predicates[i];
         struct reading reading;
@@ -46,9 +53,16 @@ static json_t *predicate_json(const struct explanation *of, size_t row, size_t i
                                    of->policy->metrics[predicate->metric].name, "limit",
                                    predicate->limit_ratio, "rejects",
                                    is_over && !is_last && of->rejected_by[row] >= 0, "putsLast",
-                                   is_over && is_last && explanation_last_by(of, row) >= 0);
+                                   is_over && is_last && last_by(of, row) >= 0);
         set_reading_json(object, &reading, of->now_unix_ms);
         return object;
+}
+
+/* The predicates of a range, in an array. */
+static void add_predicates(const struct explanation *of, size_t row, struct policy_range range,
+                           json_t *to) {
+        for (size_t i = range.begin; i < range.end; i++)
+                json_array_append_new(to, predicate_json(of, row, i));
 }
 
 /* @weights: of all priorities of the node together */
@@ -109,14 +123,12 @@ static const char *metric_of(const struct policy *policy, int predicate) {
         return predicate < 0 ? "" : policy->metrics[policy->predicates[predicate].metric].name;
 }
 
-static json_t *node_json(const struct explanation *of, size_t row) {
+json_t *explanation_node_json(const struct explanation *of, size_t row) {
         const struct policy *policy = of->policy;
         json_t *predicates = json_array(), *priorities = json_array(), *hot = json_object();
         size_t pool = node_table_pool(of->table, row);
-        size_t limits[POLICY_MAX_TERMS], limit_count = explanation_limits(of, row, limits);
         struct policy_range terms = policy_pool_priorities(policy, pool);
-        int by = of->rejected_by[row], last_by = explanation_last_by(of, row);
-        int reason_of = by >= 0 ? by : last_by;
+        int by = of->rejected_by[row], last = last_by(of, row), reason_of = by >= 0 ? by : last;
         struct reading reading;
         double weights = 0;
 
@@ -127,10 +139,11 @@ static json_t *node_json(const struct explanation *of, size_t row) {
                                    node_table_name(of->table, row), "rejectedBy",
                                    metric_of(policy, by), "reason",
                                    reason_of >= 0 ? policy->predicates[reason_of].reason : "",
-                                   "lastBy", metric_of(policy, last_by), "score100",
+                                   "lastBy", metric_of(policy, last), "score100",
                                    judge_score100(&of->judge, (uint32_t)row), "score", score);
-        for (size_t i = 0; i < limit_count; i++)
-                json_array_append_new(predicates, predicate_json(of, row, limits[i]));
+        add_predicates(of, row, policy_pool_predicates(policy, pool), predicates);
+        if (of->judge.rule) /* which holds for the pod */
+                add_predicates(of, row, of->judge.rule->limits, predicates);
         for (size_t i = terms.begin; i < terms.end; i++)
                 weights += policy->priorities[i].weight;
         for (size_t i = terms.begin; i < terms.end; i++)
@@ -154,10 +167,7 @@ json_t *explanation_source_json(const struct explanation *explanation) {
 json_t *explanation_json(const struct explanation *explanation) {
         json_t *array = json_array();
 
-        for (size_t place = 0; place < node_table_count(explanation->table); place++) {
-                size_t row = explanation_row(explanation, place);
-                if (explanation_shows(explanation, row))
-                        json_array_append_new(array, node_json(explanation, row));
-        }
+        for (size_t row = 0; row < node_table_count(explanation->table); row++)
+                json_array_append_new(array, explanation_node_json(explanation, row));
         return array;
 }

@@ -60,34 +60,6 @@ double explanation_fine(const struct explanation *explanation, size_t row) {
                        : judge_score100(&explanation->judge, (uint32_t)row);
 }
 
-int explanation_last_by(const struct explanation *explanation, size_t row) {
-        size_t candidate = explanation->candidates[row];
-
-        return candidate == SIZE_MAX ? -1 : judge_last_by(&explanation->judge, candidate);
-}
-
-static size_t append_range(struct policy_range range, size_t count, size_t *ret) {
-        for (size_t i = range.begin; i < range.end; i++)
-                ret[count++] = i;
-        return count;
-}
-
-size_t explanation_limits(const struct explanation *explanation, size_t row,
-                          size_t ret[static POLICY_MAX_TERMS]) {
-        const struct policy_rule *rule = explanation->judge.rule;
-        size_t pool = node_table_pool(explanation->table, row);
-        size_t count = append_range(policy_pool_predicates(explanation->policy, pool), 0, ret);
-
-        return rule ? append_range(rule->limits, count, ret) : count;
-}
-
-size_t explanation_row(const struct explanation *explanation, size_t place) {
-        if (place == 0)
-                return explanation->first_row;
-        return place <= explanation->first_row ? place - 1 : place;
-}
-
-bool explanation_shows(const struct explanation *explanation, size_t row) {
-        return !explanation->only ||
-               strcmp(explanation->only, node_table_name(explanation->table, row)) == 0;
+uint32_t explanation_row(const struct explanation *explanation, const char *node) {
+        return node_names_find(explanation->snapshot->names, node, strlen(node));
 }

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "extender/explain/explained_pod.h"
+#include "extender/explain/explain_input.h"
 #include "policy/judge/judge.h"
 #include "program/style.h"
 
@@ -17,9 +17,7 @@ struct explanation {
         int64_t now_unix_ms;
         const char *pod; /* "namespace/name", borrowed; NULL: any pod without requests */
         struct estimator_expectation expectation; /* of the pod, with scoring: estimate */
-        char *workload;   /* the pod's, from which the expectation was learned; NULL: none */
-        const char *only; /* the only node to print, though all are judged; NULL: print all */
-        size_t first_row; /* printed first, the rest in the order of the input */
+        char *workload; /* the pod's, from which the expectation was learned; NULL: none */
         /* With scoring: estimate, set after explanation_init(); borrowed, for people. */
         const char *estimate_from; /* the extender whose estimate was imported; NULL: none */
         const char *why_unscored;  /* why no estimate could be had, so that no row has a score */
@@ -47,18 +45,6 @@ int explanation_score(const struct explanation *explanation, size_t row);
 /** explanation_fine() - the score of a row before it was rounded to 0 to 10: the headroom with
  * scoring: estimate, else score100. The row must have a score */
 double explanation_fine(const struct explanation *explanation, size_t row);
-/** explanation_last_by() - the predicate that makes a passing row rank last; -1: none does */
-int explanation_last_by(const struct explanation *explanation, size_t row);
-
-/** explanation_limits() - the predicates that hold for a row: those of its pool, and those of the
- * rule that holds for the pod. Return: how many are in @ret */
-size_t explanation_limits(const struct explanation *explanation, size_t row,
-                          size_t ret[static POLICY_MAX_TERMS]);
-
-/** explanation_row() - the row to print at @place, from 0 */
-size_t explanation_row(const struct explanation *explanation, size_t place);
-/** explanation_shows() - whether the printers print this row */
-bool explanation_shows(const struct explanation *explanation, size_t row);
 
 /** explanation_source_json() - where the estimate is from, or why there is none: "from" and
  * "whyNot", which may be null. NULL: the scoring is not estimate. Owned by the caller */
@@ -66,10 +52,15 @@ json_t *explanation_source_json(const struct explanation *explanation);
 /** explanation_print_source() - the same as a line, if there is anything to say */
 void explanation_print_source(const struct explanation *explanation, FILE *out);
 
-/** explanation_json() - an array with an object per node; owned by the caller */
+/** explanation_row() - the row of a node; NODE_ROW_NONE: there is no such node */
+uint32_t explanation_row(const struct explanation *explanation, const char *node);
+
+/** explanation_json() - an array with an object per row; owned by the caller */
 json_t *explanation_json(const struct explanation *explanation);
+/** explanation_node_json() - one of these objects; owned by the caller */
+json_t *explanation_node_json(const struct explanation *explanation, size_t row);
 /** explanation_print() - for people
- * @nodes: explanation_json(); with "taintLevel" and "taintLevels" if they are known
+ * @nodes: explanation_json(), or some of it; with "taintLevel" and "taintLevels" if they are known
  * @style: with bars if it has colours */
 void explanation_print(const struct explanation *explanation, const json_t *nodes,
                        const struct style *style, FILE *out);

@@ -42,7 +42,8 @@ static const char *cpus_word(struct terms_text count) {
         return strcmp(count.text, "1") == 0 ? "CPU" : "CPUs";
 }
 
-struct terms_text terms_amount(const json_t *object, const char *key, double factor) {
+/* A number times @factor as people say it, in two or three digits: CPUs, MiB. */
+static struct terms_text terms_amount(const json_t *object, const char *key, double factor) {
         const json_t *number = json_at(object, key, NULL);
         double value = json_number_value(number) * factor, size = fabs(value);
         struct terms_text ret = {"?"};

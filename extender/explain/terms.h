@@ -30,7 +30,5 @@ struct terms_text {
 struct terms_text terms_text(const json_t *object, const char *key);
 /** terms_number() - a whole number as it is, any other with three digits */
 struct terms_text terms_number(const json_t *object, const char *key);
-/** terms_amount() - a number times @factor as people say it, in two or three digits: CPUs, MiB */
-struct terms_text terms_amount(const json_t *object, const char *key, double factor);
 /** terms_scaled() - a number times @factor, with one decimal: a ratio as percent with 100 */
 struct terms_text terms_scaled(const json_t *object, const char *key, double factor);

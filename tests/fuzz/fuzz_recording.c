@@ -20,11 +20,13 @@ static struct policy *in_force(const struct recording *recording) {
 }
 
 static void check_placements(const struct recording *recording,
-                             const struct node_table_options *options) {
+                             const struct node_table_options *options, struct node_table *before) {
+        _cleanup_(node_table_freep) struct node_table *after = node_table_new(
+                options, policy_default(), recording->at_unix_ms);
         struct placements placements;
         size_t same_first = 0, rejected = 0;
 
-        placement_judge(recording, options, in_force(recording), policy_default(), &placements);
+        placement_judge(recording, options, before, after, &placements);
         PROPERTY(placements.count + placements.left_out == json_array_size(recording->decisions));
         for (size_t i = 0; i < placements.count; i++) {
                 const struct placement *of = &placements.items[i];
@@ -38,15 +40,13 @@ static void check_placements(const struct recording *recording,
 }
 
 /* The same policy on both sides changes nothing. */
-static void check_difference(const struct recording *recording,
-                             const struct node_table_options *options) {
+static void check_difference(const struct recording *recording, struct node_table *table) {
         const struct explained_pod pod = {0};
-        struct node_table *table = NULL;
         struct explanation explanation;
         struct difference difference;
         struct error err = ERROR_NULL;
 
-        if (recording_table(recording, options, in_force(recording), &table, NULL) < 0)
+        if (recording_put_nodes(recording, table, NULL) < 0)
                 return;
         (void)recording_estimate(recording, table, recording->estimate != NULL, &err);
         explanation_init(&explanation, table, &pod, recording->at_unix_ms);
@@ -55,7 +55,6 @@ static void check_difference(const struct recording *recording,
         PROPERTY(difference.newly_rejected == 0 && difference.ranks_changed == 0);
         difference_done(&difference);
         explanation_done(&explanation);
-        node_table_free(table);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -67,8 +66,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         if (json_parse((const char *)data, size, &root, NULL) < 0)
                 return 0;
         if (recording_from_json(root, &recording, NULL) == 0) {
-                check_difference(&recording, &options);
-                check_placements(&recording, &options);
+                struct node_table *table = node_table_new(&options, in_force(&recording),
+                                                          recording.at_unix_ms);
+                check_placements(&recording, &options, table);
+                check_difference(&recording, table);
+                node_table_free(table);
                 recording_done(&recording);
         }
         json_decref(root);

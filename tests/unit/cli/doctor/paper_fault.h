@@ -3,7 +3,8 @@
 
 #include "paper_cluster.h"
 
-#include "cli/doctor/doctor_check.h"
+#include "base/mem.h"
+#include "cli/doctor/doctor_report.h"
 
 struct paper_fault {
         const char *check; /* NULL: nothing is found */
@@ -14,34 +15,24 @@ struct paper_fault {
         size_t nodes; /* 0: as usual */
 };
 
-/* What the checks have found so far, next to what they shall find. */
-struct paper_findings {
-        const struct paper_fault *fault;
-        size_t count;
-        bool is_well;
-};
-
-static inline void paper_compare(void *userdata, const struct doctor_finding *finding) {
-        struct paper_findings *findings = userdata;
-        const struct paper_fault *fault = findings->fault;
-
-        if (finding->state == DOCTOR_OK)
-                return;
-        findings->count++;
-        if (fault->check && strcmp(fault->check, finding->check->id) == 0 &&
-            finding->state == fault->state && strstr(finding->what, fault->what))
-                return;
-        print_error("%s: %s\n", finding->check->id, finding->what);
-        findings->is_well = false;
-}
-
 /* Return: whether what the checks find is the fault, and nothing else. */
 static inline bool paper_is_only(const struct doctor_facts *facts,
                                  const struct paper_fault *fault) {
-        struct paper_findings findings = {fault, 0, true};
+        _cleanup_(freep) struct doctor_report *report = doctor_report_new(facts);
+        size_t count = 0, others = 0;
 
-        doctor_check_all(facts, paper_compare, &findings);
-        return findings.is_well && findings.count == (fault->check ? 1 : 0);
+        for (size_t i = 0; i < report->count; i++) {
+                const struct doctor_finding *finding = &report->findings[i];
+                if (finding->state == DOCTOR_OK)
+                        continue;
+                count++;
+                if (fault->check && strcmp(fault->check, finding->check->id) == 0 &&
+                    finding->state == fault->state && strstr(finding->what, fault->what))
+                        continue;
+                print_error("%s: %s\n", finding->check->id, finding->what);
+                others++;
+        }
+        return others == 0 && count == (fault->check ? 1 : 0);
 }
 
 /* Of the cluster after up to @count changes. */

@@ -66,7 +66,11 @@ static void check(const char *decision, const char *before, const char *after,
         if (json_parse(text, strlen(text), &root, &err) < 0 ||
             recording_from_json(root, &recording, &err) < 0)
                 fail_msg("%s: %s", err.msg, decision);
-        placement_judge(&recording, &options, policy_of(before), policy_of(after), &found);
+        _cleanup_(node_table_freep) struct node_table *old = node_table_new(
+                &options, policy_of(before), recording.at_unix_ms);
+        _cleanup_(node_table_freep) struct node_table *new = node_table_new(
+                &options, policy_of(after), recording.at_unix_ms);
+        placement_judge(&recording, &options, old, new, &found);
         const struct placement *item = found.items;
         if (found.count != expected->count || found.left_out != 1 - expected->count ||
             found.same_first != expected->same_first || found.rejected != expected->rejected)

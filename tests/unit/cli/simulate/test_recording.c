@@ -140,12 +140,11 @@ TEST(table) {
                                                         nodes[i]);
                 json_auto_t *root = json_loads(text, 0, NULL);
                 struct recording recording = {0};
-                struct node_table *table = NULL;
                 struct error err = ERROR_NULL;
                 assert_int_equal(recording_from_json(root, &recording, &err), 0);
-                assert_int_equal(
-                        recording_table(&recording, &options, policy_default(), &table, &err),
-                        -EINVAL);
+                _cleanup_(node_table_freep) struct node_table *table = node_table_new(
+                        &options, policy_default(), recording.at_unix_ms);
+                assert_int_equal(recording_put_nodes(&recording, table, &err), -EINVAL);
                 assert_non_null(strstr(err.msg, "is a duplicate or not a valid node name"));
                 recording_done(&recording);
         }
@@ -164,17 +163,16 @@ TEST(pods_that_were_not_listed) {
                         pods[i]);
                 json_auto_t *root = json_loads(text, 0, NULL);
                 struct recording recording = {0};
-                struct node_table *table = NULL;
                 struct error err = ERROR_NULL;
                 assert_int_equal(recording_from_json(root, &recording, &err), 0);
-                assert_int_equal(
-                        recording_table(&recording, &options, policy_default(), &table, &err), 0);
+                _cleanup_(node_table_freep) struct node_table *table = node_table_new(
+                        &options, policy_default(), recording.at_unix_ms);
+                assert_int_equal(recording_put_nodes(&recording, table, &err), 0);
                 assert_null(recording_estimate(&recording, table, false, &err));
                 node_table_publish(table, recording.at_unix_ms);
                 struct node_snapshot *snapshot = node_table_acquire(table);
                 assert_int_equal(snapshot->nodes.has_missing, i == 1);
                 node_snapshot_unref(snapshot);
-                node_table_free(table);
                 recording_done(&recording);
         }
 }

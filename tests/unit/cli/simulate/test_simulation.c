@@ -60,12 +60,15 @@ static void simulate(struct simulated *ret, json_t *root, const char *before, co
         struct recording *recording = &ret->recording;
         struct error err = ERROR_NULL;
 
-        if (recording_from_json(root, recording, &err) < 0 ||
-            recording_table(recording, &options, policy_of(before), &ret->before, &err) < 0 ||
-            recording_table(recording, &options, policy_of(after), &ret->after, &err) < 0)
+        if (recording_from_json(root, recording, &err) < 0)
                 fail_msg("%s", err.msg);
         json_decref(root);
-        placement_judge(recording, &options, policy_of(before), policy_of(after), &ret->placements);
+        ret->before = node_table_new(&options, policy_of(before), recording->at_unix_ms);
+        ret->after = node_table_new(&options, policy_of(after), recording->at_unix_ms);
+        placement_judge(recording, &options, ret->before, ret->after, &ret->placements);
+        if (recording_put_nodes(recording, ret->before, &err) < 0 ||
+            recording_put_nodes(recording, ret->after, &err) < 0)
+                fail_msg("%s", err.msg);
         explanation_init(&ret->explained_before, ret->before, &nobody, recording->at_unix_ms);
         explanation_init(&ret->explained_after, ret->after, &nobody, recording->at_unix_ms);
         difference_init(&ret->difference, &ret->explained_before, &ret->explained_after);

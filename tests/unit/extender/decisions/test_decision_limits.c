@@ -134,7 +134,7 @@ TEST(long_names) {
         (void)buf_puts(&names, ",\"idle\"");
         ask_filter(fixture, OTHER_POD, names.data);
         const json_t *rejected = member(fixture, "filter", "rejectedNodes");
-        count = DECISION_FILTER_TEXT_BYTES / NODE_NAME_MAX;
+        count = DECISION_TEXT_BYTES / NODE_NAME_MAX;
         assert_int_equal(json_array_size(rejected), count + 1);
         assert_text(json_array_get(rejected, count), "node", "short");
         assert_int_equal(fixture->decision.filter.rejected, 6);

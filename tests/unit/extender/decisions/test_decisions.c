@@ -37,8 +37,7 @@ static void rank(struct decisions *decisions, unsigned id, const char *name, int
                                       .base = 1,
                                       .node_count = 1,
                                       .nodes = {{.name = {.at = 2, .len = 3}, .points = 9}},
-                                      .text_bytes = 5,
-                                      .text = "..abc",
+                                      .texts = {.used = 5, .bytes = "..abc"},
                               });
 }
 
@@ -88,7 +87,7 @@ TEST(retries) {
         /* A pod without a filter call: filterVerb is not set. */
         rank(decisions, 8, "other", 300);
         assert_int_equal(decisions_list(decisions, lines), 2);
-        assert_false(lines[0].has_filter);
+        assert_int_equal(lines[0].filter_count, 0);
         assert_int_equal(lines[0].passed, 0);
         assert_int_equal(lines[0].best_points, 8);
 }

@@ -64,7 +64,7 @@ TEST(pods) {
                 struct explained_pod explained = {0};
                 struct estimator_stats stats;
                 assert_non_null(pod);
-                explained_pod_add(table, pod, rows[i].wanted, &explained);
+                explain_pod_add(table, pod, rows[i].wanted, &explained);
                 if ((explained.name != NULL) != rows[i].is_wanted)
                         fail_msg("row %zu", i);
                 estimator_stats(node_table_estimator(table), 0, &stats);
@@ -72,10 +72,10 @@ TEST(pods) {
                         fail_msg("row %zu: %zu pods", i, stats.pods);
                 assert_true(explained.facts.request.of[ESTIMATE_CPU] ==
                             (rows[i].is_wanted ? 0.5 : 0));
-                explained_pod_done(&explained);
-                explained_pod_add(plain, pod, rows[i].wanted, &explained);
+                explain_pod_done(&explained);
+                explain_pod_add(plain, pod, rows[i].wanted, &explained);
                 assert_int_equal(explained.name != NULL, rows[i].is_wanted);
-                explained_pod_done(&explained);
+                explain_pod_done(&explained);
         }
 }
 

@@ -203,7 +203,7 @@ static struct node_table *table_of(const struct cluster *cluster, struct explain
         struct node_table *table = node_table_new(
                 &(struct node_table_options){.annotation_prefix = ""}, policy, NOW);
         for (size_t i = 0; i < cluster->pod_count; i++)
-                explained_pod_add(table, cluster->pods[i], NULL, NULL);
+                explain_pod_add(table, cluster->pods[i], NULL, NULL);
         for (size_t i = 0; i < cluster->node_count; i++) {
                 const json_t *node = cluster->nodes[i];
                 const char *name = json_string_at(node, "metadata", "name", NULL);
@@ -217,7 +217,7 @@ static struct node_table *table_of(const struct cluster *cluster, struct explain
         if (ret_pod) {
                 const char *space = json_string_at(cluster->pod, "metadata", "namespace", NULL);
                 _cleanup_(freep) char *name = xasprintf("%s/looking", space);
-                explained_pod_add(table, cluster->pod, name, ret_pod);
+                explain_pod_add(table, cluster->pod, name, ret_pod);
                 assert_non_null(ret_pod->text);
         }
         return table;
@@ -331,7 +331,7 @@ TEST(as_answered) {
                 ruled += explanation.judge.rule != NULL;
                 asked_done(&asked);
                 explanation_done(&explanation);
-                explained_pod_done(&pod);
+                explain_pod_done(&pod);
                 node_table_free(table);
                 cluster_done(&cluster);
         }
