@@ -181,10 +181,8 @@ bool exposition_next(struct exposition *skim, struct exposition_sample *ret) {
                 if (line_end[-1] == '\r')
                         line_end--;
                 ret->family = (size_t)family;
-                if (parse_series(line + skim->set->families[family].len, line_end, ret)) {
-                        skim->samples++;
+                if (parse_series(line + skim->set->families[family].len, line_end, ret))
                         return true;
-                }
                 skim->malformed++;
                 skim->malformed_families[family / 64] |= UINT64_C(1) << family % 64;
         }

@@ -74,7 +74,6 @@ struct exposition {
         const char *at;
         const char *end;
         bool is_complete;
-        size_t samples;   /* wanted lines that were read */
         size_t malformed; /* wanted lines that could not be read and were passed over */
         uint64_t malformed_families[EXPOSITION_MAX_FAMILIES / 64]; /* theirs, a bit each */
 };

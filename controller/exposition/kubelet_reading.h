@@ -73,7 +73,7 @@ struct kubelet_sample {
         int64_t seen_mono_ms;
 };
 
-/* The samples before. Zero-initialised is none. */
+/* The samples of an exposition, or of those before. Zero-initialised is none. */
 struct kubelet_state {
         uint32_t known;
         struct kubelet_sample samples[METRIC_RESOURCE_COUNT];

@@ -204,7 +204,7 @@ static void take_exporter(struct scrape_reader *reader, struct scrape_state *sta
                                 "than a minute old: its CPU time stands still");
                 return;
         }
-        (void)node_state_step(&state->node, &reader->wants, reading, now_mono_ms, &ret->step);
+        node_state_step(&state->node, &reader->wants, reading, now_mono_ms, &ret->step);
         ret->reading.step = &ret->step;
         take_ready_metrics(reader, 1, ret);
 }
