@@ -191,34 +191,26 @@ static void start(struct prometheus_call *call) {
         buf_printf(&url, "%.*s/api/v1/%s%s%s", (int)api->address_len, options->address,
                    call->is_range ? "query_range" : "query", call->is_get ? "?" : "",
                    call->is_get ? call->form.data : "");
-        const char *headers[] = {
-                "Accept: application/json",
-                "Content-Type: application/x-www-form-urlencoded",
-                credentials_header(&api->credentials),
-                NULL,
-        };
-        if (call->is_get) {
-                headers[1] = headers[2];
-                headers[2] = NULL;
-        }
-        call->http = http_start(
-                api->client, &(struct http_request){
-                                     .method = call->is_get ? "GET" : "POST",
-                                     .url = url.data,
-                                     .headers = headers,
-                                     .body = call->is_get ? NULL : call->form.data,
-                                     .body_bytes = call->is_get ? 0 : call->form.len,
-                                     .connect_timeout_ms = options->timeout_ms < CONNECT_TIMEOUT_MS
-                                                                   ? options->timeout_ms
-                                                                   : CONNECT_TIMEOUT_MS,
-                                     .timeout_ms = options->timeout_ms,
-                                     .max_body_bytes = options->max_reply_bytes,
-                                     .wants_gzip = true,
-                                     .basic_auth = credentials_basic(&api->credentials),
-                                     .tls = credentials_tls(&api->credentials),
-                                     .on_done = on_query_done,
-                                     .userdata = call,
-                             });
+        const char *form = "Content-Type: application/x-www-form-urlencoded";
+        const char *authorization = api->credentials.header;
+        const char *headers[] = {"Accept: application/json", call->is_get ? authorization : form,
+                                 call->is_get ? NULL : authorization, NULL};
+        call->http = http_start(api->client,
+                                &(struct http_request){
+                                        .method = call->is_get ? "GET" : "POST",
+                                        .url = url.data,
+                                        .headers = headers,
+                                        .body = call->is_get ? NULL : call->form.data,
+                                        .body_bytes = call->is_get ? 0 : call->form.len,
+                                        .connect_timeout_ms = CONNECT_TIMEOUT_MS,
+                                        .timeout_ms = options->timeout_ms,
+                                        .max_body_bytes = options->max_reply_bytes,
+                                        .wants_gzip = true,
+                                        .basic_auth = api->credentials.basic_auth,
+                                        .tls = &api->credentials.tls,
+                                        .on_done = on_query_done,
+                                        .userdata = call,
+                                });
         buf_done(&url);
 }
 

@@ -265,33 +265,30 @@ static void start_scrape(struct scraper *source, struct target *target) {
 
         const char *headers[] = {
                 "Accept: text/plain;version=0.0.4,*/*;q=0.1",
-                credentials_header(credentials),
+                credentials->header,
                 NULL,
         };
-        struct http_tls tls = *credentials_tls(credentials);
+        struct http_tls tls = credentials->tls;
         if (source->reader.profile->has_own_name && !tls.is_insecure)
                 tls.server_name = target->node->name;
         struct scrape *scrape = scrape_begin(source, target);
         scrape->with_collectors = with_collectors;
-        scrape->call = http_start(
-                source->client,
-                &(struct http_request){
-                        .method = "GET",
-                        .url = source->url.data,
-                        .headers = headers,
-                        .connect_timeout_ms = source->options.timeout_ms < CONNECT_TIMEOUT_MS
-                                                      ? source->options.timeout_ms
-                                                      : CONNECT_TIMEOUT_MS,
-                        .timeout_ms = source->options.timeout_ms,
-                        .max_body_bytes = source->options.max_page_bytes,
-                        .basic_auth = credentials_basic(credentials),
-                        .tls = &tls,
-                        .has_turn = true,
-                        .turn_ratio = phase_ratio(source, target->node),
-                        .on_data = on_data,
-                        .on_done = on_scrape_done,
-                        .userdata = scrape,
-                });
+        scrape->call = http_start(source->client,
+                                  &(struct http_request){
+                                          .method = "GET",
+                                          .url = source->url.data,
+                                          .headers = headers,
+                                          .connect_timeout_ms = CONNECT_TIMEOUT_MS,
+                                          .timeout_ms = source->options.timeout_ms,
+                                          .max_body_bytes = source->options.max_page_bytes,
+                                          .basic_auth = credentials->basic_auth,
+                                          .tls = &tls,
+                                          .has_turn = true,
+                                          .turn_ratio = phase_ratio(source, target->node),
+                                          .on_data = on_data,
+                                          .on_done = on_scrape_done,
+                                          .userdata = scrape,
+                                  });
 }
 
 static void start_waiting(struct scraper *source) {
