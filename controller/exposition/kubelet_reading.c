@@ -19,9 +19,10 @@ static const struct {
         {METRIC_PSI_MEM, NULL, "container_pressure_memory_waiting_seconds_total"},
         {METRIC_PSI_IO, NULL, "container_pressure_io_waiting_seconds_total"},
 };
-static_assert(ARRAY_LEN(families) <= KUBELET_MAX_FAMILIES, "names has a place for each");
+static_assert(ARRAY_LEN(families) <= KUBELET_MAX_FAMILIES, "resource has a place for each");
 
 void kubelet_wants_init(struct kubelet_wants *wants, uint32_t resources) {
+        const char *names[KUBELET_MAX_FAMILIES];
         size_t count = 0;
 
         *wants = (struct kubelet_wants){.resources = resources & KUBELET_RESOURCES,
@@ -30,11 +31,10 @@ void kubelet_wants_init(struct kubelet_wants *wants, uint32_t resources) {
                 unsigned resource = families[i].resource;
                 if (resource != METRIC_RESOURCE_COUNT && !(wants->resources >> resource & 1))
                         continue;
-                wants->names[count] = wants->is_cadvisor ? families[i].cadvisor_name
-                                                         : families[i].name;
+                names[count] = wants->is_cadvisor ? families[i].cadvisor_name : families[i].name;
                 wants->resource[count++] = (uint8_t)resource;
         }
-        exposition_set_init(&wants->set, wants->names, count);
+        exposition_set_init(&wants->set, names, count);
 }
 
 const char *kubelet_wants_path(const struct kubelet_wants *wants, const char *own_path) {

@@ -28,6 +28,7 @@ struct node_reading_scratch {
         bool is_idle_missing;               /* of a CPU */
         uint32_t cpu_end;                   /* one more than the largest id met */
         struct cpu_sum cpus[NODE_MAX_CPUS]; /* by id; all zero between two expositions */
+        int idle_mode;                      /* -1: has not been met */
         size_t mode_count;
         struct {
                 char name[MODE_NAME_MAX];
@@ -69,6 +70,7 @@ static void begin_reading(struct node_reading *reading) {
         scratch->broken = 0;
         scratch->ready_seen = 0;
         scratch->is_idle_missing = false;
+        scratch->idle_mode = -1;
         scratch->mode_count = 0;
         scratch->own_broken = 0;
         for (size_t i = 0; i < NODE_MAX_FAMILIES; i++)
@@ -102,6 +104,8 @@ static int find_mode(struct node_reading_scratch *scratch, const struct expositi
         memcpy(scratch->modes[i].name, label->value, len);
         scratch->modes[i].len = len;
         scratch->modes[i].hash = (uint32_t)(hash_fnv1a(HASH_FNV1A_INIT, label->value, len) >> 16);
+        if (exposition_label_is(label, "idle"))
+                scratch->idle_mode = (int)i;
         return (int)i;
 }
 
@@ -133,26 +137,18 @@ static bool take_cpu(struct node_reading *reading, const struct exposition_sampl
                 scratch->cpu_end = id + 1;
         cpu->seen |= 1u << mode;
         cpu->fingerprint += scratch->modes[mode].hash;
-        if (exposition_label_is(mode_label, "idle"))
+        if (mode == scratch->idle_mode)
                 cpu->idle_s = sample->value;
         else
                 cpu->busy_s += sample->value;
         return true;
 }
 
-static int cpu_idle_bit(struct node_reading_scratch *scratch) {
-        for (size_t i = 0; i < scratch->mode_count; i++) {
-                if (scratch->modes[i].len == 4 && memcmp(scratch->modes[i].name, "idle", 4) == 0)
-                        return (int)i;
-        }
-        return -1;
-}
-
 /* The sums become the reading's array, ascending; the table is left zero for the next exposition.
  */
 static void finish_cpus(struct node_reading *reading) {
         struct node_reading_scratch *scratch = reading->scratch;
-        int idle = cpu_idle_bit(scratch);
+        int idle = scratch->idle_mode;
 
         for (uint32_t id = 0; id < scratch->cpu_end; id++) {
                 struct cpu_sum *sum = &scratch->cpus[id];
