@@ -7,12 +7,8 @@
 #include "base/strmap.h"
 #include "controller/source/metrics_api/metrics_api_list.h"
 #include "controller/source/metrics_api/metrics_api_sample.h"
-#include "program/outage_log.h"
 
-enum {
-        FIRST_ROUND_MS = 1000, /* after the first node: nodes are listed page by page */
-        TICK_MS = 1000,        /* for the log */
-};
+enum { FIRST_ROUND_MS = 1000 }; /* after the first node: nodes are listed page by page */
 
 #define LIST_PATH "/apis/metrics.k8s.io/v1beta1/nodes"
 #define RBAC_RULE "apiGroups [metrics.k8s.io], resources [nodes], verbs [list]"
@@ -33,12 +29,11 @@ struct metrics_server {
         struct metrics_server_options options;
         struct source_sink sink;
         struct strmap entries; /* node's name: struct entry */
-        struct loop_timer timer, tick;
+        struct loop_timer timer;
         struct kube_call *call;
         int64_t begun_mono_ms; /* the round */
         uint32_t round;        /* from 1 on */
         const char *trouble;   /* why the last list failed, static text; NULL: it did not */
-        struct outage_log outages;
         bool is_stopped;
         bool is_idle; /* the policy wants nothing of it */
         struct metrics_series *items_new, *items_repeated, *items_unknown;
@@ -83,7 +78,8 @@ static struct window_step make_step(const struct metrics_server *s, const struct
 
 /* When the list failed, every node did. */
 static void show_failing(struct metrics_server *s) {
-        metrics_set(s->nodes_failing, (double)(s->trouble ? s->entries.len : s->outages.failing));
+        metrics_set(s->nodes_failing,
+                    (double)(s->trouble ? s->entries.len : s->source.outages.failing));
 }
 
 static void set_failing(struct metrics_server *s, struct entry *entry, bool is_failing,
@@ -92,10 +88,10 @@ static void set_failing(struct metrics_server *s, struct entry *entry, bool is_f
                 return;
         entry->is_failing = is_failing;
         if (is_failing)
-                outage_log_failed(&s->outages, metrics_server_now(s), entry->node->name, NULL,
-                                  reason, "see kubectl get --raw " LIST_PATH);
+                outage_log_failed(&s->source.outages, metrics_server_now(s), entry->node->name,
+                                  NULL, reason, "see kubectl get --raw " LIST_PATH);
         else
-                outage_log_recovered(&s->outages, metrics_server_now(s), entry->node->name);
+                outage_log_recovered(&s->source.outages, metrics_server_now(s), entry->node->name);
 }
 
 static void fail_node(struct metrics_server *s, struct entry *entry, const char *reason) {
@@ -213,7 +209,7 @@ static void forget_failures(struct metrics_server *s) {
         STRMAP_FOREACH (found, &s->entries) {
                 struct entry *entry = found->value;
                 if (entry->is_failing)
-                        outage_log_gone(&s->outages);
+                        outage_log_gone(&s->source.outages);
                 entry->is_failing = false;
         }
         show_failing(s);
@@ -245,14 +241,6 @@ static void begin_list_round(void *userdata) {
                                      });
 }
 
-static void on_metrics_server_tick(void *userdata) {
-        struct metrics_server *s = userdata;
-
-        outage_log_tick(&s->outages, metrics_server_now(s));
-        loop_timer_arm(s->loop, &s->tick, metrics_server_now(s) + TICK_MS, on_metrics_server_tick,
-                       s);
-}
-
 /* The source */
 
 /* A list has both resources, whichever the policy needs. */
@@ -281,7 +269,7 @@ static void metrics_server_remove_node(struct source *base, struct node *node) {
                                                              strlen(node->name));
 
         if (entry && entry->is_failing)
-                outage_log_gone(&s->outages);
+                outage_log_gone(&s->source.outages);
         show_failing(s);
 }
 
@@ -291,7 +279,6 @@ static void metrics_server_stop(struct source *base) {
         s->is_stopped = true;
         kube_cancel(TAKE_PTR(s->call));
         loop_timer_disarm(s->loop, &s->timer);
-        loop_timer_disarm(s->loop, &s->tick);
 }
 
 static void metrics_server_free(struct source *base) {
@@ -325,7 +312,7 @@ static struct source *metrics_server_new(const struct source_parts *parts,
                 .api = parts->api,
                 .options = *(const struct metrics_server_options *)item->options,
                 .sink = *sink,
-                .outages.what = "node metrics",
+                .source.outages.what = "node metrics",
                 .items_new = count_items(metrics, "new"),
                 .items_repeated = count_items(metrics, "repeated"),
                 .items_unknown = count_items(metrics, "unknown_node"),
@@ -335,7 +322,6 @@ static struct source *metrics_server_new(const struct source_parts *parts,
                                                "Targets whose last scrape failed.",
                                                LABELS("source", item->kind->name)),
         };
-        on_metrics_server_tick(s);
         return &s->source;
 }
 

@@ -8,14 +8,12 @@
 #include "base/mem.h"
 #include "controller/node/spread.h"
 #include "controller/source/scrape/scrape_pool.h"
-#include "program/outage_log.h"
 
 enum {
         CONNECT_TIMEOUT_MS = 3000, /* a node that is gone must not hold a place */
-        TICK_MS = 5000,
-        SPREAD_SALT = 1,     /* scrapes are not at the instants of syncs */
-        BATCHES = 60,        /* in an interval, at least; scrapes of a batch begin together */
-        BATCH_TARGETS = 256, /* more of them together cost no less each */
+        SPREAD_SALT = 1,           /* scrapes are not at the instants of syncs */
+        BATCHES = 60,              /* in an interval, at least; scrapes of a batch begin together */
+        BATCH_TARGETS = 256,       /* more of them together cost no less each */
 };
 
 struct target {
@@ -47,10 +45,8 @@ struct scraper {
         struct credentials credentials;
         struct buf url;
 
-        struct outage_log outages;
         bool has_logged_fallback;
         bool is_stopped;
-        struct loop_timer tick;
         struct metrics_series *scrapes_ok, *duration, *failing, *fallbacks, *malformed, *skipped;
 };
 
@@ -66,24 +62,26 @@ static enum scrape_lane lane_of(const struct target *target) {
 
 /* Outcomes */
 
-static void count_failure(struct scraper *source, const char *reason) {
-        metrics_inc(metrics_counter(source->metrics, "plimsoll_scrapes_total",
-                                    "Scrapes by source and result.",
-                                    LABELS("source", source->name, "result", reason)));
+static struct metrics_series *scrapes_with(const struct scraper *source, const char *result) {
+        return metrics_counter(source->metrics, "plimsoll_scrapes_total",
+                               "Scrapes by source and result.",
+                               LABELS("source", source->name, "result", result));
+}
+
+static void show_failing_targets(struct scraper *source) {
+        metrics_set(source->failing, (double)source->source.outages.failing);
 }
 
 static void target_failed(struct target *target, const char *reason, const char *detail) {
         struct scraper *source = target->source;
-        bool is_first = !target->failure;
 
-        count_failure(source, reason);
-        target->failure = reason;
-        if (is_first) {
-                outage_log_failed(&source->outages, loop_now_mono_ms(source->loop),
+        metrics_inc(scrapes_with(source, reason));
+        if (!target->failure)
+                outage_log_failed(&source->source.outages, loop_now_mono_ms(source->loop),
                                   target->node->name, target_url_to_log(&source->url), reason,
                                   detail);
-                metrics_set(source->failing, (double)source->outages.failing);
-        }
+        target->failure = reason;
+        show_failing_targets(source);
         source->sink.on_failure(&source->sink, target->node, reason);
 }
 
@@ -91,23 +89,19 @@ static void target_succeeded(struct target *target) {
         struct scraper *source = target->source;
 
         metrics_inc(source->scrapes_ok);
-        if (target->failure) {
-                target->failure = NULL;
-                outage_log_recovered(&source->outages, loop_now_mono_ms(source->loop),
+        if (target->failure)
+                outage_log_recovered(&source->source.outages, loop_now_mono_ms(source->loop),
                                      target->node->name);
-                metrics_set(source->failing, (double)source->outages.failing);
-        }
+        target->failure = NULL;
+        show_failing_targets(source);
 }
 
 /* Nobody looks any more. */
 static void forget_failure(struct target *target) {
-        struct scraper *source = target->source;
-
-        if (!target->failure)
-                return;
+        if (target->failure)
+                outage_log_gone(&target->source->source.outages);
         target->failure = NULL;
-        outage_log_gone(&source->outages);
-        metrics_set(source->failing, (double)source->outages.failing);
+        show_failing_targets(target->source);
 }
 
 static const char no_address[] = "no_address";
@@ -318,14 +312,6 @@ static void on_target_due(void *userdata) {
         start_waiting(source);
 }
 
-static void on_scraper_tick(void *userdata) {
-        struct scraper *source = userdata;
-        int64_t now_mono_ms = loop_now_mono_ms(source->loop);
-
-        outage_log_tick(&source->outages, now_mono_ms);
-        loop_timer_arm(source->loop, &source->tick, now_mono_ms + TICK_MS, on_scraper_tick, source);
-}
-
 /* As a source */
 
 struct source_traits scraper_traits(const struct scrape_options *options, const char *exporter) {
@@ -428,7 +414,6 @@ static void scraper_stop(struct source *base) {
         for (size_t i = 0; i < source->target_cap; i++)
                 if (source->targets[i])
                         drop_target(source, i);
-        loop_timer_disarm(source->loop, &source->tick);
 }
 
 static void scraper_free(struct source *base) {
@@ -446,9 +431,7 @@ static void scraper_free(struct source *base) {
 static void register_scrape_metrics(struct scraper *source) {
         struct metrics *metrics = source->metrics;
 
-        source->scrapes_ok = metrics_counter(metrics, "plimsoll_scrapes_total",
-                                             "Scrapes by source and result.",
-                                             LABELS("source", source->name, "result", "ok"));
+        source->scrapes_ok = scrapes_with(source, "ok");
         source->duration = metrics_histogram(
                 metrics, "plimsoll_scrape_duration_seconds",
                 "Duration of one scrape, at most 20 ms too long.", LABELS("source", source->name),
@@ -495,13 +478,12 @@ static struct source *scraper_new(const struct source_parts *parts, const struct
         source->metrics = parts->metrics;
         source->options = *options;
         source->sink = *sink;
-        source->outages.what = "scrape";
+        source->source.outages.what = "scrape";
         scrape_reader_init(&source->reader, options->profile, scraped_state_of, source);
         credentials_init(&source->credentials, &options->credentials);
         source->url = BUF_INIT(TARGET_URL_MAX);
         scrape_pool_init(&source->pool, options->max_page_bytes);
         register_scrape_metrics(source);
-        on_scraper_tick(source);
         return &source->source;
 }
 
