@@ -1,5 +1,3 @@
-#include "controller/source/scrape/kubelet_settings.h"
-
 #include <errno.h>
 #include <string.h>
 
