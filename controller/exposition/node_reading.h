@@ -26,8 +26,8 @@
 #include "controller/exposition/node_filesystem.h"
 #include "controller/exposition/node_network.h"
 #include "controller/exposition/node_resource.h"
-#include "controller/exposition/series_list.h"
 #include "controller/exposition/node_wants.h"
+#include "controller/exposition/series_list.h"
 #include "controller/window/window.h"
 #include "policy/policy.h"
 
