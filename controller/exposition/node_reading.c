@@ -64,7 +64,7 @@ void node_reading_free(struct node_reading *reading) {
         free(reading);
 }
 
-static void begin_reading(struct node_reading *reading) {
+static void begin_reading(struct node_reading *reading, const struct node_wants *wants) {
         struct node_reading_scratch *scratch = reading->scratch;
 
         scratch->broken = 0;
@@ -73,9 +73,9 @@ static void begin_reading(struct node_reading *reading) {
         scratch->idle_mode = -1;
         scratch->mode_count = 0;
         scratch->own_broken = 0;
-        for (size_t i = 0; i < NODE_MAX_FAMILIES; i++)
+        for (size_t i = 0; i < NODE_MAX_FAMILIES && i < wants->set.count; i++)
                 scratch->series[i].count = 0;
-        for (size_t i = 0; i < POLICY_MAX_RESOURCES; i++)
+        for (size_t i = 0; i < wants->own_count; i++)
                 scratch->own[i].used.count = scratch->own[i].capacity.count = 0;
         *reading = (struct node_reading){
                 .cpus = reading->cpus,
@@ -104,7 +104,7 @@ static int find_mode(struct node_reading_scratch *scratch, const struct expositi
         memcpy(scratch->modes[i].name, label->value, len);
         scratch->modes[i].len = len;
         scratch->modes[i].hash = (uint32_t)(hash_fnv1a(HASH_FNV1A_INIT, label->value, len) >> 16);
-        if (exposition_label_is(label, "idle"))
+        if (len == 4 && memcmp(label->value, "idle", len) == 0)
                 scratch->idle_mode = (int)i;
         return (int)i;
 }
@@ -206,9 +206,6 @@ static bool take_built_in(struct node_reading *reading, const struct node_wants 
         switch ((enum metric_kind)family->kind) {
         case METRIC_KIND_CPU:
                 return take_cpu(reading, sample);
-        case METRIC_KIND_PER_CPU:
-                return family->field == 0 ? take_single(series, sample->value, DBL_MAX)
-                                          : take_cpu(reading, sample);
         case METRIC_KIND_TIME:
                 return take_single(series, sample->value, COUNTER_MAX_S);
         case METRIC_KIND_DISK:
@@ -218,6 +215,7 @@ static bool take_built_in(struct node_reading *reading, const struct node_wants 
         case METRIC_KIND_FILESYSTEM:
                 return node_filesystem_take(series, sample);
         case METRIC_KIND_SHARE:
+        case METRIC_KIND_PER_CPU:
         default:
                 return take_single(series, sample->value, DBL_MAX);
         }
@@ -386,7 +384,7 @@ void node_reading_parse(struct node_reading *reading, const struct node_wants *w
         struct exposition skim;
         struct exposition_sample sample;
 
-        begin_reading(reading);
+        begin_reading(reading, wants);
         exposition_begin(&skim, &wants->set, text, text_bytes, is_complete);
         while (exposition_next(&skim, &sample)) {
                 const struct node_family *family = &wants->families[sample.family];

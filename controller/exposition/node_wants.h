@@ -56,8 +56,8 @@ struct node_wants_options {
 
 struct node_family {
         const char *collector; /* node_exporter's; NULL: the family is of no built-in resource */
-        uint8_t kind;          /* of that resource, enum metric_kind, ... */
-        uint8_t field;         /* ... and the family's place in its row */
+        uint8_t kind;          /* enum metric_kind: how it is read */
+        uint8_t field;         /* its place in the resource's row */
         bool is_host_name;     /* node_uname_info, in place of a resource's */
         uint8_t ready;         /* index into ready, plus one; 0: none */
         uint16_t used_by;      /* resources of the policy's own whose series it is, a bit each */
