@@ -3,9 +3,8 @@
 #include <assert.h>
 #include <stddef.h>
 
-#include "controller/source/metrics_api/metrics_server_settings.h"
-#include "controller/source/prometheus/prometheus_settings.h"
-#include "controller/source/scrape/kubelet_settings.h"
+#include "controller/source/metrics_api/metrics_server.h"
+#include "controller/source/prometheus/prometheus.h"
 #include "controller/source/scrape/scrape_settings.h"
 
 /* In the order of their flags in --help. */

@@ -16,44 +16,99 @@ size_t number_skip_digits(const char *text, size_t len, size_t i) {
         return i;
 }
 
-/* The grammar of number_parse_unbounded(); strtod() accepts far more. */
-static bool is_decimal(const char *text, size_t len) {
-        size_t i = len > 0 && (text[0] == '+' || text[0] == '-') ? 1 : 0;
-        size_t start = i;
+/*
+ * Up to 18 digits whose value fits 53 bits, with a power of ten that a double holds exactly, take
+ * one multiplication or division, which IEEE 754 rounds once and therefore correctly (Clinger, "How
+ * to read floating point numbers accurately", 1990). The rest goes to strtod().
+ */
+enum { MANTISSA_DIGITS = 18, EXACT_POWER = 22 };
 
-        i = number_skip_digits(text, len, i);
-        size_t digits = i - start;
-        if (i < len && text[i] == '.') {
-                start = ++i;
-                i = number_skip_digits(text, len, i);
-                digits += i - start;
-        }
-        if (digits == 0)
-                return false;
-        if (i < len && (text[i] == 'e' || text[i] == 'E')) {
-                i++;
-                if (i < len && (text[i] == '+' || text[i] == '-'))
+/* A decimal's digits as an integer of at most MANTISSA_DIGITS, times a power of ten. */
+struct decimal {
+        uint64_t mantissa;
+        size_t digits; /* significant ones seen; the mantissa holds the first MANTISSA_DIGITS */
+        int64_t exponent;
+};
+
+static size_t scan_digits(struct decimal *decimal, const char *text, size_t len, size_t i) {
+        uint64_t mantissa = decimal->mantissa;
+        size_t digits = decimal->digits;
+
+        if (digits == 0) {
+                while (i < len && text[i] == '0')
                         i++;
-                start = i;
-                i = number_skip_digits(text, len, i);
-                if (i == start)
-                        return false;
         }
+        for (; i < len && is_decimal_digit(text[i]); i++) {
+                if (++digits <= MANTISSA_DIGITS)
+                        mantissa = mantissa * 10 + (uint64_t)(text[i] - '0');
+        }
+        decimal->mantissa = mantissa;
+        decimal->digits = digits;
+        return i;
+}
+
+/* From behind the 'e'; the exponent saturates, far beyond what matters. */
+static bool scan_exponent(struct decimal *decimal, const char *text, size_t len, size_t i) {
+        bool is_negative = i < len && text[i] == '-';
+        int64_t exponent = 0;
+
+        if (i < len && (text[i] == '+' || text[i] == '-'))
+                i++;
+        if (i == len)
+                return false;
+        for (; i < len && is_decimal_digit(text[i]); i++) {
+                if (exponent < 100000)
+                        exponent = exponent * 10 + (text[i] - '0');
+        }
+        decimal->exponent += is_negative ? -exponent : exponent;
         return i == len;
 }
 
-bool number_parse_unbounded(const char *text, size_t len, double *ret_value) {
+/* Apart, so that the usual number doesn't pay for the room on the stack. */
+static __attribute__((noinline)) double parse_slowly(const char *text, size_t len) {
         char local[64];
-
-        if (!is_decimal(text, len))
-                return false;
         _cleanup_(freep) char *heap = len >= sizeof(local) ? xmalloc(len + 1) : NULL;
         char *copy = heap ? heap : local;
+
         memcpy(copy, text, len);
         copy[len] = '\0';
-
         /* No program of ours calls setlocale(), so the decimal point is '.'. */
-        *ret_value = strtod(copy, NULL);
+        return strtod(copy, NULL);
+}
+
+bool number_parse_unbounded(const char *text, size_t len, double *ret_value) {
+        static const double powers[EXACT_POWER + 1] = {
+                1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
+        };
+        struct decimal decimal = {0};
+        bool is_negative = len > 0 && text[0] == '-';
+        size_t start = len > 0 && (is_negative || text[0] == '+') ? 1 : 0;
+        size_t i = scan_digits(&decimal, text, len, start);
+        bool has_digits = i > start;
+
+        if (i < len && text[i] == '.') {
+                size_t fraction = i + 1;
+                i = scan_digits(&decimal, text, len, fraction);
+                decimal.exponent = -(int64_t)(i - fraction);
+                has_digits |= i > fraction;
+        }
+        if (!has_digits)
+                return false;
+        if (i < len &&
+            ((text[i] != 'e' && text[i] != 'E') || !scan_exponent(&decimal, text, len, i + 1)))
+                return false;
+        if (decimal.digits > MANTISSA_DIGITS || decimal.mantissa > UINT64_C(1) << 53 ||
+            decimal.exponent < -EXACT_POWER || decimal.exponent > EXACT_POWER) {
+                *ret_value = parse_slowly(text, len);
+                return true;
+        }
+        double value = (double)decimal.mantissa;
+        if (decimal.exponent < 0)
+                value /= powers[-decimal.exponent];
+        else
+                value *= powers[decimal.exponent];
+        *ret_value = is_negative ? -value : value;
         return true;
 }
 

@@ -2,7 +2,6 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -181,10 +180,8 @@ bool exposition_next(struct exposition *skim, struct exposition_sample *ret) {
                 if (line_end[-1] == '\r')
                         line_end--;
                 ret->family = (size_t)family;
-                if (parse_series(line + skim->set->families[family].len, line_end, ret)) {
-                        skim->samples++;
+                if (parse_series(line + skim->set->families[family].len, line_end, ret))
                         return true;
-                }
                 skim->malformed++;
                 skim->malformed_families[family / 64] |= UINT64_C(1) << family % 64;
         }
@@ -260,7 +257,13 @@ bool exposition_timestamp(const struct exposition_sample *sample, int64_t *ret_u
 }
 
 /* [+-] and one of the words that Prometheus writes for what is no number. */
-static bool parse_word(const char *text, size_t len, bool is_negative, double *ret_value) {
+static bool parse_word(const char *text, size_t len, double *ret_value) {
+        bool is_negative = len > 0 && text[0] == '-';
+
+        if (is_negative || (len > 0 && text[0] == '+')) {
+                text++;
+                len--;
+        }
         if ((len == 3 && strncasecmp(text, "inf", 3) == 0) ||
             (len == 8 && strncasecmp(text, "infinity", 8) == 0))
                 *ret_value = is_negative ? -INFINITY : INFINITY;
@@ -271,95 +274,7 @@ static bool parse_word(const char *text, size_t len, bool is_negative, double *r
         return true;
 }
 
-enum { MANTISSA_DIGITS = 18, EXACT_POWER = 22 };
-
-/* A decimal's digits as an integer of at most MANTISSA_DIGITS, times a power of ten. */
-struct decimal {
-        uint64_t mantissa;
-        size_t digits; /* significant ones seen; the mantissa holds the first MANTISSA_DIGITS */
-        int64_t exponent;
-};
-
-static size_t scan_digits(struct decimal *decimal, const char *text, size_t len, size_t i) {
-        uint64_t mantissa = decimal->mantissa;
-        size_t digits = decimal->digits;
-
-        if (digits == 0) {
-                while (i < len && text[i] == '0')
-                        i++;
-        }
-        for (; i < len && is_digit_byte(text[i]); i++) {
-                if (++digits <= MANTISSA_DIGITS)
-                        mantissa = mantissa * 10 + (uint64_t)(text[i] - '0');
-        }
-        decimal->mantissa = mantissa;
-        decimal->digits = digits;
-        return i;
-}
-
-/* From behind the 'e'; the exponent saturates, far beyond what matters. */
-static bool scan_exponent(struct decimal *decimal, const char *text, size_t len, size_t i) {
-        bool is_negative = i < len && text[i] == '-';
-        int64_t exponent = 0;
-
-        if (i < len && (text[i] == '+' || text[i] == '-'))
-                i++;
-        if (i == len)
-                return false;
-        for (; i < len && is_digit_byte(text[i]); i++) {
-                if (exponent < 100000)
-                        exponent = exponent * 10 + (text[i] - '0');
-        }
-        decimal->exponent += is_negative ? -exponent : exponent;
-        return i == len;
-}
-
-/* Apart, so that the usual number doesn't pay for the room on the stack. */
-static __attribute__((noinline)) double parse_slowly(const char *text, size_t len) {
-        char copy[EXPOSITION_MAX_NUMBER + 1];
-
-        memcpy(copy, text, len);
-        copy[len] = '\0';
-        return strtod(copy, NULL);
-}
-
 bool exposition_number(const char *text, size_t len, double *ret_value) {
-        static const double powers[EXACT_POWER + 1] = {
-                1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
-        };
-        struct decimal decimal = {0};
-
-        if (len == 0 || len > EXPOSITION_MAX_NUMBER)
-                return false;
-        bool is_negative = text[0] == '-';
-        size_t start = is_negative || text[0] == '+' ? 1 : 0;
-        size_t i = scan_digits(&decimal, text, len, start);
-        bool has_digits = i > start;
-        if (i < len && text[i] == '.') {
-                size_t fraction = i + 1;
-                i = scan_digits(&decimal, text, len, fraction);
-                decimal.exponent = -(int64_t)(i - fraction);
-                has_digits |= i > fraction;
-        }
-        if (!has_digits)
-                return parse_word(text + start, len - start, is_negative, ret_value);
-        if (i < len) {
-                if ((text[i] != 'e' && text[i] != 'E') ||
-                    !scan_exponent(&decimal, text, len, i + 1))
-                        return false;
-        }
-
-        if (decimal.digits <= MANTISSA_DIGITS && decimal.mantissa <= UINT64_C(1) << 53 &&
-            decimal.exponent >= -EXACT_POWER && decimal.exponent <= EXACT_POWER) {
-                double value = (double)decimal.mantissa;
-                if (decimal.exponent < 0)
-                        value /= powers[-decimal.exponent];
-                else
-                        value *= powers[decimal.exponent];
-                *ret_value = is_negative ? -value : value;
-                return true;
-        }
-        *ret_value = parse_slowly(text, len);
-        return true;
+        return len <= EXPOSITION_MAX_NUMBER &&
+               (number_parse_unbounded(text, len, ret_value) || parse_word(text, len, ret_value));
 }

@@ -45,8 +45,9 @@ struct exposition_set {
 
 /**
  * exposition_set_init() - prepare the search for @count families
- * @names: exact metric names ("node_cpu_seconds_total"), not empty, no duplicates, borrowed for the
- *         life of the set; at most EXPOSITION_MAX_FAMILIES. A sample's `family` is an index here.
+ * @names: exact metric names ("node_cpu_seconds_total"), not empty, no duplicates; the texts are
+ *         borrowed for the life of the set. At most EXPOSITION_MAX_FAMILIES. A sample's `family`
+ *         is an index here.
  */
 void exposition_set_init(struct exposition_set *set, const char *const *names, size_t count);
 
@@ -74,7 +75,6 @@ struct exposition {
         const char *at;
         const char *end;
         bool is_complete;
-        size_t samples;   /* wanted lines that were read */
         size_t malformed; /* wanted lines that could not be read and were passed over */
         uint64_t malformed_families[EXPOSITION_MAX_FAMILIES / 64]; /* theirs, a bit each */
 };
@@ -122,12 +122,8 @@ _must_check_ bool exposition_timestamp(const struct exposition_sample *sample,
                                        int64_t *ret_unix_ms);
 
 /**
- * exposition_number() - a sample's value: decimal as strtod() reads it, to the bit, or
- * [+-](inf|infinity|nan) in any case; no hexadecimal, no digit separators
- *
- * Up to 18 digits whose value fits 53 bits, with a power of ten that a double holds exactly, take
- * one multiplication or division, which IEEE 754 rounds once and therefore correctly (Clinger,
- * "How to read floating point numbers accurately", 1990). The rest goes to strtod().
+ * exposition_number() - a sample's value: as number_parse_unbounded() reads it, or
+ * [+-](inf|infinity|nan) in any case
  * Return: true when all of @text's @len bytes are such a number
  */
 _must_check_ bool exposition_number(const char *text, size_t len, double *ret_value);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "controller/exposition/node_take.h"
+#include "controller/exposition/series_list.h"
 
 static const struct {
         uint8_t resource;
@@ -19,9 +19,10 @@ static const struct {
         {METRIC_PSI_MEM, NULL, "container_pressure_memory_waiting_seconds_total"},
         {METRIC_PSI_IO, NULL, "container_pressure_io_waiting_seconds_total"},
 };
-static_assert(ARRAY_LEN(families) <= KUBELET_MAX_FAMILIES, "names has a place for each");
+static_assert(ARRAY_LEN(families) <= KUBELET_MAX_FAMILIES, "resource has a place for each");
 
 void kubelet_wants_init(struct kubelet_wants *wants, uint32_t resources) {
+        const char *names[KUBELET_MAX_FAMILIES];
         size_t count = 0;
 
         *wants = (struct kubelet_wants){.resources = resources & KUBELET_RESOURCES,
@@ -30,11 +31,10 @@ void kubelet_wants_init(struct kubelet_wants *wants, uint32_t resources) {
                 unsigned resource = families[i].resource;
                 if (resource != METRIC_RESOURCE_COUNT && !(wants->resources >> resource & 1))
                         continue;
-                wants->names[count] = wants->is_cadvisor ? families[i].cadvisor_name
-                                                         : families[i].name;
+                names[count] = wants->is_cadvisor ? families[i].cadvisor_name : families[i].name;
                 wants->resource[count++] = (uint8_t)resource;
         }
-        exposition_set_init(&wants->set, wants->names, count);
+        exposition_set_init(&wants->set, names, count);
 }
 
 const char *kubelet_wants_path(const struct kubelet_wants *wants, const char *own_path) {
@@ -42,13 +42,6 @@ const char *kubelet_wants_path(const struct kubelet_wants *wants, const char *ow
                 return "/metrics/cadvisor";
         return own_path ? own_path : "/metrics/resource";
 }
-
-/* What one exposition says. */
-struct kubelet_tally {
-        uint32_t found;
-        bool has_error;
-        struct kubelet_sample samples[METRIC_RESOURCE_COUNT];
-};
 
 /* Cadvisor's exposition has every cgroup's lines, and CPU time per CPU where that is switched on.
  */
@@ -59,25 +52,21 @@ static bool is_of_node(const struct kubelet_wants *wants, const struct expositio
                                        (!cpu || exposition_label_is(cpu, "total")));
 }
 
-/* False when the sample cannot be used. */
+/* A sample of a resource, into @page; false when it cannot be used. */
 static bool take_sample(const struct kubelet_wants *wants, const struct exposition_sample *sample,
-                        const struct kubelet_clocks *clocks, struct kubelet_tally *tally) {
+                        const struct kubelet_clocks *clocks, struct kubelet_state *page) {
         unsigned resource = wants->resource[sample->family];
         struct kubelet_sample taken = {.value = sample->value,
                                        .at_unix_ms = clocks->now_unix_ms,
                                        .seen_mono_ms = clocks->now_mono_ms};
 
-        if (resource == METRIC_RESOURCE_COUNT) {
-                tally->has_error |= sample->value != 0;
+        if (!is_of_node(wants, sample) || page->known >> resource & 1)
                 return true;
-        }
-        if (!is_of_node(wants, sample) || tally->found >> resource & 1)
-                return true;
-        if (!(sample->value >= 0 && sample->value <= NODE_COUNTER_MAX) ||
+        if (!series_value_is_within(sample->value, NODE_COUNTER_MAX) ||
             (sample->timestamp_len > 0 && !exposition_timestamp(sample, &taken.at_unix_ms)))
                 return false;
-        tally->samples[resource] = taken;
-        tally->found |= UINT32_C(1) << resource;
+        page->samples[resource] = taken;
+        page->known |= UINT32_C(1) << resource;
         return true;
 }
 
@@ -138,19 +127,19 @@ static int64_t step_mono_ms(int64_t newest_unix_ms, const struct kubelet_clocks 
 static enum kubelet_outcome compare_samples(struct kubelet_state *state,
                                             const struct kubelet_wants *wants,
                                             const struct kubelet_capacity *capacity,
-                                            const struct kubelet_tally *tally,
+                                            const struct kubelet_state *page,
                                             const struct kubelet_clocks *clocks,
                                             struct kubelet_reading *ret) {
         int64_t newest_unix_ms = INT64_MIN, youngest_ms = INT64_MAX;
         enum kubelet_outcome outcome = KUBELET_NO_METRICS;
 
         for (unsigned r = 0; r < METRIC_RESOURCE_COUNT; r++) {
-                const struct kubelet_sample *sample = &tally->samples[r];
+                const struct kubelet_sample *sample = &page->samples[r];
                 struct kubelet_sample *before = &state->samples[r];
                 uint32_t bit = UINT32_C(1) << r;
                 if (!(wants->resources & bit))
                         continue;
-                if (!(tally->found & bit)) {
+                if (!(page->known & bit)) {
                         ret->why[r] = "the page has no such series";
                         continue;
                 }
@@ -184,16 +173,21 @@ enum kubelet_outcome kubelet_reading_take(struct kubelet_state *state,
                                           size_t text_bytes, bool is_complete,
                                           const struct kubelet_clocks *clocks,
                                           struct kubelet_reading *ret) {
-        struct kubelet_tally tally = {0};
+        struct kubelet_state page = {0};
         struct exposition skim;
         struct exposition_sample sample;
+        bool has_error = false;
 
         *ret = (struct kubelet_reading){0};
         exposition_begin(&skim, &wants->set, text, text_bytes, is_complete);
-        while (exposition_next(&skim, &sample))
-                ret->malformed += !take_sample(wants, &sample, clocks, &tally);
+        while (exposition_next(&skim, &sample)) {
+                if (wants->resource[sample.family] == METRIC_RESOURCE_COUNT)
+                        has_error |= sample.value != 0;
+                else
+                        ret->malformed += !take_sample(wants, &sample, clocks, &page);
+        }
         ret->malformed += skim.malformed;
-        if (tally.has_error)
+        if (has_error)
                 return KUBELET_SCRAPE_ERROR;
-        return compare_samples(state, wants, capacity, &tally, clocks, ret);
+        return compare_samples(state, wants, capacity, &page, clocks, ret);
 }

@@ -46,11 +46,10 @@ enum {
         (UINT32_C(1) << METRIC_CPU | UINT32_C(1) << METRIC_MEM | UINT32_C(1) << METRIC_SWAP |      \
          KUBELET_PRESSURE)
 
-/* Which exposition is read, and what of it. Must not be moved: it points into itself. */
+/* Which exposition is read, and what of it. */
 struct kubelet_wants {
         uint32_t resources;
         bool is_cadvisor; /* /metrics/cadvisor, since the policy needs pressure */
-        const char *names[KUBELET_MAX_FAMILIES];
         uint8_t resource[KUBELET_MAX_FAMILIES]; /* METRIC_RESOURCE_COUNT: the error */
         struct exposition_set set;
 };
@@ -73,7 +72,7 @@ struct kubelet_sample {
         int64_t seen_mono_ms;
 };
 
-/* The samples before. Zero-initialised is none. */
+/* The samples of an exposition, or of those before. Zero-initialised is none. */
 struct kubelet_state {
         uint32_t known;
         struct kubelet_sample samples[METRIC_RESOURCE_COUNT];

@@ -1,10 +1,8 @@
 #include "controller/exposition/node_filesystem.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
-
-#include "base/number.h"
-#include "controller/exposition/id_list.h"
 
 static bool begins(const struct exposition_label *label, const char *prefix) {
         size_t len = strlen(prefix);
@@ -23,48 +21,48 @@ static bool is_of_the_node(const struct exposition_label *mountpoint) {
                !begins(mountpoint, "/var/lib/kubelet/plugins/");
 }
 
-enum node_take node_filesystem_take(struct node_filesystem_tally *tally,
-                                    enum node_filesystem_field field,
-                                    const struct exposition_sample *sample) {
+bool node_filesystem_take(struct series_list *series, const struct exposition_sample *sample) {
         const struct exposition_label *device = exposition_label(sample, "device");
         const struct exposition_label *type = exposition_label(sample, "fstype");
         const struct exposition_label *mountpoint = exposition_label(sample, "mountpoint");
 
         if (!device || !type || !mountpoint)
-                return NODE_UNUSABLE;
+                return false;
         if (!is_local(device, type) || !is_of_the_node(mountpoint))
-                return NODE_NOT_COUNTED;
-        if (!number_is_finite(sample->value) || sample->value < 0)
-                return NODE_UNUSABLE;
+                return true;
         uint64_t id = hash_fnv1a(HASH_FNV1A_INIT, device->value, device->value_len);
         id = hash_fnv1a(id, "", 1); /* which no label has: "a" on "bc" is not "ab" on "c" */
-        struct node_filesystem *filesystem = id_list_get(
-                &tally->filesystems, &tally->count, &tally->cap, sizeof(*filesystem),
-                NODE_MAX_DEVICES, hash_fnv1a(id, mountpoint->value, mountpoint->value_len));
-        if (!filesystem)
-                return NODE_UNUSABLE;
-        if (filesystem->seen >> field & 1)
-                return NODE_REPEATED;
-        filesystem->seen |= 1u << field;
-        filesystem->values[field] = sample->value;
-        return NODE_TAKEN;
+        return series_list_add(series, hash_fnv1a(id, mountpoint->value, mountpoint->value_len),
+                               sample->value, series_value_is_within(sample->value, DBL_MAX));
 }
 
-const char *node_filesystem_finish(const struct node_filesystem_tally *tally, double *ret_ratio) {
-        static const uint32_t both = 1u << FILESYSTEM_SIZE | 1u << FILESYSTEM_AVAILABLE;
+static bool is_read_only(const struct series_list *const *fields, uint64_t id) {
+        const double *value = series_list_find(fields[FILESYSTEM_READ_ONLY], id);
+
+        return value && *value == 1;
+}
+
+const char *node_filesystem_finish(const struct series_list *const *fields, double *ret_ratio) {
+        static const char inconsistent[] = "a filesystem's size and available bytes are "
+                                           "inconsistent";
+        const struct series_list *sizes = fields[FILESYSTEM_SIZE];
+        const struct series_list *availables = fields[FILESYSTEM_AVAILABLE];
         double fullest = -1;
 
-        for (size_t i = 0; i < tally->count; i++) {
-                const struct node_filesystem *filesystem = &tally->filesystems[i];
-                double size = filesystem->values[FILESYSTEM_SIZE];
-                double available = filesystem->values[FILESYSTEM_AVAILABLE];
-                /* An exporter that cannot look at one says only that. */
-                if ((filesystem->seen & both) == 0 || filesystem->values[FILESYSTEM_READ_ONLY] == 1)
+        for (size_t i = 0; i < availables->count; i++) {
+                const struct node_device *item = &availables->items[i];
+                if (!series_list_find(sizes, item->id) && !is_read_only(fields, item->id))
+                        return inconsistent;
+        }
+        for (size_t i = 0; i < sizes->count; i++) {
+                const struct node_device *size = &sizes->items[i];
+                const double *available = series_list_find(availables, size->id);
+                if (is_read_only(fields, size->id))
                         continue;
-                if ((filesystem->seen & both) != both || available > size)
-                        return "a filesystem's size and available bytes are inconsistent";
-                if (size > 0)
-                        fullest = fmax(fullest, 1 - available / size);
+                if (!available || *available > size->value)
+                        return inconsistent;
+                if (size->value > 0)
+                        fullest = fmax(fullest, 1 - *available / size->value);
         }
         if (fullest < 0)
                 return "no local filesystem is considered";

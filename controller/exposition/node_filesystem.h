@@ -17,11 +17,10 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include <stdbool.h>
 
 #include "controller/exposition/exposition.h"
-#include "controller/exposition/node_take.h"
+#include "controller/exposition/series_list.h"
 
 /* The families, in the order of the table in policy/metric_resource.h. */
 enum node_filesystem_field {
@@ -31,26 +30,13 @@ enum node_filesystem_field {
         FILESYSTEM_FIELD_COUNT
 };
 
-struct node_filesystem {
-        uint64_t id;   /* of device and mountpoint */
-        uint32_t seen; /* fields, a bit each */
-        double values[FILESYSTEM_FIELD_COUNT];
-};
-
-/* The filesystems of one exposition. Zero-initialised is empty. */
-struct node_filesystem_tally {
-        size_t count, cap;
-        struct node_filesystem *filesystems;
-};
-
-/** node_filesystem_take() - note one sample */
-enum node_take node_filesystem_take(struct node_filesystem_tally *tally,
-                                    enum node_filesystem_field field,
-                                    const struct exposition_sample *sample);
+/** node_filesystem_take() - note one sample of a family; false when it is not usable */
+bool node_filesystem_take(struct series_list *series, const struct exposition_sample *sample);
 
 /**
  * node_filesystem_finish() - the fullest
+ * @fields:    a family each, by enum node_filesystem_field
  * @ret_ratio: in [0, 1]
  * Return: NULL, or why nothing can be said (constant text)
  */
-const char *node_filesystem_finish(const struct node_filesystem_tally *tally, double *ret_ratio);
+const char *node_filesystem_finish(const struct series_list *const *fields, double *ret_ratio);

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "controller/exposition/id_list.h"
 
 const char *const node_network_virtual_names[] = {
         "lo",       "veth*",   "docker*", "podman*", "br*",          "virbr*",  "vnet*",
@@ -27,51 +26,43 @@ static bool is_candidate(const struct node_network_options *rules, const char *n
         return true;
 }
 
-enum node_take node_network_take(struct node_network_tally *tally,
-                                 const struct node_network_options *rules,
-                                 enum node_network_field field,
-                                 const struct exposition_sample *sample) {
+bool node_network_take(struct series_list *series, const struct node_network_options *rules,
+                       enum node_network_field field, const struct exposition_sample *sample) {
         const struct exposition_label *name = exposition_label(sample, "device");
         bool is_counter = field == NETWORK_RECEIVED || field == NETWORK_SENT;
 
         if (!name)
-                return NODE_UNUSABLE;
+                return false;
         if (!is_candidate(rules, name->value, name->value_len))
-                return NODE_NOT_COUNTED;
-        if (is_counter && (!number_is_finite(sample->value) || sample->value < 0 ||
-                           sample->value > NODE_COUNTER_MAX))
-                return NODE_UNUSABLE;
-        struct node_network_device *device = id_list_get(
-                &tally->devices, &tally->count, &tally->cap, sizeof(*device), NODE_MAX_DEVICES,
-                hash_fnv1a(HASH_FNV1A_INIT, name->value, name->value_len));
-        if (!device)
-                return NODE_UNUSABLE;
-        if (device->seen >> field & 1)
-                return NODE_REPEATED;
-        device->seen |= 1u << field;
-        device->values[field] = sample->value;
-        return NODE_TAKEN;
+                return true;
+        return series_list_add(
+                series, hash_fnv1a(HASH_FNV1A_INIT, name->value, name->value_len), sample->value,
+                !is_counter || series_value_is_within(sample->value, NODE_COUNTER_MAX));
 }
 
-static bool has(const struct node_network_device *device, enum node_network_field field) {
-        return device->seen >> field & 1;
+/* A device as its families show it; NULL: not in that family. */
+struct device {
+        const double *values[NETWORK_FIELD_COUNT];
+};
+
+/* Whether a family has the device, with another value than @value. */
+static bool is_other(const struct device *device, enum node_network_field field, double value) {
+        return device->values[field] && *device->values[field] != value;
 }
 
 /* Only with netclass' series: an exporter without that collector leaves it to the names. */
-static bool is_physical(const struct node_network_device *device) {
-        const double *values = device->values;
+static bool is_physical(const struct device *device) {
+        const double *link = device->values[NETWORK_LINK];
 
-        if (has(device, NETWORK_ID) && has(device, NETWORK_LINK) &&
-            values[NETWORK_ID] != values[NETWORK_LINK])
-                return false;
-        return !has(device, NETWORK_PROTOCOL) || values[NETWORK_PROTOCOL] == ETHERNET ||
-               values[NETWORK_PROTOCOL] == INFINIBAND;
+        return !(link && is_other(device, NETWORK_ID, *link)) &&
+               !(is_other(device, NETWORK_PROTOCOL, ETHERNET) &&
+                 is_other(device, NETWORK_PROTOCOL, INFINIBAND));
 }
 
 /* The kernel does not report the carrier of a device that is switched off. */
-static bool has_carrier(const struct node_network_device *device) {
-        return has(device, NETWORK_CARRIER) ? device->values[NETWORK_CARRIER] == 1
-                                            : !has(device, NETWORK_ID);
+static bool has_carrier(const struct device *device) {
+        return device->values[NETWORK_CARRIER] ? *device->values[NETWORK_CARRIER] == 1
+                                               : !device->values[NETWORK_ID];
 }
 
 int node_network_speed_parse(const char *text, double *ret_bytes, struct error *err) {
@@ -92,28 +83,30 @@ int node_network_speed_parse(const char *text, double *ret_bytes, struct error *
         return 0;
 }
 
-const char *node_network_finish(const struct node_network_tally *tally,
+const char *node_network_finish(const struct series_list *const *fields,
                                 const struct node_network_options *rules,
                                 struct node_link *ret_links, size_t *ret_count) {
         size_t count = 0;
 
         *ret_count = 0;
-        for (size_t i = 0; i < tally->count; i++) {
-                const struct node_network_device *device = &tally->devices[i];
-                double speed_bytes = device->values[NETWORK_SPEED];
-                if (!has(device, NETWORK_RECEIVED) || !has(device, NETWORK_SENT) ||
-                    !has_carrier(device) || (rules->devices.count == 0 && !is_physical(device)))
+        for (size_t i = 0; i < fields[NETWORK_RECEIVED]->count; i++) {
+                uint64_t id = fields[NETWORK_RECEIVED]->items[i].id;
+                struct device device;
+                for (size_t f = 0; f < NETWORK_FIELD_COUNT; f++)
+                        device.values[f] = series_list_find(fields[f], id);
+                const double *speed_bytes = device.values[NETWORK_SPEED];
+                if (!device.values[NETWORK_SENT] || !has_carrier(&device) ||
+                    (rules->devices.count == 0 && !is_physical(&device)))
                         continue;
-                if (!has(device, NETWORK_SPEED) || !number_is_finite(speed_bytes) ||
-                    speed_bytes <= 0)
-                        speed_bytes = rules->speed_bytes;
-                if (speed_bytes <= 0)
+                if (!speed_bytes || !number_is_finite(*speed_bytes) || *speed_bytes <= 0)
+                        speed_bytes = &rules->speed_bytes;
+                if (*speed_bytes <= 0)
                         return "a network device reports no speed, see --network-speed";
                 ret_links[count++] = (struct node_link){
-                        .id = device->id,
-                        .received_bytes = device->values[NETWORK_RECEIVED],
-                        .sent_bytes = device->values[NETWORK_SENT],
-                        .speed_bytes = speed_bytes,
+                        .id = id,
+                        .received_bytes = *device.values[NETWORK_RECEIVED],
+                        .sent_bytes = *device.values[NETWORK_SENT],
+                        .speed_bytes = *speed_bytes,
                 };
         }
         if (count == 0)

@@ -22,12 +22,13 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/glob.h"
 #include "controller/exposition/exposition.h"
-#include "controller/exposition/node_take.h"
+#include "controller/exposition/series_list.h"
 
 struct node_network_options {
         struct glob_list devices; /* empty: the physical ones */
@@ -56,24 +57,9 @@ enum node_network_field {
         NETWORK_FIELD_COUNT,
 };
 
-/* A device as it is put together from the exposition's families. */
-struct node_network_device {
-        uint64_t id;   /* of its name */
-        uint32_t seen; /* fields, a bit each */
-        double values[NETWORK_FIELD_COUNT];
-};
-
-/* The devices of one exposition. Zero-initialised is empty. */
-struct node_network_tally {
-        size_t count, cap;
-        struct node_network_device *devices;
-};
-
-/** node_network_take() - note one sample */
-enum node_take node_network_take(struct node_network_tally *tally,
-                                 const struct node_network_options *rules,
-                                 enum node_network_field field,
-                                 const struct exposition_sample *sample);
+/** node_network_take() - note one sample of a family; false when it is not usable */
+bool node_network_take(struct series_list *series, const struct node_network_options *rules,
+                       enum node_network_field field, const struct exposition_sample *sample);
 
 /* A device that counts. */
 struct node_link {
@@ -84,10 +70,11 @@ struct node_link {
 
 /**
  * node_network_finish() - the devices that count, by ascending id
- * @ret_links: room for tally->count
+ * @fields:    a family each, by enum node_network_field
+ * @ret_links: room for as many as have a NETWORK_RECEIVED
  * @ret_count: how many there are
  * Return: NULL, or why nothing can be said (constant text)
  */
-const char *node_network_finish(const struct node_network_tally *tally,
+const char *node_network_finish(const struct series_list *const *fields,
                                 const struct node_network_options *rules,
                                 struct node_link *ret_links, size_t *ret_count);

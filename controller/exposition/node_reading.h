@@ -27,6 +27,7 @@
 #include "controller/exposition/node_network.h"
 #include "controller/exposition/node_resource.h"
 #include "controller/exposition/node_wants.h"
+#include "controller/exposition/series_list.h"
 #include "controller/window/window.h"
 #include "policy/policy.h"
 
@@ -46,9 +47,7 @@ struct node_cpu {
 /* A resource of the policy's own. */
 struct node_own {
         double capacity;                  /* > 0 */
-        double ratio;                     /* of a gauge, in [0, 1] */
-        const struct node_device *series; /* of a counter; the reading's, by ascending id */
-        size_t series_count;
+        const struct series_list *series; /* the reading's */
 };
 
 /*
@@ -64,12 +63,12 @@ struct node_reading {
         size_t cpu_count;
         struct node_cpu *cpus; /* by ascending id */
         size_t disk_count;
-        struct node_device *disks; /* by ascending id: seconds of I/O */
+        const struct node_device *disks; /* by ascending id: seconds of I/O */
         size_t link_count;
         struct node_link *links; /* by ascending id: the network devices that count */
-        /* Of a gauge the usage, a ratio in [0, 1]; of METRIC_KIND_TIME the seconds; other kinds: 0.
-         */
-        double values[METRIC_RESOURCE_COUNT];
+        /* By resource: of a gauge the usage, a ratio in [0, 1]; of METRIC_KIND_TIME the seconds;
+         * otherwise 0. */
+        double values[WINDOW_MAX_CHANNELS];
 
         struct node_own own[POLICY_MAX_RESOURCES]; /* whose bit is in `usable` */
 
@@ -78,10 +77,8 @@ struct node_reading {
 
         /* For metrics and explain. */
         const char *why[WINDOW_MAX_CHANNELS]; /* a wanted resource is not usable: constant text */
-        size_t samples;                       /* wanted series read */
         size_t malformed;                     /* wanted lines that made no sense */
-        size_t unusable;   /* values that were negative or not finite, CPUs or devices too many */
-        size_t duplicates; /* repetitions of a series: not used */
+        size_t unusable; /* values that were negative or not finite, CPUs or devices too many */
 
         struct node_reading_scratch *scratch; /* private */
 };

@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "base/number.h"
-#include "controller/exposition/id_list.h"
 
 static const double ABSURD_RATIO = 1000;
 
@@ -33,34 +32,25 @@ static uint64_t series_id(const struct exposition_sample *sample) {
         return id;
 }
 
-enum node_take node_resource_take(struct node_series *series,
-                                  const struct policy_resource *resource,
-                                  const struct exposition_sample *sample) {
-        if (!is_match(resource, sample))
-                return NODE_NOT_COUNTED;
-        size_t before = series->count;
-        struct node_device *item = id_list_get(&series->items, &series->count, &series->cap,
-                                               sizeof(*item), NODE_MAX_DEVICES, series_id(sample));
-        if (!item)
-                return NODE_UNUSABLE;
-        if (series->count == before)
-                return NODE_REPEATED;
-        item->value = sample->value;
-        return item->value >= 0 && item->value <= NODE_COUNTER_MAX ? NODE_TAKEN : NODE_UNUSABLE;
+bool node_resource_take(struct series_list *series, const struct policy_resource *resource,
+                        const struct exposition_sample *sample) {
+        return !is_match(resource, sample) ||
+               series_list_add(series, series_id(sample), sample->value,
+                               series_value_is_within(sample->value, NODE_COUNTER_MAX));
 }
 
-double node_resource_reduce(enum policy_reduce reduce, const struct node_device *items,
-                            size_t count) {
-        double sum = 0, largest = items[0].value, smallest = items[0].value;
+double node_resource_reduce(enum policy_reduce reduce, const struct series_list *series) {
+        double sum = 0, largest = series->items[0].value, smallest = largest;
 
-        for (size_t i = 0; i < count; i++) {
-                sum += items[i].value;
-                largest = fmax(largest, items[i].value);
-                smallest = fmin(smallest, items[i].value);
+        for (size_t i = 0; i < series->count; i++) {
+                double value = series->items[i].value;
+                sum += value;
+                largest = fmax(largest, value);
+                smallest = fmin(smallest, value);
         }
         switch (reduce) {
         case POLICY_REDUCE_MEAN:
-                return sum / (double)count;
+                return sum / (double)series->count;
         case POLICY_REDUCE_SUM:
                 return sum;
         case POLICY_REDUCE_MIN:
@@ -78,8 +68,7 @@ const char *node_resource_capacity(const struct node_resource_tally *tally,
         if (resource->capacity_series[0]) {
                 if (tally->capacity.count == 0)
                         return "no series on the page matches its capacitySeries";
-                capacity = node_resource_reduce(resource->reduce, tally->capacity.items,
-                                                tally->capacity.count);
+                capacity = node_resource_reduce(resource->reduce, &tally->capacity);
         }
         if (!number_is_finite(capacity) || capacity <= 0)
                 return "its capacity is 0";

@@ -9,33 +9,21 @@
 #include <stdint.h>
 
 #include "controller/exposition/exposition.h"
-#include "controller/exposition/node_take.h"
+#include "controller/exposition/series_list.h"
 #include "policy/policy.h"
-
-/* One device's counter, one series' value. */
-struct node_device {
-        uint64_t id; /* hash of the device's name, of a series' labels */
-        double value;
-};
-
-struct node_series {
-        size_t count, cap;
-        struct node_device *items; /* by ascending id */
-};
 
 /* One resource in one exposition. Zero-initialised is empty. */
 struct node_resource_tally {
-        struct node_series used, capacity;
+        struct series_list used, capacity;
 };
 
-/** node_resource_take() - note one sample of `series` or `capacitySeries`, if it matches */
-enum node_take node_resource_take(struct node_series *series,
-                                  const struct policy_resource *resource,
-                                  const struct exposition_sample *sample);
+/** node_resource_take() - note one sample of `series` or `capacitySeries`, if it matches; false
+ * when it is not usable */
+bool node_resource_take(struct series_list *series, const struct policy_resource *resource,
+                        const struct exposition_sample *sample);
 
-/** node_resource_reduce() - @count values, at least one, as the resource wants it */
-double node_resource_reduce(enum policy_reduce reduce, const struct node_device *items,
-                            size_t count);
+/** node_resource_reduce() - the values, at least one, as the resource wants it */
+double node_resource_reduce(enum policy_reduce reduce, const struct series_list *series);
 
 /**
  * node_resource_capacity() - what counts as full, by the policy or by the exposition

@@ -34,18 +34,6 @@ void node_state_done(struct node_state *state) {
         *state = NODE_STATE_NULL;
 }
 
-size_t node_state_bytes(const struct node_state *state) {
-        size_t bytes = sizeof(*state) + state->cpu_count * sizeof(*state->cpus) +
-                       state->disk_count * sizeof(*state->disks) +
-                       state->link_count * sizeof(*state->links);
-
-        if (state->own)
-                bytes += sizeof(*state->own);
-        for (size_t i = 0; state->own && i < POLICY_MAX_RESOURCES; i++)
-                bytes += state->own->counts[i] * sizeof(*state->own->series[i]);
-        return bytes;
-}
-
 /* How far a counter went; false when it went back or to absurd places. */
 static bool advance(double before_s, double after_s, double *ret_s) {
         double delta_s = after_s - before_s;
@@ -77,9 +65,14 @@ static bool step_cpu(const struct node_state *state, const struct node_reading *
         return total_s > 0; /* not so when an exporter serves the same exposition again */
 }
 
+/* Whether both have CPUs, and as many. */
+static bool has_as_many_cpus(const struct node_state *state, const struct node_reading *reading) {
+        return (state->usable & reading->usable & NODE_RESOURCE_BIT(METRIC_CPU)) &&
+               state->cpu_count == reading->cpu_count;
+}
+
 bool node_state_is_repeated(const struct node_state *state, const struct node_reading *reading) {
-        if (!(state->usable & reading->usable & NODE_RESOURCE_BIT(METRIC_CPU)) ||
-            state->cpu_count != reading->cpu_count)
+        if (!has_as_many_cpus(state, reading))
                 return false;
         for (size_t i = 0; i < reading->cpu_count; i++) {
                 const struct node_cpu *before = &state->cpus[i], *after = &reading->cpus[i];
@@ -95,8 +88,7 @@ bool node_state_is_continued(const struct node_state *state, const struct node_r
                              int64_t now_mono_ms) {
         double wall_s = (double)(now_mono_ms - state->at_mono_ms) / (double)MS_PER_S;
 
-        if (!(state->usable & reading->usable & NODE_RESOURCE_BIT(METRIC_CPU)) ||
-            state->cpu_count != reading->cpu_count)
+        if (!has_as_many_cpus(state, reading))
                 return false;
         for (size_t i = 0; i < reading->cpu_count; i++) {
                 double idle_s = reading->cpus[i].idle_s - state->cpus[i].idle_s;
@@ -125,9 +117,9 @@ static bool step_disk(const struct node_state *state, const struct node_reading 
         return true;
 }
 
-/* Seconds that the busiest device would have needed at its full speed, by direction. */
+/* Seconds that the busiest device would have needed at its full speed. */
 static bool step_network(const struct node_state *state, const struct node_reading *reading,
-                         double *ret_received_s, double *ret_sent_s) {
+                         unsigned resource, double *ret_busiest_s) {
         double received_s = 0, sent_s = 0;
 
         if (state->link_count != reading->link_count)
@@ -144,181 +136,148 @@ static bool step_network(const struct node_state *state, const struct node_readi
                 received_s = fmax(received_s, received);
                 sent_s = fmax(sent_s, sent);
         }
-        *ret_received_s = received_s;
-        *ret_sent_s = sent_s;
+        *ret_busiest_s = resource == METRIC_NET_RX   ? received_s
+                         : resource == METRIC_NET_TX ? sent_s
+                                                     : fmax(received_s, sent_s);
         return true;
 }
 
-/* A counter of the policy's own: used of its capacity, as a share of the time. */
-static bool step_own(const struct node_own_state *state, unsigned i,
-                     const struct policy_resource *resource, const struct node_own *own,
-                     double wall_s, double *ret_ratio) {
-        _cleanup_(freep) struct node_device *deltas = NULL;
-
-        if (!state || state->counts[i] != own->series_count)
-                return false;
-        deltas = xreallocarray(NULL, own->series_count, sizeof(*deltas));
-        for (size_t s = 0; s < own->series_count; s++) {
-                deltas[s].value = own->series[s].value - state->series[i][s].value;
-                if (own->series[s].id != state->series[i][s].id || deltas[s].value < 0)
-                        return false;
-        }
-        double rate = node_resource_reduce(resource->reduce, deltas, own->series_count) / wall_s;
-        return node_resource_ratio(rate, own->capacity, ret_ratio);
-}
-
-static void set_counter(struct window_step *step, unsigned resource, double num, double den) {
-        step->counters |= NODE_RESOURCE_BIT(resource);
-        step->num[resource] = fmin(num, den);
-        step->den[resource] = den;
-}
-
-static void set_gauge(struct window_step *step, unsigned resource, double ratio) {
-        step->gauges |= NODE_RESOURCE_BIT(resource);
-        step->num[resource] = ratio;
-}
-
-/* What all counters of one step share. */
+/* Two readings of a node. */
 struct interval {
-        const struct node_state *state;
-        const struct node_reading *reading;
+        const struct node_state *before;
+        const struct node_reading *after;
+        const struct node_wants *wants;
         double wall_s;
 };
 
-static bool step_link(const struct interval *interval, unsigned resource, double *ret_used_s) {
-        double received_s = 0, sent_s = 0;
+/* A counter of the policy's own. */
+static bool step_own(const struct interval *interval, unsigned i, double *ret_used_s) {
+        const struct node_own_state *before = interval->before->own;
+        const struct node_own *own = &interval->after->own[i];
+        const struct series_list *after = own->series;
+        _cleanup_(freep) struct node_device *deltas = NULL;
+        double ratio = 0;
 
-        if (!step_network(interval->state, interval->reading, &received_s, &sent_s))
+        if (!before || before->counts[i] != after->count)
                 return false;
-        *ret_used_s = resource == METRIC_NET_RX   ? received_s
-                      : resource == METRIC_NET_TX ? sent_s
-                                                  : fmax(received_s, sent_s);
+        deltas = xreallocarray(NULL, after->count, sizeof(*deltas));
+        for (size_t s = 0; s < after->count; s++) {
+                deltas[s].value = after->items[s].value - before->series[i][s].value;
+                if (after->items[s].id != before->series[i][s].id || deltas[s].value < 0)
+                        return false;
+        }
+        double delta = node_resource_reduce(
+                interval->wants->own[i].reduce,
+                &(struct series_list){.count = after->count, .items = deltas});
+        if (!node_resource_ratio(delta / interval->wall_s, own->capacity, &ratio))
+                return false;
+        *ret_used_s = ratio * interval->wall_s;
         return true;
 }
 
-static void step_built_in(const struct interval *interval, unsigned resource,
-                          struct window_step *step) {
-        const struct node_state *state = interval->state;
-        const struct node_reading *reading = interval->reading;
-        double used_s = 0, total_s = interval->wall_s;
-        bool ok;
+/* How long a counter was busy in the interval, and how long it could have been; false when nothing
+ * can be said. */
+static bool step_counter(const struct interval *interval, unsigned resource, double *ret_used_s,
+                         double *ret_total_s) {
+        const struct node_state *before = interval->before;
+        const struct node_reading *after = interval->after;
 
+        *ret_total_s = interval->wall_s;
+        if (resource >= METRIC_RESOURCE_COUNT)
+                return step_own(interval, resource - METRIC_RESOURCE_COUNT, ret_used_s);
         switch (metric_resource_rows[resource].kind) {
         case METRIC_KIND_CPU:
-                ok = step_cpu(state, reading, &used_s, &total_s);
-                break;
+                return step_cpu(before, after, ret_used_s, ret_total_s);
         case METRIC_KIND_TIME:
-                ok = advance(state->seconds[resource], reading->values[resource], &used_s);
-                break;
+                return advance(before->seconds[resource], after->values[resource], ret_used_s);
         case METRIC_KIND_DISK:
-                ok = step_disk(state, reading, &used_s);
-                break;
+                return step_disk(before, after, ret_used_s);
         case METRIC_KIND_NETWORK:
-                ok = step_link(interval, resource, &used_s);
-                break;
+                return step_network(before, after, resource, ret_used_s);
         case METRIC_KIND_SHARE:
         case METRIC_KIND_PER_CPU:
         case METRIC_KIND_FILESYSTEM:
         default:
-                return;
-        }
-        if (ok)
-                set_counter(step, resource, used_s, total_s);
-}
-
-static void step_counters(const struct node_state *state, const struct node_wants *wants,
-                          const struct node_reading *reading, int64_t now_mono_ms,
-                          struct window_step *step) {
-        const struct interval interval = {
-                .state = state,
-                .reading = reading,
-                .wall_s = (double)(now_mono_ms - state->at_mono_ms) / (double)MS_PER_S,
-        };
-        uint32_t both = state->usable & reading->usable;
-        double ratio = 0;
-
-        if (interval.wall_s <= 0)
-                return;
-        for (unsigned r = 0; r < METRIC_RESOURCE_COUNT; r++)
-                if (both & NODE_RESOURCE_BIT(r))
-                        step_built_in(&interval, r, step);
-        for (unsigned i = 0; i < wants->own_count; i++) {
-                if (both >> METRIC_RESOURCE_COUNT >> i & 1 &&
-                    wants->own[i].type == POLICY_COUNTER &&
-                    step_own(state->own, i, &wants->own[i], &reading->own[i], interval.wall_s,
-                             &ratio))
-                        set_counter(step, METRIC_RESOURCE_COUNT + i, ratio * interval.wall_s,
-                                    interval.wall_s);
+                return false;
         }
 }
 
-static void set_gauges(const struct node_wants *wants, const struct node_reading *reading,
-                       struct window_step *step) {
-        for (unsigned r = 0; r < METRIC_RESOURCE_COUNT; r++)
-                if (reading->usable & NODE_RESOURCE_BIT(r) && metric_resource_is_gauge(r))
-                        set_gauge(step, r, reading->values[r]);
-        for (unsigned i = 0; i < wants->own_count; i++)
-                if (reading->usable >> METRIC_RESOURCE_COUNT >> i & 1 &&
-                    wants->own[i].type == POLICY_GAUGE)
-                        set_gauge(step, METRIC_RESOURCE_COUNT + i, reading->own[i].ratio);
+static bool is_gauge(const struct node_wants *wants, unsigned resource) {
+        return resource < METRIC_RESOURCE_COUNT
+                       ? metric_resource_is_gauge(resource)
+                       : wants->own[resource - METRIC_RESOURCE_COUNT].type == POLICY_GAUGE;
+}
+
+/* A copy of @items in @array, whose pointer is at that address: nodes change the length of their
+ * arrays only on hotplug, so it is cut to fit. */
+static void keep(void *array, uint32_t *count, const void *items, size_t new_count,
+                 size_t item_bytes) {
+        void **kept = array;
+
+        if (*count != new_count)
+                *kept = xreallocarray(*kept, new_count, item_bytes);
+        if (new_count > 0)
+                memcpy(*kept, items, new_count * item_bytes);
+        *count = (uint32_t)new_count;
 }
 
 static void remember_own(struct node_state *state, const struct node_wants *wants,
                          const struct node_reading *reading) {
         for (unsigned i = 0; i < wants->own_count; i++) {
                 bool is_usable = reading->usable >> METRIC_RESOURCE_COUNT >> i & 1;
-                size_t count = is_usable ? reading->own[i].series_count : 0;
-                if (wants->own[i].type != POLICY_COUNTER || (count == 0 && !state->own))
+                if (wants->own[i].type != POLICY_COUNTER || (!is_usable && !state->own))
                         continue;
                 if (!state->own)
                         state->own = xcalloc(1, sizeof(*state->own));
-                struct node_device **series = &state->own->series[i];
-                if (state->own->counts[i] != count)
-                        *series = xreallocarray(*series, count, sizeof(**series));
-                if (count > 0)
-                        memcpy(*series, reading->own[i].series, count * sizeof(**series));
-                state->own->counts[i] = (uint32_t)count;
+                keep(&state->own->series[i], &state->own->counts[i],
+                     is_usable ? reading->own[i].series->items : NULL,
+                     is_usable ? reading->own[i].series->count : 0, sizeof(struct node_device));
         }
 }
 
-/* Arrays of a node change their length only on hotplug, so they are cut to fit. */
 static void remember(struct node_state *state, const struct node_wants *wants,
                      const struct node_reading *reading, int64_t now_mono_ms) {
-        size_t cpu_count = reading->usable & NODE_RESOURCE_BIT(METRIC_CPU) ? reading->cpu_count : 0;
-        size_t disk_count = reading->usable & NODE_RESOURCE_BIT(METRIC_DISK) ? reading->disk_count
-                                                                             : 0;
-        size_t link_count = reading->usable & NODE_NETWORK_RESOURCES ? reading->link_count : 0;
+        uint32_t usable = reading->usable;
 
-        if (state->cpu_count != cpu_count)
-                state->cpus = xreallocarray(state->cpus, cpu_count, sizeof(*state->cpus));
-        if (state->disk_count != disk_count)
-                state->disks = xreallocarray(state->disks, disk_count, sizeof(*state->disks));
-        if (state->link_count != link_count)
-                state->links = xreallocarray(state->links, link_count, sizeof(*state->links));
-        if (cpu_count > 0)
-                memcpy(state->cpus, reading->cpus, cpu_count * sizeof(*state->cpus));
-        if (disk_count > 0)
-                memcpy(state->disks, reading->disks, disk_count * sizeof(*state->disks));
-        if (link_count > 0)
-                memcpy(state->links, reading->links, link_count * sizeof(*state->links));
-        state->cpu_count = (uint32_t)cpu_count;
-        state->disk_count = (uint32_t)disk_count;
-        state->link_count = (uint32_t)link_count;
+        keep(&state->cpus, &state->cpu_count, reading->cpus,
+             usable & NODE_RESOURCE_BIT(METRIC_CPU) ? reading->cpu_count : 0, sizeof(*state->cpus));
+        keep(&state->disks, &state->disk_count, reading->disks,
+             usable & NODE_RESOURCE_BIT(METRIC_DISK) ? reading->disk_count : 0,
+             sizeof(*state->disks));
+        keep(&state->links, &state->link_count, reading->links,
+             usable & NODE_NETWORK_RESOURCES ? reading->link_count : 0, sizeof(*state->links));
         remember_own(state, wants, reading);
         memcpy(state->seconds, reading->values, sizeof(state->seconds));
-        state->usable = reading->usable;
+        state->usable = usable;
         state->at_mono_ms = now_mono_ms;
 }
 
-uint32_t node_state_step(struct node_state *state, const struct node_wants *wants,
-                         const struct node_reading *reading, int64_t now_mono_ms,
-                         struct window_step *ret_step) {
+void node_state_step(struct node_state *state, const struct node_wants *wants,
+                     const struct node_reading *reading, int64_t now_mono_ms,
+                     struct window_step *ret_step) {
+        const struct interval interval = {
+                .before = state,
+                .after = reading,
+                .wants = wants,
+                .wall_s = (double)(now_mono_ms - state->at_mono_ms) / (double)MS_PER_S,
+        };
+        double used_s = 0, total_s = 0;
+
         ret_step->at_mono_ms = now_mono_ms;
         ret_step->counters = ret_step->gauges = ret_step->means = 0;
-        step_counters(state, wants, reading, now_mono_ms, ret_step);
-        set_gauges(wants, reading, ret_step);
-
-        uint32_t dropped = state->usable & ~(ret_step->counters | ret_step->gauges);
+        for (unsigned r = 0; reading->usable >> r != 0; r++) {
+                uint32_t bit = NODE_RESOURCE_BIT(r);
+                if (!(reading->usable & bit))
+                        continue;
+                if (is_gauge(wants, r)) {
+                        ret_step->gauges |= bit;
+                        ret_step->num[r] = reading->values[r];
+                } else if (state->usable & bit && interval.wall_s > 0 &&
+                           step_counter(&interval, r, &used_s, &total_s)) {
+                        ret_step->counters |= bit;
+                        ret_step->num[r] = fmin(used_s, total_s);
+                        ret_step->den[r] = total_s;
+                }
+        }
         remember(state, wants, reading, now_mono_ms);
-        return dropped;
 }

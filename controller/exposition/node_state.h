@@ -61,18 +61,13 @@ bool node_state_is_repeated(const struct node_state *state, const struct node_re
 bool node_state_is_continued(const struct node_state *state, const struct node_reading *reading,
                              int64_t now_mono_ms);
 
-/** node_state_bytes() - memory taken, the struct included */
-size_t node_state_bytes(const struct node_state *state);
-
 /**
  * node_state_step() - compare @reading with the one before, and remember it in its place
  * @wants: those that @reading was read by
  *
  * @ret_step is complete: at_mono_ms, counters and gauges, ready for window_store_add(). On a first
  * reading it has only gauges (and the store ignores them for want of an interval).
- * Return: the resources whose interval was dropped although the reading before had them: reset,
- * changed set, or no longer usable
  */
-uint32_t node_state_step(struct node_state *state, const struct node_wants *wants,
-                         const struct node_reading *reading, int64_t now_mono_ms,
-                         struct window_step *ret_step);
+void node_state_step(struct node_state *state, const struct node_wants *wants,
+                     const struct node_reading *reading, int64_t now_mono_ms,
+                     struct window_step *ret_step);

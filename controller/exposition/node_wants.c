@@ -13,34 +13,16 @@ static size_t want_family(struct node_wants *wants, size_t *count, const char *n
         return family;
 }
 
-/* Of the family at @place in a row of @kind. */
-static enum node_family_role role_of(enum metric_kind kind, size_t place) {
-        switch (kind) {
-        case METRIC_KIND_CPU:
-                return NODE_FAMILY_CPU;
-        case METRIC_KIND_PER_CPU:
-                return place == 0 ? NODE_FAMILY_SINGLE : NODE_FAMILY_CPU;
-        case METRIC_KIND_TIME:
-                return NODE_FAMILY_SINGLE_TIME;
-        case METRIC_KIND_DISK:
-                return NODE_FAMILY_DISK;
-        case METRIC_KIND_NETWORK:
-                return NODE_FAMILY_NETWORK;
-        case METRIC_KIND_FILESYSTEM:
-                return NODE_FAMILY_FILESYSTEM;
-        case METRIC_KIND_SHARE:
-        default:
-                return NODE_FAMILY_SINGLE;
-        }
-}
-
 static void want_resource(struct node_wants *wants, size_t *count, unsigned resource) {
         const struct metric_resource_row *row = &metric_resource_rows[resource];
 
         for (size_t i = 0; i < METRIC_MAX_FAMILIES && row->families[i].name; i++) {
                 size_t family = want_family(wants, count, row->families[i].name);
                 assert(family < NODE_MAX_FAMILIES);
-                wants->families[family].role = (uint8_t)role_of(row->kind, i);
+                /* Of METRIC_KIND_PER_CPU the second family is the CPUs'. */
+                wants->families[family].kind = (uint8_t)(row->kind == METRIC_KIND_PER_CPU && i > 0
+                                                                 ? METRIC_KIND_CPU
+                                                                 : row->kind);
                 wants->families[family].field = (uint8_t)i;
                 wants->families[family].collector = row->families[i].collector;
                 wants->resource_families[resource] |= UINT32_C(1) << family;
@@ -68,7 +50,7 @@ void node_wants_init(struct node_wants *wants, const struct node_wants_options *
         if (options->wants_host_name && count > 0) {
                 size_t family = want_family(wants, &count, "node_uname_info");
                 assert(family < NODE_MAX_FAMILIES);
-                wants->families[family].role = NODE_FAMILY_HOST_NAME;
+                wants->families[family].is_host_name = true;
                 wants->families[family].collector = "uname";
         }
         for (size_t i = 0; i < options->ready_count; i++) {

@@ -54,25 +54,14 @@ struct node_wants_options {
                                                        speeds */
 };
 
-/* How the samples of a family are read. */
-enum node_family_role {
-        NODE_FAMILY_NOT_BUILT_IN, /* a ready-made metric or a resource of the policy's own */
-        NODE_FAMILY_SINGLE,       /* one series */
-        NODE_FAMILY_SINGLE_TIME,  /* one series, a counter of seconds */
-        NODE_FAMILY_CPU,
-        NODE_FAMILY_DISK,
-        NODE_FAMILY_NETWORK,
-        NODE_FAMILY_FILESYSTEM,
-        NODE_FAMILY_HOST_NAME,
-};
-
 struct node_family {
-        uint8_t role;     /* enum node_family_role */
-        uint8_t field;    /* enum node_network_field or node_filesystem_field */
-        uint8_t ready;    /* index into ready, plus one; 0: none */
-        uint16_t used_by; /* resources of the policy's own whose series it is, a bit each */
+        const char *collector; /* node_exporter's; NULL: the family is of no built-in resource */
+        uint8_t kind;          /* enum metric_kind: how it is read */
+        uint8_t field;         /* its place in the resource's row */
+        bool is_host_name;     /* node_uname_info, in place of a resource's */
+        uint8_t ready;         /* index into ready, plus one; 0: none */
+        uint16_t used_by;      /* resources of the policy's own whose series it is, a bit each */
         uint16_t capacity_of;
-        const char *collector; /* of a built-in resource's */
 };
 
 /* Shared by all nodes, read-only after node_wants_init(). */

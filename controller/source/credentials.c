@@ -5,112 +5,90 @@
 
 #include "base/mem.h"
 
-static int open_credential_files(const struct credentials_options *options, const char *prefix,
-                                 struct error *err) {
-        const struct {
-                const char *name, *path;
-                enum secret_kind kind;
-        } files[] = {
-                {"ca-file", options->ca_file, SECRET_PEM},
-                {"cert-file", options->cert_file, SECRET_PEM},
-                {"key-file", options->key_file, SECRET_PEM},
-                {"password-file", options->password_file, SECRET_TOKEN},
-                {"bearer-token-file", options->bearer_token_file, SECRET_TOKEN},
-        };
+static const struct {
+        const char *name; /* of its flag, behind the prefix */
+        enum secret_kind kind;
+} file_rows[CREDENTIALS_FILE_COUNT] = {
+        [CREDENTIALS_CA] = {"ca-file", SECRET_PEM},
+        [CREDENTIALS_CERT] = {"cert-file", SECRET_PEM},
+        [CREDENTIALS_KEY] = {"key-file", SECRET_PEM},
+        [CREDENTIALS_PASSWORD] = {"password-file", SECRET_TOKEN},
+        [CREDENTIALS_TOKEN] = {"bearer-token-file", SECRET_TOKEN},
+};
 
-        for (size_t i = 0; i < ARRAY_LEN(files); i++) {
-                _cleanup_(secret_freep) char *text = NULL;
-                int r = files[i].path ? secret_read_file(files[i].kind, files[i].path, &text, err)
-                                      : 0;
-                if (r < 0)
-                        return error_wrap(err, r, "%s%s", prefix, files[i].name);
-        }
-        return 0;
+int credentials_file_check(enum credentials_file file, const char *path, struct error *err) {
+        _cleanup_(secret_freep) char *text = NULL;
+
+        return path ? secret_read_file(file_rows[file].kind, path, &text, err) : 0;
 }
 
 int credentials_options_check(const struct credentials_options *options, const char *prefix,
                               bool opens_files, struct error *err) {
-        if (!options->cert_file != !options->key_file)
+        const char *const *files = options->files;
+
+        if (!files[CREDENTIALS_CERT] != !files[CREDENTIALS_KEY])
                 return error_set(err, EINVAL, "%scert-file and %skey-file must be set together",
                                  prefix, prefix);
-        if (!options->username != !options->password_file)
+        if (!options->username != !files[CREDENTIALS_PASSWORD])
                 return error_set(err, EINVAL, "%susername and %spassword-file must be set together",
                                  prefix, prefix);
         if (options->username && strchr(options->username, ':'))
                 return error_set(err, EINVAL, "%susername: must not contain a colon", prefix);
-        if (options->username && options->bearer_token_file)
+        if (options->username && files[CREDENTIALS_TOKEN])
                 return error_set(err, EINVAL,
                                  "%susername and %sbearer-token-file are mutually exclusive",
                                  prefix, prefix);
-        return opens_files ? open_credential_files(options, prefix, err) : 0;
-}
-
-static struct secret_file file_of(enum secret_kind kind, const char *path) {
-        return (struct secret_file){.kind = kind, .path = xstrdup_or_null(path)};
+        for (size_t i = 0; opens_files && i < CREDENTIALS_FILE_COUNT; i++) {
+                int r = credentials_file_check((enum credentials_file)i, files[i], err);
+                if (r < 0)
+                        return error_wrap(err, r, "%s%s", prefix, file_rows[i].name);
+        }
+        return 0;
 }
 
 void credentials_init(struct credentials *credentials, const struct credentials_options *options) {
         *credentials = (struct credentials){
                 .options = *options,
-                .password = file_of(SECRET_TOKEN, options->password_file),
-                .bearer = file_of(SECRET_TOKEN, options->bearer_token_file),
-                .ca = file_of(SECRET_PEM, options->ca_file),
-                .cert = file_of(SECRET_PEM, options->cert_file),
-                .key = file_of(SECRET_PEM, options->key_file),
-                .basic = BUF_INIT(2 * SECRET_TOKEN_MAX_BYTES),
-                .bearer_header = BUF_INIT(2 * SECRET_TOKEN_MAX_BYTES),
+                .basic_buf = BUF_INIT(2 * SECRET_TOKEN_MAX_BYTES),
+                .header_buf = BUF_INIT(2 * SECRET_TOKEN_MAX_BYTES),
         };
+        for (size_t i = 0; i < CREDENTIALS_FILE_COUNT; i++)
+                credentials->files[i] = (struct secret_file){
+                        .kind = file_rows[i].kind, .path = xstrdup_or_null(options->files[i])};
 }
 
 void credentials_done(struct credentials *credentials) {
-        secret_file_done(&credentials->password);
-        secret_file_done(&credentials->bearer);
-        secret_file_done(&credentials->ca);
-        secret_file_done(&credentials->cert);
-        secret_file_done(&credentials->key);
-        buf_done(&credentials->basic);
-        buf_done(&credentials->bearer_header);
+        for (size_t i = 0; i < CREDENTIALS_FILE_COUNT; i++)
+                secret_file_done(&credentials->files[i]);
+        buf_done(&credentials->basic_buf);
+        buf_done(&credentials->header_buf);
 }
 
 int credentials_refresh(struct credentials *credentials, int64_t now_mono_ms, struct error *err) {
-        const char *password = NULL, *token = NULL;
-        struct http_tls tls = {
-                .server_name = credentials->options.server_name,
-                .is_insecure = credentials->options.is_insecure,
-        };
-        struct {
-                struct secret_file *file;
-                const char **ret_text;
-        } files[] = {
-                {&credentials->password, &password}, {&credentials->bearer, &token},
-                {&credentials->ca, &tls.ca_pem},     {&credentials->cert, &tls.cert_pem},
-                {&credentials->key, &tls.key_pem},
-        };
+        const struct credentials_options *options = &credentials->options;
+        const char *texts[CREDENTIALS_FILE_COUNT];
 
-        for (size_t i = 0; i < ARRAY_LEN(files); i++) {
-                int r = secret_file_get(files[i].file, now_mono_ms, files[i].ret_text, err);
+        for (size_t i = 0; i < CREDENTIALS_FILE_COUNT; i++) {
+                int r = secret_file_get(&credentials->files[i], now_mono_ms, &texts[i], err);
                 if (r < 0)
                         return r;
         }
-        credentials->tls = tls;
-        buf_clear(&credentials->basic);
-        buf_clear(&credentials->bearer_header);
-        if (credentials->options.username)
-                buf_printf(&credentials->basic, "%s:%s", credentials->options.username,
-                           password ? password : "");
-        if (token)
-                buf_printf(&credentials->bearer_header, "Authorization: Bearer %s", token);
+        credentials->tls = (struct http_tls){
+                .ca_pem = texts[CREDENTIALS_CA],
+                .cert_pem = texts[CREDENTIALS_CERT],
+                .key_pem = texts[CREDENTIALS_KEY],
+                .server_name = options->server_name,
+                .is_insecure = options->is_insecure,
+        };
+        buf_clear(&credentials->basic_buf);
+        buf_clear(&credentials->header_buf);
+        if (options->username)
+                buf_printf(&credentials->basic_buf, "%s:%s", options->username,
+                           texts[CREDENTIALS_PASSWORD]);
+        if (texts[CREDENTIALS_TOKEN])
+                buf_printf(&credentials->header_buf, "Authorization: Bearer %s",
+                           texts[CREDENTIALS_TOKEN]);
+        credentials->basic_auth = options->username ? credentials->basic_buf.data : NULL;
+        credentials->header = texts[CREDENTIALS_TOKEN] ? credentials->header_buf.data : NULL;
         return 0;
-}
-
-const char *credentials_basic(const struct credentials *credentials) {
-        return credentials->basic.len > 0 ? credentials->basic.data : NULL;
-}
-
-const char *credentials_header(const struct credentials *credentials) {
-        return credentials->bearer_header.len > 0 ? credentials->bearer_header.data : NULL;
-}
-
-const struct http_tls *credentials_tls(const struct credentials *credentials) {
-        return &credentials->tls;
 }

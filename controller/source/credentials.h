@@ -14,14 +14,21 @@
 #include "kube/secret.h"
 #include "net/http_client.h"
 
+enum credentials_file {
+        CREDENTIALS_CA,   /* else the system's */
+        CREDENTIALS_CERT, /* ours */
+        CREDENTIALS_KEY,
+        CREDENTIALS_PASSWORD, /* for basic authentication */
+        CREDENTIALS_TOKEN,    /* the bearer's */
+        CREDENTIALS_FILE_COUNT,
+};
+
 /* Strings are borrowed. */
 struct credentials_options {
-        const char *username, *password_file; /* basic authentication; NULL: none */
-        const char *bearer_token_file;        /* NULL: none */
-        const char *ca_file;                  /* NULL: the system's */
-        const char *cert_file, *key_file;     /* ours; NULL: none */
-        const char *server_name;              /* in the peer's certificate; NULL: the URL's host */
-        bool is_insecure;                     /* do not verify the certificate */
+        const char *files[CREDENTIALS_FILE_COUNT]; /* paths; NULL: none */
+        const char *username;                      /* basic authentication; NULL: none */
+        const char *server_name; /* in the peer's certificate; NULL: the URL's host */
+        bool is_insecure;        /* do not verify the certificate */
 };
 
 /*
@@ -32,7 +39,7 @@ struct credentials_options {
  */
 /* clang-format off */
 #define CREDENTIALS_ROWS(prefix, c, peer)                                                          \
-        {.name = prefix "ca-file", .type = OPTION_STRING, .value = &(c).ca_file,                   \
+        {.name = prefix "ca-file", .type = OPTION_STRING, .value = &(c).files[CREDENTIALS_CA],     \
          .metavar = "FILE",                                                                        \
          .help = "Certificate authorities of " peer ". Default: the system's."},                   \
         {.name = prefix "insecure-skip-verify", .type = OPTION_BOOL, .value = &(c).is_insecure,    \
@@ -40,17 +47,18 @@ struct credentials_options {
         {.name = prefix "server-name", .type = OPTION_STRING, .value = &(c).server_name,           \
          .metavar = "NAME",                                                                        \
          .help = "Name in the certificates of " peer ". Default: the host of the URL."},           \
-        {.name = prefix "cert-file", .type = OPTION_STRING, .value = &(c).cert_file,               \
+        {.name = prefix "cert-file", .type = OPTION_STRING, .value = &(c).files[CREDENTIALS_CERT], \
          .metavar = "FILE", .help = "Client certificate, with --" prefix "key-file."},             \
-        {.name = prefix "key-file", .type = OPTION_STRING, .value = &(c).key_file,                 \
+        {.name = prefix "key-file", .type = OPTION_STRING, .value = &(c).files[CREDENTIALS_KEY],   \
          .metavar = "FILE", .help = "Key of the client certificate."},                             \
         {.name = prefix "username", .type = OPTION_STRING, .value = &(c).username,                 \
          .metavar = "NAME",                                                                        \
          .help = "User for basic authentication, with --" prefix "password-file."},                \
-        {.name = prefix "password-file", .type = OPTION_STRING, .value = &(c).password_file,       \
-         .metavar = "FILE", .help = "File with the password; read again every minute."},           \
+        {.name = prefix "password-file", .type = OPTION_STRING,                                    \
+         .value = &(c).files[CREDENTIALS_PASSWORD], .metavar = "FILE",                             \
+         .help = "File with the password; read again every minute."},                              \
         {.name = prefix "bearer-token-file", .type = OPTION_STRING,                                \
-         .value = &(c).bearer_token_file, .metavar = "FILE",                                       \
+         .value = &(c).files[CREDENTIALS_TOKEN], .metavar = "FILE",                                \
          .help = "File with a token for Authorization: Bearer; read again every minute."}
 /* clang-format on */
 
@@ -62,12 +70,20 @@ struct credentials_options {
  */
 _must_check_ int credentials_options_check(const struct credentials_options *options,
                                            const char *prefix, bool opens_files, struct error *err);
+/** credentials_file_check() - can the file be read, and does it hold what it should? NULL is none
+ */
+_must_check_ int credentials_file_check(enum credentials_file file, const char *path,
+                                        struct error *err);
 
 struct credentials {
-        struct credentials_options options;
-        struct secret_file password, bearer, ca, cert, key;
+        /* For a struct http_request, as of the last refresh. */
+        const char *basic_auth; /* "user:password", or NULL */
+        const char *header;     /* "Authorization: Bearer ...", or NULL */
         struct http_tls tls;
-        struct buf basic, bearer_header;
+        /* Private. */
+        struct credentials_options options;
+        struct secret_file files[CREDENTIALS_FILE_COUNT];
+        struct buf basic_buf, header_buf;
 };
 
 void credentials_init(struct credentials *credentials, const struct credentials_options *options);
@@ -79,10 +95,3 @@ void credentials_done(struct credentials *credentials);
  */
 _must_check_ int credentials_refresh(struct credentials *credentials, int64_t now_mono_ms,
                                      struct error *err);
-/** credentials_basic() - "user:password" for http_request.basic_auth, or NULL; as of the last
- * refresh */
-const char *credentials_basic(const struct credentials *credentials);
-/** credentials_header() - "Authorization: Bearer ...", or NULL; as of the last refresh */
-const char *credentials_header(const struct credentials *credentials);
-/** credentials_tls() - for http_request.tls; as of the last refresh */
-const struct http_tls *credentials_tls(const struct credentials *credentials);

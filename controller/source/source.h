@@ -38,6 +38,7 @@
 #include "controller/source/source_scope.h"
 #include "controller/window/window.h"
 #include "policy/policy.h"
+#include "program/outage_log.h"
 
 struct http_client;
 struct kube_api;
@@ -154,6 +155,7 @@ struct source_item {
 /* The head of every source. */
 struct source {
         const struct source_ops *ops;
+        struct outage_log outages; /* the nodes that fail; the set logs its summary */
 };
 
 static inline void source_free(struct source *source) {

@@ -5,10 +5,16 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "net/loop.h"
 
-enum { OTHERS_IN_FLIGHT = 16 }; /* of sources that ask a server about all nodes */
+enum {
+        OTHERS_IN_FLIGHT = 16, /* of sources that ask a server about all nodes */
+        TICK_MS = 1000,        /* for the summaries of outages */
+};
 
 struct source_set {
+        struct loop *loop;
+        struct loop_timer tick;
         size_t count;
         const struct source_item *items; /* borrowed */
         struct source *sources[SOURCE_MAX];
@@ -100,11 +106,21 @@ size_t source_set_hosts(const struct source_set_options *options, size_t nodes) 
 
 /* The set */
 
+static void on_source_tick(void *userdata) {
+        struct source_set *set = userdata;
+        int64_t now_mono_ms = loop_now_mono_ms(set->loop);
+
+        for (size_t i = 0; i < set->count; i++)
+                outage_log_tick(&set->sources[i]->outages, now_mono_ms);
+        loop_timer_arm(set->loop, &set->tick, now_mono_ms + TICK_MS, on_source_tick, set);
+}
+
 struct source_set *source_set_new(const struct source_parts *parts,
                                   const struct source_set_options *options,
                                   const struct source_sink *sink) {
         struct source_set *set = xcalloc(1, sizeof(*set));
 
+        set->loop = parts->loop;
         set->count = options->count;
         set->items = options->items;
         for (size_t i = 0; i < set->count; i++) {
@@ -112,10 +128,12 @@ struct source_set *source_set_new(const struct source_parts *parts,
                 own.source = i;
                 set->sources[i] = set->items[i].kind->ops->new (parts, &set->items[i], &own);
         }
+        on_source_tick(set);
         return set;
 }
 
 void source_set_free(struct source_set *set) {
+        loop_timer_disarm(set->loop, &set->tick);
         for (size_t i = 0; i < set->count; i++)
                 source_free(set->sources[i]);
         free(set);
@@ -140,29 +158,22 @@ static void warn_of_unknown_exporters(const struct source_set *set, const struct
 
 void source_set_policy(struct source_set *set, const struct policy *policy) {
         warn_of_unknown_exporters(set, policy);
-        for (size_t i = 0; i < set->count; i++) {
-                struct source *source = set->sources[i];
-                source->ops->set_policy(source, policy);
-        }
+        for (size_t i = 0; i < set->count; i++)
+                set->sources[i]->ops->set_policy(set->sources[i], policy);
 }
 
 void source_set_add_node(struct source_set *set, struct node *node) {
-        for (size_t i = 0; i < set->count; i++) {
-                struct source *source = set->sources[i];
-                source->ops->add_node(source, node);
-        }
+        for (size_t i = 0; i < set->count; i++)
+                set->sources[i]->ops->add_node(set->sources[i], node);
 }
 
 void source_set_remove_node(struct source_set *set, struct node *node) {
-        for (size_t i = 0; i < set->count; i++) {
-                struct source *source = set->sources[i];
-                source->ops->remove_node(source, node);
-        }
+        for (size_t i = 0; i < set->count; i++)
+                set->sources[i]->ops->remove_node(set->sources[i], node);
 }
 
 void source_set_stop(struct source_set *set) {
-        for (size_t i = 0; i < set->count; i++) {
-                struct source *source = set->sources[i];
-                source->ops->stop(source);
-        }
+        loop_timer_disarm(set->loop, &set->tick);
+        for (size_t i = 0; i < set->count; i++)
+                set->sources[i]->ops->stop(set->sources[i]);
 }

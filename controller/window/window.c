@@ -134,8 +134,7 @@ bool window_store_seed(struct window_store *store, const struct metric_query *qu
 
         if (!is_sane(ratio) || (!is_max && !is_mean))
                 return false;
-        if (age_ms < 0)
-                age_ms = 0;
+        age_ms = window_max_ms(age_ms, 0);
         for (size_t i = 0; i < plan->ring_count; i++) {
                 const struct window_ring *ring = &plan->rings[i];
                 bool is_asked = ring->kind == WINDOW_PEAKS
@@ -143,9 +142,10 @@ bool window_store_seed(struct window_store *store, const struct metric_query *qu
                                         : ring->kind == WINDOW_MEANS && is_mean;
                 if (!is_asked || !(ring->channels >> channel & 1) || age_ms >= ring->window_ms)
                         continue;
+                int64_t at_mono_ms = now_mono_ms - age_ms;
                 if (ring->kind == WINDOW_PEAKS ||
-                    window_ring_is_empty(store, ring, channel, now_mono_ms - age_ms))
-                        window_ring_put(store, ring, channel, now_mono_ms - age_ms, (float)ratio);
+                    window_ring_peak(store, ring, channel, at_mono_ms, at_mono_ms + 1).buckets == 0)
+                        window_ring_put(store, ring, channel, at_mono_ms, (float)ratio);
                 taken = true;
         }
         return taken;
@@ -190,43 +190,12 @@ static float quantile(float *values, size_t count, double share) {
         return values[rank - 1];
 }
 
-static double quantile_share(enum metric_statistic statistic) {
-        switch (statistic) {
-        case METRIC_P50:
-                return 0.50;
-        case METRIC_P90:
-                return 0.90;
-        case METRIC_P95:
-                return 0.95;
-        case METRIC_P99:
-                return 0.99;
-        case METRIC_AVG:
-        case METRIC_MAX_AVG:
-        case METRIC_MAX:
-        default:
-                return 1;
-        }
-}
-
-/* The 5-minute mean at the newest step, whether or not it is full enough to be remembered. */
-struct latest {
-        bool is_known, is_partial;
-        double fullness; /* of the window that asks */
-        float mean;
+static const double quantile_shares[] = {
+        [METRIC_P50] = 0.50,
+        [METRIC_P90] = 0.90,
+        [METRIC_P95] = 0.95,
+        [METRIC_P99] = 0.99,
 };
-
-static struct latest latest_mean(const struct window_store *store, const struct window_ring *ring,
-                                 unsigned channel, int64_t age_ms) {
-        struct window_sums sums = window_ring_sum(store, &store->plan->rings[store->plan->means],
-                                                  channel);
-
-        if (sums.den <= 0 || age_ms >= ring->window_ms)
-                return (struct latest){0};
-        return (struct latest){.is_known = true,
-                               .is_partial = sums.covered_ms < WINDOW_MEAN_MS / 2.0,
-                               .fullness = fmin(sums.covered_ms / (double)ring->window_ms, 1),
-                               .mean = (float)(sums.num / sums.den)};
-}
 
 static double buckets_fullness(const struct window_ring *ring, size_t count) {
         return fmin((double)count * (double)ring->resolution_ms / (double)ring->window_ms, 1);
@@ -235,34 +204,40 @@ static double buckets_fullness(const struct window_ring *ring, size_t count) {
 /* Each of these fills in @ret but for status and age, and is false when there is nothing to read.
  */
 
-static bool read_mean(const struct window_store *store, const struct window_ring *ring,
-                      unsigned channel, struct window_reading *ret) {
-        struct window_sums sums = window_ring_sum(store, ring, channel);
+/* The mean in @cells at the newest step, whether or not it is full enough to be remembered. @ring:
+ * the one that is read, whose window the mean must be within. */
+static bool read_mean(const struct window_store *store, const struct window_ring *cells,
+                      const struct window_ring *ring, unsigned channel,
+                      struct window_reading *ret) {
+        struct window_sums sums = window_ring_sum(store, cells, channel);
 
         if (sums.den <= 0 || ret->age_ms >= ring->window_ms)
                 return false;
         ret->ratio = sums.num / sums.den;
         ret->fullness = fmin(sums.covered_ms / (double)ring->window_ms, 1);
-        ret->is_provisional = ret->fullness < 0.5;
+        ret->is_provisional = sums.covered_ms < (double)cells->window_ms / 2;
         return true;
 }
 
 static bool read_maximum(const struct window_store *store, const struct window_ring *ring,
                          unsigned channel, int64_t now_mono_ms, struct window_reading *ret) {
-        struct window_peak peak = window_ring_peak(store, ring, channel, now_mono_ms);
-        struct latest latest = latest_mean(store, ring, channel, ret->age_ms);
-        bool is_latest = latest.is_known && peak.ratio <= 0 && latest.mean > peak.ratio;
+        struct window_peak peak = window_ring_peak(store, ring, channel,
+                                                   now_mono_ms - ring->window_ms, INT64_MAX);
+        bool has_mean = read_mean(store, &store->plan->rings[store->plan->means], ring, channel,
+                                  ret);
 
-        if (peak.buckets == 0 && !latest.is_known)
+        if (peak.buckets == 0 && !has_mean)
                 return false;
-        ret->ratio = (double)(is_latest ? latest.mean : peak.ratio);
-        ret->fullness = fmax(buckets_fullness(ring, peak.buckets), latest.fullness);
-        ret->is_provisional = is_latest && latest.is_partial;
+        if (!has_mean || peak.ratio > 0 || ret->ratio <= (double)peak.ratio) {
+                ret->ratio = (double)peak.ratio;
+                ret->is_provisional = false;
+        }
+        ret->fullness = fmax(buckets_fullness(ring, peak.buckets), ret->fullness);
         ret->has_peak = true;
         if (peak.buckets == 0)
                 return true;
         ret->peak_ratio = (double)peak.ratio;
-        ret->peak_age_ms = peak.at_mono_ms < now_mono_ms ? now_mono_ms - peak.at_mono_ms : 0;
+        ret->peak_age_ms = window_max_ms(now_mono_ms - peak.at_mono_ms, 0);
         return true;
 }
 
@@ -272,15 +247,11 @@ static bool read_quantile(const struct window_store *store, const struct window_
         float values[WINDOW_MAX_CAPACITY];
         unsigned channel = (unsigned)query->resource;
         size_t count = window_ring_collect(store, ring, channel, now_mono_ms, values);
-        struct latest latest = latest_mean(store, ring, channel, ret->age_ms);
 
-        if (count == 0) {
-                ret->ratio = (double)latest.mean;
-                ret->fullness = latest.fullness;
-                ret->is_provisional = latest.is_partial;
-                return latest.is_known;
-        }
-        ret->ratio = (double)quantile(values, count, quantile_share(query->statistic));
+        if (count == 0)
+                return read_mean(store, &store->plan->rings[store->plan->means], ring, channel,
+                                 ret);
+        ret->ratio = (double)quantile(values, count, quantile_shares[query->statistic]);
         ret->fullness = buckets_fullness(ring, count);
         return true;
 }
@@ -300,7 +271,7 @@ struct window_reading window_read(const struct window_store *store,
         reading.age_ms = now_mono_ms - store->last_mono_ms;
         switch (ring->kind) {
         case WINDOW_CELLS:
-                is_known = read_mean(store, ring, channel, &reading);
+                is_known = read_mean(store, ring, ring, channel, &reading);
                 break;
         case WINDOW_PEAKS:
                 is_known = read_maximum(store, ring, channel, now_mono_ms, &reading);

@@ -92,8 +92,6 @@ struct window_plan *window_plan_new(const struct metric_query *queries, size_t q
 void window_plan_free(struct window_plan *plan);
 DEFINE_FREEP(struct window_plan, window_plan_free);
 
-/** window_bytes() - the memory of one store: fixed by the plan */
-size_t window_bytes(const struct window_plan *plan);
 /** window_resolution_ms() - the width of a cell or bucket in a window of @window_ms */
 int64_t window_resolution_ms(int64_t window_ms);
 

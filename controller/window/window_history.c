@@ -5,8 +5,8 @@
 /* Whether @ring has more of the last @span_ms than @best does. */
 static bool reaches_further(const struct window_ring *ring, const struct window_ring *best,
                             int64_t span_ms) {
-        int64_t reach_ms = ring->window_ms < span_ms ? ring->window_ms : span_ms;
-        int64_t best_ms = best->window_ms < span_ms ? best->window_ms : span_ms;
+        int64_t reach_ms = window_min_ms(ring->window_ms, span_ms);
+        int64_t best_ms = window_min_ms(best->window_ms, span_ms);
 
         return reach_ms > best_ms ||
                (reach_ms == best_ms && ring->resolution_ms < best->resolution_ms);
@@ -36,7 +36,7 @@ static float mean_between(const struct window_store *store, const struct window_
 /* A peak of 0 stands for none: controllers write it until they have one. */
 static float peak_between(const struct window_store *store, const struct window_ring *ring,
                           unsigned channel, int64_t begin_mono_ms, int64_t end_mono_ms) {
-        float ratio = window_ring_largest_between(store, ring, channel, begin_mono_ms, end_mono_ms);
+        float ratio = window_ring_peak(store, ring, channel, begin_mono_ms, end_mono_ms).ratio;
 
         return ring->kind == WINDOW_PEAKS && ratio <= 0 ? WINDOW_HISTORY_UNKNOWN : ratio;
 }

@@ -12,20 +12,18 @@ static const int64_t WINDOW_LONGEST_MS = 366 * MS_PER_DAY;
 static const int64_t SCRAPE_CELL_MS = 12 * MS_PER_S;
 
 int64_t window_resolution_ms(int64_t window_ms) {
-        int64_t least_ms = window_ms / 25 < SCRAPE_CELL_MS ? window_ms / 25 : SCRAPE_CELL_MS;
+        int64_t least_ms = window_min_ms(window_ms / 25, SCRAPE_CELL_MS);
         int64_t resolution_ms = window_ms / 60;
 
         if (window_ms > MS_PER_HOUR) {
                 least_ms = MS_PER_MIN;
                 resolution_ms = window_ms / 288;
         }
-        if (resolution_ms < least_ms)
-                resolution_ms = least_ms;
-        return resolution_ms > 0 ? resolution_ms : 1;
+        return window_max_ms(window_max_ms(resolution_ms, least_ms), 1);
 }
 
 int64_t window_length_ms(const struct metric_query *query) {
-        return query->window_ms < WINDOW_LONGEST_MS ? query->window_ms : WINDOW_LONGEST_MS;
+        return window_min_ms(query->window_ms, WINDOW_LONGEST_MS);
 }
 
 static enum window_ring_kind ring_kind(enum metric_statistic statistic) {
@@ -100,11 +98,8 @@ struct window_plan *window_plan_new(const struct metric_query *queries, size_t q
                                                       (query_count + 1) * sizeof(plan->rings[0]));
 
         assert(scrape_interval_ms > 0);
-        plan->gauge_gap_ms = 4 * scrape_interval_ms;
-        if (plan->gauge_gap_ms < MS_PER_MIN)
-                plan->gauge_gap_ms = MS_PER_MIN;
-        plan->counter_gap_ms = plan->gauge_gap_ms > WINDOW_MEAN_MS ? plan->gauge_gap_ms
-                                                                   : WINDOW_MEAN_MS;
+        plan->gauge_gap_ms = window_max_ms(4 * scrape_interval_ms, MS_PER_MIN);
+        plan->counter_gap_ms = window_max_ms(plan->gauge_gap_ms, WINDOW_MEAN_MS);
 
         for (size_t i = 0; i < query_count; i++) {
                 unsigned channel = (unsigned)queries[i].resource;
@@ -129,8 +124,4 @@ struct window_plan *window_plan_new(const struct metric_query *queries, size_t q
 
 void window_plan_free(struct window_plan *plan) {
         free(plan);
-}
-
-size_t window_bytes(const struct window_plan *plan) {
-        return plan->store_bytes;
 }

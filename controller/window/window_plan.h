@@ -51,6 +51,15 @@ struct window_plan {
         struct window_ring rings[];
 };
 
+/* The smaller and the larger of two times, or durations. */
+static inline int64_t window_min_ms(int64_t a, int64_t b) {
+        return a < b ? a : b;
+}
+
+static inline int64_t window_max_ms(int64_t a, int64_t b) {
+        return a > b ? a : b;
+}
+
 /** window_ring_place() - of a channel that the ring has */
 static inline size_t window_ring_place(const struct window_ring *ring, unsigned channel) {
         return (size_t)__builtin_popcount(ring->channels & ((UINT32_C(1) << channel) - 1));

@@ -78,7 +78,7 @@ static void replay_cells(struct window_store *to, const struct window_ring *to_r
 
         if (!spans_ring)
                 return;
-        const struct window_ring_state *state = window_ring_const_state(from, spans_ring);
+        const struct window_ring_state *state = window_ring_state(from, spans_ring);
         const uint32_t *spans = window_ring_spans(from, spans_ring);
         for (uint32_t age = 0; age < state->count; age++)
                 begin_mono_ms -= spans[window_ring_index(spans_ring, state->head - age)];
@@ -97,7 +97,7 @@ static void replay_cells(struct window_store *to, const struct window_ring *to_r
 static void replay_buckets(struct window_store *to, const struct window_ring *to_ring,
                            unsigned channel, const struct window_store *from,
                            struct origin origin) {
-        const struct window_ring_state *state = window_ring_const_state(from, origin.ring);
+        const struct window_ring_state *state = window_ring_state(from, origin.ring);
         const float *buckets = window_ring_buckets(from, origin.ring, origin.channel);
 
         for (int64_t number = state->head - origin.ring->capacity + 1; number <= state->head;

@@ -22,8 +22,7 @@ void window_ring_add(struct window_store *store, const struct window_ring *ring,
         /* Nothing from before such a span can still be in the window. */
         if (span.ms >= ring->window_ms || span.ms > SPAN_LONGEST_MS)
                 state->count = 0;
-        if (span.ms > SPAN_LONGEST_MS)
-                span.ms = SPAN_LONGEST_MS;
+        span.ms = window_min_ms(span.ms, SPAN_LONGEST_MS);
         /* A long one has a cell of its own: what came before it is not spread over it. That they
          * are two cells long makes up for the ones that are closed early. */
         if (state->count == 0 || spans[state->head] >= ring->resolution_ms ||
@@ -45,18 +44,10 @@ void window_ring_add(struct window_store *store, const struct window_ring *ring,
         }
 }
 
-static int64_t later(int64_t a, int64_t b) {
-        return a > b ? a : b;
-}
-
-static int64_t earlier(int64_t a, int64_t b) {
-        return a < b ? a : b;
-}
-
 struct window_sums window_ring_between(const struct window_store *store,
                                        const struct window_ring *ring, unsigned channel,
                                        int64_t begin_mono_ms, int64_t end_mono_ms) {
-        const struct window_ring_state *state = window_ring_const_state(store, ring);
+        const struct window_ring_state *state = window_ring_state(store, ring);
         const struct window_cell *cells = window_ring_cells(store, ring, channel);
         const uint32_t *spans = window_ring_spans(store, ring);
         int64_t end_ms = store->last_mono_ms;
@@ -65,7 +56,8 @@ struct window_sums window_ring_between(const struct window_store *store,
 
         for (uint32_t i = 0; i < state->count && end_ms > begin_mono_ms; i++) {
                 int64_t begin_ms = end_ms - spans[index];
-                int64_t inside_ms = earlier(end_ms, end_mono_ms) - later(begin_ms, begin_mono_ms);
+                int64_t inside_ms = window_min_ms(end_ms, end_mono_ms) -
+                                    window_max_ms(begin_ms, begin_mono_ms);
                 if (inside_ms > 0) {
                         double share = (double)inside_ms / spans[index];
                         sums.num += share * (double)cells[index].num;
@@ -96,7 +88,7 @@ void window_ring_put(struct window_store *store, const struct window_ring *ring,
         if (number <= state->head - ring->capacity)
                 return;
         /* What is passed over is empty. Once around is enough. */
-        state->head = later(state->head, number - ring->capacity);
+        state->head = window_max_ms(state->head, number - ring->capacity);
         while (state->head < number) {
                 size_t index = window_ring_index(ring, ++state->head);
                 FOREACH_CHANNEL (any, ring->channels)
@@ -108,54 +100,29 @@ void window_ring_put(struct window_store *store, const struct window_ring *ring,
                 *bucket = value;
 }
 
-bool window_ring_is_empty(const struct window_store *store, const struct window_ring *ring,
-                          unsigned channel, int64_t mono_ms) {
-        const struct window_ring_state *state = window_ring_const_state(store, ring);
-        int64_t number = bucket_number(ring, mono_ms);
-
-        return number > state->head || number <= state->head - ring->capacity ||
-               window_ring_buckets(store, ring, channel)[window_ring_index(ring, number)] < 0;
-}
-
-float window_ring_largest_between(const struct window_store *store, const struct window_ring *ring,
-                                  unsigned channel, int64_t begin_mono_ms, int64_t end_mono_ms) {
-        const struct window_ring_state *state = window_ring_const_state(store, ring);
-        const float *buckets = window_ring_buckets(store, ring, channel);
-        float largest = WINDOW_EMPTY;
-
-        int64_t first = later(bucket_number(ring, begin_mono_ms),
-                              state->head - (int64_t)ring->capacity + 1);
-        int64_t last = earlier(bucket_number(ring, end_mono_ms - 1), state->head);
-        for (int64_t number = first; number <= last; number++) {
-                float value = buckets[window_ring_index(ring, number)];
-                largest = value > largest ? value : largest;
-        }
-        return largest;
-}
-
 int64_t window_ring_latest_ms(const struct window_store *store, const struct window_ring *ring,
                               int64_t number) {
         int64_t begin_ms = number * ring->resolution_ms;
         int64_t end_ms = begin_ms + ring->resolution_ms - 1;
 
-        return store->last_mono_ms >= begin_ms ? earlier(end_ms, store->last_mono_ms) : end_ms;
+        return store->last_mono_ms >= begin_ms ? window_min_ms(end_ms, store->last_mono_ms)
+                                               : end_ms;
 }
 
-/* The window's oldest bucket that the ring still has. */
+/* The oldest bucket that the ring has of the time since then. */
 static int64_t oldest_number(const struct window_ring *ring, const struct window_ring_state *state,
-                             int64_t now_mono_ms) {
-        return later(bucket_number(ring, now_mono_ms - ring->window_ms),
-                     state->head - ring->capacity + 1);
+                             int64_t begin_mono_ms) {
+        return window_max_ms(bucket_number(ring, begin_mono_ms), state->head - ring->capacity + 1);
 }
 
 size_t window_ring_collect(const struct window_store *store, const struct window_ring *ring,
                            unsigned channel, int64_t now_mono_ms, float *ret_values) {
-        const struct window_ring_state *state = window_ring_const_state(store, ring);
+        const struct window_ring_state *state = window_ring_state(store, ring);
         const float *buckets = window_ring_buckets(store, ring, channel);
         size_t count = 0;
 
-        for (int64_t number = oldest_number(ring, state, now_mono_ms); number <= state->head;
-             number++) {
+        for (int64_t number = oldest_number(ring, state, now_mono_ms - ring->window_ms);
+             number <= state->head; number++) {
                 float value = buckets[window_ring_index(ring, number)];
                 if (value >= 0)
                         ret_values[count++] = value;
@@ -165,13 +132,14 @@ size_t window_ring_collect(const struct window_store *store, const struct window
 
 struct window_peak window_ring_peak(const struct window_store *store,
                                     const struct window_ring *ring, unsigned channel,
-                                    int64_t now_mono_ms) {
-        const struct window_ring_state *state = window_ring_const_state(store, ring);
+                                    int64_t begin_mono_ms, int64_t end_mono_ms) {
+        const struct window_ring_state *state = window_ring_state(store, ring);
         const float *buckets = window_ring_buckets(store, ring, channel);
+        int64_t newest = window_min_ms(bucket_number(ring, end_mono_ms - 1), state->head);
         struct window_peak peak = {.ratio = WINDOW_EMPTY};
         int64_t at_number = state->head;
 
-        for (int64_t number = oldest_number(ring, state, now_mono_ms); number <= state->head;
+        for (int64_t number = oldest_number(ring, state, begin_mono_ms); number <= newest;
              number++) {
                 float value = buckets[window_ring_index(ring, number)];
                 if (value < 0)

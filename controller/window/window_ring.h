@@ -15,14 +15,12 @@
         for (uint32_t rest_ = (mask), channel = 0;                                                 \
              rest_ && (channel = (uint32_t)__builtin_ctz(rest_), true); rest_ &= rest_ - 1)
 
-static inline struct window_ring_state *window_ring_state(struct window_store *store,
-                                                          const struct window_ring *ring) {
-        return &store->rings[ring - store->plan->rings];
-}
+/* A store's memory, of which these are parts, may be written through a const store. */
 
-static inline const struct window_ring_state *window_ring_const_state(
-        const struct window_store *store, const struct window_ring *ring) {
-        return &store->rings[ring - store->plan->rings];
+static inline struct window_ring_state *window_ring_state(const struct window_store *store,
+                                                          const struct window_ring *ring) {
+        struct window_store *self = (void *)store->memory;
+        return &self->rings[ring - store->plan->rings];
 }
 
 /* Cells: sums over adjoining spans of time, of which the newest ends with the last step. */
@@ -78,9 +76,6 @@ size_t window_ring_index(const struct window_ring *ring, int64_t number);
 /** window_ring_put() - a mean of the moment @mono_ms: the larger counts, of quantiles the later */
 void window_ring_put(struct window_store *store, const struct window_ring *ring, unsigned channel,
                      int64_t mono_ms, float value);
-/** window_ring_is_empty() - is there no mean of that moment's stretch? */
-bool window_ring_is_empty(const struct window_store *store, const struct window_ring *ring,
-                          unsigned channel, int64_t mono_ms);
 /** window_ring_latest_ms() - the latest moment that what is in bucket @number can be of */
 int64_t window_ring_latest_ms(const struct window_store *store, const struct window_ring *ring,
                               int64_t number);
@@ -91,17 +86,15 @@ int64_t window_ring_latest_ms(const struct window_store *store, const struct win
  */
 size_t window_ring_collect(const struct window_store *store, const struct window_ring *ring,
                            unsigned channel, int64_t now_mono_ms, float *ret_values);
-/** window_ring_largest_between() - of the buckets that lie in a stretch of time, at least in part;
- * WINDOW_EMPTY when none of them is filled */
-float window_ring_largest_between(const struct window_store *store, const struct window_ring *ring,
-                                  unsigned channel, int64_t begin_mono_ms, int64_t end_mono_ms);
-/* The largest mean in a window's buckets; of equal ones the latest. */
+
 struct window_peak {
         float ratio;        /* WINDOW_EMPTY when there is none */
         int64_t at_mono_ms; /* when it was, at the latest; of no meaning when there is none */
         size_t buckets;     /* number of filled ones */
 };
 
+/** window_ring_peak() - the largest of the buckets that lie in a stretch of time, at least in part;
+ * of equal ones the latest */
 struct window_peak window_ring_peak(const struct window_store *store,
                                     const struct window_ring *ring, unsigned channel,
-                                    int64_t now_mono_ms);
+                                    int64_t begin_mono_ms, int64_t end_mono_ms);

@@ -129,22 +129,23 @@ static struct node_reading *reading;
 static size_t skim(const char *page, size_t len) {
         struct exposition_sample sample;
         struct exposition state;
+        size_t samples = 0;
 
         exposition_begin(&state, &wants.set, page, len, true);
         while (exposition_next(&state, &sample))
-                ;
-        return state.samples;
+                samples++;
+        return samples;
 }
 
 static size_t read_node(const char *page, size_t len) {
         node_reading_parse(reading, &wants, page, len, true);
-        return reading->samples;
+        return reading->cpu_count;
 }
 
 /* Network devices, filesystems, disks and pressure as well. */
 static size_t read_everything(const char *page, size_t len) {
         node_reading_parse(reading, &everything, page, len, true);
-        return reading->samples;
+        return reading->cpu_count;
 }
 
 static const struct {

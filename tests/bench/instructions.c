@@ -161,7 +161,7 @@ static size_t keep_pod(int64_t turn) {
 static size_t read_page(int64_t turn) {
         (void)turn;
         node_reading_parse(reading, &wants, page.data, page.len, true);
-        return reading->samples;
+        return reading->cpu_count;
 }
 
 static size_t add_step(int64_t turn) {

@@ -78,16 +78,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         struct exposition_set set;
         struct exposition skim;
         struct exposition_sample sample;
-        size_t samples = 0;
 
         exposition_set_init(&set, names, ARRAY_LEN(names));
         exposition_begin(&skim, &set, page, size, true);
-        while (exposition_next(&skim, &sample)) {
+        while (exposition_next(&skim, &sample))
                 check_sample(&sample, page, size);
-                samples++;
-        }
-        if (samples != skim.samples)
-                abort();
         check_cut(&set, page, size, size);
         if (size > 0) {
                 check_cut(&set, page, size, size - 1);

@@ -37,10 +37,11 @@ static bool in_unit(double ratio) {
 }
 
 static void check_own(const struct node_own *resource) {
-        check(resource->capacity > 0 && in_unit(resource->ratio));
-        check(resource->series_count > 0 && resource->series_count <= NODE_MAX_DEVICES);
-        for (size_t i = 1; i < resource->series_count; i++)
-                check(resource->series[i - 1].id < resource->series[i].id);
+        const struct series_list *series = resource->series;
+
+        check(resource->capacity > 0 && series->count > 0 && series->count <= NODE_MAX_DEVICES);
+        for (size_t i = 1; i < series->count; i++)
+                check(series->items[i - 1].id < series->items[i].id);
 }
 
 static void check_reading(const struct node_reading *reading) {
@@ -50,8 +51,9 @@ static void check_reading(const struct node_reading *reading) {
         for (unsigned i = 0; i < ARRAY_LEN(own); i++)
                 if (reading->usable >> METRIC_RESOURCE_COUNT >> i & 1)
                         check_own(&reading->own[i]);
-        for (unsigned r = 0; r < METRIC_RESOURCE_COUNT; r++)
-                if (reading->usable >> r & 1 && metric_resource_is_gauge(r))
+        for (unsigned r = 0; r < RESOURCES; r++)
+                if (reading->usable >> r & 1 &&
+                    (r >= METRIC_RESOURCE_COUNT || metric_resource_is_gauge(r)))
                         check(in_unit(reading->values[r]));
         check(!(reading->usable & NODE_RESOURCE_BIT(METRIC_NET)) == (reading->link_count == 0));
         for (size_t i = 0; i < reading->link_count; i++) {
@@ -142,7 +144,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 node_reading_parse(reading, &wants, page, page_bytes, true);
                 check_reading(reading);
                 check_cut(reading, cut, &wants, page, page_bytes);
-                (void)node_state_step(&before, &wants, reading, now_mono_ms, &step);
+                node_state_step(&before, &wants, reading, now_mono_ms, &step);
                 uint32_t counted = window_store_add(store, &step);
                 check((counted & ~(step.counters | step.gauges)) == 0);
                 now_mono_ms += 15 * MS_PER_S;

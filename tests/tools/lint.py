@@ -32,7 +32,9 @@ MAY_USE = {
     "controller/window": ["base", "policy"],
     "controller/exposition": ["base", "policy", "controller/window"],
     "controller/node": ["base", "codec", "kube", "policy", "policy/pods"],
-    "controller/source": ["base", "kube", "net", "policy", "controller/window", "controller/node"],
+    "controller/source": [
+        *("base", "kube", "net", "program", "policy", "controller/window", "controller/node"),
+    ],
     "controller/source/scrape": [
         *COMMON,
         "policy",

@@ -7,22 +7,29 @@
 #include "base/strmap.h"
 #include "controller/source/metrics_api/metrics_api_list.h"
 #include "controller/source/metrics_api/metrics_api_sample.h"
-#include "program/outage_log.h"
+#include "controller/source/source_set.h"
+#include "program/options.h"
 
 enum {
         FIRST_ROUND_MS = 1000, /* after the first node: nodes are listed page by page */
-        TICK_MS = 1000,        /* for the log */
+        /* Of a list. An item has 300 bytes, with the node's labels up to 2 kB. */
+        MAX_BODY_BYTES = 64 << 20,
+        TIMEOUT_MS = 10 * 1000, /* or the interval, if that is less */
 };
 
 #define LIST_PATH "/apis/metrics.k8s.io/v1beta1/nodes"
+#define RESOURCE "nodes.metrics.k8s.io"
+#define APISERVICE "kubectl get apiservice v1beta1.metrics.k8s.io"
 #define RBAC_RULE "apiGroups [metrics.k8s.io], resources [nodes], verbs [list]"
+
+static const struct source_scope scope = {.resources = UINT32_C(1) << METRIC_CPU |
+                                                       UINT32_C(1) << METRIC_MEM};
 
 struct entry {
         struct node *node;
         struct metrics_api_sample sample;
-        struct metrics_api_item answered; /* of the last list with the node, if is_usable */
+        struct metrics_api_item answered; /* of the last list with the node; empty: not usable */
         uint32_t listed_round;            /* of that list */
-        bool is_usable;
         bool is_failing;
 };
 
@@ -30,15 +37,14 @@ struct metrics_server {
         struct source source;
         struct loop *loop;
         struct kube_api *api;
-        struct metrics_server_options options;
+        int64_t interval_ms;
         struct source_sink sink;
         struct strmap entries; /* node's name: struct entry */
-        struct loop_timer timer, tick;
+        struct loop_timer timer;
         struct kube_call *call;
         int64_t begun_mono_ms; /* the round */
         uint32_t round;        /* from 1 on */
         const char *trouble;   /* why the last list failed, static text; NULL: it did not */
-        struct outage_log outages;
         bool is_stopped;
         bool is_idle; /* the policy wants nothing of it */
         struct metrics_series *items_new, *items_repeated, *items_unknown;
@@ -56,7 +62,7 @@ static int64_t metrics_server_now(const struct metrics_server *s) {
 static struct metrics_api_sample_time sample_time(const struct metrics_server *s) {
         return (struct metrics_api_sample_time){.now_mono_ms = metrics_server_now(s),
                                                 .now_unix_ms = loop_now_unix_ms(s->loop),
-                                                .interval_ms = s->options.interval_ms};
+                                                .interval_ms = s->interval_ms};
 }
 
 static void add_gauge(struct window_step *step, enum metric_resource channel, bool is_known,
@@ -83,49 +89,42 @@ static struct window_step make_step(const struct metrics_server *s, const struct
 
 /* When the list failed, every node did. */
 static void show_failing(struct metrics_server *s) {
-        metrics_set(s->nodes_failing, (double)(s->trouble ? s->entries.len : s->outages.failing));
+        metrics_set(s->nodes_failing,
+                    (double)(s->trouble ? s->entries.len : s->source.outages.failing));
 }
 
-static void set_failing(struct metrics_server *s, struct entry *entry, bool is_failing,
-                        const char *reason) {
-        if (entry->is_failing == is_failing)
-                return;
-        entry->is_failing = is_failing;
-        if (is_failing)
-                outage_log_failed(&s->outages, metrics_server_now(s), entry->node->name, NULL,
-                                  reason, "see kubectl get --raw " LIST_PATH);
-        else
-                outage_log_recovered(&s->outages, metrics_server_now(s), entry->node->name);
-}
+/* The node's sample of this round; returns why it has none, or NULL. */
+static const char *read_entry(struct metrics_server *s, struct entry *entry,
+                              struct window_step *ret_step) {
+        const struct metrics_api_sample_time time = sample_time(s);
 
-static void fail_node(struct metrics_server *s, struct entry *entry, const char *reason) {
-        set_failing(s, entry, true, reason);
-        s->sink.on_failure(&s->sink, entry->node, reason);
+        if (entry->listed_round != s->round)
+                return "no_data";
+        if (!entry->answered.has_cpu && !entry->answered.has_memory)
+                return "malformed";
+        bool is_new = metrics_api_sample_offer(&entry->sample, &entry->answered, &time);
+        metrics_inc(is_new ? s->items_new : s->items_repeated);
+        if (metrics_api_sample_is_stale(&entry->sample, &time))
+                return "stale";
+        *ret_step = make_step(s, entry);
+        return ret_step->gauges == 0 ? "no_allocatable" : NULL;
 }
 
 static void deliver_sample(struct metrics_server *s, struct entry *entry) {
-        if (entry->listed_round != s->round) {
-                fail_node(s, entry, "no_data");
-                return;
-        }
-        if (!entry->is_usable) {
-                fail_node(s, entry, "malformed");
-                return;
-        }
-        struct metrics_api_sample_time time = sample_time(s);
-        bool is_new = metrics_api_sample_offer(&entry->sample, &entry->answered, &time);
-        metrics_inc(is_new ? s->items_new : s->items_repeated);
-        if (metrics_api_sample_is_stale(&entry->sample, &time)) {
-                fail_node(s, entry, "stale");
-                return;
-        }
-        struct window_step step = make_step(s, entry);
-        if (step.gauges == 0) {
-                fail_node(s, entry, "no_allocatable");
-                return;
-        }
-        set_failing(s, entry, false, NULL);
-        s->sink.on_reading(&s->sink, entry->node, &(struct source_reading){.step = &step});
+        struct outage_log *outages = &s->source.outages;
+        struct window_step step;
+        const char *failure = read_entry(s, entry, &step);
+
+        if (failure && !entry->is_failing)
+                outage_log_failed(outages, metrics_server_now(s), entry->node->name, NULL, failure,
+                                  "see kubectl get --raw " LIST_PATH);
+        else if (!failure && entry->is_failing)
+                outage_log_recovered(outages, metrics_server_now(s), entry->node->name);
+        entry->is_failing = failure != NULL;
+        if (failure)
+                s->sink.on_failure(&s->sink, entry->node, failure);
+        else
+                s->sink.on_reading(&s->sink, entry->node, &(struct source_reading){.step = &step});
 }
 
 /* What the reader of the log should check. */
@@ -133,8 +132,8 @@ static const char *advice(enum kube_outcome outcome) {
         if (outcome == KUBE_FORBIDDEN)
                 return "the ClusterRole needs " RBAC_RULE;
         if (outcome == KUBE_NOT_FOUND)
-                return "is metrics-server installed? " METRICS_SERVER_APISERVICE;
-        return "does metrics-server run? " METRICS_SERVER_APISERVICE;
+                return "is metrics-server installed? " APISERVICE;
+        return "does metrics-server run? " APISERVICE;
 }
 
 /* The list of this round has failed. */
@@ -184,9 +183,7 @@ static void on_node_metrics(void *userdata, const char *node,
                 return;
         }
         entry->listed_round = s->round;
-        entry->is_usable = metrics != NULL;
-        if (metrics)
-                entry->answered = *metrics;
+        entry->answered = metrics ? *metrics : (struct metrics_api_item){0};
 }
 
 static void on_list(void *userdata, const struct kube_answer *answer) {
@@ -194,8 +191,7 @@ static void on_list(void *userdata, const struct kube_answer *answer) {
         struct error err = ERROR_NULL;
 
         s->call = NULL;
-        loop_timer_arm(s->loop, &s->timer, s->begun_mono_ms + s->options.interval_ms,
-                       begin_list_round, s);
+        loop_timer_arm(s->loop, &s->timer, s->begun_mono_ms + s->interval_ms, begin_list_round, s);
         if (answer->outcome != KUBE_OK)
                 fail_round(s, answer->outcome, &answer->err);
         else if (metrics_api_list_parse(answer->body, answer->body_bytes, on_node_metrics, s,
@@ -213,7 +209,7 @@ static void forget_failures(struct metrics_server *s) {
         STRMAP_FOREACH (found, &s->entries) {
                 struct entry *entry = found->value;
                 if (entry->is_failing)
-                        outage_log_gone(&s->outages);
+                        outage_log_gone(&s->source.outages);
                 entry->is_failing = false;
         }
         show_failing(s);
@@ -221,44 +217,33 @@ static void forget_failures(struct metrics_server *s) {
 
 static void begin_list_round(void *userdata) {
         struct metrics_server *s = userdata;
-        int64_t interval_ms = s->options.interval_ms;
 
         s->begun_mono_ms = metrics_server_now(s);
         s->round++;
         if (s->is_idle) {
                 forget_failures(s);
-                loop_timer_arm(s->loop, &s->timer, s->begun_mono_ms + interval_ms, begin_list_round,
-                               s);
+                loop_timer_arm(s->loop, &s->timer, s->begun_mono_ms + s->interval_ms,
+                               begin_list_round, s);
                 return;
         }
-        s->call = kube_start(s->api, &(struct kube_request){
-                                             .method = "GET",
-                                             .path = LIST_PATH,
-                                             .resource = METRICS_SERVER_RESOURCE,
-                                             .timeout_ms = interval_ms < METRICS_SERVER_TIMEOUT_MS
-                                                                   ? interval_ms
-                                                                   : METRICS_SERVER_TIMEOUT_MS,
-                                             .max_body_bytes = METRICS_SERVER_MAX_BODY_BYTES,
-                                             .wants_gzip = true,
-                                             .on_done = on_list,
-                                             .userdata = s,
-                                     });
-}
-
-static void on_metrics_server_tick(void *userdata) {
-        struct metrics_server *s = userdata;
-
-        outage_log_tick(&s->outages, metrics_server_now(s));
-        loop_timer_arm(s->loop, &s->tick, metrics_server_now(s) + TICK_MS, on_metrics_server_tick,
-                       s);
+        s->call = kube_start(
+                s->api,
+                &(struct kube_request){
+                        .method = "GET",
+                        .path = LIST_PATH,
+                        .resource = RESOURCE,
+                        .timeout_ms = s->interval_ms < TIMEOUT_MS ? s->interval_ms : TIMEOUT_MS,
+                        .max_body_bytes = MAX_BODY_BYTES,
+                        .wants_gzip = true,
+                        .on_done = on_list,
+                        .userdata = s,
+                });
 }
 
 /* The source */
 
 /* A list has both resources, whichever the policy needs. */
 static void metrics_server_set_policy(struct source *base, const struct policy *policy) {
-        const struct source_scope scope = {.resources = METRICS_SERVER_RESOURCES};
-
         metrics_server_of(base)->is_idle = !source_scope_has_any(&scope, policy);
 }
 
@@ -281,7 +266,7 @@ static void metrics_server_remove_node(struct source *base, struct node *node) {
                                                              strlen(node->name));
 
         if (entry && entry->is_failing)
-                outage_log_gone(&s->outages);
+                outage_log_gone(&s->source.outages);
         show_failing(s);
 }
 
@@ -291,7 +276,6 @@ static void metrics_server_stop(struct source *base) {
         s->is_stopped = true;
         kube_cancel(TAKE_PTR(s->call));
         loop_timer_disarm(s->loop, &s->timer);
-        loop_timer_disarm(s->loop, &s->tick);
 }
 
 static void metrics_server_free(struct source *base) {
@@ -320,12 +304,12 @@ static struct source *metrics_server_new(const struct source_parts *parts,
         struct metrics_server *s = xcalloc(1, sizeof(*s));
 
         *s = (struct metrics_server){
-                .source.ops = &metrics_server_ops,
+                .source.ops = item->kind->ops,
                 .loop = parts->loop,
                 .api = parts->api,
-                .options = *(const struct metrics_server_options *)item->options,
+                .interval_ms = item->traits.interval_ms,
                 .sink = *sink,
-                .outages.what = "node metrics",
+                .source.outages.what = "node metrics",
                 .items_new = count_items(metrics, "new"),
                 .items_repeated = count_items(metrics, "repeated"),
                 .items_unknown = count_items(metrics, "unknown_node"),
@@ -335,15 +319,49 @@ static struct source *metrics_server_new(const struct source_parts *parts,
                                                "Targets whose last scrape failed.",
                                                LABELS("source", item->kind->name)),
         };
-        on_metrics_server_tick(s);
         return &s->source;
 }
 
-const struct source_ops metrics_server_ops = {
+static const struct source_ops metrics_server_ops = {
         .new = metrics_server_new,
         .set_policy = metrics_server_set_policy,
         .add_node = metrics_server_add_node,
         .remove_node = metrics_server_remove_node,
         .stop = metrics_server_stop,
         .free = metrics_server_free,
+};
+
+/* Its flags */
+
+static int64_t interval_ms;
+
+/* clang-format off */
+static const struct option_row rows[] = {
+        {.help = "metrics-server source"},
+        {.name = "metrics-server-interval", .type = OPTION_DURATION_MS,
+         .value = &interval_ms, .fallback = "15s", .metavar = "DURATION",
+         .min = 1000, .max = 300000,
+         .help = "Between two lists of all nodes. Shorter than metrics-server's own "
+                 "resolution brings no new samples."}
+};
+/* clang-format on */
+
+static int configure_metrics_server(struct source_set_options *set,
+                                    const struct source_setup *setup, struct error *err) {
+        struct source_item *item = source_set_item(set, &metrics_server_kind);
+
+        (void)setup;
+        (void)err;
+        if (item)
+                item->traits = (struct source_traits){.interval_ms = interval_ms, .scope = scope};
+        return 0;
+}
+
+const struct source_kind metrics_server_kind = {
+        .name = "metrics-server",
+        .hint = "the rule for " RESOURCE " (list) in the ClusterRole, and " APISERVICE,
+        .ops = &metrics_server_ops,
+        .rows = rows,
+        .row_count = ARRAY_LEN(rows),
+        .configure = configure_metrics_server,
 };

@@ -21,29 +21,7 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "controller/source/source.h"
 
-#define METRICS_SERVER_RESOURCE "nodes.metrics.k8s.io"
-#define METRICS_SERVER_APISERVICE "kubectl get apiservice v1beta1.metrics.k8s.io"
-/* What to look at when nothing comes. */
-#define METRICS_SERVER_HINT                                                                        \
-        "the rule for " METRICS_SERVER_RESOURCE                                                    \
-        " (list) in the ClusterRole, and " METRICS_SERVER_APISERVICE
-
-/* The resources that it delivers; see struct source_scope. */
-#define METRICS_SERVER_RESOURCES (UINT32_C(1) << METRIC_CPU | UINT32_C(1) << METRIC_MEM)
-
-enum {
-        /* Of a list. An item has 300 bytes, with the node's labels up to 2 kB. */
-        METRICS_SERVER_MAX_BODY_BYTES = 64 << 20,
-        METRICS_SERVER_TIMEOUT_MS = 10 * 1000, /* or the interval, if that is less */
-};
-
-struct metrics_server_options {
-        int64_t interval_ms; /* > 0 */
-};
-
-/* Of a source whose item has struct metrics_server_options. */
-extern const struct source_ops metrics_server_ops;
+/* The kind of source that lists what metrics-server knows. */
+extern const struct source_kind metrics_server_kind;

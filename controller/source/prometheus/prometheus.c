@@ -7,7 +7,6 @@
 #include "controller/source/prometheus/prometheus_backfill.h"
 #include "controller/source/prometheus/prometheus_match.h"
 #include "controller/source/prometheus/prometheus_round.h"
-#include "program/outage_log.h"
 
 #define SOURCE_NAME "prometheus"
 
@@ -15,7 +14,6 @@ enum {
         FIRST_ROUND_MS = 300,         /* after the last node, for more may follow, */
         FIRST_ROUND_LATEST_MS = 5000, /* but not later than this after the first */
         ONCE_ROUND_MS = 1000,
-        TICK_MS = 5000,
 };
 
 static const char *const fate_names[] = {
@@ -61,7 +59,7 @@ struct prometheus {
         struct ask asks[PROMETHEUS_MAX_QUERIES]; /* by the round's query */
 
         enum phase phase;
-        struct loop_timer turn, tick;
+        struct loop_timer turn;
         int64_t due_mono_ms, first_latest_mono_ms;
         size_t next_ask, in_flight;
         bool has_history_begun; /* a round has shown whose history has to be read */
@@ -71,8 +69,7 @@ struct prometheus {
         } past; /* the series of history whose points come */
 
         const char *trouble; /* why no query can be sent; NULL: none */
-        struct outage_log outages;
-        unsigned logged; /* LOGGED_* */
+        unsigned logged;     /* LOGGED_* */
         struct metrics_series *failing, *cut_rounds, *warnings, *fates[PROMETHEUS_FATE_COUNT];
 };
 
@@ -132,11 +129,11 @@ static void note_silence(struct prometheus *source, const struct node *node, boo
                 return;
         source->is_silent[node->slot] = is_silent;
         if (is_silent)
-                outage_log_failed(&source->outages, prometheus_now(source), node->name, NULL,
+                outage_log_failed(&source->source.outages, prometheus_now(source), node->name, NULL,
                                   "no_data",
                                   "Prometheus has no series for the node's name or address");
         else
-                outage_log_recovered(&source->outages, prometheus_now(source), node->name);
+                outage_log_recovered(&source->source.outages, prometheus_now(source), node->name);
 }
 
 /* False when there is no value of the node. */
@@ -321,14 +318,6 @@ static void on_round_due(void *userdata) {
                 begin_query_round(source);
 }
 
-static void on_prometheus_tick(void *userdata) {
-        struct prometheus *source = userdata;
-
-        outage_log_tick(&source->outages, prometheus_now(source));
-        loop_timer_arm(source->loop, &source->tick, prometheus_now(source) + TICK_MS,
-                       on_prometheus_tick, source);
-}
-
 /* History */
 
 static bool on_series(void *userdata, const struct prometheus_series *series, unsigned resource) {
@@ -432,7 +421,7 @@ static void prometheus_remove_node(struct source *base, struct node *node) {
         source->nodes[slot] = NULL;
         source->node_count--;
         if (source->is_silent[slot])
-                outage_log_gone(&source->outages);
+                outage_log_gone(&source->source.outages);
         source->is_silent[slot] = false;
         forget(source, slot);
 }
@@ -444,7 +433,6 @@ static void prometheus_stop(struct source *base) {
         source->phase = PHASE_STOPPED;
         prometheus_backfill_drop(source->backfill);
         loop_timer_disarm(source->loop, &source->turn);
-        loop_timer_disarm(source->loop, &source->tick);
 }
 
 static void prometheus_free(struct source *base) {
@@ -488,7 +476,7 @@ static struct source *prometheus_new(const struct source_parts *parts,
         source->sink = *sink;
         source->round.promql.network = &source->options.network;
         source->round.is_percent = source->options.is_percent;
-        source->outages.what = "query Prometheus";
+        source->source.outages.what = "query Prometheus";
         source->api = prometheus_api_new(parts->loop, parts->client, parts->metrics,
                                          &source->options.api);
         source->backfill = prometheus_backfill_new(
@@ -499,7 +487,6 @@ static struct source *prometheus_new(const struct source_parts *parts,
                                                      .userdata = source});
         make_room_for_slot(source, 0);
         register_query_metrics(source, parts->metrics);
-        on_prometheus_tick(source);
         return &source->source;
 }
 

@@ -46,3 +46,6 @@ struct prometheus_options {
  * PROMETHEUS_IN_FLIGHT.
  */
 extern const struct source_ops prometheus_ops;
+
+/* The kind of source; its flags are in prometheus_settings.c. */
+extern const struct source_kind prometheus_kind;

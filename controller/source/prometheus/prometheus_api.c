@@ -62,6 +62,11 @@ int prometheus_address_check(const char *address, struct error *err) {
         return 0;
 }
 
+static struct metrics_series *queries_with(struct metrics *metrics, const char *result) {
+        return metrics_counter(metrics, "plimsoll_prometheus_queries_total",
+                               "Queries to Prometheus by result.", LABELS("result", result));
+}
+
 struct prometheus_api *prometheus_api_new(struct loop *loop, struct http_client *client,
                                           struct metrics *metrics,
                                           const struct prometheus_api_options *options) {
@@ -75,8 +80,7 @@ struct prometheus_api *prometheus_api_new(struct loop *loop, struct http_client 
         while (options->address[api->address_len - 1] == '/')
                 api->address_len--;
         credentials_init(&api->credentials, &options->credentials);
-        api->asked = metrics_counter(metrics, "plimsoll_prometheus_queries_total",
-                                     "Queries to Prometheus by result.", LABELS("result", "ok"));
+        api->asked = queries_with(metrics, "ok");
         api->duration = metrics_histogram(metrics, "plimsoll_prometheus_query_duration_seconds",
                                           "Duration of one query to Prometheus.", NULL,
                                           metrics_duration_bounds_s, metrics_duration_bounds_count);
@@ -101,12 +105,7 @@ static void finish_query(struct prometheus_call *call) {
         prometheus_answer_fn *on_answer = call->on_answer;
         void *userdata = call->userdata;
 
-        if (answer.failure)
-                metrics_inc(metrics_counter(api->metrics, "plimsoll_prometheus_queries_total",
-                                            "Queries to Prometheus by result.",
-                                            LABELS("result", answer.failure)));
-        else
-                metrics_inc(api->asked);
+        metrics_inc(answer.failure ? queries_with(api->metrics, answer.failure) : api->asked);
         query_call_free(call);
         on_answer(userdata, &answer);
 }
@@ -191,34 +190,26 @@ static void start(struct prometheus_call *call) {
         buf_printf(&url, "%.*s/api/v1/%s%s%s", (int)api->address_len, options->address,
                    call->is_range ? "query_range" : "query", call->is_get ? "?" : "",
                    call->is_get ? call->form.data : "");
-        const char *headers[] = {
-                "Accept: application/json",
-                "Content-Type: application/x-www-form-urlencoded",
-                credentials_header(&api->credentials),
-                NULL,
-        };
-        if (call->is_get) {
-                headers[1] = headers[2];
-                headers[2] = NULL;
-        }
-        call->http = http_start(
-                api->client, &(struct http_request){
-                                     .method = call->is_get ? "GET" : "POST",
-                                     .url = url.data,
-                                     .headers = headers,
-                                     .body = call->is_get ? NULL : call->form.data,
-                                     .body_bytes = call->is_get ? 0 : call->form.len,
-                                     .connect_timeout_ms = options->timeout_ms < CONNECT_TIMEOUT_MS
-                                                                   ? options->timeout_ms
-                                                                   : CONNECT_TIMEOUT_MS,
-                                     .timeout_ms = options->timeout_ms,
-                                     .max_body_bytes = options->max_reply_bytes,
-                                     .wants_gzip = true,
-                                     .basic_auth = credentials_basic(&api->credentials),
-                                     .tls = credentials_tls(&api->credentials),
-                                     .on_done = on_query_done,
-                                     .userdata = call,
-                             });
+        const char *form = "Content-Type: application/x-www-form-urlencoded";
+        const char *authorization = api->credentials.header;
+        const char *headers[] = {"Accept: application/json", call->is_get ? authorization : form,
+                                 call->is_get ? NULL : authorization, NULL};
+        call->http = http_start(api->client,
+                                &(struct http_request){
+                                        .method = call->is_get ? "GET" : "POST",
+                                        .url = url.data,
+                                        .headers = headers,
+                                        .body = call->is_get ? NULL : call->form.data,
+                                        .body_bytes = call->is_get ? 0 : call->form.len,
+                                        .connect_timeout_ms = CONNECT_TIMEOUT_MS,
+                                        .timeout_ms = options->timeout_ms,
+                                        .max_body_bytes = (size_t)options->max_reply_bytes,
+                                        .wants_gzip = true,
+                                        .basic_auth = api->credentials.basic_auth,
+                                        .tls = &api->credentials.tls,
+                                        .on_done = on_query_done,
+                                        .userdata = call,
+                                });
         buf_done(&url);
 }
 

@@ -23,7 +23,7 @@ enum { PROMETHEUS_ADDRESS_MAX = 2048 };
 struct prometheus_api_options {
         const char *address; /* checked; may have a path: "https://proxy/prometheus/" */
         int64_t timeout_ms;
-        size_t max_reply_bytes;
+        int64_t max_reply_bytes; /* > 0 */
         struct credentials_options credentials;
 };
 

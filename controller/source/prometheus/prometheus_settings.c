@@ -1,5 +1,3 @@
-#include "controller/source/prometheus/prometheus_settings.h"
-
 #include <errno.h>
 
 #include "base/error.h"
@@ -7,15 +5,8 @@
 #include "controller/source/source_set.h"
 #include "program/options.h"
 
-/* Where the rows put their values. */
-static struct {
-        const char *address;
-        int64_t interval_ms, timeout_ms, max_reply_bytes;
-        int unit;
-        struct credentials_options credentials;
-} raw;
-
-static struct prometheus_options options; /* what they come to */
+static struct prometheus_options options; /* where the rows put their values */
+static int unit;
 
 enum { UNIT_PERCENT, UNIT_RATIO };
 
@@ -26,58 +17,55 @@ static const char *const units[] = {
 static const struct option_row rows[] = {
         {.help = "Prometheus source"},
         {.name = "prometheus-address", .type = OPTION_STRING,
-         .value = &raw.address, .metavar = "URL",
+         .value = &options.api.address, .metavar = "URL",
          .help = "Address of the Prometheus for --metrics-source=prometheus, or of a compatible "
                  "API: http://prometheus.monitoring:9090, https://thanos/prefix."},
         {.name = "prometheus-interval", .type = OPTION_DURATION_MS,
-         .value = &raw.interval_ms, .fallback = "30s",
+         .value = &options.interval_ms, .fallback = "30s",
          .metavar = "DURATION", .min = 1000, .max = 300000,
          .help = "Between two rounds of queries; a round is one query per metric for all nodes."},
         {.name = "prometheus-timeout", .type = OPTION_DURATION_MS,
-         .value = &raw.timeout_ms, .fallback = "10s",
+         .value = &options.api.timeout_ms, .fallback = "10s",
          .metavar = "DURATION", .min = 100, .max = 300000,
          .help = "Per query; at most nine tenths of the interval."},
         {.name = "prometheus-unit", .type = OPTION_ENUM,
-         .value = &raw.unit, .fallback = "percent",
+         .value = &unit, .fallback = "percent",
          .choices = units,
          .help = "Unit of recorded values: percent, as in crane's recording rules, or ratio."},
         {.name = "prometheus-max-reply-bytes", .type = OPTION_INT,
-         .value = &raw.max_reply_bytes, .fallback = "16777216",
+         .value = &options.api.max_reply_bytes, .fallback = "16777216",
          .metavar = "BYTES", .min = 4096, .max = 268435456,
          .help = "A longer response counts as a failure. 5,000 nodes take 1 to 3 MB."},
-        CREDENTIALS_ROWS("prometheus-", raw.credentials, "Prometheus"),
+        CREDENTIALS_ROWS("prometheus-", options.api.credentials, "Prometheus"),
 };
 /* clang-format on */
 
 static int configure_prometheus(struct source_set_options *set, const struct source_setup *setup,
                                 struct error *err) {
         struct source_item *item = source_set_item(set, &prometheus_kind);
+        const char *address = options.api.address;
 
-        if (item && !raw.address)
+        if (item && !address)
                 return error_set(err, EINVAL,
                                  "--metrics-source=prometheus needs --prometheus-address");
-        if (!item && raw.address)
+        if (!item && address)
                 return error_set(err, EINVAL,
                                  "--prometheus-address needs prometheus in --metrics-source");
-        int r = raw.address ? prometheus_address_check(raw.address, err) : 0;
+        int r = address ? prometheus_address_check(address, err) : 0;
         if (r < 0)
                 return error_wrap(err, r, "--prometheus-address");
-        r = credentials_options_check(&raw.credentials, "--prometheus-", setup->opens_files, err);
+        r = credentials_options_check(&options.api.credentials, "--prometheus-", setup->opens_files,
+                                      err);
         if (r < 0 || !item)
                 return r;
 
         /* So that a query that hangs has ended before the next round, and is known to have hung. */
-        int64_t longest_ms = raw.interval_ms * 9 / 10;
-        options = (struct prometheus_options){
-                .api = {.address = raw.address,
-                        .timeout_ms = raw.timeout_ms < longest_ms ? raw.timeout_ms : longest_ms,
-                        .max_reply_bytes = (size_t)raw.max_reply_bytes,
-                        .credentials = raw.credentials},
-                .interval_ms = raw.interval_ms,
-                .network = *setup->network,
-                .is_percent = raw.unit == UNIT_PERCENT,
-                .is_once = setup->is_once,
-        };
+        int64_t longest_ms = options.interval_ms * 9 / 10;
+        if (options.api.timeout_ms > longest_ms)
+                options.api.timeout_ms = longest_ms;
+        options.network = *setup->network;
+        options.is_percent = unit == UNIT_PERCENT;
+        options.is_once = setup->is_once;
         item->options = &options;
         item->traits = (struct source_traits){.interval_ms = options.interval_ms,
                                               .scope.has_every_exporter = true};

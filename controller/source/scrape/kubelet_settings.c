@@ -1,11 +1,8 @@
-#include "controller/source/scrape/kubelet_settings.h"
-
 #include <errno.h>
 #include <string.h>
 
 #include "controller/source/scrape/scrape_settings.h"
 #include "controller/source/source_set.h"
-#include "kube/secret.h"
 #include "program/options.h"
 
 #define KUBELET_ACCOUNT "/var/run/secrets/kubernetes.io/serviceaccount"
@@ -44,26 +41,20 @@ static const struct option_row rows[] = {
 /* clang-format on */
 
 /* Not the defaults: only a pod has those files. */
-static int open_kubelet_files(const struct credentials_options *credentials, struct error *err) {
-        const struct {
-                const char *flag, *path;
-                enum secret_kind kind;
-        } files[] = {
-                {"--kubelet-ca-file", credentials->ca_file, SECRET_PEM},
-                {"--kubelet-bearer-token-file", credentials->bearer_token_file, SECRET_TOKEN},
-                {"--kubelet-client-certificate", credentials->cert_file, SECRET_PEM},
-                {"--kubelet-client-key", credentials->key_file, SECRET_PEM},
+static int open_kubelet_files(const char *const *files, struct error *err) {
+        static const char *const flags[CREDENTIALS_FILE_COUNT] = {
+                [CREDENTIALS_CA] = "--kubelet-ca-file",
+                [CREDENTIALS_CERT] = "--kubelet-client-certificate",
+                [CREDENTIALS_KEY] = "--kubelet-client-key",
+                [CREDENTIALS_TOKEN] = "--kubelet-bearer-token-file",
         };
 
-        for (size_t i = 0; i < ARRAY_LEN(files); i++) {
-                _cleanup_(secret_freep) char *text = NULL;
-                const char *path = files[i].path;
-                if (!path || strcmp(path, KUBELET_ACCOUNT "/ca.crt") == 0 ||
-                    strcmp(path, KUBELET_ACCOUNT "/token") == 0)
-                        continue;
-                int r = secret_read_file(files[i].kind, path, &text, err);
+        for (enum credentials_file i = 0; i < CREDENTIALS_FILE_COUNT; i++) {
+                bool is_default = files[i] && (strcmp(files[i], KUBELET_ACCOUNT "/ca.crt") == 0 ||
+                                               strcmp(files[i], KUBELET_ACCOUNT "/token") == 0);
+                int r = is_default ? 0 : credentials_file_check(i, files[i], err);
                 if (r < 0)
-                        return error_wrap(err, r, "%s", files[i].flag);
+                        return error_wrap(err, r, "%s", flags[i]);
         }
         return 0;
 }
@@ -77,14 +68,14 @@ static int configure_kubelet(struct source_set_options *set, const struct source
         options = scrape_settings_common(setup);
         options.profile = &scrape_kubelet;
         options.credentials = (struct credentials_options){
-                .ca_file = raw.is_insecure ? NULL : raw.ca_file,
-                .is_insecure = raw.is_insecure,
-                .bearer_token_file = raw.certificate ? NULL : raw.token_file,
-                .cert_file = raw.certificate,
-                .key_file = raw.key};
+                .files = {[CREDENTIALS_CA] = raw.is_insecure ? NULL : raw.ca_file,
+                          [CREDENTIALS_TOKEN] = raw.certificate ? NULL : raw.token_file,
+                          [CREDENTIALS_CERT] = raw.certificate,
+                          [CREDENTIALS_KEY] = raw.key},
+                .is_insecure = raw.is_insecure};
         scrape_settings_put(set, &kubelet_kind, &options);
         return setup->opens_files && source_set_item(set, &kubelet_kind)
-                       ? open_kubelet_files(&options.credentials, err)
+                       ? open_kubelet_files(options.credentials.files, err)
                        : 0;
 }
 

@@ -74,6 +74,16 @@ static const char *first_reason(const char *const why[static WINDOW_MAX_CHANNELS
         return "the page has no series that the policy needs";
 }
 
+/* Without a detail: the first reason. */
+static const struct {
+        const char *failure, *detail;
+} kubelet_failures[] = {
+        [KUBELET_STALE] = {"stale", "the kubelet repeats a sample that is more than a minute old"},
+        [KUBELET_SCRAPE_ERROR] = {"scrape_error", "the kubelet could not get its own statistics"},
+        [KUBELET_NO_METRICS] = {"no_metrics", NULL},
+        [KUBELET_NO_CAPACITY] = {"no_capacity", "the Node's status has no capacity"},
+};
+
 static void take_kubelet(struct scrape_reader *reader, struct scrape_state *state,
                          const struct node *node, const struct scrape_text *text,
                          const struct kubelet_clocks *clocks, struct scrape_result *ret) {
@@ -89,26 +99,13 @@ static void take_kubelet(struct scrape_reader *reader, struct scrape_state *stat
                                                             text->is_complete, clocks, &reading);
         ret->malformed = reading.malformed;
         memcpy(ret->why, reading.why, sizeof(ret->why));
-        switch (outcome) {
-        case KUBELET_NEW:
+        if (outcome == KUBELET_NEW) {
                 ret->step = reading.step;
                 ret->reading.step = &ret->step;
-                break;
-        case KUBELET_REPEATED:
-                break;
-        case KUBELET_STALE:
-                fail_reading(ret, "stale",
-                             "the kubelet repeats a sample that is more than a minute old");
-                break;
-        case KUBELET_SCRAPE_ERROR:
-                fail_reading(ret, "scrape_error", "the kubelet could not get its own statistics");
-                break;
-        case KUBELET_NO_CAPACITY:
-                fail_reading(ret, "no_capacity", "the Node's status has no capacity");
-                break;
-        case KUBELET_NO_METRICS:
-        default:
-                fail_reading(ret, "no_metrics", first_reason(ret->why));
+        } else if (outcome != KUBELET_REPEATED) {
+                const char *detail = kubelet_failures[outcome].detail;
+                fail_reading(ret, kubelet_failures[outcome].failure,
+                             detail ? detail : first_reason(ret->why));
         }
 }
 
@@ -159,9 +156,9 @@ static bool parse_exporter(struct scrape_reader *reader, const struct scrape_tex
         return !ret->failure;
 }
 
-static void take_ready_metrics(const struct scrape_reader *reader, double unit,
-                               struct scrape_result *ret) {
+static void take_ready_metrics(const struct scrape_reader *reader, struct scrape_result *ret) {
         const struct node_reading *reading = reader->reading;
+        double unit = reader->profile->is_ready_made ? PERCENT : 1;
 
         for (size_t i = 0; i < reader->wants.ready_count; i++) {
                 if ((reading->ready_usable & (UINT64_C(1) << i)) == 0)
@@ -169,16 +166,6 @@ static void take_ready_metrics(const struct scrape_reader *reader, double unit,
                 ret->reading.ready |= UINT64_C(1) << reader->ready_metrics[i];
                 ret->values_ratio[reader->ready_metrics[i]] = reading->ready[i] * unit;
         }
-}
-
-static void take_agent(struct scrape_reader *reader, struct scrape_state *state,
-                       const struct node *node, const struct scrape_text *text,
-                       const struct kubelet_clocks *clocks, struct scrape_result *ret) {
-        (void)state;
-        (void)node;
-        (void)clocks;
-        if (parse_exporter(reader, text, ret))
-                take_ready_metrics(reader, PERCENT, ret);
 }
 
 static void take_exporter(struct scrape_reader *reader, struct scrape_state *state,
@@ -204,9 +191,9 @@ static void take_exporter(struct scrape_reader *reader, struct scrape_state *sta
                                 "than a minute old: its CPU time stands still");
                 return;
         }
-        (void)node_state_step(&state->node, &reader->wants, reading, now_mono_ms, &ret->step);
-        ret->reading.step = &ret->step;
-        take_ready_metrics(reader, 1, ret);
+        node_state_step(&state->node, &reader->wants, reading, now_mono_ms, &ret->step);
+        ret->reading.step = reader->profile->is_ready_made ? NULL : &ret->step;
+        take_ready_metrics(reader, ret);
 }
 
 void scrape_reader_take(struct scrape_reader *reader, struct scrape_state *state,
@@ -233,7 +220,7 @@ static struct target_url kubelet_url(const struct scrape_reader *reader, const s
 
 const struct scrape_profile scrape_node_exporter = {.has_collectors = true, .take = take_exporter};
 const struct scrape_profile scrape_exporter = {.take = take_exporter};
-const struct scrape_profile scrape_agent = {.is_ready_made = true, .take = take_agent};
+const struct scrape_profile scrape_agent = {.is_ready_made = true, .take = take_exporter};
 const struct scrape_profile scrape_kubelet = {
         .resources = KUBELET_RESOURCES,
         .is_on_demand = true,

@@ -36,7 +36,7 @@ struct scrape_text {
 struct scrape_profile {
         uint32_t resources;    /* that they can have, a bit each; 0: any, and ready-made metrics */
         bool has_collectors;   /* understands ?collect[]=, and says its host's name */
-        bool is_ready_made;    /* every metric of the policy is the gauge node_<name> */
+        bool is_ready_made;    /* every metric of the policy is the gauge node_<name>, in percent */
         bool is_on_demand;     /* see source.h */
         bool has_own_name;     /* its certificate must have the node's name */
         const char *forbidden; /* behind "HTTP status 403" */

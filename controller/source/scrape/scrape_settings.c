@@ -182,31 +182,21 @@ static int read_exporter_option(const char *text, struct error *err) {
         if (!options)
                 return error_set(err, EINVAL, "\"%.*s\": no --exporter has this name",
                                  (int)size_min(name_len, POLICY_RESOURCE_NAME_MAX), text);
-        if (strncmp(key, "insecure-skip-verify=", key_len + 1) == 0) {
-                options->credentials.is_insecure = strcmp(value, "true") == 0;
-                if (options->credentials.is_insecure || strcmp(value, "false") == 0)
-                        return 0;
-                return error_set(err, EINVAL, "%.*s: expected true or false", (int)(value - text),
-                                 text);
-        }
-        struct credentials_options *credentials = &options->credentials;
-        const struct {
-                const char *key;
-                const char **value;
-        } keys[] = {
-                {"ca-file", &credentials->ca_file},
-                {"server-name", &credentials->server_name},
-                {"cert-file", &credentials->cert_file},
-                {"key-file", &credentials->key_file},
-                {"username", &credentials->username},
-                {"password-file", &credentials->password_file},
-                {"bearer-token-file", &credentials->bearer_token_file},
-        };
-        for (size_t i = 0; i < ARRAY_LEN(keys); i++)
-                if (strlen(keys[i].key) == key_len && memcmp(keys[i].key, key, key_len) == 0) {
-                        *keys[i].value = value;
+        const struct option_row keys[] = {CREDENTIALS_ROWS("", options->credentials, "")};
+        for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+                if (strlen(keys[i].name) != key_len || memcmp(keys[i].name, key, key_len) != 0)
+                        continue;
+                if (keys[i].type == OPTION_STRING) {
+                        *(const char **)keys[i].value = value;
                         return 0;
                 }
+                bool is_true = strcmp(value, "true") == 0;
+                if (!is_true && strcmp(value, "false") != 0)
+                        return error_set(err, EINVAL, "%.*s: expected true or false",
+                                         (int)(value - text), text);
+                *(bool *)keys[i].value = is_true;
+                return 0;
+        }
         return error_set(err, EINVAL, "\"%.*s\": unknown key", (int)size_min(key_len, 64), key);
 }
 

@@ -7,16 +7,13 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "controller/node/spread.h"
-#include "controller/source/scrape/scrape_lanes.h"
 #include "controller/source/scrape/scrape_pool.h"
-#include "program/outage_log.h"
 
 enum {
         CONNECT_TIMEOUT_MS = 3000, /* a node that is gone must not hold a place */
-        TICK_MS = 5000,
-        SPREAD_SALT = 1,     /* scrapes are not at the instants of syncs */
-        BATCHES = 60,        /* in an interval, at least; scrapes of a batch begin together */
-        BATCH_TARGETS = 256, /* more of them together cost no less each */
+        SPREAD_SALT = 1,           /* scrapes are not at the instants of syncs */
+        BATCHES = 60,              /* in an interval, at least; scrapes of a batch begin together */
+        BATCH_TARGETS = 256,       /* more of them together cost no less each */
 };
 
 struct target {
@@ -25,9 +22,8 @@ struct target {
         struct loop_timer timer;
         int64_t due_mono_ms; /* its instant, before it is rounded down to that of a batch */
         int64_t whole_page_until_mono_ms; /* it refused collect[]; 0: it did not */
-        struct scrape *scrape;            /* under way */
-        struct scrape_place place;        /* in a lane's queue */
-        const char *failure;              /* of the last scrape; NULL: it went well, or none was */
+        struct scrape scrape;
+        const char *failure; /* of the last scrape; NULL: it went well, or none was */
         struct scrape_state state;
 };
 
@@ -43,17 +39,14 @@ struct scraper {
 
         struct target **targets; /* by the node's slot */
         size_t target_cap;
-        struct scrape_lanes lanes;
         struct scrape_pool pool;
 
         struct scrape_reader reader;
         struct credentials credentials;
         struct buf url;
 
-        struct outage_log outages;
         bool has_logged_fallback;
         bool is_stopped;
-        struct loop_timer tick;
         struct metrics_series *scrapes_ok, *duration, *failing, *fallbacks, *malformed, *skipped;
 };
 
@@ -67,44 +60,28 @@ static enum scrape_lane lane_of(const struct target *target) {
         return target->failure ? SCRAPE_LANE_FAILING : SCRAPE_LANE_HEALTHY;
 }
 
-static struct scrape *scrape_begin(struct scraper *source, struct target *target) {
-        struct scrape *scrape = scrape_pool_begin(&source->pool, target);
-
-        scrape->lane = lane_of(target);
-        scrape_lanes_enter(&source->lanes, scrape->lane);
-        target->scrape = scrape;
-        return scrape;
-}
-
-/* The call has ended or was cancelled; the page is discarded. */
-static void scrape_end(struct scraper *source, struct scrape *scrape) {
-        struct target *target = scrape->owner;
-
-        scrape_lanes_leave(&source->lanes, scrape->lane);
-        target->scrape = NULL;
-        scrape_pool_end(&source->pool, scrape);
-}
-
 /* Outcomes */
 
-static void count_failure(struct scraper *source, const char *reason) {
-        metrics_inc(metrics_counter(source->metrics, "plimsoll_scrapes_total",
-                                    "Scrapes by source and result.",
-                                    LABELS("source", source->name, "result", reason)));
+static struct metrics_series *scrapes_with(const struct scraper *source, const char *result) {
+        return metrics_counter(source->metrics, "plimsoll_scrapes_total",
+                               "Scrapes by source and result.",
+                               LABELS("source", source->name, "result", result));
+}
+
+static void show_failing_targets(struct scraper *source) {
+        metrics_set(source->failing, (double)source->source.outages.failing);
 }
 
 static void target_failed(struct target *target, const char *reason, const char *detail) {
         struct scraper *source = target->source;
-        bool is_first = !target->failure;
 
-        count_failure(source, reason);
-        target->failure = reason;
-        if (is_first) {
-                outage_log_failed(&source->outages, loop_now_mono_ms(source->loop),
+        metrics_inc(scrapes_with(source, reason));
+        if (!target->failure)
+                outage_log_failed(&source->source.outages, loop_now_mono_ms(source->loop),
                                   target->node->name, target_url_to_log(&source->url), reason,
                                   detail);
-                metrics_set(source->failing, (double)source->outages.failing);
-        }
+        target->failure = reason;
+        show_failing_targets(source);
         source->sink.on_failure(&source->sink, target->node, reason);
 }
 
@@ -112,23 +89,19 @@ static void target_succeeded(struct target *target) {
         struct scraper *source = target->source;
 
         metrics_inc(source->scrapes_ok);
-        if (target->failure) {
-                target->failure = NULL;
-                outage_log_recovered(&source->outages, loop_now_mono_ms(source->loop),
+        if (target->failure)
+                outage_log_recovered(&source->source.outages, loop_now_mono_ms(source->loop),
                                      target->node->name);
-                metrics_set(source->failing, (double)source->outages.failing);
-        }
+        target->failure = NULL;
+        show_failing_targets(source);
 }
 
 /* Nobody looks any more. */
 static void forget_failure(struct target *target) {
-        struct scraper *source = target->source;
-
-        if (!target->failure)
-                return;
+        if (target->failure)
+                outage_log_gone(&target->source->source.outages);
         target->failure = NULL;
-        outage_log_gone(&source->outages);
-        metrics_set(source->failing, (double)source->outages.failing);
+        show_failing_targets(target->source);
 }
 
 static const char no_address[] = "no_address";
@@ -191,7 +164,7 @@ static bool on_data(void *userdata, const char *data, size_t len) {
                 struct target *loser = largest->owner;
                 (void)build_url(loser, largest->with_collectors); /* for the log */
                 http_cancel(TAKE_PTR(largest->call));
-                scrape_end(source, largest);
+                scrape_pool_end(&source->pool, largest);
                 fail_over_budget(loser);
         }
         return true;
@@ -201,16 +174,17 @@ static void on_scrape_done(void *userdata, const struct http_response *response)
         struct scrape *scrape = userdata;
         struct target *target = scrape->owner;
         struct scraper *source = target->source;
-        bool with_collectors = scrape->with_collectors;
+        bool is_refused = response->failure == HTTP_OK && response->status == 400 &&
+                          scrape->with_collectors;
 
         scrape->call = NULL;
         metrics_observe(source->duration, (double)response->duration_ms / 1000);
-        (void)build_url(target, with_collectors);
+        (void)build_url(target, scrape->with_collectors);
         if (scrape->is_over_budget) {
                 fail_over_budget(target);
         } else if (response->failure != HTTP_OK) {
                 target_failed(target, http_failure_name(response->failure), response->err.msg);
-        } else if (response->status == 400 && with_collectors) {
+        } else if (is_refused) {
                 /* A collector is switched off there. Its whole page, at once and for a while. */
                 target->whole_page_until_mono_ms = loop_now_mono_ms(source->loop) +
                                                    SCRAPE_WHOLE_PAGE_MS;
@@ -222,7 +196,6 @@ static void on_scrape_done(void *userdata, const struct http_response *response)
                                  STR("node", target->node->name),
                                  STR("url", target_url_to_log(&source->url)));
                 source->has_logged_fallback = true;
-                scrape_lanes_push(&source->lanes, lane_of(target), &target->place);
         } else if (response->status != 200) {
                 const char *forbidden = source->reader.profile->forbidden;
                 char detail[64];
@@ -232,7 +205,9 @@ static void on_scrape_done(void *userdata, const struct http_response *response)
         } else {
                 take_page(target, scrape);
         }
-        scrape_end(source, scrape);
+        scrape_pool_end(&source->pool, scrape);
+        if (is_refused)
+                scrape_pool_wait(&source->pool, scrape, lane_of(target));
         start_waiting(source);
 }
 
@@ -243,6 +218,12 @@ static double phase_ratio(const struct scraper *source, const struct node *node)
         return (double)spread_phase_ms(node->name, SPREAD_SALT, interval_ms) / (double)interval_ms;
 }
 
+/* A scrape that cannot be made. */
+static void refuse_scrape(struct target *target, const char *reason, const char *detail) {
+        scrape_pool_end(&target->source->pool, &target->scrape);
+        target_failed(target, reason, detail);
+}
+
 static void start_scrape(struct scraper *source, struct target *target) {
         bool is_whole = loop_now_mono_ms(source->loop) < target->whole_page_until_mono_ms;
         bool with_collectors = source->reader.collector_count > 0 && !is_whole;
@@ -250,7 +231,7 @@ static void start_scrape(struct scraper *source, struct target *target) {
 
         const char *reason = build_url(target, with_collectors);
         if (reason) {
-                target_failed(
+                refuse_scrape(
                         target, reason,
                         reason == no_address
                                 ? "the node has no address of the types in --node-address-types"
@@ -259,46 +240,42 @@ static void start_scrape(struct scraper *source, struct target *target) {
         }
         struct credentials *credentials = &source->credentials;
         if (credentials_refresh(credentials, loop_now_mono_ms(source->loop), &err) < 0) {
-                target_failed(target, "credentials", err.msg);
+                refuse_scrape(target, "credentials", err.msg);
                 return;
         }
 
         const char *headers[] = {
                 "Accept: text/plain;version=0.0.4,*/*;q=0.1",
-                credentials_header(credentials),
+                credentials->header,
                 NULL,
         };
-        struct http_tls tls = *credentials_tls(credentials);
+        struct http_tls tls = credentials->tls;
         if (source->reader.profile->has_own_name && !tls.is_insecure)
                 tls.server_name = target->node->name;
-        struct scrape *scrape = scrape_begin(source, target);
-        scrape->with_collectors = with_collectors;
-        scrape->call = http_start(
-                source->client,
-                &(struct http_request){
-                        .method = "GET",
-                        .url = source->url.data,
-                        .headers = headers,
-                        .connect_timeout_ms = source->options.timeout_ms < CONNECT_TIMEOUT_MS
-                                                      ? source->options.timeout_ms
-                                                      : CONNECT_TIMEOUT_MS,
-                        .timeout_ms = source->options.timeout_ms,
-                        .max_body_bytes = source->options.max_page_bytes,
-                        .basic_auth = credentials_basic(credentials),
-                        .tls = &tls,
-                        .has_turn = true,
-                        .turn_ratio = phase_ratio(source, target->node),
-                        .on_data = on_data,
-                        .on_done = on_scrape_done,
-                        .userdata = scrape,
-                });
+        target->scrape.with_collectors = with_collectors;
+        target->scrape.call = http_start(source->client,
+                                         &(struct http_request){
+                                                 .method = "GET",
+                                                 .url = source->url.data,
+                                                 .headers = headers,
+                                                 .connect_timeout_ms = CONNECT_TIMEOUT_MS,
+                                                 .timeout_ms = source->options.timeout_ms,
+                                                 .max_body_bytes = source->options.max_page_bytes,
+                                                 .basic_auth = credentials->basic_auth,
+                                                 .tls = &tls,
+                                                 .has_turn = true,
+                                                 .turn_ratio = phase_ratio(source, target->node),
+                                                 .on_data = on_data,
+                                                 .on_done = on_scrape_done,
+                                                 .userdata = &target->scrape,
+                                         });
 }
 
 static void start_waiting(struct scraper *source) {
-        struct scrape_place *place;
+        struct scrape *scrape;
 
-        while ((place = scrape_lanes_pop(&source->lanes)) != NULL)
-                start_scrape(source, place->owner);
+        while ((scrape = scrape_pool_next(&source->pool)) != NULL)
+                start_scrape(source, scrape->owner);
 }
 
 /* Turns */
@@ -306,7 +283,7 @@ static void start_waiting(struct scraper *source) {
 /* The instant at which the batch of this one begins; an interval of a second has milliseconds for
  * all batches of NODE_SET_MAX targets. */
 static int64_t batch_mono_ms(const struct scraper *source, int64_t due_mono_ms) {
-        size_t batches = size_max(BATCHES, source->lanes.targets / BATCH_TARGETS);
+        size_t batches = size_max(BATCHES, source->pool.targets / BATCH_TARGETS);
         int64_t grid_ms = source->options.interval_ms / (int64_t)batches;
 
         return due_mono_ms - due_mono_ms % grid_ms;
@@ -327,20 +304,12 @@ static void on_target_due(void *userdata) {
                 forget_failure(target);
                 return;
         }
-        if (scrape_place_is_queued(&target->place) || target->scrape) {
+        if (target->scrape.phase != SCRAPE_IDLE) {
                 metrics_inc(source->skipped);
                 return;
         }
-        scrape_lanes_push(&source->lanes, lane_of(target), &target->place);
+        scrape_pool_wait(&source->pool, &target->scrape, lane_of(target));
         start_waiting(source);
-}
-
-static void on_scraper_tick(void *userdata) {
-        struct scraper *source = userdata;
-        int64_t now_mono_ms = loop_now_mono_ms(source->loop);
-
-        outage_log_tick(&source->outages, now_mono_ms);
-        loop_timer_arm(source->loop, &source->tick, now_mono_ms + TICK_MS, on_scraper_tick, source);
 }
 
 /* As a source */
@@ -355,15 +324,8 @@ struct source_traits scraper_traits(const struct scrape_options *options, const 
 }
 
 static size_t scraper_in_flight(size_t targets) {
-        return scrape_lanes_places(SCRAPE_LANE_HEALTHY, targets) +
-               scrape_lanes_places(SCRAPE_LANE_FAILING, targets);
-}
-
-static void set_target_count(struct scraper *source, size_t count) {
-        source->lanes.targets = count;
-        source->pool.budget_bytes = size_max(scrape_lanes_places(SCRAPE_LANE_HEALTHY, count) *
-                                                     SCRAPE_BUDGET_BYTES,
-                                             2 * source->options.max_page_bytes);
+        return scrape_pool_places(SCRAPE_LANE_HEALTHY, targets) +
+               scrape_pool_places(SCRAPE_LANE_FAILING, targets);
 }
 
 static void scraper_set_policy(struct source *base, const struct policy *policy) {
@@ -378,11 +340,8 @@ static void scraper_set_policy(struct source *base, const struct policy *policy)
 static void reset_target(struct target *target) {
         struct scraper *source = target->source;
 
-        scrape_lanes_drop(&target->place);
-        if (target->scrape) {
-                http_cancel(TAKE_PTR(target->scrape->call));
-                scrape_end(source, target->scrape);
-        }
+        http_cancel(TAKE_PTR(target->scrape.call));
+        scrape_pool_end(&source->pool, &target->scrape);
         scrape_state_done(&target->state);
         target->whole_page_until_mono_ms = 0;
 }
@@ -419,9 +378,9 @@ static void scraper_add_node(struct source *base, struct node *node) {
         target = xcalloc(1, sizeof(*target));
         target->source = source;
         target->node = node;
-        target->place.owner = target;
+        target->scrape.owner = target;
         source->targets[node->slot] = target;
-        set_target_count(source, source->lanes.targets + 1);
+        source->pool.targets++;
         target->due_mono_ms = source->options.is_at_once ? now_mono_ms
                                                          : first_due_mono_ms(source, node);
         loop_timer_arm(source->loop, &target->timer, batch_mono_ms(source, target->due_mono_ms),
@@ -432,7 +391,7 @@ static void drop_target(struct scraper *source, size_t slot) {
         struct target *target = source->targets[slot];
 
         source->targets[slot] = NULL;
-        set_target_count(source, source->lanes.targets - 1);
+        source->pool.targets--;
         loop_timer_disarm(source->loop, &target->timer);
         reset_target(target);
         forget_failure(target);
@@ -455,7 +414,6 @@ static void scraper_stop(struct source *base) {
         for (size_t i = 0; i < source->target_cap; i++)
                 if (source->targets[i])
                         drop_target(source, i);
-        loop_timer_disarm(source->loop, &source->tick);
 }
 
 static void scraper_free(struct source *base) {
@@ -473,9 +431,7 @@ static void scraper_free(struct source *base) {
 static void register_scrape_metrics(struct scraper *source) {
         struct metrics *metrics = source->metrics;
 
-        source->scrapes_ok = metrics_counter(metrics, "plimsoll_scrapes_total",
-                                             "Scrapes by source and result.",
-                                             LABELS("source", source->name, "result", "ok"));
+        source->scrapes_ok = scrapes_with(source, "ok");
         source->duration = metrics_histogram(
                 metrics, "plimsoll_scrape_duration_seconds",
                 "Duration of one scrape, at most 20 ms too long.", LABELS("source", source->name),
@@ -522,15 +478,12 @@ static struct source *scraper_new(const struct source_parts *parts, const struct
         source->metrics = parts->metrics;
         source->options = *options;
         source->sink = *sink;
-        source->pool.max_page_bytes = options->max_page_bytes;
-        source->outages.what = "scrape";
+        source->source.outages.what = "scrape";
         scrape_reader_init(&source->reader, options->profile, scraped_state_of, source);
         credentials_init(&source->credentials, &options->credentials);
         source->url = BUF_INIT(TARGET_URL_MAX);
-        scrape_lanes_init(&source->lanes);
-        set_target_count(source, 0);
+        scrape_pool_init(&source->pool, options->max_page_bytes);
         register_scrape_metrics(source);
-        on_scraper_tick(source);
         return &source->source;
 }
 

@@ -8,7 +8,7 @@
  * an hour. A kubelet is asked only on demand (source.h), by HTTPS, and its certificate must
  * have the node's name.
  *
- * Nobody waits for the slow: see scrape_lanes.h. The pages under way share one budget of memory;
+ * Nobody waits for the slow: see scrape_pool.h. The pages under way share one budget of memory;
  * when it is exhausted, the largest of them is given up.
  */
 #pragma once
@@ -23,10 +23,7 @@
 #include "controller/source/scrape/scrape_reader.h"
 #include "controller/source/source.h"
 
-enum {
-        SCRAPE_BUDGET_BYTES = 128 << 10, /* for each place; at least two of the largest pages */
-        SCRAPE_WHOLE_PAGE_MS = 3600000,
-};
+enum { SCRAPE_WHOLE_PAGE_MS = 3600000 };
 
 /* Pointers are borrowed for the life of the source. */
 struct scrape_options {

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "controller/window/window.h"
 #include "controller/window/window_plan.h"
 
 #define CPU_BIT (1u << METRIC_CPU)
@@ -74,7 +73,7 @@ TEST(plan) {
 
         /* With the counters of a 4-CPU node (160 bytes), within the 4 KiB that are set for a node.
          */
-        assert_true(window_bytes(plan) <= 4096 - 160);
+        assert_true(plan->store_bytes <= 4096 - 160);
         window_plan_free(plan);
         plan = window_plan_new(NULL, 0, 15 * MS_PER_S);
         struct window_store *store = window_store_new(plan);
@@ -162,7 +161,7 @@ TEST(odd_windows) {
                         struct metric_query query = {METRIC_CPU, s, windows_ms[i]};
                         struct window_plan *plan = window_plan_new(&query, 1, 15 * MS_PER_S);
                         struct window_store *store = window_store_new(plan);
-                        assert_true(window_bytes(plan) < 8192);
+                        assert_true(plan->store_bytes < 8192);
                         run(store, 0, MS_PER_HOUR, 0.5, 0);
                         check(store, &query, MS_PER_HOUR, 0.5);
                         window_store_free(store);

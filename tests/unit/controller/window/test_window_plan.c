@@ -65,7 +65,7 @@ TEST(layout) {
                 assert_int_equal(ring->offset, offset);
                 offset += rows[i].offset; /* here: its bytes */
         }
-        assert_int_equal(window_bytes(plan), offset);
+        assert_int_equal(plan->store_bytes, offset);
         window_plan_free(plan);
 }
 

@@ -340,7 +340,7 @@ static void run_round(uint64_t number, const struct node_wants *wants,
                 node_reading_parse(reading, wants, page.data, page.len, is_whole);
                 /* Of a page that may be cut nobody knows whether it has all CPUs. */
                 has_cpu = has_cpu && is_whole;
-                (void)node_state_step(&before, wants, reading, now_ms + mono_offset_ms, &step);
+                node_state_step(&before, wants, reading, now_ms + mono_offset_ms, &step);
                 (void)window_store_add(store, &step);
                 brute_add(&node, now_ms, interval_ms, has_cpu, has_mem);
 

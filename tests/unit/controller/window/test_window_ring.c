@@ -83,12 +83,12 @@ static void add(struct one_ring *of, int64_t span_ms, struct window_cell first) 
 }
 
 static uint32_t cell_count(const struct one_ring *of) {
-        return window_ring_const_state(of->store, of->ring)->count;
+        return window_ring_state(of->store, of->ring)->count;
 }
 
 /* The span of a cell, 0 for the newest. */
 static int64_t cell_span_ms(const struct one_ring *of, uint32_t age) {
-        int64_t head = window_ring_const_state(of->store, of->ring)->head;
+        int64_t head = window_ring_state(of->store, of->ring)->head;
 
         return window_ring_spans(of->store, of->ring)[window_ring_index(of->ring, head - age)];
 }
@@ -262,7 +262,8 @@ TEST(cells_against_model) {
 enum { RESOLUTION_MS = 10, CAPACITY = 5 };
 
 static struct window_peak peak_at(const struct one_ring *of, int64_t now_ms) {
-        return window_ring_peak(of->store, of->ring, FIRST, now_ms);
+        return window_ring_peak(of->store, of->ring, FIRST, now_ms - of->ring->window_ms,
+                                INT64_MAX);
 }
 
 /* Before the first mean, and of a channel that has none. */
@@ -271,10 +272,9 @@ TEST(no_mean) {
 
         for (int i = 0; i < 2; i++) {
                 float values[CAPACITY] = {42};
-                assert_true(window_ring_is_empty(of.store, of.ring, FIRST, 0));
                 assert_int_equal(window_ring_collect(of.store, of.ring, FIRST, 0, values), 0);
                 assert_true(values[0] == 42.0F);
-                assert_true(window_ring_largest_between(of.store, of.ring, FIRST, -99, 99) ==
+                assert_true(window_ring_peak(of.store, of.ring, FIRST, -99, 99).ratio ==
                             WINDOW_EMPTY);
                 assert_true(peak_at(&of, 0).ratio == WINDOW_EMPTY);
                 assert_int_equal(peak_at(&of, 0).buckets, 0);
@@ -319,12 +319,12 @@ TEST(put) {
                 const float left[] = {rows[i].in_first, rows[i].in_second};
                 window_ring_put(of.store, of.ring, FIRST, at_ms[0], rows[i].first);
                 window_ring_put(of.store, of.ring, FIRST, at_ms[1], rows[i].second);
-                assert_int_equal(window_ring_const_state(of.store, of.ring)->count, 1);
+                assert_int_equal(window_ring_state(of.store, of.ring)->count, 1);
                 for (size_t k = 0; k < ARRAY_LEN(left); k++) {
-                        assert_true(window_ring_largest_between(of.store, of.ring, FIRST, at_ms[k],
-                                                                at_ms[k] + 1) == left[k]);
-                        assert_int_equal(window_ring_is_empty(of.store, of.ring, FIRST, at_ms[k]),
-                                         left[k] == WINDOW_EMPTY);
+                        struct window_peak peak = window_ring_peak(of.store, of.ring, FIRST,
+                                                                   at_ms[k], at_ms[k] + 1);
+                        assert_true(peak.ratio == left[k]);
+                        assert_int_equal(peak.buckets, left[k] != WINDOW_EMPTY);
                 }
                 ring_done(&of);
         }
@@ -425,7 +425,8 @@ static void check_stretches(const struct one_ring *of, const struct bucket_model
                 at = value >= largest ? i : at;
                 largest = value >= largest ? value : largest;
         }
-        struct window_peak peak = window_ring_peak(of->store, of->ring, channels[channel], now_ms);
+        struct window_peak peak = window_ring_peak(of->store, of->ring, channels[channel],
+                                                   now_ms - of->ring->window_ms, INT64_MAX);
         assert_int_equal(peak.buckets, count);
         assert_true(peak.ratio == largest);
         if (count > 0)
@@ -443,10 +444,9 @@ static void check_between(const struct one_ring *of, const struct bucket_model *
 
         for (int64_t at_ms = begin_ms; at_ms < end_ms; at_ms++)
                 largest = fmaxf(largest, model_at(model, channel, stretch_of(at_ms)));
-        assert_true(window_ring_largest_between(of->store, of->ring, channels[channel], begin_ms,
-                                                end_ms) == largest);
-        assert_int_equal(window_ring_is_empty(of->store, of->ring, channels[channel], begin_ms),
-                         model_at(model, channel, stretch_of(begin_ms)) < 0);
+        struct window_peak peak = window_ring_peak(of->store, of->ring, channels[channel], begin_ms,
+                                                   end_ms);
+        assert_true(peak.ratio == largest);
 }
 
 TEST(buckets_against_model) {

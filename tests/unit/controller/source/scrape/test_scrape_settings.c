@@ -4,7 +4,6 @@
 #include <errno.h>
 
 #include "base/mem.h"
-#include "controller/source/scrape/kubelet_settings.h"
 #include "controller/source/scrape/scrape_settings.h"
 #include "controller/source/source_set.h"
 #include "program/options.h"
