@@ -86,14 +86,14 @@ static void read_matches(const struct policy_map *item, struct policy_resource *
         for (size_t i = 0; i < labels->count; i++) {
                 static const char what[] = "at most 128 printable ASCII characters";
                 struct policy_match *to = &resource->matches[i];
-                if (!is_label_name(labels->keys[i])) {
+                if (!is_label_name(labels->items[i].key)) {
                         policy_refuse(&match, NULL,
                                       "expected labels of at most 64 letters, digits and '_', "
                                       "got %.80s",
-                                      labels->keys[i]);
+                                      labels->items[i].key);
                         return;
                 }
-                memcpy(to->name, labels->keys[i], strlen(labels->keys[i]) + 1);
+                memcpy(to->name, labels->items[i].key, strlen(labels->items[i].key) + 1);
                 policy_read_name(&match, to->name, POLICY_REQUIRED, is_label_value, what,
                                  to->value);
         }
@@ -248,12 +248,12 @@ static void read_selector(const struct policy_map *item, const char *field,
         }
         for (size_t i = 0; i < labels->count; i++) {
                 struct policy_label *to = &selector->labels[i];
-                if (!is_node_label_name(labels->keys[i])) {
+                if (!is_node_label_name(labels->items[i].key)) {
                         policy_refuse(&map, NULL, "expected names of labels, got %.80s",
-                                      labels->keys[i]);
+                                      labels->items[i].key);
                         return;
                 }
-                memcpy(to->name, labels->keys[i], strlen(labels->keys[i]) + 1);
+                memcpy(to->name, labels->items[i].key, strlen(labels->items[i].key) + 1);
                 policy_read_name(&map, to->name, POLICY_REQUIRED, is_node_label_value,
                                  "a label's value of at most 63 letters, digits, '_', '-' and '.'",
                                  to->value);

@@ -64,7 +64,7 @@ static const char *nearest_field(const struct policy_map *map, const char *key) 
 static const char *misspelling_of(const struct policy_map *map, const char *missing) {
         assert(map->node);
         for (size_t i = 0; i < map->node->count; i++) {
-                const char *key = map->node->keys[i];
+                const char *key = map->node->items[i].key;
                 const char *meant = is_known(map, key) ? NULL : nearest_field(map, key);
                 if (meant && strcmp(meant, missing) == 0)
                         return key;
@@ -210,7 +210,7 @@ bool policy_map_item(const struct policy_map *parent, const char *field, size_t 
 
 bool policy_map_end(const struct policy_map *map) {
         for (size_t i = 0; !has_failed(map) && i < map->node->count; i++) {
-                const char *key = map->node->keys[i];
+                const char *key = map->node->items[i].key;
                 char what[128];
                 struct error unknown;
                 if (is_known(map, key))
@@ -219,7 +219,7 @@ bool policy_map_end(const struct policy_map *map) {
                 (void)snprintf(what, sizeof(what), "unknown field%s%s%s",
                                meant ? " (did you mean " : "", meant ? meant : "",
                                meant ? "?)" : "");
-                describe_place(&unknown, map, key, map->node->key_lines[i], what);
+                describe_place(&unknown, map, key, map->node->items[i].key_line, what);
                 add_suspicion(map, &unknown);
         }
         return !has_failed(map);

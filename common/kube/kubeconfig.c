@@ -354,7 +354,7 @@ static int read_impersonation(const struct place *place, struct kubeconfig *conf
         if (extra->kind != TREE_MAP)
                 return fail_at(place, "as-user-extra", err, "not a mapping");
         for (size_t i = 0; r == 0 && i < extra->count; i++) {
-                _cleanup_(freep) char *name = extra_name(extra->keys[i]);
+                _cleanup_(freep) char *name = extra_name(extra->items[i].key);
                 r = add_headers(place, "as-user-extra", &extra->items[i], name, config, err);
         }
         return r;
