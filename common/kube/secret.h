@@ -49,21 +49,25 @@ void secret_mask(char *text, const char *known);
 void secret_free(char *secret);
 DEFINE_FREEP(char, secret_free);
 
-/* A file that is read again after a minute. All zero except kind and path at first. */
+/* A file that is read again after a minute, or a text that stays. All zero except its kind, and one
+ * of path and text, at first. */
 struct secret_file {
         enum secret_kind kind;
-        char *path; /* owned; NULL: not configured */
-        char *text;
+        char *path; /* owned; NULL: there is no file */
+        char *text; /* owned; NULL: not read yet, or not configured */
         int64_t next_read_mono_ms;
         bool is_stale;   /* read again on the next call */
         bool is_failing; /* logged at its start and end */
 };
 
 void secret_file_done(struct secret_file *file);
+static inline bool secret_file_is_set(const struct secret_file *file) {
+        return file->path || file->text;
+}
 
 /**
  * secret_file_get() - the current text, read again when due
- * @ret: borrowed until the next call; NULL when the file has no path
+ * @ret: borrowed until the next call; NULL when neither path nor text is configured
  * Return: 0, also when reading again failed and the old text is kept; negative errno when it was
  * never read
  */
