@@ -158,8 +158,7 @@ static void count_call(struct kube_call *call, const char *code, int64_t duratio
                 metrics_observe(metrics_histogram(metrics, "plimsoll_api_request_duration_seconds",
                                                   "Duration of requests to the API server.",
                                                   LABELS("verb", verb, "resource", resource),
-                                                  metrics_duration_bounds_s,
-                                                  metrics_duration_bounds_count),
+                                                  &metrics_duration_bounds),
                                 (double)duration_ms / (double)MS_PER_S);
 }
 
