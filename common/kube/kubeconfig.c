@@ -6,6 +6,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/base64.h"
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -71,9 +72,14 @@ void kubeconfig_done(struct kubeconfig *config) {
         *config = (struct kubeconfig){0};
 }
 
-static int add_source(struct sources *sources, const char *path, struct tree *tree,
+static int add_source(struct sources *sources, const char *path, const char *text, size_t len,
                       struct error *err) {
         const char *slash = strrchr(path, '/');
+        struct tree *tree = NULL;
+
+        int r = tree_parse_within(text, len, &limits, &tree, err);
+        if (r < 0)
+                return error_wrap(err, r, "kubeconfig %s", path);
         char *directory = slash ? xmemdup0(path, slash == path ? 1 : (size_t)(slash - path))
                                 : xstrdup(".");
 
@@ -231,7 +237,7 @@ static char *cluster_json(const struct place *cluster, const struct kubeconfig *
         const char *ca = config->ca.path ? from_file : config->ca.text;
         const char *server = text_at(cluster->node, "server");
 
-        _cleanup_(freep) char *encoded = ca ? secret_to_base64(ca, strlen(ca)) : NULL;
+        _cleanup_(freep) char *encoded = ca ? base64_encode(ca, strlen(ca)) : NULL;
         json_auto_t *json = json_pack(
                 "{s:s, s:s*, s:s*, s:o*, s:s*}", "server", server ? server : "", "tls-server-name",
                 config->tls_server_name, "proxy-url", config->proxy_url, "insecure-skip-tls-verify",
@@ -249,7 +255,7 @@ static int read_exec(const struct place *user, const struct place *cluster, bool
         if (node->kind != TREE_MAP)
                 return fail_at(&place, NULL, err, "not a mapping");
 
-        _cleanup_(exec_plugin_freep) struct exec_plugin *plugin = exec_plugin_new();
+        _cleanup_(exec_plugin_freep) struct exec_plugin *plugin = xcalloc(1, sizeof(*plugin));
         const char *command = text_at(node, "command");
         const char *version = text_at(node, "apiVersion");
         const char *mode = text_at(node, "interactiveMode");
@@ -435,12 +441,8 @@ int kubeconfig_parse(const char *text, size_t len, const char *path,
                      const struct kubeconfig_choice *choice, struct kubeconfig *ret,
                      struct error *err) {
         _cleanup_(sources_done) struct sources sources = {0};
-        struct tree *tree = NULL;
 
-        int r = tree_parse_within(text, len, &limits, &tree, err);
-        if (r < 0)
-                return error_wrap(err, r, "%s", path);
-        r = add_source(&sources, path, tree, err);
+        int r = add_source(&sources, path, text, len, err);
         return r < 0 ? r : choose_context(&sources, choice, ret, err);
 }
 
@@ -458,7 +460,6 @@ int kubeconfig_load(const char *paths, bool must_exist, const struct kubeconfig_
                 size_t len = must_exist ? strlen(at) : strcspn(at, ":");
                 _cleanup_(freep) char *path = xmemdup0(at, len);
                 _cleanup_(secret_freep) char *text = NULL;
-                struct tree *tree = NULL;
                 size_t text_len = 0;
 
                 at += len;
@@ -468,11 +469,9 @@ int kubeconfig_load(const char *paths, bool must_exist, const struct kubeconfig_
                         return error_set(err, E2BIG, "more than %d kubeconfig files",
                                          KUBECONFIG_MAX_FILES);
                 int r = file_read(path, limits.max_bytes, &text, &text_len, err);
-                if (r == 0)
-                        r = tree_parse_within(text, text_len, &limits, &tree, err);
                 if (r < 0)
                         return error_wrap(err, r, "kubeconfig %s", path);
-                r = add_source(&sources, path, tree, err);
+                r = add_source(&sources, path, text, text_len, err);
                 if (r < 0)
                         return r;
         }

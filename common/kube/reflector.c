@@ -329,7 +329,7 @@ static void read_watch_error(struct reflector *r, const struct watch_event *even
 static bool on_watch_event(void *userdata, const struct watch_event *event) {
         struct reflector *r = userdata;
 
-        delivery_count_event(&r->delivery, event->type);
+        metrics_inc(r->delivery.events[event->type]);
         if (event->type == WATCH_ERROR) {
                 read_watch_error(r, event);
                 return false;

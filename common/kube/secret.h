@@ -33,8 +33,6 @@ _must_check_ int secret_read_file(enum secret_kind kind, const char *path, char 
 
 /** secret_from_base64() - decode and validate a PEM text; white space is allowed */
 _must_check_ int secret_from_base64(const char *text, size_t len, char **ret, struct error *err);
-/** secret_to_base64() - on one line; owned by the caller */
-char *secret_to_base64(const char *text, size_t len);
 
 /**
  * secret_mask() - mask what is, or looks like, a secret in @text
