@@ -203,8 +203,7 @@ static int connect_and_run(const struct settings *settings, struct program *stat
         if (daemon->api)
                 policy_source_watch_object(state->policy_source, daemon->api);
         on_writer(state);
-        if (daemon_signals_new(daemon->loop, on_controller_signal, state, &daemon->signals, err) <
-            0)
+        if (daemon_on_signals(daemon, on_controller_signal, state, err) < 0)
                 return program_exit_code(err);
         if (settings->has_server && start_server(settings, state, &server, err) < 0) {
                 (void)error_wrap(err, err->code, "--bind-address, --health-port");
@@ -263,8 +262,7 @@ static int run_cleanup(const struct settings *settings, struct error *err) {
         daemon_init(&daemon, PROGRAM);
         if (policy_options_load(&settings->shared, &policy, err) < 0 ||
             daemon_connect(&daemon, PROGRAM, &settings->shared.kube, err) < 0 ||
-            daemon_signals_new(daemon.loop, on_cleanup_signal, daemon.loop, &daemon.signals, err) <
-                    0)
+            daemon_on_signals(&daemon, on_cleanup_signal, daemon.loop, err) < 0)
                 return program_exit_code(err);
         _cleanup_(cleanup_freep) struct cleanup *cleanup = cleanup_new(
                 daemon.loop, daemon.api, daemon.metrics,

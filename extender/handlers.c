@@ -223,8 +223,7 @@ static void register_verb(struct handlers *handlers, struct metrics *metrics,
                 .duration = metrics_histogram(
                         metrics, "plimsoll_extender_request_duration_seconds",
                         "Time from a request's last byte to its reply's first.",
-                        LABELS("verb", verb->name), metrics_duration_bounds_s,
-                        metrics_duration_bounds_count),
+                        LABELS("verb", verb->name), &metrics_duration_bounds),
         };
 }
 

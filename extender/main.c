@@ -289,8 +289,7 @@ static int extender_run(struct extender *extender, struct error *err) {
         }
         if (listen_for_schedulers(extender, err) < 0)
                 return program_exit_code(err);
-        if (daemon_signals_new(daemon->loop, extender_on_signal, extender, &daemon->signals, err) <
-            0)
+        if (daemon_on_signals(daemon, extender_on_signal, extender, err) < 0)
                 return program_exit_code(err);
         log_info(MSG("serving"), STR("address", settings.bind_address),
                  INT("port", http_server_port(extender->server)),

@@ -93,12 +93,9 @@ bool policy_uses(const struct policy *policy, size_t metric) {
         return false;
 }
 
-static bool is_same_selector(const struct policy_selector *a, const struct policy_selector *b) {
-        if (a->count != b->count)
-                return false;
-        for (size_t i = 0; i < a->count; i++)
-                if (strcmp(a->labels[i].name, b->labels[i].name) != 0 ||
-                    strcmp(a->labels[i].value, b->labels[i].value) != 0)
+static bool labels_equal(const struct policy_label *a, const struct policy_label *b, size_t count) {
+        for (size_t i = 0; i < count; i++)
+                if (strcmp(a[i].name, b[i].name) != 0 || strcmp(a[i].value, b[i].value) != 0)
                         return false;
         return true;
 }
@@ -106,9 +103,13 @@ static bool is_same_selector(const struct policy_selector *a, const struct polic
 bool policy_has_same_pools(const struct policy *a, const struct policy *b) {
         if (a->pool_count != b->pool_count)
                 return false;
-        for (size_t i = 0; i < a->pool_count; i++)
-                if (!is_same_selector(&a->pools[i].selector, &b->pools[i].selector))
+        for (size_t i = 0; i < a->pool_count; i++) {
+                const struct policy_selector *in_a = &a->pools[i].selector;
+                const struct policy_selector *in_b = &b->pools[i].selector;
+                if (in_a->count != in_b->count ||
+                    !labels_equal(in_a->labels, in_b->labels, in_a->count))
                         return false;
+        }
         return true;
 }
 
@@ -143,16 +144,11 @@ const char *policy_metric_exporter(const struct policy *policy,
 }
 
 bool policy_resource_equal(const struct policy_resource *a, const struct policy_resource *b) {
-        if (strcmp(a->name, b->name) != 0 || strcmp(a->exporter, b->exporter) != 0 ||
-            strcmp(a->series, b->series) != 0 || a->type != b->type || a->reduce != b->reduce ||
-            a->match_count != b->match_count || a->capacity != b->capacity ||
-            strcmp(a->capacity_series, b->capacity_series) != 0)
-                return false;
-        for (size_t i = 0; i < a->match_count; i++)
-                if (strcmp(a->matches[i].name, b->matches[i].name) != 0 ||
-                    strcmp(a->matches[i].value, b->matches[i].value) != 0)
-                        return false;
-        return true;
+        return strcmp(a->name, b->name) == 0 && strcmp(a->exporter, b->exporter) == 0 &&
+               strcmp(a->series, b->series) == 0 && a->type == b->type && a->reduce == b->reduce &&
+               a->match_count == b->match_count &&
+               labels_equal(a->matches, b->matches, a->match_count) && a->capacity == b->capacity &&
+               strcmp(a->capacity_series, b->capacity_series) == 0;
 }
 
 bool policy_query_parse(const struct policy *policy, const char *name, struct metric_query *ret) {

@@ -48,9 +48,10 @@ enum policy_series_type { POLICY_GAUGE, POLICY_COUNTER };
 /* Several series become one number. */
 enum policy_reduce { POLICY_REDUCE_MAX, POLICY_REDUCE_MEAN, POLICY_REDUCE_SUM, POLICY_REDUCE_MIN };
 
-/* A label of a series, and its value; a series without the label matches "". */
-struct policy_match {
-        char name[POLICY_LABEL_NAME_MAX + 1];
+/* A label and its value, of a node or a pod: a prefix of at most 253 bytes, '/', and 63; or of a
+ * series. */
+struct policy_label {
+        char name[318];
         char value[POLICY_LABEL_VALUE_MAX + 1]; /* printable ASCII */
 };
 
@@ -68,8 +69,8 @@ struct policy_resource {
         enum policy_series_type type;
         enum policy_reduce reduce;
         size_t match_count;
-        struct policy_match matches[POLICY_MAX_MATCHES];
-        double capacity;                                  /* > 0; 0: capacity_series is set */
+        struct policy_label matches[POLICY_MAX_MATCHES]; /* a series without the label matches "" */
+        double capacity;                                 /* > 0; 0: capacity_series is set */
         char capacity_series[POLICY_SERIES_NAME_MAX + 1]; /* "": capacity is set */
 };
 
@@ -116,10 +117,7 @@ struct policy_range {
 /* Labels and values, all of which an object must have. */
 struct policy_selector {
         size_t count; /* at least 1 */
-        struct policy_label {
-                char name[318]; /* a label's name: at most 253 bytes, '/', and 63 */
-                char value[64];
-        } labels[POLICY_MAX_MATCHES];
+        struct policy_label labels[POLICY_MAX_MATCHES];
 };
 
 /* A spec.pools entry: nodes with limits and weights of their own. */

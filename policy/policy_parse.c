@@ -70,35 +70,45 @@ static void expect_word(const struct policy_map *map, const char *field, const c
                 policy_expected(map, field, "%s", word);
 }
 
-/* ---- spec.metrics */
+/* ---- Maps of labels. */
 
-static void read_matches(const struct policy_map *item, struct policy_resource *resource) {
-        struct policy_map match = {0};
+/* Names and values that labels may have. */
+struct label_kind {
+        bool (*is_name)(const char *text);
+        const char *names;
+        bool (*is_value)(const char *text);
+        const char *values;
+};
 
-        if (!policy_map_field(item, "match", POLICY_OPTIONAL, &match))
-                return;
-        const struct tree_node *labels = match.node;
-        if (labels->count > POLICY_MAX_MATCHES) {
-                policy_refuse(&match, NULL, "expected at most %d labels, got %zu",
-                              POLICY_MAX_MATCHES, labels->count);
-                return;
+/* Return: how many there are; a required map has at least one */
+static size_t read_labels(const struct policy_map *item, const char *field, enum policy_need need,
+                          const struct label_kind *kind,
+                          struct policy_label ret[static POLICY_MAX_MATCHES]) {
+        struct policy_map map = {0};
+
+        if (!policy_map_field(item, field, need, &map))
+                return 0;
+        const struct tree_node *labels = map.node;
+        if (labels->count > POLICY_MAX_MATCHES || (labels->count == 0 && need == POLICY_REQUIRED)) {
+                policy_refuse(&map, NULL, "expected %s %d labels, got %zu",
+                              need == POLICY_REQUIRED ? "1 to" : "at most", POLICY_MAX_MATCHES,
+                              labels->count);
+                return 0;
         }
         for (size_t i = 0; i < labels->count; i++) {
-                static const char what[] = "at most 128 printable ASCII characters";
-                struct policy_match *to = &resource->matches[i];
-                if (!is_label_name(labels->keys[i])) {
-                        policy_refuse(&match, NULL,
-                                      "expected labels of at most 64 letters, digits and '_', "
-                                      "got %.80s",
-                                      labels->keys[i]);
-                        return;
+                const char *name = labels->items[i].key;
+                if (!kind->is_name(name)) {
+                        policy_refuse(&map, NULL, "expected %s, got %.80s", kind->names, name);
+                        return 0;
                 }
-                memcpy(to->name, labels->keys[i], strlen(labels->keys[i]) + 1);
-                policy_read_name(&match, to->name, POLICY_REQUIRED, is_label_value, what,
-                                 to->value);
+                memcpy(ret[i].name, name, strlen(name) + 1);
+                policy_read_name(&map, name, POLICY_REQUIRED, kind->is_value, kind->values,
+                                 ret[i].value);
         }
-        resource->match_count = labels->count;
+        return labels->count;
 }
+
+/* ---- spec.metrics */
 
 static bool is_built_in(const char *name) {
         for (unsigned r = 0; r < METRIC_RESOURCE_COUNT; r++)
@@ -121,6 +131,9 @@ static void check_resource(const struct policy_map *item, const struct policy *p
 static void read_own_resources(const struct policy_map *spec, struct policy *policy) {
         static const char series[] =
                 "a series' name of at most 128 letters, digits, '_' and ':', without labels";
+        static const struct label_kind series_labels = {
+                is_label_name, "labels of at most 64 letters, digits and '_'", is_label_value,
+                "at most 128 printable ASCII characters"};
         static const char *const fields[] = {"name",     "exporter",       "series",
                                              "kind",     "match",          "reduce",
                                              "capacity", "capacitySeries", NULL};
@@ -140,7 +153,8 @@ static void read_own_resources(const struct policy_map *spec, struct policy *pol
                                  resource->series);
                 resource->type = (enum policy_series_type)policy_read_choice(
                         &item, "kind", POLICY_REQUIRED, policy_series_type_names);
-                read_matches(&item, resource);
+                resource->match_count = read_labels(&item, "match", POLICY_OPTIONAL, &series_labels,
+                                                    resource->matches);
                 resource->reduce = (enum policy_reduce)policy_read_choice(
                         &item, "reduce", POLICY_OPTIONAL, policy_reduce_names);
                 policy_read_number(&item, "capacity", POLICY_OPTIONAL, "a finite number > 0",
@@ -236,29 +250,11 @@ static bool is_node_label_name(const char *text) {
 
 static void read_selector(const struct policy_map *item, const char *field,
                           struct policy_selector *selector) {
-        struct policy_map map = {0};
+        static const struct label_kind kind = {
+                is_node_label_name, "names of labels", is_node_label_value,
+                "a label's value of at most 63 letters, digits, '_', '-' and '.'"};
 
-        if (!policy_map_field(item, field, POLICY_REQUIRED, &map))
-                return;
-        const struct tree_node *labels = map.node;
-        if (labels->count == 0 || labels->count > POLICY_MAX_MATCHES) {
-                policy_refuse(&map, NULL, "expected 1 to %d labels, got %zu", POLICY_MAX_MATCHES,
-                              labels->count);
-                return;
-        }
-        for (size_t i = 0; i < labels->count; i++) {
-                struct policy_label *to = &selector->labels[i];
-                if (!is_node_label_name(labels->keys[i])) {
-                        policy_refuse(&map, NULL, "expected names of labels, got %.80s",
-                                      labels->keys[i]);
-                        return;
-                }
-                memcpy(to->name, labels->keys[i], strlen(labels->keys[i]) + 1);
-                policy_read_name(&map, to->name, POLICY_REQUIRED, is_node_label_value,
-                                 "a label's value of at most 63 letters, digits, '_', '-' and '.'",
-                                 to->value);
-        }
-        selector->count = labels->count;
+        selector->count = read_labels(item, field, POLICY_REQUIRED, &kind, selector->labels);
 }
 
 static void read_pools(const struct policy_map *spec, struct policy *policy) {

@@ -47,20 +47,20 @@ static void print_quoted(const char *text, struct buf *out) {
         buf_putc(out, '"');
 }
 
-/* "    series: DCGM_FI_DEV_GPU_UTIL" */
-static void print_word(const char *field, const char *word, struct buf *out) {
-        buf_printf(out, "    %s: %s%s%s\n", field, quote_of(word), word, quote_of(word));
+/* "    series: DCGM_FI_DEV_GPU_UTIL"
+ * @before: of the line, in front of the word */
+static void print_word(const char *before, const char *word, struct buf *out) {
+        buf_printf(out, "%s: %s%s%s\n", before, quote_of(word), word, quote_of(word));
 }
 
 static void print_resource(const struct policy_resource *resource, struct buf *out) {
         char text[NUMBER_TEXT_MAX];
 
-        buf_printf(out, "  - name: %s%s%s\n", quote_of(resource->name), resource->name,
-                   quote_of(resource->name));
+        print_word("  - name", resource->name, out);
         if (resource->exporter[0])
-                print_word("exporter", resource->exporter, out);
-        print_word("series", resource->series, out);
-        print_word("kind", policy_series_type_names[resource->type], out);
+                print_word("    exporter", resource->exporter, out);
+        print_word("    series", resource->series, out);
+        print_word("    kind", policy_series_type_names[resource->type], out);
         if (resource->match_count > 0)
                 buf_puts(out, "    match:\n");
         for (size_t i = 0; i < resource->match_count; i++) {
@@ -69,9 +69,9 @@ static void print_resource(const struct policy_resource *resource, struct buf *o
                 print_quoted(resource->matches[i].value, out);
                 buf_putc(out, '\n');
         }
-        print_word("reduce", policy_reduce_names[resource->reduce], out);
+        print_word("    reduce", policy_reduce_names[resource->reduce], out);
         if (resource->capacity_series[0]) {
-                print_word("capacitySeries", resource->capacity_series, out);
+                print_word("    capacitySeries", resource->capacity_series, out);
                 return;
         }
         number_format(resource->capacity, text);
@@ -151,8 +151,7 @@ void policy_print(const struct policy *policy, struct buf *out) {
         buf_puts(out, "apiVersion: " POLICY_API_VERSION "\n"
                       "kind: " POLICY_KIND "\n");
         if (policy->name[0])
-                buf_printf(out, "metadata:\n  name: %s%s%s\n", quote_of(policy->name), policy->name,
-                           quote_of(policy->name));
+                print_word("metadata:\n  name", policy->name, out);
         buf_puts(out, "spec:\n");
 
         if (policy->resource_count > 0)

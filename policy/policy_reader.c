@@ -64,7 +64,7 @@ static const char *nearest_field(const struct policy_map *map, const char *key) 
 static const char *misspelling_of(const struct policy_map *map, const char *missing) {
         assert(map->node);
         for (size_t i = 0; i < map->node->count; i++) {
-                const char *key = map->node->keys[i];
+                const char *key = map->node->items[i].key;
                 const char *meant = is_known(map, key) ? NULL : nearest_field(map, key);
                 if (meant && strcmp(meant, missing) == 0)
                         return key;
@@ -72,16 +72,35 @@ static const char *misspelling_of(const struct policy_map *map, const char *miss
         return NULL;
 }
 
-void policy_refuse(const struct policy_map *map, const char *field, const char *fmt, ...) {
+static void add_warning(struct policy *policy, const struct error *warning) {
+        if (policy->warning_count < POLICY_MAX_WARNINGS)
+                policy->warnings[policy->warning_count] = xstrdup(warning->msg);
+        policy->warning_count++;
+}
+
+/* @line: 0: not known. What is said is bounded, and free of control characters, as an error's text
+ */
+static void report_at(const struct policy_map *map, enum policy_severity severity, unsigned line,
+                      const char *field, const char *what) {
+        struct policy_reader *reader = map->reader;
+        struct error report;
+
+        describe_place(&report, map, field, line, what);
+        if (severity == POLICY_WARNING || (severity == POLICY_SUSPICION && !reader->is_strict))
+                add_warning(reader->policy, &report);
+        else if (!has_failed(map))
+                reader->error = report;
+}
+
+void policy_report(const struct policy_map *map, enum policy_severity severity, const char *field,
+                   const char *fmt, ...) {
         char what[ERROR_MSG_MAX];
         va_list args;
 
-        if (has_failed(map))
-                return;
         va_start(args, fmt);
         (void)vsnprintf(what, sizeof(what), fmt, args);
         va_end(args);
-        describe_place(&map->reader->error, map, field, line_of(map, field), what);
+        report_at(map, severity, line_of(map, field), field, what);
 }
 
 void policy_expected(const struct policy_map *map, const char *field, const char *fmt, ...) {
@@ -107,44 +126,6 @@ void policy_expected(const struct policy_map *map, const char *field, const char
                               node->is_quoted ? "\"" : "", QUOTED_MAX, node->text,
                               node->text_len > QUOTED_MAX ? "..." : "",
                               node->is_quoted ? "\"" : "");
-}
-
-static void add_warning(struct policy *policy, const struct error *warning) {
-        if (policy->warning_count < POLICY_MAX_WARNINGS)
-                policy->warnings[policy->warning_count] = xstrdup(warning->msg);
-        policy->warning_count++;
-}
-
-/* Strictly, what looks like a slip is an error. */
-static void add_suspicion(const struct policy_map *map, const struct error *suspicion) {
-        if (!map->reader->is_strict)
-                add_warning(map->reader->policy, suspicion);
-        else if (!has_failed(map))
-                map->reader->error = *suspicion;
-}
-
-void policy_suspect(const struct policy_map *map, const char *field, const char *fmt, ...) {
-        char what[ERROR_MSG_MAX];
-        struct error suspicion;
-        va_list args;
-
-        va_start(args, fmt);
-        (void)vsnprintf(what, sizeof(what), fmt, args);
-        va_end(args);
-        describe_place(&suspicion, map, field, line_of(map, field), what);
-        add_suspicion(map, &suspicion);
-}
-
-void policy_warn(const struct policy_map *map, const char *field, const char *fmt, ...) {
-        char what[ERROR_MSG_MAX];
-        struct error warning; /* an error's text is bounded and free of control characters */
-        va_list args;
-
-        va_start(args, fmt);
-        (void)vsnprintf(what, sizeof(what), fmt, args);
-        va_end(args);
-        describe_place(&warning, map, field, line_of(map, field), what);
-        add_warning(map->reader->policy, &warning);
 }
 
 /* The value of a field; NULL: there is none, or an error, which has been set. */
@@ -210,17 +191,15 @@ bool policy_map_item(const struct policy_map *parent, const char *field, size_t 
 
 bool policy_map_end(const struct policy_map *map) {
         for (size_t i = 0; !has_failed(map) && i < map->node->count; i++) {
-                const char *key = map->node->keys[i];
+                const char *key = map->node->items[i].key;
                 char what[128];
-                struct error unknown;
                 if (is_known(map, key))
                         continue;
                 const char *meant = nearest_field(map, key);
                 (void)snprintf(what, sizeof(what), "unknown field%s%s%s",
                                meant ? " (did you mean " : "", meant ? meant : "",
                                meant ? "?)" : "");
-                describe_place(&unknown, map, key, map->node->key_lines[i], what);
-                add_suspicion(map, &unknown);
+                report_at(map, POLICY_SUSPICION, map->node->items[i].key_line, key, what);
         }
         return !has_failed(map);
 }

@@ -57,15 +57,16 @@ bool policy_map_end(const struct policy_map *map);
  * @field: NULL: the object itself */
 void policy_expected(const struct policy_map *map, const char *field, const char *fmt, ...)
         _printf_(3, 4);
-/** policy_refuse() - the error "line N: path.field: @fmt" */
-void policy_refuse(const struct policy_map *map, const char *field, const char *fmt, ...)
-        _printf_(3, 4);
-/** policy_suspect() - the same as an error when the reader is strict, else as a warning */
-void policy_suspect(const struct policy_map *map, const char *field, const char *fmt, ...)
-        _printf_(3, 4);
-/** policy_warn() - the warning "line N: path.field: @fmt" */
-void policy_warn(const struct policy_map *map, const char *field, const char *fmt, ...)
-        _printf_(3, 4);
+
+/* A suspicion is an error when the reader is strict, else a warning. */
+enum policy_severity { POLICY_ERROR, POLICY_SUSPICION, POLICY_WARNING };
+
+/** policy_report() - "line N: path.field: @fmt" */
+void policy_report(const struct policy_map *map, enum policy_severity severity, const char *field,
+                   const char *fmt, ...) _printf_(4, 5);
+#define policy_refuse(map, ...) policy_report((map), POLICY_ERROR, __VA_ARGS__)
+#define policy_suspect(map, ...) policy_report((map), POLICY_SUSPICION, __VA_ARGS__)
+#define policy_warn(map, ...) policy_report((map), POLICY_WARNING, __VA_ARGS__)
 
 /* Reads. @what is the error's text: "a finite number >= 0". */
 

@@ -114,10 +114,6 @@ void verdict_put_last(const uint8_t *places, int *scores10, size_t count) {
         }
 }
 
-int verdict_score10(int score100) {
-        return (score100 + 5) / 10;
-}
-
 void verdict_spread10(int *scores100, size_t count) {
         int worst = INT_MAX, best = INT_MIN;
 

@@ -77,15 +77,6 @@ static inline double verdict_full_ratio(const struct policy *policy, size_t prio
                        : usage_ratio;
 }
 
-/** verdict_usage_share() - the reading divided by verdict_full_ratio(); 0 when that is 0 */
-static inline double verdict_usage_share(const struct policy *policy, size_t priority,
-                                         double usage_ratio,
-                                         const struct verdict_largest *largest) {
-        double full_ratio = verdict_full_ratio(policy, priority, usage_ratio, largest);
-
-        return full_ratio > 0 ? usage_ratio / full_ratio : 0;
-}
-
 /**
  * verdict_packed() - what a usage is worth if nodes are filled up to a target. An idle node is
  * worth as much as the target; this rises to 1 at the target. Beyond, it falls from the target to 0
@@ -100,11 +91,13 @@ static inline double verdict_packed(double usage_ratio, double target_ratio) {
                        : target_ratio * (1 - usage_ratio) / (1 - target_ratio);
 }
 
-/** verdict_worth() - what @priority makes of a usable reading: the free share, 1 -
- * verdict_usage_share(), or with a target verdict_packed() of the share */
+/** verdict_worth() - what @priority makes of a usable reading: 1 less its share of
+ * verdict_full_ratio(), or with a target verdict_packed() of the share. The share is 0 when that
+ * ratio is 0 */
 static inline double verdict_worth(const struct policy *policy, size_t priority, double usage_ratio,
                                    const struct verdict_largest *largest) {
-        double usage_share = verdict_usage_share(policy, priority, usage_ratio, largest);
+        double full_ratio = verdict_full_ratio(policy, priority, usage_ratio, largest);
+        double usage_share = full_ratio > 0 ? usage_ratio / full_ratio : 0;
         double target_ratio = policy->priorities[priority].target_ratio;
 
         return target_ratio > 0 ? verdict_packed(usage_share, target_ratio) : 1 - usage_share;
@@ -132,7 +125,9 @@ bool verdict_has_last(const uint8_t *places, size_t count);
 void verdict_put_last(const uint8_t *places, int *scores10, size_t count);
 
 /** verdict_score10() - score100 / 10, rounded to the nearest: 0 to 10, as the protocol has it */
-int verdict_score10(int score100);
+static inline int verdict_score10(int score100) {
+        return (score100 + 5) / 10;
+}
 
 /**
  * verdict_spread10() - stretch the scores of a call's candidates: the best gets 10, the worst 0

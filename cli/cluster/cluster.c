@@ -9,7 +9,7 @@
 #include "base/number.h"
 #include "codec/json.h"
 #include "kube/kube_path.h"
-#include "kube/list_proto.h"
+#include "kube/list_page.h"
 
 enum {
         PAGE_OBJECTS = 500,
@@ -199,8 +199,8 @@ static enum kube_outcome list_one(struct cluster *cluster, const struct cluster_
                      &answer);
         free(TAKE_PTR(*token));
         if (answer.outcome == KUBE_OK &&
-            list_parse(answer.body, answer.body_bytes, listing->proto, listing->on_item,
-                       listing->userdata, &page, &answer.err) < 0)
+            list_page_parse(answer.body, answer.body_bytes, listing->proto, listing->on_item,
+                            listing->userdata, &page, &answer.err) < 0)
                 answer.outcome = KUBE_BAD_ANSWER;
         if (answer.outcome != KUBE_OK)
                 (void)error_set(err, answer.err.code, "GET %s: %s", path, answer.err.msg);

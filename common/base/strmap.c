@@ -2,10 +2,9 @@
 
 #include <pthread.h>
 #include <string.h>
-#include <sys/random.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
+#include "base/random.h"
 
 enum { STRMAP_FIRST_CAP = 16 };
 
@@ -13,9 +12,7 @@ static uint64_t hash_seed;
 static pthread_once_t hash_seed_once = PTHREAD_ONCE_INIT;
 
 static void seed_hash(void) {
-        if (getrandom(&hash_seed, sizeof(hash_seed), GRND_NONBLOCK) != (ssize_t)sizeof(hash_seed))
-                hash_seed = (uint64_t)clock_mono_ns(); /* early boot: better than a constant */
-        hash_seed |= 1;
+        hash_seed = (uint64_t)random_below(INT64_MAX) << 1 | 1;
 }
 
 /* Folds the 128-bit product, the mixing step of the multiply-and-fold family of hashes. */

@@ -31,3 +31,17 @@ static inline size_t utf8_sequence_len(const char *text, size_t len) {
                 return 0;
         return 4;
 }
+
+/** utf8_place() - the line and the column of text[at], both from 1, a column being a character */
+static inline void utf8_place(const char *text, size_t at, unsigned *ret_line,
+                              unsigned *ret_column) {
+        *ret_line = *ret_column = 1;
+        for (size_t i = 0; i < at; i++) {
+                if (text[i] == '\n') {
+                        ++*ret_line;
+                        *ret_column = 1;
+                } else if (((unsigned char)text[i] & 0xc0) != 0x80) {
+                        ++*ret_column;
+                }
+        }
+}

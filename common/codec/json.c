@@ -7,25 +7,11 @@
 #include <strings.h>
 
 #include "base/mem.h"
+#include "base/utf8.h"
 
 /* When an allocation fails, jansson reports an invalid token, or line -1. */
 __attribute__((constructor)) static void give_memory(void) {
         json_set_alloc_funcs(xmalloc, free);
-}
-
-/* Lines and columns as jansson counts them, of text[at]. */
-static int json_refuse_nul(const char *text, size_t at, struct error *err) {
-        unsigned line = 1, column = 1;
-
-        for (size_t i = 0; i < at; i++) {
-                if (text[i] == '\n') {
-                        line++;
-                        column = 1;
-                } else if (((unsigned char)text[i] & 0xc0) != 0x80) {
-                        column++;
-                }
-        }
-        return error_set(err, EINVAL, "line %u, column %u: a NUL byte", line, column);
 }
 
 int json_parse(const char *text, size_t len, json_t **ret, struct error *err) {
@@ -35,8 +21,11 @@ int json_parse(const char *text, size_t len, json_t **ret, struct error *err) {
                 return error_set(err, EINVAL, "line 1, column 1: no JSON value: the text is empty");
         /* jansson skips NUL bytes between tokens; they are no JSON. */
         const char *nul = memchr(text, '\0', len);
-        if (nul)
-                return json_refuse_nul(text, (size_t)(nul - text), err);
+        if (nul) {
+                unsigned line, column;
+                utf8_place(text, (size_t)(nul - text), &line, &column);
+                return error_set(err, EINVAL, "line %u, column %u: a NUL byte", line, column);
+        }
         json_t *json = json_loadb(text, len, JSON_DECODE_ANY | JSON_ALLOW_NUL, &cause);
         if (json) {
                 *ret = json;

@@ -1,7 +1,5 @@
 #include "codec/proto.h"
 
-#include <stdbool.h>
-
 enum { VARINT_MAX_BYTES = 10, FIELD_NUMBER_MAX = (1 << 29) - 1 };
 
 void proto_init(struct proto *proto, const char *data, size_t len) {
@@ -62,4 +60,17 @@ enum proto_step proto_next(struct proto *proto, struct proto_field *ret) {
                 .bytes = "",
         };
         return take_value(proto, ret) ? PROTO_MORE : PROTO_BAD;
+}
+
+bool proto_pair(const char *data, size_t len, struct proto_field ret[static 2]) {
+        struct proto_field field;
+        struct proto proto;
+        enum proto_step step;
+
+        ret[0] = ret[1] = (struct proto_field){.bytes = ""};
+        proto_init(&proto, data, len);
+        while ((step = proto_next(&proto, &field)) == PROTO_MORE)
+                if (field.number <= 2 && field.wire == PROTO_BYTES)
+                        ret[field.number - 1] = field;
+        return step == PROTO_END;
 }

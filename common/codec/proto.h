@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -42,3 +43,11 @@ enum proto_step {
 void proto_init(struct proto *proto, const char *data, size_t len);
 /** proto_next() - the next field; @ret is undefined unless it is PROTO_MORE */
 _must_check_ enum proto_step proto_next(struct proto *proto, struct proto_field *ret);
+
+/**
+ * proto_pair() - the fields 1 and 2 of a message, which are PROTO_BYTES: most messages that only
+ * wrap others have no more
+ * @ret: the last of each number; "" where there is none
+ * Return: false when the message is cut off, or not protobuf
+ */
+_must_check_ bool proto_pair(const char *data, size_t len, struct proto_field ret[static 2]);

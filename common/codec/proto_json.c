@@ -64,17 +64,11 @@ static bool write_time(struct buf *out, const struct proto_field *field) {
 /* From a message to the string that is its field 1. A Quantity has no other field; of many messages
  * it is their name or type. */
 static bool read_first(struct proto_field *field) {
-        struct proto proto;
-        struct proto_field part;
-        enum proto_step step;
+        struct proto_field parts[2];
+        bool is_whole = proto_pair(field->bytes, field->len, parts);
 
-        proto_init(&proto, field->bytes, field->len);
-        field->bytes = "";
-        field->len = 0;
-        while ((step = proto_next(&proto, &part)) == PROTO_MORE)
-                if (part.number == 1 && part.wire == PROTO_BYTES)
-                        *field = part;
-        return step == PROTO_END;
+        *field = parts[0];
+        return is_whole;
 }
 
 static bool proto_key_is_wanted(const char *const *keys, const struct proto_field *key) {
@@ -89,26 +83,17 @@ static bool proto_key_is_wanted(const char *const *keys, const struct proto_fiel
 /* An entry of a map is the message {1: key, 2: value}. */
 static bool write_entry(struct buf *out, const struct proto_member *member,
                         const struct proto_field *entry) {
-        struct proto_field key = {.bytes = ""}, value = {.bytes = ""}, part;
-        struct proto proto;
-        enum proto_step step;
+        struct proto_field parts[2], *key = &parts[0], *value = &parts[1];
 
-        for (proto_init(&proto, entry->bytes, entry->len);
-             (step = proto_next(&proto, &part)) == PROTO_MORE;) {
-                if (part.wire == PROTO_BYTES && part.number == 1)
-                        key = part;
-                else if (part.wire == PROTO_BYTES && part.number == 2)
-                        value = part;
-        }
-        if (step != PROTO_END)
+        if (!proto_pair(entry->bytes, entry->len, parts))
                 return false;
-        if (!proto_key_is_wanted(member->keys, &key))
+        if (!proto_key_is_wanted(member->keys, key))
                 return true;
-        if (member->kind == PROTO_QUANTITIES && !read_first(&value))
+        if (member->kind == PROTO_QUANTITIES && !read_first(value))
                 return false;
         json_write_key(out, NULL);
-        return buf_json_string(out, key.bytes, key.len) && buf_putc(out, ':') &&
-               buf_json_string(out, value.bytes, value.len);
+        return buf_json_string(out, key->bytes, key->len) && buf_putc(out, ':') &&
+               buf_json_string(out, value->bytes, value->len);
 }
 
 static bool write_item(struct buf *out, const struct proto_member *member,

@@ -140,7 +140,7 @@ const struct tree_node *tree_get(const struct tree_node *map, const char *key) {
         if (!map || map->kind != TREE_MAP)
                 return NULL;
         for (size_t i = 0; i < map->count; i++)
-                if (strcmp(map->keys[i], key) == 0)
+                if (strcmp(map->items[i].key, key) == 0)
                         return &map->items[i];
         return NULL;
 }

@@ -37,11 +37,13 @@ struct tree_node {
         size_t text_len;
         bool is_quoted; /* "0.65" is a string where 0.65 is a number */
 
-        /* TREE_LIST: items[count]; TREE_MAP: keys[i] belongs to items[i], in the file's order */
+        /* TREE_LIST and TREE_MAP, in the file's order */
         const struct tree_node *items;
-        const char *const *keys;
-        const unsigned *key_lines;
         size_t count;
+
+        /* Of an item of a TREE_MAP; else NULL */
+        const char *key;
+        unsigned key_line;
 };
 
 struct tree;

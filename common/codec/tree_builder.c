@@ -10,17 +10,15 @@
 
 #include "base/mem.h"
 
-enum { ARENA_CHUNK_BYTES = 8192 };
-
-struct arena_chunk {
-        struct arena_chunk *next;
-        size_t used, cap;
+/* Memory that is released with the tree. */
+struct tree_piece {
+        struct tree_piece *next;
         alignas(max_align_t) char data[];
 };
 
 struct tree {
         struct tree_node root;
-        struct arena_chunk *chunks;
+        struct tree_piece *pieces;
 };
 
 /* A value that aliases can repeat. It is immutable, so that they share what is in it. */
@@ -31,24 +29,16 @@ struct tree_anchor {
         size_t node_count, height;
 };
 
-static void *arena_alloc(struct tree *tree, size_t bytes) {
-        size_t align = alignof(max_align_t);
+static void *tree_alloc(struct tree *tree, size_t bytes) {
+        struct tree_piece *piece = xmalloc(sizeof(*piece) + bytes);
 
-        bytes = (bytes + align - 1) / align * align;
-        struct arena_chunk *chunk = tree->chunks;
-        if (!chunk || chunk->cap - chunk->used < bytes) {
-                size_t cap = size_max(bytes, ARENA_CHUNK_BYTES);
-                chunk = xmalloc(sizeof(*chunk) + cap);
-                *chunk = (struct arena_chunk){.next = tree->chunks, .cap = cap};
-                tree->chunks = chunk;
-        }
-        void *place = chunk->data + chunk->used;
-        chunk->used += bytes;
-        return place;
+        piece->next = tree->pieces;
+        tree->pieces = piece;
+        return piece->data;
 }
 
-static const char *arena_text(struct tree *tree, const char *text, size_t len) {
-        char *copy = arena_alloc(tree, len + 1);
+static const char *tree_text(struct tree *tree, const char *text, size_t len) {
+        char *copy = tree_alloc(tree, len + 1);
 
         if (len > 0)
                 memcpy(copy, text, len);
@@ -59,9 +49,9 @@ static const char *arena_text(struct tree *tree, const char *text, size_t len) {
 void tree_free(struct tree *tree) {
         if (!tree)
                 return;
-        for (struct arena_chunk *chunk = tree->chunks, *next = NULL; chunk; chunk = next) {
-                next = chunk->next;
-                free(chunk);
+        for (struct tree_piece *piece = tree->pieces, *next = NULL; piece; piece = next) {
+                next = piece->next;
+                free(piece);
         }
         free(tree);
 }
@@ -81,7 +71,7 @@ void tree_builder_done(struct tree_builder *builder) {
         for (size_t i = 0; i < builder->depth; i++)
                 strmap_done(&builder->frames[i].seen);
         strmap_done(&builder->anchors);
-        free(builder->entries);
+        free(builder->children);
         tree_free(builder->tree);
         *builder = (struct tree_builder){0};
 }
@@ -121,13 +111,10 @@ static void tree_builder_add(struct tree_builder *builder, struct tree_node node
         }
         assert(!tree_builder_wants_key(builder));
         struct tree_frame *frame = &builder->frames[builder->depth - 1];
-        mem_grow(&builder->entries, builder->entry_count, &builder->entry_cap);
-        builder->entries[builder->entry_count++] = (struct tree_entry){
-                .node = node,
-                .key = frame->key,
-                .key_line = frame->key_line,
-        };
-        frame->key = NULL;
+        node.key = TAKE_PTR(frame->key);
+        node.key_line = frame->key_line;
+        mem_grow(&builder->children, builder->child_count, &builder->child_cap);
+        builder->children[builder->child_count++] = node;
         frame->height = size_max(frame->height, height);
 }
 
@@ -161,7 +148,7 @@ int tree_builder_begin(struct tree_builder *builder, enum tree_kind kind, struct
         builder->frames[builder->depth++] = (struct tree_frame){
                 .kind = kind,
                 .at = at,
-                .first = builder->entry_count,
+                .first = builder->child_count,
                 .anchor = TAKE_PTR(builder->anchor),
         };
         return 0;
@@ -171,32 +158,19 @@ void tree_builder_end(struct tree_builder *builder) {
         assert(builder->depth > 0);
         struct tree_frame *frame = &builder->frames[builder->depth - 1];
         assert(!frame->key);
-        size_t count = builder->entry_count - frame->first;
         struct tree_node node = {
                 .kind = frame->kind,
                 .line = frame->at.line,
                 .column = frame->at.column,
-                .count = count,
+                .count = builder->child_count - frame->first,
         };
 
-        if (count > 0) {
-                const struct tree_entry *entries = &builder->entries[frame->first];
-                struct tree_node *items = arena_alloc(builder->tree, count * sizeof(*items));
-                for (size_t i = 0; i < count; i++)
-                        items[i] = entries[i].node;
-                node.items = items;
-                if (frame->kind == TREE_MAP) {
-                        const char **keys = arena_alloc(builder->tree, count * sizeof(*keys));
-                        unsigned *lines = arena_alloc(builder->tree, count * sizeof(*lines));
-                        for (size_t i = 0; i < count; i++) {
-                                keys[i] = entries[i].key;
-                                lines[i] = entries[i].key_line;
-                        }
-                        node.keys = keys;
-                        node.key_lines = lines;
-                }
+        if (node.count > 0) {
+                size_t bytes = node.count * sizeof(*node.items);
+                node.items = memcpy(tree_alloc(builder->tree, bytes),
+                                    &builder->children[frame->first], bytes);
         }
-        builder->entry_count = frame->first;
+        builder->child_count = frame->first;
         strmap_done(&frame->seen);
         builder->depth--;
         tree_builder_add(builder, node, frame->height + 1, frame->anchor);
@@ -215,7 +189,7 @@ int tree_builder_key(struct tree_builder *builder, const char *text, size_t len,
         if (seen_line > 0)
                 return tree_builder_fail(EINVAL, at, err, "duplicate key '%.*s', first on line %u",
                                          (int)size_min(len, 128), text, (unsigned)seen_line - 1);
-        frame->key = arena_text(builder->tree, text, len);
+        frame->key = tree_text(builder->tree, text, len);
         frame->key_line = at.line;
         return 0;
 }
@@ -232,7 +206,7 @@ int tree_builder_scalar(struct tree_builder *builder, const char *text, size_t l
                 .kind = TREE_SCALAR,
                 .line = at.line,
                 .column = at.column,
-                .text = arena_text(builder->tree, text, len),
+                .text = tree_text(builder->tree, text, len),
                 .text_len = len,
                 .is_quoted = is_quoted,
         };
@@ -241,10 +215,10 @@ int tree_builder_scalar(struct tree_builder *builder, const char *text, size_t l
 }
 
 void tree_builder_anchor(struct tree_builder *builder, const char *name) {
-        struct tree_anchor *anchor = arena_alloc(builder->tree, sizeof(*anchor));
+        struct tree_anchor *anchor = tree_alloc(builder->tree, sizeof(*anchor));
 
         *anchor = (struct tree_anchor){
-                .name = arena_text(builder->tree, name, strlen(name)),
+                .name = tree_text(builder->tree, name, strlen(name)),
                 .begin_count = builder->node_count,
         };
         builder->anchor = anchor;

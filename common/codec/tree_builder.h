@@ -17,17 +17,11 @@ struct tree_mark {
         unsigned column;
 };
 
-struct tree_entry {
-        struct tree_node node;
-        const char *key;
-        unsigned key_line;
-};
-
 /* A list or map that has begun and not ended. */
 struct tree_frame {
         enum tree_kind kind;
         struct tree_mark at;
-        size_t first; /* its first child in entries */
+        size_t first; /* its first child in children */
         const char *key;
         unsigned key_line;
         struct strmap seen;         /* keys so far; the value is the line + 1 */
@@ -39,8 +33,8 @@ struct tree_builder {
         struct tree *tree;
         struct tree_frame frames[TREE_MAX_DEPTH];
         size_t depth;
-        struct tree_entry *entries; /* children of all open frames, innermost last */
-        size_t entry_count, entry_cap;
+        struct tree_node *children; /* of all open frames, innermost last */
+        size_t child_count, child_cap;
         size_t node_count;
         bool has_root;
         struct tree_limits limits;

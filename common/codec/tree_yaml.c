@@ -10,19 +10,6 @@ static struct tree_mark mark_of(yaml_mark_t mark) {
         return (struct tree_mark){(unsigned)mark.line + 1, (unsigned)mark.column + 1};
 }
 
-/* libyaml's reader gives a byte offset where its scanner and parser give a mark. */
-static struct tree_mark mark_of_offset(const char *text, size_t offset) {
-        struct tree_mark mark = {1, 1};
-
-        for (size_t i = 0; i < offset; i++) {
-                if (text[i] == '\n')
-                        mark = (struct tree_mark){mark.line + 1, 1};
-                else if (((unsigned char)text[i] & 0xc0) != 0x80)
-                        mark.column++;
-        }
-        return mark;
-}
-
 static bool is_tab_at(const char *text, size_t len, size_t char_index) {
         size_t at = 0;
 
@@ -37,25 +24,16 @@ static int fail_with_parser(const yaml_parser_t *parser, const char *text, size_
                             struct error *err) {
         struct tree_mark at = mark_of(parser->problem_mark);
 
-        switch (parser->error) {
-        case YAML_MEMORY_ERROR:
+        if (parser->error == YAML_MEMORY_ERROR)
                 mem_exhausted();
-        case YAML_READER_ERROR:
-                at = mark_of_offset(text, size_min(parser->problem_offset, len));
+        if (parser->error == YAML_READER_ERROR) {
+                /* It has a byte's offset where the scanner and the parser have a mark. */
+                utf8_place(text, size_min(parser->problem_offset, len), &at.line, &at.column);
                 return tree_builder_fail(EINVAL, at, err, "not UTF-8 text: %s", parser->problem);
-        case YAML_SCANNER_ERROR:
-                if (is_tab_at(text, len, parser->problem_mark.index))
-                        return tree_builder_fail(
-                                EINVAL, at, err,
-                                "a tab in the indentation, which YAML does not allow");
-                break;
-        case YAML_NO_ERROR:
-        case YAML_PARSER_ERROR:
-        case YAML_COMPOSER_ERROR:
-        case YAML_WRITER_ERROR:
-        case YAML_EMITTER_ERROR:
-                break;
         }
+        if (parser->error == YAML_SCANNER_ERROR && is_tab_at(text, len, parser->problem_mark.index))
+                return tree_builder_fail(EINVAL, at, err,
+                                         "a tab in the indentation, which YAML does not allow");
         if (!parser->context)
                 return tree_builder_fail(EINVAL, at, err, "%s", parser->problem);
         struct tree_mark began = mark_of(parser->context_mark);

@@ -48,7 +48,10 @@ void daemon_done(struct daemon *daemon) {
         kube_api_free(daemon->api);
         http_client_free(daemon->kube_client);
         kube_access_free(daemon->kube_access);
-        daemon_signals_free(daemon->signals);
+        if (daemon->on_signal) {
+                loop_fd_remove(daemon->loop, daemon->signal_fd);
+                close(daemon->signal_fd);
+        }
         health_free(daemon->health);
         shared_page_free(daemon->metrics_page);
         metrics_free(daemon->metrics);
@@ -56,13 +59,6 @@ void daemon_done(struct daemon *daemon) {
 }
 
 /* Signals */
-
-struct daemon_signals {
-        struct loop *loop;
-        int fd;
-        daemon_signal_fn *fn;
-        void *userdata;
-};
 
 static void fill_signals(sigset_t *set) {
         sigemptyset(set);
@@ -80,36 +76,28 @@ void daemon_block_signals(void) {
 }
 
 static void on_daemon_signal(void *userdata, int fd, uint32_t epoll_events) {
-        struct daemon_signals *signals = userdata;
+        const struct daemon *daemon = userdata;
         struct signalfd_siginfo info;
 
         (void)epoll_events;
-        /* One at a time: @fn may free @signals. What is left wakes the loop again. */
+        /* One at a time; what is left wakes the loop again. */
         if (read(fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
-                signals->fn(signals->userdata, (int)info.ssi_signo);
+                daemon->on_signal(daemon->signal_userdata, (int)info.ssi_signo);
 }
 
-int daemon_signals_new(struct loop *loop, daemon_signal_fn *fn, void *userdata,
-                       struct daemon_signals **ret, struct error *err) {
+int daemon_on_signals(struct daemon *daemon, void (*fn)(void *userdata, int signal_number),
+                      void *userdata, struct error *err) {
         sigset_t set;
 
         fill_signals(&set);
         int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
         if (fd < 0)
                 return error_set(err, errno, "cannot receive signals: %s", strerror(errno));
-        struct daemon_signals *signals = xcalloc(1, sizeof(*signals));
-        *signals = (struct daemon_signals){.loop = loop, .fd = fd, .fn = fn, .userdata = userdata};
-        loop_fd_set(loop, fd, EPOLLIN, on_daemon_signal, signals);
-        *ret = signals;
+        daemon->signal_fd = fd;
+        daemon->on_signal = fn;
+        daemon->signal_userdata = userdata;
+        loop_fd_set(daemon->loop, fd, EPOLLIN, on_daemon_signal, daemon);
         return 0;
-}
-
-void daemon_signals_free(struct daemon_signals *signals) {
-        if (!signals)
-                return;
-        loop_fd_remove(signals->loop, signals->fd);
-        close(signals->fd);
-        free(signals);
 }
 
 /* Pages */

@@ -18,13 +18,15 @@
 #include "net/loop.h"
 #include "net/shared_page.h"
 
-/* Zero-initialised; all members are owned. */
+/* Zero-initialised; all members are owned, but for the userdata. */
 struct daemon {
         struct loop *loop;
         struct metrics *metrics;
         struct health *health;
         struct shared_page *metrics_page;
-        struct daemon_signals *signals;  /* set by the program, when it is ready for them */
+        void (*on_signal)(void *userdata, int signal_number); /* NULL until daemon_on_signals() */
+        void *signal_userdata;
+        int signal_fd;
         struct kube_access *kube_access; /* NULL until daemon_connect(), like the next two */
         struct http_client *kube_client;
         struct kube_api *api;
@@ -51,17 +53,13 @@ void daemon_done(struct daemon *daemon);
  */
 void daemon_block_signals(void);
 
-typedef void daemon_signal_fn(void *userdata, int signal_number);
-
-struct daemon_signals;
 /**
- * daemon_signals_new() - call @fn on the loop for each blocked signal
+ * daemon_on_signals() - call @fn on the loop for each blocked signal, until daemon_done(). Once
  * Return: 0; negative errno when signalfd() fails
  */
-_must_check_ int daemon_signals_new(struct loop *loop, daemon_signal_fn *fn, void *userdata,
-                                    struct daemon_signals **ret, struct error *err);
-void daemon_signals_free(struct daemon_signals *signals);
-DEFINE_FREEP(struct daemon_signals, daemon_signals_free);
+_must_check_ int daemon_on_signals(struct daemon *daemon,
+                                   void (*fn)(void *userdata, int signal_number), void *userdata,
+                                   struct error *err);
 
 /** daemon_metrics_page() - /metrics; @loop and @metrics outlive it */
 struct shared_page *daemon_metrics_page(struct loop *loop, struct metrics *metrics);

@@ -35,25 +35,12 @@ void delivery_done(struct delivery *delivery) {
         object_index_done(&delivery->held);
 }
 
-void delivery_count_event(struct delivery *delivery, enum watch_event_type type) {
-        metrics_inc(delivery->events[type]);
-}
-
 size_t delivery_count(struct delivery *delivery) {
         size_t objects = delivery->spec->on_text ? delivery->text_count
                                                  : delivery->held.entries.len;
 
         metrics_set(delivery->objects, (double)objects);
         return objects;
-}
-
-static void hand_out(struct delivery *delivery, enum reflector_event event, const json_t *object) {
-        delivery->spec->on_event(delivery->spec->userdata, event, object);
-}
-
-static void hand_out_text(struct delivery *delivery, enum reflector_event event, const char *text,
-                          size_t len) {
-        delivery->spec->on_text(delivery->spec->userdata, event, text, len);
 }
 
 /* What list and watch let through is JSON; still it may hold what jansson cannot. */
@@ -86,7 +73,7 @@ static void deliver_object(struct delivery *delivery, const char *text, size_t l
         case OBJECT_KNOWN:
                 break;
         case OBJECT_REPLACED:
-                hand_out(delivery, REFLECTOR_DELETED, old);
+                delivery->spec->on_event(delivery->spec->userdata, REFLECTOR_DELETED, old);
                 is_new = true;
                 break;
         case OBJECT_NEW:
@@ -102,8 +89,9 @@ static void deliver_object(struct delivery *delivery, const char *text, size_t l
         }
         json_auto_t *object = decode_object(delivery, text, len);
         if (object)
-                hand_out(delivery, is_new && is_watched ? REFLECTOR_APPEARED : REFLECTOR_PRESENT,
-                         object);
+                delivery->spec->on_event(
+                        delivery->spec->userdata,
+                        is_new && is_watched ? REFLECTOR_APPEARED : REFLECTOR_PRESENT, object);
         else if (is_new)
                 (void)object_index_remove(&delivery->held, text, len);
 }
@@ -121,14 +109,14 @@ void delivery_listed(struct delivery *delivery, const char *text, size_t len) {
                 return;
         }
         delivery->text_count++;
-        hand_out_text(delivery, REFLECTOR_PRESENT, text, len);
+        delivery->spec->on_text(delivery->spec->userdata, REFLECTOR_PRESENT, text, len);
 }
 
 void delivery_end_list(struct delivery *delivery) {
         size_t position = 0;
 
         for (json_t *gone; (gone = object_index_sweep(&delivery->held, &position)) != NULL;) {
-                hand_out(delivery, REFLECTOR_DELETED, gone);
+                delivery->spec->on_event(delivery->spec->userdata, REFLECTOR_DELETED, gone);
                 json_decref(gone);
         }
 }
@@ -139,18 +127,19 @@ void delivery_watched(struct delivery *delivery, bool is_added, const char *text
                 return;
         }
         delivery->text_count += is_added;
-        hand_out_text(delivery, is_added ? REFLECTOR_APPEARED : REFLECTOR_PRESENT, text, len);
+        delivery->spec->on_text(delivery->spec->userdata,
+                                is_added ? REFLECTOR_APPEARED : REFLECTOR_PRESENT, text, len);
 }
 
 void delivery_deleted(struct delivery *delivery, const char *text, size_t len) {
         if (delivery->spec->on_text) {
                 delivery->text_count -= delivery->text_count > 0;
-                hand_out_text(delivery, REFLECTOR_DELETED, text, len);
+                delivery->spec->on_text(delivery->spec->userdata, REFLECTOR_DELETED, text, len);
                 return;
         }
         json_auto_t *object = decode_object(delivery, text, len);
         if (object && object_index_remove(&delivery->held, text, len))
-                hand_out(delivery, REFLECTOR_DELETED, object);
+                delivery->spec->on_event(delivery->spec->userdata, REFLECTOR_DELETED, object);
         else if (object)
                 metrics_inc(delivery->ignored);
 }

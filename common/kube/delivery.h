@@ -13,7 +13,8 @@
 
 struct delivery {
         const struct reflector_spec *spec;
-        struct metrics_series *events[WATCH_EVENT_TYPE_COUNT], *ignored, *objects;
+        struct metrics_series *events[WATCH_EVENT_TYPE_COUNT]; /* counted by the reflector */
+        struct metrics_series *ignored, *objects;
         struct object_index held;
         bool is_over_limit;
         size_t text_count; /* objects that exist, by what list and watch have shown */
@@ -24,8 +25,6 @@ void delivery_init(struct delivery *delivery, const struct reflector_spec *spec,
                    struct metrics *metrics);
 void delivery_done(struct delivery *delivery);
 
-/** delivery_count_event() - count a watch event */
-void delivery_count_event(struct delivery *delivery, enum watch_event_type type);
 /** delivery_count() - objects that exist; also shown as a metric */
 size_t delivery_count(struct delivery *delivery);
 

@@ -9,10 +9,6 @@
 #include "codec/json.h"
 #include "kube/secret.h"
 
-struct exec_plugin *exec_plugin_new(void) {
-        return xcalloc(1, sizeof(struct exec_plugin));
-}
-
 static void free_words(char **words) {
         for (size_t i = 0; words && words[i]; i++)
                 free(words[i]);

@@ -13,7 +13,7 @@
 
 enum { EXEC_MAX_WORDS = 256 };
 
-/* users[].user.exec of a kubeconfig; everything owned. */
+/* users[].user.exec of a kubeconfig; everything owned, and zero at first. */
 struct exec_plugin {
         char *api_version;
         char *command;       /* with a slash a path, else looked up in PATH */
@@ -25,7 +25,6 @@ struct exec_plugin {
         bool is_foreground;  /* somebody waits for it: no deadline, and stderr is ours */
 };
 
-struct exec_plugin *exec_plugin_new(void);
 void exec_plugin_free(struct exec_plugin *plugin);
 DEFINE_FREEP(struct exec_plugin, exec_plugin_free);
 

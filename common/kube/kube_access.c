@@ -32,7 +32,6 @@ static const char default_service_account_directory[] =
 
 struct kube_access {
         struct kubeconfig source;
-        struct secret_file ca, cert, key, token;
         char **impersonation; /* NULL: none; NULL-terminated */
         bool may_send_secrets, is_in_cluster;
         char *proxy;          /* NULL: none */
@@ -56,10 +55,6 @@ void kube_access_free(struct kube_access *config) {
                 return;
         assert(!config->exec_run);
         kubeconfig_done(&config->source);
-        secret_file_done(&config->ca);
-        secret_file_done(&config->cert);
-        secret_file_done(&config->key);
-        secret_file_done(&config->token);
         exec_credential_done(&config->exec);
         for (char **line = config->impersonation; line && *line; line++)
                 free(*line);
@@ -164,8 +159,9 @@ static int load_in_cluster(const char *directory, struct kubeconfig *ret, struct
                 return error_set(err, EINVAL, "KUBERNETES_SERVICE_PORT '%s': not a port", port);
         ret->server = xasprintf(strchr(host, ':') ? "https://[%s]:%u" : "https://%s:%u", host,
                                 (unsigned)port_number);
-        ret->ca_file = xasprintf("%s/ca.crt", directory);
-        ret->token_file = TAKE_PTR(token_file);
+        ret->ca = (struct secret_file){.kind = SECRET_PEM,
+                                       .path = xasprintf("%s/ca.crt", directory)};
+        ret->token.path = TAKE_PTR(token_file);
         /* A namespace has the shape of a token: one word. Without the file it is "default". */
         if (secret_read_file(SECRET_TOKEN, namespace_file, &ret->namespace, &problem) < 0)
                 log_debug(MSG("cannot read the service account's namespace"), ERR(&problem));
@@ -235,16 +231,16 @@ static int override(const struct kube_access_options *options, struct kubeconfig
                 return error_set(err, EINVAL,
                                  "--insecure-skip-tls-verify contradicts --certificate-authority");
         if (options->is_insecure || is_set(options->ca_file)) {
-                free(TAKE_PTR(source->ca_file));
-                secret_free(TAKE_PTR(source->ca_pem));
+                secret_file_done(&source->ca);
                 source->is_insecure = options->is_insecure;
-                source->ca_file = is_set(options->ca_file) ? xstrdup(options->ca_file) : NULL;
+                source->ca.kind = SECRET_PEM;
+                source->ca.path = is_set(options->ca_file) ? xstrdup(options->ca_file) : NULL;
         }
         if (!is_set(options->token))
                 return 0;
         kubeconfig_drop_user(source);
-        source->token = xstrdup(options->token);
-        int r = secret_check(SECRET_TOKEN, source->token, strlen(source->token), err);
+        source->token.text = xstrdup(options->token);
+        int r = secret_check(SECRET_TOKEN, source->token.text, strlen(options->token), err);
         return r < 0 ? error_wrap(err, r, "--token") : 0;
 }
 
@@ -302,11 +298,9 @@ static int impersonate(const struct kube_access_options *options, struct kube_ac
 }
 
 /* Reads a file once, so that a wrong path is an error at start; the next use reads it again. */
-static int open_secret(struct secret_file *file, enum secret_kind kind, char **path,
-                       struct error *err) {
+static int open_secret(struct secret_file *file, struct error *err) {
         const char *text = NULL;
 
-        *file = (struct secret_file){.kind = kind, .path = TAKE_PTR(*path)};
         int r = secret_file_get(file, 0, &text, err);
         file->is_stale = true;
         return r;
@@ -355,14 +349,10 @@ int kube_access_load(const struct kube_access_options *options, struct kube_acce
                                  "the kubeconfig's cluster has no server; set it "
                                  "there or with --master");
         r = check_server(source->server, err);
-        if (r == 0)
-                r = open_secret(&config->ca, SECRET_PEM, &source->ca_file, err);
-        if (r == 0)
-                r = open_secret(&config->cert, SECRET_PEM, &source->cert_file, err);
-        if (r == 0)
-                r = open_secret(&config->key, SECRET_PEM, &source->key_file, err);
-        if (r == 0)
-                r = open_secret(&config->token, SECRET_TOKEN, &source->token_file, err);
+        struct secret_file *const secrets[] = {&source->ca, &source->cert, &source->key,
+                                               &source->token};
+        for (size_t i = 0; r == 0 && i < ARRAY_LEN(secrets); i++)
+                r = open_secret(secrets[i], err);
         if (r < 0)
                 return r;
         if (source->exec)
@@ -370,7 +360,7 @@ int kube_access_load(const struct kube_access_options *options, struct kube_acce
         choose_proxy(config, options->is_as_kubectl);
         config->may_send_secrets = may_see_secrets(config);
         if (!config->may_send_secrets &&
-            (config->token.path || source->token || source->basic_auth || source->exec))
+            (secret_file_is_set(&source->token) || source->basic_auth || source->exec))
                 log_warn(MSG("not sending credentials over plain HTTP"),
                          STR("server", source->server));
         *ret = TAKE_PTR(config);
@@ -461,31 +451,31 @@ static int exec_credentials(struct kube_access *config, int64_t now_mono_ms, int
         return 0;
 }
 
-/* The file's text now, or @text without a file. It was read at the start: it has one. */
-static const char *text_of(struct secret_file *file, int64_t now_mono_ms, const char *text) {
-        const char *from_file = NULL;
+/* The text now; NULL: it is not configured. A file was read at the start: it has one. */
+static const char *text_of(struct secret_file *file, int64_t now_mono_ms) {
+        const char *text = NULL;
 
-        (void)!secret_file_get(file, now_mono_ms, &from_file, NULL);
-        return from_file ? from_file : text;
+        (void)!secret_file_get(file, now_mono_ms, &text, NULL);
+        return text;
 }
 
 int kube_access_credentials(struct kube_access *config, int64_t now_mono_ms, int64_t now_unix_ms,
                             struct kube_credentials *ret, struct error *err) {
-        const struct kubeconfig *source = &config->source;
+        struct kubeconfig *source = &config->source;
         struct kube_credentials credentials = {
                 .impersonation = (const char *const *)config->impersonation,
                 .proxy = config->proxy,
                 .no_proxy = config->no_proxy,
                 .tls.server_name = source->tls_server_name,
                 .tls.is_insecure = source->is_insecure,
-                .tls.ca_pem = text_of(&config->ca, now_mono_ms, source->ca_pem),
-                .tls.cert_pem = text_of(&config->cert, now_mono_ms, source->cert_pem),
-                .tls.key_pem = text_of(&config->key, now_mono_ms, source->key_pem),
+                .tls.ca_pem = text_of(&source->ca, now_mono_ms),
+                .tls.cert_pem = text_of(&source->cert, now_mono_ms),
+                .tls.key_pem = text_of(&source->key, now_mono_ms),
         };
         int r = 0;
 
         if (config->may_send_secrets) {
-                credentials.bearer = text_of(&config->token, now_mono_ms, source->token);
+                credentials.bearer = text_of(&source->token, now_mono_ms);
                 credentials.basic_auth = source->basic_auth;
                 if (source->exec)
                         r = exec_credentials(config, now_mono_ms, now_unix_ms, &credentials, err);
@@ -497,14 +487,16 @@ int kube_access_credentials(struct kube_access *config, int64_t now_mono_ms, int
 }
 
 void kube_access_handshake_failed(struct kube_access *config) {
-        config->ca.is_stale = config->cert.is_stale = config->key.is_stale = true;
+        struct kubeconfig *source = &config->source;
+
+        source->ca.is_stale = source->cert.is_stale = source->key.is_stale = true;
         if (config->exec.cert_pem)
                 config->exec_renew_unix_ms = 0;
 }
 
 void kube_access_unauthorized(struct kube_access *config) {
         kube_access_handshake_failed(config);
-        config->token.is_stale = true;
+        config->source.token.is_stale = true;
         config->is_exec_stale = true;
         /* Who waits for a request tries it twice, and not for ever. */
         if (config->source.exec && config->source.exec->is_foreground && config->has_exec)

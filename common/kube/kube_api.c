@@ -58,17 +58,18 @@ struct kube_call {
 static const struct {
         const char *name;
         int errno_code;
+        int status; /* the one that most often means it */
 } outcomes[] = {
-        [KUBE_OK] = {"ok", 0},
-        [KUBE_UNAUTHORIZED] = {"unauthorized", EACCES},
-        [KUBE_FORBIDDEN] = {"forbidden", EPERM},
-        [KUBE_NOT_FOUND] = {"not_found", ENOENT},
-        [KUBE_CONFLICT] = {"conflict", EBUSY},
-        [KUBE_GONE] = {"gone", ESTALE},
-        [KUBE_INVALID] = {"invalid", EINVAL},
-        [KUBE_THROTTLED] = {"throttled", EAGAIN},
-        [KUBE_UNAVAILABLE] = {"unavailable", EIO},
-        [KUBE_BAD_ANSWER] = {"bad_answer", EBADMSG},
+        [KUBE_OK] = {"ok", 0, 200},
+        [KUBE_UNAUTHORIZED] = {"unauthorized", EACCES, 401},
+        [KUBE_FORBIDDEN] = {"forbidden", EPERM, 403},
+        [KUBE_NOT_FOUND] = {"not_found", ENOENT, 404},
+        [KUBE_CONFLICT] = {"conflict", EBUSY, 409},
+        [KUBE_GONE] = {"gone", ESTALE, 410},
+        [KUBE_INVALID] = {"invalid", EINVAL, 400},
+        [KUBE_THROTTLED] = {"throttled", EAGAIN, 429},
+        [KUBE_UNAVAILABLE] = {"unavailable", EIO, 503},
+        [KUBE_BAD_ANSWER] = {"bad_answer", EBADMSG, 0},
 };
 
 const char *kube_outcome_name(enum kube_outcome outcome) {
@@ -157,8 +158,7 @@ static void count_call(struct kube_call *call, const char *code, int64_t duratio
                 metrics_observe(metrics_histogram(metrics, "plimsoll_api_request_duration_seconds",
                                                   "Duration of requests to the API server.",
                                                   LABELS("verb", verb, "resource", resource),
-                                                  metrics_duration_bounds_s,
-                                                  metrics_duration_bounds_count),
+                                                  &metrics_duration_bounds),
                                 (double)duration_ms / (double)MS_PER_S);
 }
 
@@ -172,36 +172,13 @@ static enum kube_outcome outcome_of(const struct kube_call *call,
         if (call->is_html && response->status < 500 && response->status != 401 &&
             response->status != 403 && response->status != 429)
                 return KUBE_BAD_ANSWER;
-        switch (response->failure) {
-        case HTTP_OK:
-                break;
-        case HTTP_TOO_LARGE:
-        case HTTP_PROTOCOL:
+        if (response->failure == HTTP_TOO_LARGE || response->failure == HTTP_PROTOCOL)
                 return KUBE_BAD_ANSWER;
-        case HTTP_DNS:
-        case HTTP_CONNECT:
-        case HTTP_TLS:
-        case HTTP_TIMEOUT:
-        case HTTP_RESET:
-        case HTTP_FAILURE_COUNT:
+        if (response->failure != HTTP_OK)
                 return KUBE_UNAVAILABLE;
-        }
-        switch (response->status) {
-        case 401:
-                return KUBE_UNAUTHORIZED;
-        case 403:
-                return KUBE_FORBIDDEN;
-        case 404:
-                return KUBE_NOT_FOUND;
-        case 409:
-                return KUBE_CONFLICT;
-        case 410:
-                return KUBE_GONE;
-        case 429:
-                return KUBE_THROTTLED;
-        default:
-                break;
-        }
+        for (size_t i = 0; i < ARRAY_LEN(outcomes); i++)
+                if (outcomes[i].status == response->status)
+                        return (enum kube_outcome)i;
         if (response->status >= 500)
                 return KUBE_UNAVAILABLE;
         if (response->status >= 400)

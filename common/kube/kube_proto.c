@@ -2,11 +2,9 @@
 
 #include <string.h>
 
-#include "codec/proto.h"
-
 static const char magic[] = {'k', '8', 's', '\0'};
 
-/* ---- Status and lists. */
+/* ---- Status. */
 
 static const struct proto_member status_members[] = {
         {3, PROTO_STRING, "message", NULL, NULL},
@@ -14,12 +12,6 @@ static const struct proto_member status_members[] = {
         {6, PROTO_INT, "code", NULL, NULL},
 };
 const struct proto_message kube_proto_status = PROTO_MESSAGE(status_members);
-
-static const struct proto_member list_meta_members[] = {
-        {2, PROTO_STRING, "resourceVersion", NULL, NULL},
-        {3, PROTO_STRING, "continue", NULL, NULL},
-};
-const struct proto_message kube_proto_list_meta = PROTO_MESSAGE(list_meta_members);
 
 static const char *const cpu_and_memory[] = {"cpu", "memory", NULL};
 
@@ -205,42 +197,14 @@ bool kube_proto_is(const char *data, size_t len) {
         return len >= sizeof(magic) && memcmp(data, magic, sizeof(magic)) == 0;
 }
 
-static bool read_type(const struct proto_field *type, struct kube_proto *ret) {
-        struct proto proto;
-        struct proto_field field;
-        enum proto_step step;
-
-        for (proto_init(&proto, type->bytes, type->len);
-             (step = proto_next(&proto, &field)) == PROTO_MORE;)
-                if (field.number == 2 && field.wire == PROTO_BYTES) {
-                        ret->kind = field.bytes;
-                        ret->kind_len = field.len;
-                }
-        return step == PROTO_END;
-}
-
 bool kube_proto_open(const char *data, size_t len, struct kube_proto *ret) {
-        struct kube_proto opened = {.kind = "", .object = ""};
-        struct proto_field field;
-        struct proto proto;
-        enum proto_step step;
+        struct proto_field parts[2], type[2];
 
-        if (!kube_proto_is(data, len))
+        if (!kube_proto_is(data, len) ||
+            !proto_pair(data + sizeof(magic), len - sizeof(magic), parts) ||
+            !proto_pair(parts[0].bytes, parts[0].len, type))
                 return false;
-        proto_init(&proto, data + sizeof(magic), len - sizeof(magic));
-        while ((step = proto_next(&proto, &field)) == PROTO_MORE) {
-                if (field.wire != PROTO_BYTES)
-                        continue;
-                if (field.number == 1 && !read_type(&field, &opened))
-                        return false;
-                if (field.number == 2) {
-                        opened.object = field.bytes;
-                        opened.object_bytes = field.len;
-                }
-        }
-        if (step != PROTO_END)
-                return false;
-        *ret = opened;
+        *ret = (struct kube_proto){.kind = type[1], .object = parts[1]};
         return true;
 }
 
@@ -250,7 +214,7 @@ bool kube_proto_object(struct buf *out, const struct proto_message *message, con
 
         if (!kube_proto_open(data, len, &opened))
                 return false;
-        bool is_status = opened.kind_len == 6 && memcmp(opened.kind, "Status", 6) == 0;
-        return proto_json_write(out, is_status ? &kube_proto_status : message, opened.object,
-                                opened.object_bytes);
+        bool is_status = opened.kind.len == 6 && memcmp(opened.kind.bytes, "Status", 6) == 0;
+        return proto_json_write(out, is_status ? &kube_proto_status : message, opened.object.bytes,
+                                opened.object.len);
 }

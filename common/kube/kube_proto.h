@@ -16,6 +16,7 @@
 
 #include "base/attributes.h"
 #include "base/buf.h"
+#include "codec/proto.h"
 #include "codec/proto_json.h"
 #include "kube/kube_api.h"
 
@@ -40,18 +41,14 @@ extern const struct proto_message kube_proto_pod;
 extern const struct proto_message kube_proto_node;
 /* metav1.Status: message, reason, code */
 extern const struct proto_message kube_proto_status;
-/* metav1.ListMeta: resourceVersion, continue */
-extern const struct proto_message kube_proto_list_meta;
 
 /** kube_proto_is() - @data is an envelope; no JSON text begins like one */
 bool kube_proto_is(const char *data, size_t len);
 
 /* Borrows from the envelope. */
 struct kube_proto {
-        const char *kind; /* without a NUL; "" when it is missing */
-        size_t kind_len;
-        const char *object; /* a message; "" when it is missing */
-        size_t object_bytes;
+        struct proto_field kind;   /* without a NUL; "" when it is missing */
+        struct proto_field object; /* a message; "" when it is missing */
 };
 
 /** kube_proto_open() - false when @data is no envelope, or a malformed one */

@@ -6,6 +6,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/base64.h"
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -49,12 +50,9 @@ static void sources_done(struct sources *sources) {
 }
 
 void kubeconfig_drop_user(struct kubeconfig *config) {
-        free(TAKE_PTR(config->cert_file));
-        free(TAKE_PTR(config->key_file));
-        free(TAKE_PTR(config->token_file));
-        secret_free(TAKE_PTR(config->cert_pem));
-        secret_free(TAKE_PTR(config->key_pem));
-        secret_free(TAKE_PTR(config->token));
+        secret_file_done(&config->cert);
+        secret_file_done(&config->key);
+        secret_file_done(&config->token);
         secret_free(TAKE_PTR(config->basic_auth));
         exec_plugin_free(TAKE_PTR(config->exec));
 }
@@ -70,14 +68,18 @@ void kubeconfig_done(struct kubeconfig *config) {
         free(config->namespace);
         free(config->tls_server_name);
         free(config->proxy_url);
-        free(config->ca_file);
-        secret_free(config->ca_pem);
+        secret_file_done(&config->ca);
         *config = (struct kubeconfig){0};
 }
 
-static int add_source(struct sources *sources, const char *path, struct tree *tree,
+static int add_source(struct sources *sources, const char *path, const char *text, size_t len,
                       struct error *err) {
         const char *slash = strrchr(path, '/');
+        struct tree *tree = NULL;
+
+        int r = tree_parse_within(text, len, &limits, &tree, err);
+        if (r < 0)
+                return error_wrap(err, r, "kubeconfig %s", path);
         char *directory = slash ? xmemdup0(path, slash == path ? 1 : (size_t)(slash - path))
                                 : xstrdup(".");
 
@@ -149,15 +151,16 @@ static char *resolve_path(const struct place *place, const char *path) {
 
 /* A pair such as certificate-authority(-data): the data when it is there, else the file. */
 static int read_pem_setting(const struct place *place, const char *file_key, const char *data_key,
-                            char **ret_file, char **ret_pem, struct error *err) {
+                            struct secret_file *ret, struct error *err) {
         const char *data = text_at(place->node, data_key);
         const char *file = text_at(place->node, file_key);
         struct error problem = ERROR_NULL;
 
-        if (data && secret_from_base64(data, strlen(data), ret_pem, &problem) < 0)
+        ret->kind = SECRET_PEM;
+        if (data && secret_from_base64(data, strlen(data), &ret->text, &problem) < 0)
                 return fail_at(place, data_key, err, problem.msg);
         if (!data && file)
-                *ret_file = resolve_path(place, file);
+                ret->path = resolve_path(place, file);
         return 0;
 }
 
@@ -184,10 +187,10 @@ static int read_cluster(const struct place *place, struct kubeconfig *config, st
                                "must begin with http://, https:// or socks5://");
         config->is_insecure = bool_at(place->node, "insecure-skip-tls-verify");
         int r = read_pem_setting(place, "certificate-authority", "certificate-authority-data",
-                                 &config->ca_file, &config->ca_pem, err);
+                                 &config->ca, err);
         if (r < 0)
                 return r;
-        if (config->is_insecure && (config->ca_file || config->ca_pem))
+        if (config->is_insecure && secret_file_is_set(&config->ca))
                 return fail_at(place, "insecure-skip-tls-verify", err,
                                "contradicts certificate-authority");
         return 0;
@@ -226,16 +229,15 @@ static int read_arguments(const struct place *place, const char *key, bool is_pa
 
 /* ExecCredential's spec.cluster. */
 static char *cluster_json(const struct place *cluster, const struct kubeconfig *config) {
-        const char *ca_file_text = NULL;
         _cleanup_(secret_freep) char *from_file = NULL;
 
         /* Without the CA, the plugin's own error is more precise than ours could be. */
-        if (config->ca_file && secret_read_file(SECRET_PEM, config->ca_file, &from_file, NULL) == 0)
-                ca_file_text = from_file;
-        const char *ca = config->ca_pem ? config->ca_pem : ca_file_text;
+        if (config->ca.path)
+                (void)!secret_read_file(SECRET_PEM, config->ca.path, &from_file, NULL);
+        const char *ca = config->ca.path ? from_file : config->ca.text;
         const char *server = text_at(cluster->node, "server");
 
-        _cleanup_(freep) char *encoded = ca ? secret_to_base64(ca, strlen(ca)) : NULL;
+        _cleanup_(freep) char *encoded = ca ? base64_encode(ca, strlen(ca)) : NULL;
         json_auto_t *json = json_pack(
                 "{s:s, s:s*, s:s*, s:o*, s:s*}", "server", server ? server : "", "tls-server-name",
                 config->tls_server_name, "proxy-url", config->proxy_url, "insecure-skip-tls-verify",
@@ -253,7 +255,7 @@ static int read_exec(const struct place *user, const struct place *cluster, bool
         if (node->kind != TREE_MAP)
                 return fail_at(&place, NULL, err, "not a mapping");
 
-        _cleanup_(exec_plugin_freep) struct exec_plugin *plugin = exec_plugin_new();
+        _cleanup_(exec_plugin_freep) struct exec_plugin *plugin = xcalloc(1, sizeof(*plugin));
         const char *command = text_at(node, "command");
         const char *version = text_at(node, "apiVersion");
         const char *mode = text_at(node, "interactiveMode");
@@ -289,7 +291,7 @@ static int read_basic_auth(const struct place *place, struct kubeconfig *config,
 
         if (!name && !password)
                 return 0;
-        if (config->token || config->token_file)
+        if (secret_file_is_set(&config->token))
                 return fail_at(place, "username", err, "cannot be combined with a token");
         if (name && strchr(name, ':'))
                 return fail_at(place, "username", err, "must not contain a colon");
@@ -354,7 +356,7 @@ static int read_impersonation(const struct place *place, struct kubeconfig *conf
         if (extra->kind != TREE_MAP)
                 return fail_at(place, "as-user-extra", err, "not a mapping");
         for (size_t i = 0; r == 0 && i < extra->count; i++) {
-                _cleanup_(freep) char *name = extra_name(extra->keys[i]);
+                _cleanup_(freep) char *name = extra_name(extra->items[i].key);
                 r = add_headers(place, "as-user-extra", &extra->items[i], name, config, err);
         }
         return r;
@@ -372,28 +374,27 @@ static int read_user(const struct place *place, const struct place *cluster, boo
         int r = read_impersonation(place, config, err);
         if (r == 0)
                 r = read_pem_setting(place, "client-certificate", "client-certificate-data",
-                                     &config->cert_file, &config->cert_pem, err);
+                                     &config->cert, err);
         if (r == 0)
-                r = read_pem_setting(place, "client-key", "client-key-data", &config->key_file,
-                                     &config->key_pem, err);
+                r = read_pem_setting(place, "client-key", "client-key-data", &config->key, err);
         if (r < 0)
                 return r;
-        if (!(config->cert_file || config->cert_pem) != !(config->key_file || config->key_pem))
+        if (secret_file_is_set(&config->cert) != secret_file_is_set(&config->key))
                 return fail_at(place, "client-certificate", err,
                                "client certificate and key must be set together");
 
         const char *token = text_at(place->node, "token");
         const char *token_file = text_at(place->node, "tokenFile");
         if (token_file) {
-                config->token_file = resolve_path(place, token_file);
+                config->token.path = resolve_path(place, token_file);
         } else if (token) {
-                config->token = xstrdup(token);
-                if (secret_check(SECRET_TOKEN, config->token, strlen(token), &problem) < 0)
+                config->token.text = xstrdup(token);
+                if (secret_check(SECRET_TOKEN, config->token.text, strlen(token), &problem) < 0)
                         return fail_at(place, "token", err, problem.msg);
         }
         r = read_basic_auth(place, config, err);
         /* As in client-go, a static credential is the one that is sent. */
-        if (r == 0 && !config->token && !config->token_file && !config->basic_auth)
+        if (r == 0 && !secret_file_is_set(&config->token) && !config->basic_auth)
                 r = read_exec(place, cluster, has_terminal, config, err);
         return r;
 }
@@ -440,12 +441,8 @@ int kubeconfig_parse(const char *text, size_t len, const char *path,
                      const struct kubeconfig_choice *choice, struct kubeconfig *ret,
                      struct error *err) {
         _cleanup_(sources_done) struct sources sources = {0};
-        struct tree *tree = NULL;
 
-        int r = tree_parse_within(text, len, &limits, &tree, err);
-        if (r < 0)
-                return error_wrap(err, r, "%s", path);
-        r = add_source(&sources, path, tree, err);
+        int r = add_source(&sources, path, text, len, err);
         return r < 0 ? r : choose_context(&sources, choice, ret, err);
 }
 
@@ -463,7 +460,6 @@ int kubeconfig_load(const char *paths, bool must_exist, const struct kubeconfig_
                 size_t len = must_exist ? strlen(at) : strcspn(at, ":");
                 _cleanup_(freep) char *path = xmemdup0(at, len);
                 _cleanup_(secret_freep) char *text = NULL;
-                struct tree *tree = NULL;
                 size_t text_len = 0;
 
                 at += len;
@@ -473,11 +469,9 @@ int kubeconfig_load(const char *paths, bool must_exist, const struct kubeconfig_
                         return error_set(err, E2BIG, "more than %d kubeconfig files",
                                          KUBECONFIG_MAX_FILES);
                 int r = file_read(path, limits.max_bytes, &text, &text_len, err);
-                if (r == 0)
-                        r = tree_parse_within(text, text_len, &limits, &tree, err);
                 if (r < 0)
                         return error_wrap(err, r, "kubeconfig %s", path);
-                r = add_source(&sources, path, tree, err);
+                r = add_source(&sources, path, text, text_len, err);
                 if (r < 0)
                         return r;
         }

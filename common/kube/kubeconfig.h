@@ -11,6 +11,7 @@
 #include "base/attributes.h"
 #include "base/error.h"
 #include "kube/exec_credential.h"
+#include "kube/secret.h"
 
 enum { KUBECONFIG_MAX_BYTES = 16 << 20 }; /* of one file */
 
@@ -26,11 +27,8 @@ struct kubeconfig {
         char *tls_server_name;
         char *proxy_url;
         bool is_insecure;
-        char *ca_file, *ca_pem; /* of each pair at most one is set: data wins */
-        char *cert_file, *cert_pem;
-        char *key_file, *key_pem;
-        char *token_file, *token;
-        char *basic_auth; /* "user:password" */
+        struct secret_file ca, cert, key, token; /* of each at most path or text is set */
+        char *basic_auth;                        /* "user:password" */
         struct exec_plugin *exec;
         struct kubeconfig_header *impersonation; /* as, as-uid, as-groups and as-user-extra */
         size_t impersonation_count, impersonation_cap;

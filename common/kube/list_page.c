@@ -4,104 +4,164 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "codec/json.h"
-#include "codec/skim.h"
+#include "codec/proto.h"
+#include "codec/skim_fields.h"
+#include "kube/kube_proto.h"
 
-struct span {
-        const char *at, *end;
+enum { LIST_META = 1, LIST_ITEM = 2, META_VERSION = 2, META_CONTINUE = 3 };
+
+/* A list while it is read; len 0: it does not have the text. */
+struct list {
+        struct skim_string kind;
+        struct list_meta {
+                struct skim_string version, next;
+        } meta;
+        bool has_items;
+        size_t count; /* of items */
+
+        list_item_fn *fn;
+        void *userdata;
+        struct error refusal; /* of its items */
 };
 
-static int each_json_item(struct skim *skim, list_item_fn *fn, void *userdata, size_t *ret_count,
-                          struct error *err) {
-        enum skim_step step;
-        size_t count = 0;
+/* ---- JSON. */
 
-        for (skim_enter(skim); (step = skim_element(skim)) == SKIM_MORE; count++) {
+/* Of any characters, unlike skim_field_text(). */
+static bool read_list_text(struct skim *skim, void *ret) {
+        *(struct skim_string *)ret = (struct skim_string){0};
+        return skim_peek(skim) == '"' ? skim_any_string(skim, ret) : skim_value(skim);
+}
+
+static int each_json_item(struct skim *skim, struct list *list, struct error *err) {
+        enum skim_step step;
+
+        if (list->has_items)
+                return error_set(err, EBADMSG, "list has two items fields");
+        list->has_items = true;
+        for (skim_enter(skim); (step = skim_element(skim)) == SKIM_MORE; list->count++) {
                 const char *item = skim->at;
                 /* Without a word of the text: pods hold secrets. */
                 if (!skim_value(skim))
-                        return error_set(err, EBADMSG, "item %zu: invalid JSON", count + 1);
+                        return error_set(err, EBADMSG, "item %zu: invalid JSON", list->count + 1);
                 if (*item != '{')
-                        return error_set(err, EBADMSG, "item %zu: not an object", count + 1);
-                fn(userdata, item, (size_t)(skim->at - item));
+                        return error_set(err, EBADMSG, "item %zu: not an object", list->count + 1);
+                list->fn(list->userdata, item, (size_t)(skim->at - item));
         }
         if (step != SKIM_END)
-                return error_set(err, EBADMSG, "list malformed after item %zu", count);
-        *ret_count = count;
+                return error_set(err, EBADMSG, "list malformed after item %zu", list->count);
         return 0;
 }
 
-/* @ret: the top level's "items" array, brackets included; at is NULL when there is none. */
-static int take_items(const char *text, size_t len, list_item_fn *fn, void *userdata,
-                      struct span *ret, size_t *ret_count, struct error *err) {
-        struct span items = {0};
-        struct skim_string key;
-        enum skim_step step;
+static bool read_items(struct skim *skim, void *ret) {
+        struct list *list = ret;
+
+        if (skim_peek(skim) == '[')
+                return each_json_item(skim, list, &list->refusal) == 0;
+        list->has_items = skim_is_null(skim);
+        return skim_value(skim);
+}
+
+static int read_json_list(struct list *list, const char *text, size_t len, struct error *err) {
+        static const struct skim_field meta_fields[] = {
+                SKIM_VALUE("resourceVersion", struct list_meta, version, read_list_text),
+                SKIM_VALUE("continue", struct list_meta, next, read_list_text),
+                {0},
+        };
+        static const struct skim_field fields[] = {
+                SKIM_VALUE("kind", struct list, kind, read_list_text),
+                SKIM_OBJECT("metadata", struct list, meta, meta_fields),
+                {SKIM_ONLY("items", struct list), .read = read_items},
+                {0},
+        };
         struct skim skim;
-        int r = 0;
 
         skim_init(&skim, text, len);
         if (skim_peek(&skim) != '{')
                 return error_set(err, EBADMSG, "not a JSON object");
-        for (skim_enter(&skim); (step = skim_member(&skim, &key)) == SKIM_MORE;) {
-                if (!skim_is(&key, "items") || skim_peek(&skim) != '[') {
-                        if (!skim_value(&skim))
-                                return error_set(err, EBADMSG, "list truncated or malformed");
+        if (skim_fields(&skim, fields, list) && skim_at_end(&skim))
+                return 0;
+        return error_set(err, EBADMSG, "%s",
+                         list->refusal.code ? list->refusal.msg : "list truncated or malformed");
+}
+
+/* ---- Protobuf. */
+
+static struct skim_string text_of_field(const struct proto_field *field) {
+        return (struct skim_string){field->bytes, field->len, false};
+}
+
+/* All but the items. */
+static bool read_proto_list(struct list *list, const struct kube_proto *of) {
+        struct proto_field parts[2], field;
+        struct proto meta;
+        enum proto_step step;
+
+        if (!proto_pair(of->object.bytes, of->object.len, parts))
+                return false;
+        list->kind = text_of_field(&of->kind);
+        list->has_items = true;
+        proto_init(&meta, parts[LIST_META - 1].bytes, parts[LIST_META - 1].len);
+        while ((step = proto_next(&meta, &field)) == PROTO_MORE) {
+                if (field.number == META_VERSION)
+                        list->meta.version = text_of_field(&field);
+                else if (field.number == META_CONTINUE)
+                        list->meta.next = text_of_field(&field);
+        }
+        return step == PROTO_END;
+}
+
+static int each_proto_item(const struct kube_proto *of, const struct proto_message *message,
+                           struct list *list, struct error *err) {
+        _cleanup_(buf_done) struct buf text = BUF_INIT(LIST_ITEM_MAX_BYTES);
+        struct proto_field field;
+        struct proto proto;
+
+        proto_init(&proto, of->object.bytes, of->object.len);
+        while (proto_next(&proto, &field) == PROTO_MORE) {
+                if (field.number != LIST_ITEM)
                         continue;
-                }
-                if (items.at)
-                        return error_set(err, EBADMSG, "list has two items fields");
-                items.at = skim.at;
-                r = each_json_item(&skim, fn, userdata, ret_count, err);
-                if (r < 0)
-                        return r;
-                items.end = skim.at;
+                list->count++;
+                buf_clear(&text);
+                /* Without a word of it: pods hold secrets. */
+                if (field.wire != PROTO_BYTES ||
+                    !proto_json_write(&text, message, field.bytes, field.len))
+                        return error_set(err, EBADMSG, "item %zu: malformed or too large",
+                                         list->count);
+                list->fn(list->userdata, text.data, text.len);
         }
-        if (step != SKIM_END || !skim_at_end(&skim))
-                return error_set(err, EBADMSG, "list truncated or malformed");
-        *ret = items;
         return 0;
 }
 
-/* The document with "[]" for its items: the proof that it is a list and that the rest is JSON. */
-static int parse_json_frame(const char *text, size_t len, struct span items, json_t **ret,
-                            struct error *err) {
-        size_t head = items.at ? (size_t)(items.at - text) : len;
-        size_t tail = items.at ? len - head - (size_t)(items.end - items.at) : 0;
-        _cleanup_(freep) char *frame = xmalloc(head + 2 + tail);
-        json_auto_t *root = NULL;
+/* ---- Both. */
 
-        memcpy(frame, text, head);
-        if (items.at) {
-                memcpy(frame + head, "[]", 2);
-                memcpy(frame + head + 2, items.end, tail);
-                head += 2 + tail;
-        }
-        if (json_parse(frame, head, &root, NULL) < 0)
-                return error_set(err, EBADMSG, "list is not valid JSON");
-        const char *kind = json_string_at(root, "kind", NULL);
-        size_t kind_len = kind ? strlen(kind) : 0;
-        if (kind_len < 4 || strcmp(kind + kind_len - 4, "List") != 0)
-                return error_set(err, EBADMSG, "not a list: kind is %.60s",
-                                 kind ? kind : "missing");
+/* A copy of @text; false: it is longer than @max_bytes, or stands for no text. */
+static bool copy_list_text(const struct skim_string *text, size_t max_bytes, char **ret) {
+        size_t cap = size_min(text->len, max_bytes) + 1;
+
+        *ret = xmalloc(cap);
+        return skim_decode(text, *ret, cap);
+}
+
+static int judge_list(const struct list *list, struct list_page *page, struct error *err) {
+        const struct list_meta *meta = &list->meta;
+        const char *kind = list->kind.len > 0 ? list->kind.text : "missing";
+        int kind_len = (int)size_min(list->kind.len > 0 ? list->kind.len : strlen(kind), 60);
+
+        if (list->kind.len < 4 || memcmp(kind + list->kind.len - 4, "List", 4) != 0)
+                return error_set(err, EBADMSG, "not a list: kind is %.*s", kind_len, kind);
         /* Nothing may be taken for an empty list: all that we hold would count as deleted. */
-        const json_t *rest = json_at(root, "items", NULL);
-        if (!json_is_array(rest) && !json_is_null(rest))
-                return error_set(err, EBADMSG, "%.60s without items", kind);
-        *ret = TAKE_PTR(root);
-        return 0;
-}
-
-static int read_list_metadata(const json_t *root, struct list_page *page, struct error *err) {
-        const char *kind = json_string_at(root, "kind", NULL);
-        const char *version = json_string_at(root, "metadata", "resourceVersion", NULL);
-        const char *next = json_string_at(root, "metadata", "continue", NULL);
-        if (!version || !*version || strlen(version) > RESOURCE_VERSION_MAX_BYTES)
-                return error_set(err, EBADMSG, "%.60s without a usable resourceVersion", kind);
-        if (next && strlen(next) > CONTINUE_TOKEN_MAX_BYTES)
-                return error_set(err, EBADMSG, "%.60s with an oversized continue token", kind);
-        page->resource_version = xstrdup(version);
-        page->continue_token = next && *next ? xstrdup(next) : NULL;
+        if (!list->has_items)
+                return error_set(err, EBADMSG, "%.*s without items", kind_len, kind);
+        if (!page)
+                return 0;
+        if (meta->version.len == 0 ||
+            !copy_list_text(&meta->version, RESOURCE_VERSION_MAX_BYTES, &page->resource_version))
+                return error_set(err, EBADMSG, "%.*s without a usable resourceVersion", kind_len,
+                                 kind);
+        if (meta->next.len > 0 &&
+            !copy_list_text(&meta->next, CONTINUE_TOKEN_MAX_BYTES, &page->continue_token))
+                return error_set(err, EBADMSG, "%.*s with an oversized continue token", kind_len,
+                                 kind);
         return 0;
 }
 
@@ -111,39 +171,28 @@ void list_page_done(struct list_page *page) {
         *page = (struct list_page){0};
 }
 
-/* @page: NULL: the list needs no metadata. */
-static int parse_list(const char *text, size_t len, list_item_fn *fn, void *userdata,
-                      struct list_page *page, size_t *ret_count, struct error *err) {
-        json_auto_t *root = NULL;
-        struct span items;
-
-        *ret_count = 0;
-        int r = take_items(text, len, fn, userdata, &items, ret_count, err);
-        if (r == 0)
-                r = parse_json_frame(text, len, items, &root, err);
-        if (r == 0 && page)
-                r = read_list_metadata(root, page, err);
-        return r;
-}
-
-int list_page_parse(const char *text, size_t len, list_item_fn *fn, void *userdata,
-                    struct list_page *ret, struct error *err) {
+int list_page_parse(const char *data, size_t len, const struct proto_message *message,
+                    list_item_fn *fn, void *userdata, struct list_page *ret, struct error *err) {
         _cleanup_(list_page_done) struct list_page page = {0};
+        struct list list = {.fn = fn, .userdata = userdata};
+        struct kube_proto of;
+        int r = 0;
 
-        int r = parse_list(text, len, fn, userdata, &page, &page.count, err);
-        if (r < 0)
+        if (!message || !kube_proto_is(data, len)) {
+                r = read_json_list(&list, data, len, err);
+                if (r == 0)
+                        r = judge_list(&list, ret ? &page : NULL, err);
+        } else if (!kube_proto_open(data, len, &of) || !read_proto_list(&list, &of)) {
+                r = error_set(err, EBADMSG, "list truncated or malformed");
+        } else {
+                r = judge_list(&list, ret ? &page : NULL, err);
+                if (r == 0)
+                        r = each_proto_item(&of, message, &list, err);
+        }
+        if (r < 0 || !ret)
                 return r;
+        page.count = list.count;
         *ret = page;
         page = (struct list_page){0};
         return 0;
-}
-
-int list_items_parse(const char *text, size_t len, list_item_fn *fn, void *userdata,
-                     size_t *ret_count, struct error *err) {
-        size_t count = 0;
-
-        int r = parse_list(text, len, fn, userdata, NULL, &count, err);
-        if (r == 0)
-                *ret_count = count;
-        return r;
 }

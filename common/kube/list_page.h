@@ -1,7 +1,10 @@
 /*
  * Takes a page of a list apart one item at a time: jansson needs six times the size of the text, so
- * items are skimmed (codec/skim.h) and handed on as text. jansson validates the rest of the
- * document, with an empty list in place of the items. Pure.
+ * items are skimmed (codec/skim.h) and handed on as text. So are items in protobuf, as JSON
+ * (codec/proto_json.h): whoever takes items need not know how they came. Pure.
+ *
+ * In protobuf a list is a message {1: ListMeta, 2: repeated item} in an envelope (kube_proto.h),
+ * and ListMeta is {2: resourceVersion, 3: continue}.
  */
 #pragma once
 
@@ -9,9 +12,16 @@
 
 #include "base/attributes.h"
 #include "base/error.h"
+#include "codec/proto_json.h"
 
-/* Both become part of the next request's URL. */
-enum { RESOURCE_VERSION_MAX_BYTES = 256, CONTINUE_TOKEN_MAX_BYTES = 16 << 10 };
+enum {
+        /* Both become part of the next request's URL. */
+        RESOURCE_VERSION_MAX_BYTES = 256,
+        CONTINUE_TOKEN_MAX_BYTES = 16 << 10,
+        /* Of an item in protobuf, as JSON. Whole objects are at most 1.5 MiB, what is read of them
+         * less. */
+        LIST_ITEM_MAX_BYTES = 8 << 20,
+};
 
 struct list_page {
         char *resource_version; /* not empty */
@@ -26,17 +36,13 @@ typedef void list_item_fn(void *userdata, const char *text, size_t len);
 
 /**
  * list_page_parse() - read a "...List" document
- * @fn:  called for each item; on failure it may have been called for those before the fault
- * @ret: set on success only; owned by the caller
- * Return: 0; -EBADMSG when it is no JSON, no list, holds something else than objects, or nests
+ * @message: what is read of an item in protobuf; NULL: the document is JSON
+ * @fn:      called for each item; on failure it may have been called for those before the fault
+ * @ret:     set on success only; owned by the caller. NULL: the list needs no resourceVersion, such
+ *           as those of metrics.k8s.io
+ * Return: 0; -EBADMSG when it is malformed or no list, holds something else than objects, or nests
  *         deeper than SKIM_MAX_DEPTH
  */
-_must_check_ int list_page_parse(const char *text, size_t len, list_item_fn *fn, void *userdata,
-                                 struct list_page *ret, struct error *err);
-
-/**
- * list_items_parse() - the same, for lists without a resourceVersion (metrics.k8s.io)
- * @ret_count: of items; set on success only
- */
-_must_check_ int list_items_parse(const char *text, size_t len, list_item_fn *fn, void *userdata,
-                                  size_t *ret_count, struct error *err);
+_must_check_ int list_page_parse(const char *data, size_t len, const struct proto_message *message,
+                                 list_item_fn *fn, void *userdata, struct list_page *ret,
+                                 struct error *err);

@@ -15,7 +15,6 @@
 #include "kube/delivery.h"
 #include "kube/kube_proto.h"
 #include "kube/list_page.h"
-#include "kube/list_proto.h"
 #include "kube/reflector_request.h"
 #include "kube/watch_stream.h"
 
@@ -293,8 +292,8 @@ static void on_page(void *userdata, const struct kube_answer *answer) {
                 return;
         }
         r->is_proto = r->spec.proto && kube_proto_is(answer->body, answer->body_bytes);
-        int code = list_parse(answer->body, answer->body_bytes, r->spec.proto, on_listed_item, r,
-                              &page, &bad.err);
+        int code = list_page_parse(answer->body, answer->body_bytes, r->spec.proto, on_listed_item,
+                                   r, &page, &bad.err);
         if (code == 0 && page.continue_token && ++r->pages >= MAX_PAGES)
                 code = error_set(&bad.err, E2BIG, "more than %d pages", MAX_PAGES);
         if (code < 0) {
@@ -330,7 +329,7 @@ static void read_watch_error(struct reflector *r, const struct watch_event *even
 static bool on_watch_event(void *userdata, const struct watch_event *event) {
         struct reflector *r = userdata;
 
-        delivery_count_event(&r->delivery, event->type);
+        metrics_inc(r->delivery.events[event->type]);
         if (event->type == WATCH_ERROR) {
                 read_watch_error(r, event);
                 return false;

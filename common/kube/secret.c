@@ -82,13 +82,6 @@ int secret_from_base64(const char *text, size_t len, char **ret, struct error *e
         return 0;
 }
 
-char *secret_to_base64(const char *text, size_t len) {
-        char *out = xmalloc(BASE64_SIZE(len));
-
-        base64_encode(text, len, out);
-        return out;
-}
-
 /* Returns where the text goes on. */
 static char *mask(char *at, size_t len) {
         size_t stars = size_min(len, 3);

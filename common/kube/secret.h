@@ -33,8 +33,6 @@ _must_check_ int secret_read_file(enum secret_kind kind, const char *path, char 
 
 /** secret_from_base64() - decode and validate a PEM text; white space is allowed */
 _must_check_ int secret_from_base64(const char *text, size_t len, char **ret, struct error *err);
-/** secret_to_base64() - on one line; owned by the caller */
-char *secret_to_base64(const char *text, size_t len);
 
 /**
  * secret_mask() - mask what is, or looks like, a secret in @text
@@ -49,21 +47,25 @@ void secret_mask(char *text, const char *known);
 void secret_free(char *secret);
 DEFINE_FREEP(char, secret_free);
 
-/* A file that is read again after a minute. All zero except kind and path at first. */
+/* A file that is read again after a minute, or a text that stays. All zero except its kind, and one
+ * of path and text, at first. */
 struct secret_file {
         enum secret_kind kind;
-        char *path; /* owned; NULL: not configured */
-        char *text;
+        char *path; /* owned; NULL: there is no file */
+        char *text; /* owned; NULL: not read yet, or not configured */
         int64_t next_read_mono_ms;
         bool is_stale;   /* read again on the next call */
         bool is_failing; /* logged at its start and end */
 };
 
 void secret_file_done(struct secret_file *file);
+static inline bool secret_file_is_set(const struct secret_file *file) {
+        return file->path || file->text;
+}
 
 /**
  * secret_file_get() - the current text, read again when due
- * @ret: borrowed until the next call; NULL when the file has no path
+ * @ret: borrowed until the next call; NULL when neither path nor text is configured
  * Return: 0, also when reading again failed and the old text is kept; negative errno when it was
  * never read
  */

@@ -185,49 +185,19 @@ static int feed_lines(struct watch_stream *stream, const char *data, size_t len)
 
 /* ---- Protobuf: frames of a length, 4 bytes and big-endian, and an event. */
 
-/* RawExtension {1: raw} */
-static bool read_raw(struct proto_field *extension) {
-        struct proto_field field, raw = {.bytes = ""};
-        struct proto proto;
-        enum proto_step step;
-
-        for (proto_init(&proto, extension->bytes, extension->len);
-             (step = proto_next(&proto, &field)) == PROTO_MORE;)
-                if (field.number == 1 && field.wire == PROTO_BYTES)
-                        raw = field;
-        *extension = raw;
-        return step == PROTO_END;
-}
-
-/* WatchEvent {1: type, 2: RawExtension} */
-static bool read_watch_line(struct proto_field *ret_type, struct proto_field *ret_object,
-                            const char *data, size_t len) {
-        struct proto_field field;
-        struct proto proto;
-        enum proto_step step;
-
-        *ret_type = *ret_object = (struct proto_field){.bytes = ""};
-        for (proto_init(&proto, data, len); (step = proto_next(&proto, &field)) == PROTO_MORE;) {
-                if (field.number == 1 && field.wire == PROTO_BYTES)
-                        *ret_type = field;
-                else if (field.number == 2 && field.wire == PROTO_BYTES)
-                        *ret_object = field;
-        }
-        return step == PROTO_END && read_raw(ret_object);
-}
-
 /* As the line that the event would be in JSON. */
 static bool read_frame(struct watch_stream *stream, const char *data, size_t len,
                        struct line *ret) {
-        struct proto_field type, object;
+        struct proto_field event[2], extension[2];
         struct skim skim;
 
-        if (!read_watch_line(&type, &object, data, len))
+        if (!proto_pair(data, len, event) || !proto_pair(event[1].bytes, event[1].len, extension))
                 return false;
-        ret->type = (struct skim_string){type.bytes, type.len, false};
-        if (object.len == 0)
+        const struct proto_field *type = &event[0], *object = &extension[0];
+        ret->type = (struct skim_string){type->bytes, type->len, false};
+        if (object->len == 0)
                 return true;
-        if (!kube_proto_object(&stream->object, stream->message, object.bytes, object.len))
+        if (!kube_proto_object(&stream->object, stream->message, object->bytes, object->len))
                 return false;
         skim_init(&skim, stream->object.data, stream->object.len);
         return skim_object(&skim, &ret->object);

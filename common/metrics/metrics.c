@@ -12,26 +12,24 @@
 #include "base/utf8.h"
 #include "metrics/process_stats.h"
 
-enum { MAX_BOUNDS = 32, LABELS_MAX_BYTES = 4096 };
+enum { LABELS_MAX_BYTES = 4096 };
 
 enum kind { KIND_COUNTER, KIND_GAUGE, KIND_HISTOGRAM };
 
 /* Nothing orders one series against another, so every access is relaxed. */
 struct metrics_series {
         enum kind kind;
-        char *labels;           /* `reason="timeout",code="500"`, "" for none */
-        _Atomic uint64_t count; /* KIND_COUNTER */
-        _Atomic double f64;     /* a gauge's value, a histogram's sum */
-        const double *bounds;   /* the family's */
-        size_t bound_count;
-        _Atomic uint64_t *buckets; /* bound_count + 1, each on its own, not cumulative */
+        char *labels;                        /* `reason="timeout",code="500"`, "" for none */
+        _Atomic uint64_t count;              /* KIND_COUNTER */
+        _Atomic double f64;                  /* a gauge's value, a histogram's sum */
+        const struct metrics_bounds *bounds; /* KIND_HISTOGRAM, else NULL */
+        _Atomic uint64_t *buckets;           /* one more than bounds; not cumulative */
 };
 
 struct family {
         char *name, *help;
         enum kind kind;
-        double bounds[MAX_BOUNDS];
-        size_t bound_count;
+        const struct metrics_bounds *bounds;
         struct metrics_series **series; /* in order of creation */
         size_t count, cap;
         struct strmap by_labels;
@@ -46,11 +44,12 @@ struct metrics {
         void *section_userdata;
 };
 
-const double metrics_duration_bounds_s[] = {
+static const double duration_bounds_s[] = {
         0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025,
         0.05,   0.1,     0.25,   0.5,   1,      2.5,   5,    10,
 };
-const size_t metrics_duration_bounds_count = ARRAY_LEN(metrics_duration_bounds_s);
+const struct metrics_bounds metrics_duration_bounds = {duration_bounds_s,
+                                                       ARRAY_LEN(duration_bounds_s)};
 
 struct metrics *metrics_new(void) {
         struct metrics *metrics = xcalloc(1, sizeof(*metrics));
@@ -137,7 +136,8 @@ static char *format_labels(const char *const *labels, const char *value_for_all)
 }
 
 static struct family *find_or_add_family(struct metrics *metrics, const char *name,
-                                         const char *help, enum kind kind) {
+                                         const char *help, enum kind kind,
+                                         const struct metrics_bounds *bounds) {
         size_t low = 0, high = metrics->count;
 
         while (low < high) {
@@ -157,6 +157,7 @@ static struct family *find_or_add_family(struct metrics *metrics, const char *na
         family->name = xstrdup(name);
         family->help = xstrdup(help);
         family->kind = kind;
+        family->bounds = bounds;
         mem_grow(&metrics->families, metrics->count, &metrics->cap);
         memmove(metrics->families + low + 1, metrics->families + low,
                 (metrics->count - low) * sizeof(struct family *));
@@ -176,11 +177,9 @@ static struct metrics_series *find_or_add_series(struct family *family, char *la
         series = xcalloc(1, sizeof(*series));
         series->kind = family->kind;
         series->labels = labels;
-        if (family->kind == KIND_HISTOGRAM) {
-                series->bounds = family->bounds;
-                series->bound_count = family->bound_count;
-                series->buckets = xcalloc(family->bound_count + 1, sizeof(*series->buckets));
-        }
+        series->bounds = family->bounds;
+        if (series->bounds)
+                series->buckets = xcalloc(series->bounds->count + 1, sizeof(*series->buckets));
         mem_grow(&family->series, family->count, &family->cap);
         family->series[family->count++] = series;
         (void)strmap_put(&family->by_labels, labels, strlen(labels), series);
@@ -189,16 +188,11 @@ static struct metrics_series *find_or_add_series(struct family *family, char *la
 
 static struct metrics_series *get_series(struct metrics *metrics, const char *name,
                                          const char *help, const char *const *labels,
-                                         enum kind kind, const double *bounds, size_t bound_count) {
-        assert(bound_count <= MAX_BOUNDS);
+                                         enum kind kind, const struct metrics_bounds *bounds) {
         _cleanup_(freep) char *text = format_labels(labels, NULL);
 
         (void)pthread_mutex_lock(metrics->lock);
-        struct family *family = find_or_add_family(metrics, name, help, kind);
-        if (family->count == 0 && bound_count > 0) {
-                memcpy(family->bounds, bounds, bound_count * sizeof(*bounds));
-                family->bound_count = bound_count;
-        }
+        struct family *family = find_or_add_family(metrics, name, help, kind, bounds);
         if (family->count >= METRICS_MAX_SERIES &&
             !strmap_get(&family->by_labels, text, strlen(text))) {
                 free(text);
@@ -211,20 +205,20 @@ static struct metrics_series *get_series(struct metrics *metrics, const char *na
 
 struct metrics_series *metrics_counter(struct metrics *metrics, const char *name, const char *help,
                                        const char *const *labels) {
-        return get_series(metrics, name, help, labels, KIND_COUNTER, NULL, 0);
+        return get_series(metrics, name, help, labels, KIND_COUNTER, NULL);
 }
 
 struct metrics_series *metrics_gauge(struct metrics *metrics, const char *name, const char *help,
                                      const char *const *labels) {
-        return get_series(metrics, name, help, labels, KIND_GAUGE, NULL, 0);
+        return get_series(metrics, name, help, labels, KIND_GAUGE, NULL);
 }
 
 struct metrics_series *metrics_histogram(struct metrics *metrics, const char *name,
                                          const char *help, const char *const *labels,
-                                         const double *bounds, size_t count) {
-        for (size_t i = 1; i < count; i++)
-                assert(bounds[i - 1] < bounds[i]);
-        return get_series(metrics, name, help, labels, KIND_HISTOGRAM, bounds, count);
+                                         const struct metrics_bounds *bounds) {
+        for (size_t i = 1; i < bounds->count; i++)
+                assert(bounds->values[i - 1] < bounds->values[i]);
+        return get_series(metrics, name, help, labels, KIND_HISTOGRAM, bounds);
 }
 
 void metrics_inc(struct metrics_series *counter) {
@@ -246,7 +240,7 @@ void metrics_observe(struct metrics_series *histogram, double value) {
         if (isnan(value))
                 return; /* it would make the sum NaN forever */
         size_t bucket = 0;
-        while (bucket < histogram->bound_count && value > histogram->bounds[bucket])
+        while (bucket < histogram->bounds->count && value > histogram->bounds->values[bucket])
                 bucket++;
         (void)atomic_fetch_add_explicit(&histogram->buckets[bucket], 1, memory_order_relaxed);
         double old = atomic_load_explicit(&histogram->f64, memory_order_relaxed);
@@ -287,11 +281,12 @@ static void render_histogram(struct buf *out, const struct family *family,
                              const struct metrics_series *series) {
         uint64_t cumulative = 0;
 
-        for (size_t i = 0; i <= series->bound_count; i++) {
+        for (size_t i = 0; i <= series->bounds->count; i++) {
                 cumulative += atomic_load_explicit(&series->buckets[i], memory_order_relaxed);
                 buf_printf(out, "%s_bucket{%s%sle=\"", family->name, series->labels,
                            *series->labels ? "," : "");
-                append_f64(out, i < series->bound_count ? series->bounds[i] : (double)INFINITY);
+                append_f64(out, i < series->bounds->count ? series->bounds->values[i]
+                                                          : (double)INFINITY);
                 buf_printf(out, "\"} %llu\n", (unsigned long long)cumulative);
         }
         append_series_name(out, family, "_sum", series);

@@ -33,10 +33,19 @@ struct metrics_series *metrics_counter(struct metrics *metrics, const char *name
                                        const char *const *labels);
 struct metrics_series *metrics_gauge(struct metrics *metrics, const char *name, const char *help,
                                      const char *const *labels);
-/** metrics_histogram() - @bounds ascending upper bounds, +Inf is implied; at most 32 */
+
+/* The upper bounds of a histogram's buckets, ascending; +Inf is implied. */
+struct metrics_bounds {
+        const double *values;
+        size_t count;
+};
+/* 0.1 ms to 10 s, for request and scrape durations. */
+extern const struct metrics_bounds metrics_duration_bounds;
+
+/** metrics_histogram() - @bounds outlives @metrics */
 struct metrics_series *metrics_histogram(struct metrics *metrics, const char *name,
                                          const char *help, const char *const *labels,
-                                         const double *bounds, size_t count);
+                                         const struct metrics_bounds *bounds);
 
 /* Labels inline: metrics_counter(m, "x_total", "...", LABELS("reason", "timeout")) */
 #define LABELS(...) ((const char *const[]){__VA_ARGS__, NULL})
@@ -63,9 +72,6 @@ void metrics_append_label(struct buf *out, const char *value);
 /** metrics_render() - append the exposition: HELP, TYPE and series, families by name */
 void metrics_render(const struct metrics *metrics, struct buf *out);
 
-/* 0.1 ms to 10 s, for request and scrape durations. */
-extern const double metrics_duration_bounds_s[];
-extern const size_t metrics_duration_bounds_count;
 /** metrics_register_process() - process_start_time_seconds, _resident_memory_bytes, _open_fds, ...
  * at the page's end, read from /proc when it is rendered; and plimsoll_build_info */
 void metrics_register_process(struct metrics *metrics, const char *program);

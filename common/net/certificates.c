@@ -47,7 +47,7 @@ static void show_certificate(struct certificates *certificates) {
                 health_pass(certificates->check, "%s %s, %s", state, ends, path);
 }
 
-static void load_certificates(struct certificates *certificates) {
+void certificates_reload(struct certificates *certificates) {
         const struct http_server_tls *files = &certificates->options.files;
         struct error err = ERROR_NULL;
 
@@ -70,7 +70,7 @@ static void load_certificates(struct certificates *certificates) {
 }
 
 static void on_certificates_settled(void *userdata) {
-        load_certificates(userdata);
+        certificates_reload(userdata);
 }
 
 static void on_certificate_file(void *userdata, const char *path) {
@@ -91,7 +91,7 @@ static void look_at_certificate(void *userdata) {
         loop_timer_arm(loop, &certificates->look, loop_now_mono_ms(loop) + LOOK_MS,
                        look_at_certificate, certificates);
         if (certificates->problem)
-                load_certificates(certificates);
+                certificates_reload(certificates);
         else
                 show_certificate(certificates);
 }
@@ -133,8 +133,4 @@ void certificates_free(struct certificates *certificates) {
         loop_timer_disarm(certificates->options.loop, &certificates->look);
         free(certificates->problem);
         free(certificates);
-}
-
-void certificates_reload(struct certificates *certificates) {
-        load_certificates(certificates);
 }

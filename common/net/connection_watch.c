@@ -21,8 +21,8 @@ enum {
 
 /* Added to the time at which a request began to arrive, or its reply to be sent, so that idle
  * connections are closed first, and replies are cut last. */
-static const int64_t after_the_idle_ns = INT64_MAX / 2;
-static const int64_t after_the_arriving_ns = INT64_MAX / 4 * 3;
+#define AFTER_THE_IDLE_NS (INT64_MAX / 2)
+#define AFTER_THE_ARRIVING_NS (INT64_MAX / 4 * 3)
 
 enum reason { SILENT, SLOW, CROWDED, REASON_COUNT };
 
@@ -58,7 +58,7 @@ static void cut_connection(struct connection_watch *watch, struct watched *watch
         const struct linger none = {.l_onoff = 1};
 
         /* Closed without a reset, the kernel would keep what a peer has not read of its reply. */
-        if (atomic_load(&watched->yields_mono_ns) >= after_the_arriving_ns)
+        if (atomic_load(&watched->yields_mono_ns) >= AFTER_THE_ARRIVING_NS)
                 (void)setsockopt(watched->fd, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
         (void)shutdown(watched->fd, SHUT_RDWR);
         watched->is_cut = true;
@@ -103,7 +103,7 @@ static void free_stuck_workers(struct connection_watch *watch) {
         (void)close(fd);
         LIST_FOREACH (w, &watch->open_list, entry) {
                 atomic_store(&w->is_last, true);
-                if (!w->is_cut && atomic_load(&w->yields_mono_ns) < after_the_idle_ns)
+                if (!w->is_cut && atomic_load(&w->yields_mono_ns) < AFTER_THE_IDLE_NS)
                         cut_connection(watch, w, CROWDED);
         }
         watch->has_stuck_worker = false;
@@ -117,7 +117,7 @@ static void look_at_connections(struct connection_watch *watch, int64_t now_mono
         LIST_FOREACH (w, &watch->open_list, entry)
                 if (!w->is_cut && atomic_load(&w->due_mono_ms) <= now_mono_ms)
                         cut_connection(watch, w,
-                                       atomic_load(&w->yields_mono_ns) < after_the_idle_ns ? SILENT
+                                       atomic_load(&w->yields_mono_ns) < AFTER_THE_IDLE_NS ? SILENT
                                                                                            : SLOW);
         if (watch->is_crowded && now_mono_ms - watch->crowded_mono_ms >= CALM_MS) {
                 log_info(MSG("connections are below the limit again"),
@@ -228,27 +228,25 @@ void connection_watch_lacks_descriptors(struct connection_watch *watch, int code
         pthread_mutex_unlock(&watch->lock);
 }
 
-void connection_watch_arriving(struct connection_watch *watch, struct watched *watched) {
-        atomic_store(&watched->yields_mono_ns, after_the_idle_ns + clock_mono_ns());
-        atomic_store(&watched->due_mono_ms, clock_mono_ms() + watch->options.transfer_ms);
-}
+void connection_watch_set(struct connection_watch *watch, struct watched *watched,
+                          enum watched_state state) {
+        static const int64_t begins_ns[] = {
+                [WATCHED_ARRIVING] = AFTER_THE_IDLE_NS,
+                [WATCHED_REPLYING] = AFTER_THE_ARRIVING_NS,
+                [WATCHED_IDLE] = 0,
+        };
+        int64_t due_mono_ms = INT64_MAX, yields_mono_ns = INT64_MAX;
 
-void connection_watch_handling(struct watched *watched) {
-        atomic_store(&watched->yields_mono_ns, INT64_MAX);
-        atomic_store(&watched->due_mono_ms, INT64_MAX);
-}
-
-void connection_watch_replying(struct connection_watch *watch, struct watched *watched) {
-        atomic_store(&watched->yields_mono_ns, after_the_arriving_ns + clock_mono_ns());
-        atomic_store(&watched->due_mono_ms, clock_mono_ms() + watch->options.transfer_ms);
-}
-
-/* A slowly arriving request line restarts libmicrohttpd's idle timeout; a well-behaved client has
- * closed the connection or sent its next request by this deadline. */
-void connection_watch_idle(struct connection_watch *watch, struct watched *watched) {
-        atomic_store(&watched->due_mono_ms,
-                     clock_mono_ms() + watch->options.idle_ms + watch->options.transfer_ms);
-        atomic_store(&watched->yields_mono_ns, clock_mono_ns());
+        if (state != WATCHED_HANDLING) {
+                due_mono_ms = clock_mono_ms() + watch->options.transfer_ms;
+                yields_mono_ns = begins_ns[state] + clock_mono_ns();
+        }
+        /* A slowly arriving request line restarts libmicrohttpd's idle timeout; a well-behaved
+         * client has closed the connection or sent its next request by this deadline. */
+        if (state == WATCHED_IDLE)
+                due_mono_ms += watch->options.idle_ms;
+        atomic_store(&watched->due_mono_ms, due_mono_ms);
+        atomic_store(&watched->yields_mono_ns, yields_mono_ns);
 }
 
 void connection_watch_address(const struct watched *watched,

@@ -85,15 +85,16 @@ void connection_watch_close(struct connection_watch *watch, struct watched *watc
  */
 void connection_watch_lacks_descriptors(struct connection_watch *watch, int code, bool is_stuck);
 
-/* The states; each sets its deadline. */
-/** connection_watch_arriving() - the request line has arrived */
-void connection_watch_arriving(struct connection_watch *watch, struct watched *watched);
-/** connection_watch_handling() - the request is complete; no deadline */
-void connection_watch_handling(struct watched *watched);
-/** connection_watch_replying() - the reply is being sent */
-void connection_watch_replying(struct connection_watch *watch, struct watched *watched);
-/** connection_watch_idle() - the reply was sent */
-void connection_watch_idle(struct connection_watch *watch, struct watched *watched);
+/* The states behind "opened". */
+enum watched_state {
+        WATCHED_ARRIVING, /* the request line has arrived */
+        WATCHED_HANDLING, /* the request is complete */
+        WATCHED_REPLYING, /* the reply is being sent */
+        WATCHED_IDLE,     /* the reply was sent */
+};
+/** connection_watch_set() - enter a state, which sets the deadline */
+void connection_watch_set(struct connection_watch *watch, struct watched *watched,
+                          enum watched_state state);
 
 /** connection_watch_address() - "10.1.2.3:40000" or "[fd00::1]:40000", for logs */
 void connection_watch_address(const struct watched *watched,

@@ -124,7 +124,11 @@ struct http_call *http_call_new(const struct http_request *request,
         assert(request->timeout_ms > 0 && request->max_body_bytes > 0);
 
         struct http_call *call = xcalloc(1, sizeof(*call));
-        call->method = request->method;
+        call->request = *request;
+        call->request.url = call->request.body = NULL;
+        call->request.headers = NULL;
+        call->request.basic_auth = call->request.proxy = call->request.no_proxy = NULL;
+        call->request.tls = NULL;
         call->url = xstrdup(request->url);
         for (const char *const *line = request->headers; line && *line; line++) {
                 append_list_line(&call->headers, *line);
@@ -133,7 +137,6 @@ struct http_call *http_call_new(const struct http_request *request,
         }
         if (request->body) {
                 call->body = xmemdup0(request->body, request->body_bytes);
-                call->body_bytes = request->body_bytes;
                 append_list_line(&call->headers, "Expect:"); /* no round trip for it */
         }
         call->basic_auth = xstrdup_or_null(request->basic_auth);
@@ -141,17 +144,8 @@ struct http_call *http_call_new(const struct http_request *request,
         call->no_proxy = xstrdup_or_null(request->no_proxy);
         if (request->tls)
                 call->tls = http_tls_copy_get(last_tls, request->tls);
-        call->connect_timeout_ms = request->connect_timeout_ms > 0 ? request->connect_timeout_ms
-                                                                   : CONNECT_TIMEOUT_MS;
-        call->timeout_ms = request->timeout_ms;
-        call->idle_timeout_ms = request->idle_timeout_ms;
-        call->answer_timeout_ms = request->answer_timeout_ms;
-        call->lost_timeout_ms = request->lost_timeout_ms;
-        call->max_body_bytes = request->max_body_bytes;
-        call->wants_gzip = request->wants_gzip;
-        call->on_data = request->on_data;
-        call->on_done = request->on_done;
-        call->userdata = request->userdata;
+        if (request->connect_timeout_ms == 0)
+                call->request.connect_timeout_ms = CONNECT_TIMEOUT_MS;
         call->retry_after_ms = -1;
         return call;
 }
@@ -190,8 +184,8 @@ size_t http_call_authority(const char *url, const char **ret_authority) {
 
 /* A stream's limit is that of a whole watch, too much for an error body. */
 static size_t body_limit(const struct http_call *call) {
-        return call->on_data ? size_min(call->max_body_bytes, REFUSAL_MAX_BYTES)
-                             : call->max_body_bytes;
+        return call->request.on_data ? size_min(call->request.max_body_bytes, REFUSAL_MAX_BYTES)
+                                     : call->request.max_body_bytes;
 }
 
 static bool keep_body_piece(struct http_call *call, const char *data, size_t len) {
@@ -226,13 +220,13 @@ static size_t on_write(char *data, size_t size, size_t count, void *userdata) {
         if (call->state != HTTP_CALL_ACTIVE)
                 return CURL_WRITEFUNC_ERROR;
         call->last_byte_mono_ms = loop_now_mono_ms(call->loop);
-        if (len > call->max_body_bytes - call->received_bytes) {
+        if (len > call->request.max_body_bytes - call->received_bytes) {
                 call->is_too_large = true;
                 return CURL_WRITEFUNC_ERROR;
         }
         call->received_bytes += len;
-        if (call->on_data && is_good(call)) {
-                if (call->on_data(call->userdata, data, len))
+        if (call->request.on_data && is_good(call)) {
+                if (call->request.on_data(call->request.userdata, data, len))
                         return len;
                 call->is_refused = true;
                 return CURL_WRITEFUNC_ERROR;
@@ -283,7 +277,7 @@ static size_t on_header(char *data, size_t size, size_t count, void *userdata) {
 static curl_socket_t on_socket_open(void *userdata, curlsocktype purpose,
                                     struct curl_sockaddr *address) {
         struct http_call *call = userdata;
-        unsigned lost_timeout_ms = (unsigned)call->lost_timeout_ms;
+        unsigned lost_timeout_ms = (unsigned)call->request.lost_timeout_ms;
 
         (void)purpose;
         int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
@@ -353,15 +347,15 @@ static void configure_method(struct http_call *call) {
 
         if (call->body) {
                 must(curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
-                                      (curl_off_t)call->body_bytes));
+                                      (curl_off_t)call->request.body_bytes));
                 must(curl_easy_setopt(easy, CURLOPT_POSTFIELDS, call->body));
         }
-        must(curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, call->method));
+        must(curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, call->request.method));
 }
 
 /* The first keepalive is sent at half the time that is left to notice, the next at a quarter. */
 static void configure_keepalive(const struct http_call *call) {
-        long lost_s = (long)(call->lost_timeout_ms / MS_PER_S);
+        long lost_s = (long)(call->request.lost_timeout_ms / MS_PER_S);
         long idle_s = lost_s > 0 ? (lost_s + 1) / 2 : KEEPALIVE_IDLE_S;
         long interval_s = lost_s > 0 ? (lost_s + 3) / 4 : KEEPALIVE_INTERVAL_S;
 
@@ -401,8 +395,10 @@ CURLcode http_call_configure(struct http_call *call, const char *user_agent,
         (void)curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)RECEIVE_BYTES);
         configure_keepalive(call);
         must(curl_easy_setopt(easy, CURLOPT_MAXAGE_CONN, (long)CONNECTION_MAX_IDLE_S));
-        must(curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)call->connect_timeout_ms));
-        must(curl_easy_setopt(easy, CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)call->max_body_bytes));
+        must(curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
+                              (long)call->request.connect_timeout_ms));
+        must(curl_easy_setopt(easy, CURLOPT_MAXFILESIZE_LARGE,
+                              (curl_off_t)call->request.max_body_bytes));
         must(curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_socket_open));
         must(curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, call));
         must(curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_ready_to_send));
@@ -413,7 +409,7 @@ CURLcode http_call_configure(struct http_call *call, const char *user_agent,
         must(curl_easy_setopt(easy, CURLOPT_HEADERDATA, call));
         if (user_agent)
                 must(curl_easy_setopt(easy, CURLOPT_USERAGENT, user_agent));
-        if (call->wants_gzip)
+        if (call->request.wants_gzip)
                 must(curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "gzip"));
         if (call->basic_auth)
                 must(curl_easy_setopt(easy, CURLOPT_USERPWD, call->basic_auth));
@@ -504,7 +500,8 @@ static void describe_failure(const struct http_call *call, CURLcode code, enum h
                                HEADERS_MAX_BYTES);
         else if (failure == HTTP_TOO_LARGE)
                 (void)snprintf(limit, sizeof(limit), "response body exceeds %zu bytes",
-                               call->body_received ? body_limit(call) : call->max_body_bytes);
+                               call->body_received ? body_limit(call)
+                                                   : call->request.max_body_bytes);
         else if (code == CURLE_OK)
                 problem = "connection closed within the response headers";
         else if (call->is_refused)

@@ -52,23 +52,11 @@ struct http_call {
         TAILQ_ENTRY(http_call) entry; /* in pool->queue or pool->active */
         enum http_call_state state;
 
-        /* The request. */
-        const char *method; /* static text */
-        char *url;
-        struct curl_slist *headers;
-        struct curl_slist *connect_to;
-        char *body;
-        size_t body_bytes;
-        char *basic_auth;
-        char *proxy, *no_proxy;
+        struct http_request request; /* what it borrows is NULL, and copied below */
+        char *url, *body, *basic_auth, *proxy, *no_proxy;
+        struct curl_slist *headers, *connect_to;
         struct http_tls_copy *tls;
-        int64_t connect_timeout_ms, timeout_ms, idle_timeout_ms, answer_timeout_ms, lost_timeout_ms;
-        size_t max_body_bytes;
-        bool wants_gzip;
         bool is_malformed; /* fails before it starts */
-        http_data_fn *on_data;
-        http_done_fn *on_done;
-        void *userdata;
 
         /* The transfer. */
         CURL *easy;

@@ -32,12 +32,10 @@ struct http_shard {
 TAILQ_HEAD(call_list, http_call);
 
 struct http_pool {
-        struct http_pool *next;
-        unsigned number;
         struct call_list queue;  /* first come, first served */
         struct call_list active; /* at most max_in_flight */
         size_t queue_len, active_len;
-        struct http_shard **shards;
+        struct http_shard **shards; /* NULL until a call needs them */
         size_t shard_count;
 };
 
@@ -45,7 +43,7 @@ struct http_client {
         struct loop *loop;
         char *user_agent, *ca_bundle;
         size_t shards_wanted, expected_hosts, max_in_flight, max_descriptors;
-        struct http_pool *pools;
+        struct http_pool pools[HTTP_POOLS];
         struct loop_timer pump_timer;
         struct body_pool bodies;
         struct http_tls_copy *last_tls;
@@ -103,16 +101,14 @@ static void detach_call(struct http_call *call) {
 }
 
 static void destroy_client(struct http_client *client) {
-        while (client->pools) {
-                struct http_pool *pool = client->pools;
-                client->pools = pool->next;
+        for (size_t p = 0; p < HTTP_POOLS; p++) {
+                struct http_pool *pool = &client->pools[p];
                 for (size_t i = 0; i < pool->shard_count; i++) {
                         (void)curl_multi_cleanup(pool->shards[i]->multi);
                         loop_timer_disarm(client->loop, &pool->shards[i]->timer);
                         free(pool->shards[i]);
                 }
                 free(pool->shards);
-                free(pool);
         }
         while (client->easies_len > 0)
                 curl_easy_cleanup(client->easies[--client->easies_len]);
@@ -142,13 +138,14 @@ static void end_http_call(struct http_call *call, CURLcode code) {
         detach_call(call);
         call->state = HTTP_CALL_DONE;
         enter_callback(client);
-        call->on_done(call->userdata, &response);
+        call->request.on_done(call->request.userdata, &response);
         http_call_free(call);
         leave_callback(client);
 }
 
 static void remove_doomed(struct http_client *client) {
-        for (struct http_pool *pool = client->pools; pool; pool = pool->next) {
+        for (size_t p = 0; p < HTTP_POOLS; p++) {
+                struct http_pool *pool = &client->pools[p];
                 struct http_call *call = NULL, *next = NULL;
                 for (call = TAILQ_FIRST(&pool->active); call; call = next) {
                         next = TAILQ_NEXT(call, entry);
@@ -194,7 +191,8 @@ void http_client_free(struct http_client *client) {
         client->is_freed = true;
         enter_callback(client);
         loop_timer_disarm(client->loop, &client->pump_timer);
-        for (struct http_pool *pool = client->pools; pool; pool = pool->next) {
+        for (size_t p = 0; p < HTTP_POOLS; p++) {
+                struct http_pool *pool = &client->pools[p];
                 struct http_call *call = NULL, *next = NULL;
                 while (!TAILQ_EMPTY(&pool->queue))
                         http_cancel(TAILQ_FIRST(&pool->queue));
@@ -290,17 +288,18 @@ static int on_curl_timer(CURLM *multi, long timeout_ms, void *userdata) {
 
 /* Whether it ends before @at_mono_ms because its headers have not come. */
 static bool is_overdue_at(const struct http_call *call, int64_t at_mono_ms) {
-        return call->answer_timeout_ms > 0 && !call->has_headers &&
-               at_mono_ms >= call->started_mono_ms + call->answer_timeout_ms;
+        return call->request.answer_timeout_ms > 0 && !call->has_headers &&
+               at_mono_ms >= call->started_mono_ms + call->request.answer_timeout_ms;
 }
 
 static int64_t due_mono_ms(const struct http_call *call) {
-        int64_t due = call->started_mono_ms + call->timeout_ms;
+        int64_t due = call->started_mono_ms + call->request.timeout_ms;
 
-        if (call->idle_timeout_ms > 0 && call->last_byte_mono_ms + call->idle_timeout_ms < due)
-                due = call->last_byte_mono_ms + call->idle_timeout_ms;
+        if (call->request.idle_timeout_ms > 0 &&
+            call->last_byte_mono_ms + call->request.idle_timeout_ms < due)
+                due = call->last_byte_mono_ms + call->request.idle_timeout_ms;
         if (is_overdue_at(call, due))
-                due = call->started_mono_ms + call->answer_timeout_ms;
+                due = call->started_mono_ms + call->request.answer_timeout_ms;
         return due;
 }
 
@@ -317,15 +316,17 @@ static void on_call_timer(void *userdata) {
                 loop_timer_arm(client->loop, &call->timer, due_mono_ms(call), on_call_timer, call);
                 return;
         }
-        bool is_total = now_mono_ms >= call->started_mono_ms + call->timeout_ms;
+        bool is_total = now_mono_ms >= call->started_mono_ms + call->request.timeout_ms;
         if (!is_total && is_overdue_at(call, now_mono_ms))
                 (void)snprintf(call->curl_message, sizeof(call->curl_message),
-                               "no response within %lld ms", (long long)call->answer_timeout_ms);
+                               "no response within %lld ms",
+                               (long long)call->request.answer_timeout_ms);
         else
                 (void)snprintf(call->curl_message, sizeof(call->curl_message),
                                is_total ? "not finished after %lld ms, %zu bytes received"
                                         : "no data for %lld ms, %zu bytes received",
-                               (long long)(is_total ? call->timeout_ms : call->idle_timeout_ms),
+                               (long long)(is_total ? call->request.timeout_ms
+                                                    : call->request.idle_timeout_ms),
                                call->received_bytes);
         enter_callback(client);
         end_http_call(call, CURLE_OPERATION_TIMEDOUT);
@@ -364,7 +365,8 @@ static void start_queued_calls(void *userdata) {
         struct http_client *client = userdata;
 
         enter_callback(client);
-        for (struct http_pool *pool = client->pools; pool && !client->is_freed; pool = pool->next) {
+        for (size_t p = 0; p < HTTP_POOLS; p++) {
+                struct http_pool *pool = &client->pools[p];
                 size_t count = pool->queue_len;
                 while (count-- > 0 && !TAILQ_EMPTY(&pool->queue) &&
                        pool->active_len < client->max_in_flight)
@@ -405,27 +407,15 @@ static void limit_connections(const struct http_client *client, const struct htt
 }
 
 static struct http_pool *get_pool(struct http_client *client, unsigned number) {
-        struct http_pool *pool = client->pools;
+        struct http_pool *pool = &client->pools[number];
 
-        while (pool && pool->number != number)
-                pool = pool->next;
-        if (pool)
+        if (pool->shards)
                 return pool;
-
-        pool = xcalloc(1, sizeof(*pool));
-        TAILQ_INIT(&pool->queue);
-        TAILQ_INIT(&pool->active);
-        pool->number = number;
         pool->shard_count = number == 0 ? client->shards_wanted : 1;
         pool->shards = xcalloc(pool->shard_count, sizeof(struct http_shard *));
         for (size_t i = 0; i < pool->shard_count; i++)
                 pool->shards[i] = shard_new(client);
         limit_connections(client, pool);
-        /* Appended, since start_queued_calls() may be iterating over the list. */
-        struct http_pool **end = &client->pools;
-        while (*end)
-                end = &(*end)->next;
-        *end = pool;
         return pool;
 }
 
@@ -471,7 +461,7 @@ void http_client_expect(struct http_client *client, size_t hosts, size_t max_in_
 }
 
 struct http_call *http_start(struct http_client *client, const struct http_request *request) {
-        assert(!client->is_freed);
+        assert(!client->is_freed && request->pool < HTTP_POOLS);
 
         struct http_call *call = http_call_new(request, client->last_tls);
         call->client = client;
@@ -513,6 +503,11 @@ struct http_client *http_client_new(struct loop *loop, const struct http_client_
                                                     : (client->expected_hosts + HOSTS_PER_SHARD -
                                                        1) / HOSTS_PER_SHARD;
         client->max_descriptors = options->max_descriptors;
+        for (size_t p = 0; p < HTTP_POOLS; p++) {
+                struct http_pool *pool = &client->pools[p];
+                TAILQ_INIT(&pool->queue);
+                TAILQ_INIT(&pool->active);
+        }
         body_pool_init(&client->bodies, SIZE_MAX, BODY_FIRST_BYTES + BODY_PADDING);
         return client;
 }

@@ -96,6 +96,8 @@ typedef void http_done_fn(void *userdata, const struct http_response *response);
  * the client. */
 typedef bool http_data_fn(void *userdata, const char *data, size_t len);
 
+enum { HTTP_POOLS = 3 };
+
 struct http_request {
         const char *method;         /* "GET", "PATCH", ...; static text */
         const char *url;            /* http or https */
@@ -115,7 +117,7 @@ struct http_request {
         const char *proxy;          /* URL, or "host:port" of an HTTP proxy; NULL: none */
         const char *no_proxy; /* hosts that are reached without it, as in $NO_PROXY; or NULL */
         /* The call's connections are shared only with calls of an equal pool (streams that stay
-         * open, such as watches, get one of their own); 0 is the common pool. */
+         * open, such as watches, get one of their own); below HTTP_POOLS, 0 is the common pool. */
         unsigned pool;
         /* The call is made again and again, at this time of its period, in [0, 1). Hosts whose
          * turns are close share a multi handle: while one is in use, curl looks at all of its idle

@@ -113,7 +113,7 @@ static enum MHD_Result queue_reply(struct connection *connection, struct MHD_Con
         if (must_close(connection))
                 (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
         connection->phase = PHASE_REPLYING;
-        connection_watch_replying(connection->server->watch, &connection->watched);
+        connection_watch_set(connection->server->watch, &connection->watched, WATCHED_REPLYING);
         enum MHD_Result result = MHD_queue_response(mhd, (unsigned)exchange->status, response);
         MHD_destroy_response(response);
         return result;
@@ -189,7 +189,7 @@ static enum MHD_Result answer_request(struct connection *connection, struct MHD_
                 exchange->body = body_text(connection->body);
                 exchange->body_bytes = connection->body->len;
         }
-        connection_watch_handling(&connection->watched);
+        connection_watch_set(connection->server->watch, &connection->watched, WATCHED_HANDLING);
         connection->server->handler(connection->server->userdata, exchange);
         return connection->phase == PHASE_SUSPENDED ? MHD_YES : queue_reply(connection, mhd);
 }
@@ -242,7 +242,7 @@ void *http_connection_request_line(void *userdata, const char *uri, struct MHD_C
         connection->refusal = 0;
         connection->announced_bytes = 0;
         connection->exchange = (struct http_exchange){0};
-        connection_watch_arriving(connection->server->watch, &connection->watched);
+        connection_watch_set(connection->server->watch, &connection->watched, WATCHED_ARRIVING);
         return connection;
 }
 
@@ -256,7 +256,7 @@ void http_connection_completed(void *userdata, struct MHD_Connection *mhd, void 
         bool was_under_way = connection->phase >= PHASE_BODY;
         release_request(connection);
         connection->phase = PHASE_IDLE;
-        connection_watch_idle(server->watch, &connection->watched);
+        connection_watch_set(server->watch, &connection->watched, WATCHED_IDLE);
         *request = NULL;
         if (!was_under_way)
                 return;

@@ -156,10 +156,7 @@ void loop_timer_arm(struct loop *loop, struct loop_timer *timer, int64_t due_mon
         timer->order = loop->next_order++;
         if (timer->heap_index == 0) {
                 assert(loop->heap_len < UINT32_MAX - 1);
-                if (loop->heap_len + 1 >= loop->heap_cap) {
-                        loop->heap_cap = loop->heap_cap ? loop->heap_cap * 2 : 64;
-                        loop->heap = xreallocarray(loop->heap, loop->heap_cap, sizeof(*loop->heap));
-                }
+                mem_grow(&loop->heap, loop->heap_len + 1, &loop->heap_cap);
                 loop->heap_len++;
                 heap_sift(loop, loop->heap_len, timer);
         } else {

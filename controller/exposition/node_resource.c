@@ -9,7 +9,7 @@ static const double ABSURD_RATIO = 1000;
 static bool is_match(const struct policy_resource *resource,
                      const struct exposition_sample *sample) {
         for (size_t i = 0; i < resource->match_count; i++) {
-                const struct policy_match *match = &resource->matches[i];
+                const struct policy_label *match = &resource->matches[i];
                 const struct exposition_label *label = exposition_label(sample, match->name);
                 if (label ? !exposition_label_is(label, match->value) : match->value[0] != '\0')
                         return false;

@@ -279,10 +279,11 @@ void writer_push_all(struct writer *writer) {
 
 static void register_writer_metrics(struct writer *writer, struct metrics *metrics) {
         static const double age_bounds_s[] = {1, 2.5, 5, 10, 15, 20, 30, 45, 60, 120, 300};
+        static const struct metrics_bounds age_bounds = {age_bounds_s, ARRAY_LEN(age_bounds_s)};
 
         writer->sample_age = metrics_histogram(metrics, "plimsoll_sample_age_seconds",
                                                "Age of a node's newest sample when it is written.",
-                                               NULL, age_bounds_s, ARRAY_LEN(age_bounds_s));
+                                               NULL, &age_bounds);
         writer->waiting = metrics_gauge(metrics, "plimsoll_patches_waiting",
                                         "Nodes whose annotations wait for their patch.", NULL);
         writer->patch_keys = metrics_counter(metrics, "plimsoll_patch_keys_total",

@@ -1,6 +1,5 @@
 #include "extender/answer/answer.h"
 
-#include "policy/judge/judge_filter.h"
 #include "policy/judge/judge_score.h"
 
 void answer_done(struct answer *answer) {

@@ -419,8 +419,7 @@ struct binder *binder_new(const struct binder_options *options) {
                                                 "Binds in flight (--bind).", NULL);
         binder->duration = metrics_histogram(options->metrics, "plimsoll_bind_duration_seconds",
                                              "Time from a bind's request to its answer (--bind).",
-                                             NULL, metrics_duration_bounds_s,
-                                             metrics_duration_bounds_count);
+                                             NULL, &metrics_duration_bounds);
         return binder;
 }
 

@@ -246,8 +246,7 @@ static void table_register_metrics(struct table_watch *watch) {
                                               NULL);
         watch->publish_duration = metrics_histogram(
                 metrics, "plimsoll_extender_table_publication_duration_seconds",
-                "Time taken to publish a snapshot.", NULL, metrics_duration_bounds_s,
-                metrics_duration_bounds_count);
+                "Time taken to publish a snapshot.", NULL, &metrics_duration_bounds);
 }
 
 static void watch_nodes(struct table_watch *watch) {

@@ -3,7 +3,7 @@
  * those that pass are on the shortlist, and how many points each gets.
  *
  *     judge_begin()      the nodes, the pod, the time; then the caller sets rows[]
- *     judge_filter()     -> rejected_by[], is_told[]       judge_filter.h
+ *     judge_filter()     -> rejected_by[], is_told[]
  *     judge_shortlist()  -> is_told[]                      judge_shortlist.h
  *
  *     judge_begin()      the candidates that passed, perhaps seconds later
@@ -90,6 +90,10 @@ void judge_done(struct judge *judge);
  */
 void judge_begin(struct judge *judge, const struct judge_nodes *nodes, const struct pod_facts *pod,
                  size_t count, int64_t now_unix_ms);
+
+/** judge_filter() - which candidates are rejected by a limit, after judge_begin(). If every
+ * candidate would be rejected, the policy's whenAllOver may let all of them pass */
+void judge_filter(struct judge *judge);
 
 /** judge_knows() - candidate @i has a row */
 static inline bool judge_knows(const struct judge *judge, size_t i) {

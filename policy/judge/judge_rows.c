@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "policy/judge/judge_filter.h"
 #include "policy/judge/judge_score.h"
 
 static void rows_filter(struct judge *judge, int *ret_rejected_by) {

@@ -22,39 +22,14 @@ static void score_spread(struct judge *judge) {
                         judge->points[i] = scores[count++];
 }
 
-/* @points_of: [score100] */
-static void score_published(struct judge *judge, const int points_of[static 101]) {
-        const struct judge_nodes *nodes = judge->nodes;
-        int64_t now_unix_ms = judge->now_unix_ms;
-        bool is_settled = judge->is_settled;
-
-        for (size_t i = 0; i < judge->count; i++)
-                judge->points[i] = judge_knows(judge, i)
-                                           ? points_of[judge_nodes_verdict(nodes, judge->rows[i],
-                                                                           is_settled, now_unix_ms)
-                                                               .score100]
-                                           : 0;
-}
-
-/* The same for relative priorities: scores depend on the candidates, so none is precomputed. */
-static void score_relative(struct judge *judge, const int points_of[static 101]) {
-        judge_find_largest(judge);
-        for (size_t i = 0; i < judge->count; i++)
-                judge->points[i] = judge_knows(judge, i)
-                                           ? points_of[judge_score100(judge, judge->rows[i])]
-                                           : 0;
-}
-
 static void score_by_readings(struct judge *judge) {
         bool is_spread = judge->nodes->policy->scoring == POLICY_SCORING_SPREAD;
-        int points_of[101];
 
-        for (int score100 = 0; score100 <= 100; score100++)
-                points_of[score100] = is_spread ? score100 : verdict_score10(score100);
-        if (judge->is_relative)
-                score_relative(judge, points_of);
-        else
-                score_published(judge, points_of);
+        judge_find_largest(judge);
+        for (size_t i = 0; i < judge->count; i++) {
+                int score100 = judge_knows(judge, i) ? judge_score100(judge, judge->rows[i]) : 0;
+                judge->points[i] = is_spread ? score100 : verdict_score10(score100);
+        }
         if (is_spread)
                 score_spread(judge);
 }

@@ -27,16 +27,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         if ((r < 0) != (err.msg[0] != '\0'))
                 abort();
         if (r == 0) {
-                check_text(config.token, 0x21);
+                check_text(config.token.text, 0x21);
                 check_text(config.basic_auth, 0x20);
-                check_pair(config.ca_file, config.ca_pem);
-                check_pair(config.cert_file, config.cert_pem);
-                check_pair(config.key_file, config.key_pem);
-                if (!(config.cert_file || config.cert_pem) != !(config.key_file || config.key_pem))
+                check_pair(config.ca.path, config.ca.text);
+                check_pair(config.cert.path, config.cert.text);
+                check_pair(config.key.path, config.key.text);
+                if (!(config.cert.path || config.cert.text) !=
+                    !(config.key.path || config.key.text))
                         abort();
-                if (config.token_file && config.token_file[0] != '/')
+                if (config.token.path && config.token.path[0] != '/')
                         abort();
-                if (config.exec && (config.token || config.token_file || config.basic_auth))
+                if (config.exec && (config.token.text || config.token.path || config.basic_auth))
                         abort();
                 if (config.exec && (!config.exec->command || !config.exec->api_version))
                         abort();

@@ -1,6 +1,6 @@
 /*
  * A list page taken apart in its text, against jansson on the whole: what one reads, the other
- * reads too, and the same.
+ * reads too, and the same. But jansson also refuses what is not read, such as 1e999.
  */
 #include <string.h>
 
@@ -79,9 +79,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         bool is_odd = is_deep || !is_ascii(text, size) || occurrences(text, size, "\\") > 0 ||
                       occurrences(text, size, "\"items\"") != 1;
         bool is_whole = json_parse(text, size, &whole, NULL) == 0 && is_list(whole);
-        bool is_page = list_page_parse(text, size, note, items, &page, NULL) == 0;
+        bool is_page = list_page_parse(text, size, NULL, note, items, &page, NULL) == 0;
 
-        if (is_page && !holds_null(items)) {
+        if (is_page && whole && !holds_null(items)) {
                 const json_t *expected = json_at(whole, "items", NULL);
                 const char *next = json_string_at(whole, "metadata", "continue", NULL);
                 if (!is_whole || page.count != json_array_size(expected))

@@ -9,7 +9,7 @@
 #include "codec/skim.h"
 #include "fuzz.h"
 #include "kube/kube_proto.h"
-#include "kube/list_proto.h"
+#include "kube/list_page.h"
 #include "kube/object_index.h"
 
 struct seen {
@@ -52,7 +52,7 @@ static void parse(const struct proto_message *message, const char *data, size_t 
         for (int i = 0; i < 2; i++) {
                 struct list_page page = {0};
                 seen.items = 0;
-                if (list_proto_parse(data, size, message, check_item, &seen, &page, NULL) == 0 &&
+                if (list_page_parse(data, size, message, check_item, &seen, &page, NULL) == 0 &&
                     (page.count != seen.items || !*page.resource_version))
                         abort();
                 list_page_done(&page);

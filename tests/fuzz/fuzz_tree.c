@@ -28,7 +28,7 @@ static void require_same(const struct tree_node *a, const struct tree_node *b) {
                 require(is_same_scalar(a, b));
         for (size_t i = 0; i < a->count; i++) {
                 if (a->kind == TREE_MAP)
-                        require(strcmp(a->keys[i], b->keys[i]) == 0);
+                        require(strcmp(a->items[i].key, b->items[i].key) == 0);
                 require_same(&a->items[i], &b->items[i]);
         }
 }
@@ -41,7 +41,7 @@ static void require_places(const struct tree_node *node, size_t line_max) {
         for (size_t i = 0; i < node->count; i++) {
                 require(node->items[i].line >= node->line);
                 if (node->kind == TREE_MAP)
-                        require(tree_get(node, node->keys[i]) == &node->items[i]);
+                        require(tree_get(node, node->items[i].key) == &node->items[i]);
                 require_places(&node->items[i], line_max);
         }
 }

@@ -65,11 +65,11 @@ int fields_read(const struct tree_node *map, const char *name, const struct fiel
                 return fields_refuse(map, name, "a map", err);
         for (size_t i = 0; i < map->count; i++) {
                 size_t k = 0;
-                while (k < count && strcmp(fields[k].name, map->keys[i]) != 0)
+                while (k < count && strcmp(fields[k].name, map->items[i].key) != 0)
                         k++;
                 if (k == count)
                         return error_set(err, EINVAL, "line %u: %s.%s: unknown field",
-                                         map->key_lines[i], name, map->keys[i]);
+                                         map->items[i].key_line, name, map->items[i].key);
                 int r = read_field(&map->items[i], &fields[k], err);
                 if (r < 0)
                         return r;

@@ -60,7 +60,6 @@ static void on_listed_metrics(void *userdata, const char *text, size_t len) {
 int metrics_api_list_parse(const char *text, size_t len, metrics_api_item_fn *fn, void *userdata,
                            struct error *err) {
         struct visit visit = {fn, userdata};
-        size_t count;
 
-        return list_items_parse(text, len, on_listed_metrics, &visit, &count, err);
+        return list_page_parse(text, len, NULL, on_listed_metrics, &visit, NULL, err);
 }

@@ -83,7 +83,7 @@ struct prometheus_api *prometheus_api_new(struct loop *loop, struct http_client 
         api->asked = queries_with(metrics, "ok");
         api->duration = metrics_histogram(metrics, "plimsoll_prometheus_query_duration_seconds",
                                           "Duration of one query to Prometheus.", NULL,
-                                          metrics_duration_bounds_s, metrics_duration_bounds_count);
+                                          &metrics_duration_bounds);
         return api;
 }
 

@@ -432,10 +432,10 @@ static void register_scrape_metrics(struct scraper *source) {
         struct metrics *metrics = source->metrics;
 
         source->scrapes_ok = scrapes_with(source, "ok");
-        source->duration = metrics_histogram(
-                metrics, "plimsoll_scrape_duration_seconds",
-                "Duration of one scrape, at most 20 ms too long.", LABELS("source", source->name),
-                metrics_duration_bounds_s, metrics_duration_bounds_count);
+        source->duration = metrics_histogram(metrics, "plimsoll_scrape_duration_seconds",
+                                             "Duration of one scrape, at most 20 ms too long.",
+                                             LABELS("source", source->name),
+                                             &metrics_duration_bounds);
         source->failing = metrics_gauge(metrics, "plimsoll_targets_failing",
                                         "Targets whose last scrape failed.",
                                         LABELS("source", source->name));

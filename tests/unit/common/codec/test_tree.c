@@ -27,7 +27,7 @@ static void print_node(const struct tree_node *node, struct buf *out) {
                         if (i > 0)
                                 buf_puts(out, ",");
                         if (node->kind == TREE_MAP)
-                                buf_printf(out, "%s:", node->keys[i]);
+                                buf_printf(out, "%s:", node->items[i].key);
                         print_node(&node->items[i], out);
                 }
                 buf_puts(out, node->kind == TREE_MAP ? "}" : "]");
@@ -180,7 +180,7 @@ TEST(lines) {
         assert_int_equal(tree_parse(yaml, strlen(yaml), &tree, &err), 0);
         const struct tree_node *root = tree_root(tree);
         assert_int_equal(root->line, 1);
-        assert_int_equal(root->key_lines[1], 3);
+        assert_int_equal(root->items[1].key_line, 3);
         const struct tree_node *item = &tree_get(root, "b")->items[0];
         assert_int_equal(item->line, 4);
         assert_int_equal(item->column, 5);
@@ -190,7 +190,7 @@ TEST(lines) {
         _cleanup_(tree_freep) struct tree *from_json = NULL;
         assert_int_equal(tree_parse(json, strlen(json), &from_json, &err), 0);
         root = tree_root(from_json);
-        assert_int_equal(root->key_lines[0], 2); /* CR LF counts once */
+        assert_int_equal(root->items[0].key_line, 2); /* CR LF counts once */
         assert_int_equal(root->items[0].column, 7);
         assert_int_equal(root->items[1].line, 3);
         assert_int_equal(root->items[1].column, 2);

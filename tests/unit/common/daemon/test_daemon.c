@@ -154,7 +154,6 @@ TEST(heartbeat) {
 
 /* As attributes.h promises of whatever is freed by _cleanup_. */
 TEST(free_nothing) {
-        daemon_signals_free(NULL);
         health_free(NULL);
         loop_free(NULL);
 }
@@ -170,7 +169,6 @@ TEST(reply_text) {
 
 struct received {
         struct loop *loop;
-        struct daemon_signals *signals;
         int numbers[3];
         size_t count;
 };
@@ -179,24 +177,21 @@ static void on_signal(void *userdata, int signal_number) {
         struct received *received = userdata;
 
         received->numbers[received->count++] = signal_number;
-        if (received->count == ARRAY_LEN(received->numbers)) {
-                daemon_signals_free(TAKE_PTR(received->signals)); /* from within */
+        if (received->count == ARRAY_LEN(received->numbers))
                 loop_stop(received->loop);
-        }
 }
 
 TEST(signals) {
-        _cleanup_(loop_freep) struct loop *loop = loop_new();
-        struct received received = {.loop = loop};
+        _cleanup_(daemon_done) struct daemon daemon = {.loop = loop_new()};
+        struct received received = {.loop = daemon.loop};
 
         daemon_block_signals();
-        assert_int_equal(daemon_signals_new(loop, on_signal, &received, &received.signals, NULL),
-                         0);
+        assert_int_equal(daemon_on_signals(&daemon, on_signal, &received, NULL), 0);
         assert_return_code(kill(getpid(), SIGTERM), 0);
         assert_return_code(kill(getpid(), SIGINT), 0);
         assert_return_code(kill(getpid(), SIGHUP), 0);
         assert_return_code(kill(getpid(), SIGPIPE), 0); /* ignored */
-        loop_run(loop);
+        loop_run(daemon.loop);
         /* The kernel hands them out by number. */
         assert_int_equal(received.numbers[0], SIGHUP);
         assert_int_equal(received.numbers[1], SIGINT);
@@ -213,17 +208,17 @@ static void on_first(void *userdata, int signal_number) {
 
 /* Two wait for it, and both are woken. */
 TEST(signal_for_one) {
-        _cleanup_(loop_freep) struct loop *loop = loop_new();
+        struct loop *loop = loop_new();
+        _cleanup_(daemon_done) struct daemon daemon = {.loop = loop};
+        struct daemon other = {.loop = loop};
         struct received received = {.loop = loop};
-        struct daemon_signals *signals[2];
 
         daemon_block_signals();
-        for (size_t i = 0; i < ARRAY_LEN(signals); i++)
-                assert_int_equal(daemon_signals_new(loop, on_first, &received, &signals[i], NULL),
-                                 0);
+        assert_int_equal(daemon_on_signals(&daemon, on_first, &received, NULL), 0);
+        assert_int_equal(daemon_on_signals(&other, on_first, &received, NULL), 0);
         assert_return_code(kill(getpid(), SIGHUP), 0);
         loop_run(loop);
         assert_int_equal(received.count, 1);
-        for (size_t i = 0; i < ARRAY_LEN(signals); i++)
-                daemon_signals_free(signals[i]);
+        loop_fd_remove(loop, other.signal_fd);
+        (void)close(other.signal_fd);
 }

@@ -82,7 +82,7 @@ TEST(exec_credential) {
 }
 
 static struct exec_plugin *plugin_new(const char *script) {
-        struct exec_plugin *plugin = exec_plugin_new();
+        struct exec_plugin *plugin = xcalloc(1, sizeof(*plugin));
 
         plugin->api_version = xstrdup("client.authentication.k8s.io/v1");
         plugin->command = xstrdup("sh");

@@ -143,11 +143,11 @@ TEST(kubeconfig_fields) {
         assert_string_equal(config.server, "https://h:6443");
         assert_string_equal(config.namespace, "n");
         assert_string_equal(config.tls_server_name, "s");
-        assert_string_equal(config.ca_file, "/etc/k/ca/x.crt");
-        assert_string_equal(config.cert_file, "/abs/c");
-        assert_string_equal(config.key_file, "/etc/k/k");
-        assert_string_equal(config.token_file, "/etc/k/tf");
-        assert_null(config.token); /* the file beats it */
+        assert_string_equal(config.ca.path, "/etc/k/ca/x.crt");
+        assert_string_equal(config.cert.path, "/abs/c");
+        assert_string_equal(config.key.path, "/etc/k/k");
+        assert_string_equal(config.token.path, "/etc/k/tf");
+        assert_null(config.token.text); /* the file beats it */
         kubeconfig_done(&config);
 
         free(text);
@@ -155,8 +155,8 @@ TEST(kubeconfig_fields) {
                         ", certificate-authority: x, certificate-authority-data: " PEM_BASE64,
                         "username: me, password: 'p:w'");
         assert_int_equal(kubeconfig_parse(text, strlen(text), "config", &choice, &config, &err), 0);
-        assert_string_equal(config.ca_pem, PEM);
-        assert_null(config.ca_file);
+        assert_string_equal(config.ca.text, PEM);
+        assert_null(config.ca.path);
         assert_string_equal(config.basic_auth, "me:p:w");
         kubeconfig_done(&config);
 
@@ -207,7 +207,7 @@ TEST(choice) {
                         continue;
                 }
                 assert_string_equal(config.server, rows[i].server);
-                assert_string_equal(config.token ? config.token : "",
+                assert_string_equal(config.token.text ? config.token.text : "",
                                     rows[i].token ? rows[i].token : "");
         }
 }
@@ -242,7 +242,7 @@ TEST(choice_without_context) {
                 }
                 assert_string_equal(config.server ? config.server : "",
                                     rows[i].server ? rows[i].server : "");
-                assert_string_equal(config.token ? config.token : "",
+                assert_string_equal(config.token.text ? config.token.text : "",
                                     rows[i].token ? rows[i].token : "");
         }
 }
@@ -268,7 +268,7 @@ TEST_BETWEEN(merge, set_up, tear_down) {
                 fail_msg("%s", err.msg);
         assert_string_equal(config.server, "https://first");
         _cleanup_(freep) char *token_file = path_of("sub/t");
-        assert_string_equal(config.token_file, token_file);
+        assert_string_equal(config.token.path, token_file);
         kubeconfig_done(&config);
 
         _cleanup_(freep) char *missing = path_of("missing");
@@ -299,7 +299,7 @@ TEST_BETWEEN(many_files, set_up, tear_down) {
                 (void)buf_printf(&paths, "%s:", path);
         if (kubeconfig_load(paths.data, false, NULL, &config, &err) < 0)
                 fail_msg("%s", err.msg);
-        assert_string_equal(config.token, "t");
+        assert_string_equal(config.token.text, "t");
         kubeconfig_done(&config);
         (void)buf_puts(&paths, path);
         assert_int_equal(kubeconfig_load(paths.data, false, NULL, &config, &err), -E2BIG);
@@ -324,7 +324,7 @@ TEST_BETWEEN(aliases_and_size, set_up, tear_down) {
         if (kubeconfig_load(path, true, NULL, &config, &err) < 0)
                 fail_msg("%s", err.msg);
         assert_string_equal(config.server, "https://last");
-        assert_string_equal(config.token, "shared");
+        assert_string_equal(config.token.text, "shared");
         kubeconfig_done(&config);
 
         while (text.len <= KUBECONFIG_MAX_BYTES)

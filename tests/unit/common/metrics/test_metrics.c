@@ -23,7 +23,8 @@ static char *render(const struct metrics *metrics) {
 }
 
 TEST(render) {
-        static const double bounds[] = {0.001, 0.5, 10};
+        static const double values[] = {0.001, 0.5, 10};
+        static const struct metrics_bounds bounds = {values, ARRAY_LEN(values)};
         _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
         struct metrics_series *timeouts = metrics_counter(metrics, "scrapes_total",
                                                           "Scrapes.\nBy \\ end.",
@@ -33,9 +34,9 @@ TEST(render) {
                                                     LABELS("reason", "", "code", "200"));
         struct metrics_series *age = metrics_gauge(metrics, "age_seconds", "Age.", NULL);
         struct metrics_series *plain = metrics_histogram(metrics, "wait_seconds", "Wait.", NULL,
-                                                         bounds, 3);
+                                                         &bounds);
         struct metrics_series *verb = metrics_histogram(metrics, "verb_seconds", "Verb.",
-                                                        LABELS("verb", "filter"), bounds, 3);
+                                                        LABELS("verb", "filter"), &bounds);
 
         metrics_inc(timeouts);
         metrics_add(ok, UINT64_C(18446744073709551615)); /* digits of an integer, no exponent */
@@ -241,8 +242,7 @@ TEST(threads) {
                 .counter = metrics_counter(metrics, "a_total", "A.", NULL),
                 .gauge = metrics_gauge(metrics, "g", "G.", NULL),
                 .histogram = metrics_histogram(metrics, "h_seconds", "H.", NULL,
-                                               metrics_duration_bounds_s,
-                                               metrics_duration_bounds_count),
+                                               &metrics_duration_bounds),
         };
         pthread_t threads[THREADS];
 

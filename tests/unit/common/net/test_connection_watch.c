@@ -127,7 +127,7 @@ TEST_BETWEEN(lack_of_descriptors, set_up, tear_down) {
         for (size_t i = 0; i < ARRAY_LEN(connections); i++) {
                 open_connection(&connections[i]);
                 if (&connections[i] == busy)
-                        connection_watch_handling(&busy->watched);
+                        connection_watch_set(watch, &busy->watched, WATCHED_HANDLING);
         }
         assert_int_equal(recv(gone->fds[1], &c, 1, 0), 0);
         struct rlimit before = few_descriptors_begin();

@@ -354,7 +354,7 @@ TEST_BETWEEN(connections_are_kept, set_up, tear_down) {
 
         /* Another pool does not share it. */
         _cleanup_(free_attemptp) struct attempt *other = new_attempt(peer->origin, "/ok");
-        other->request.pool = 7;
+        other->request.pool = 2;
         run(other);
         assert_int_equal(atomic_load(&peer->connections), 2);
 }

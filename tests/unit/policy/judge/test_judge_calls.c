@@ -7,7 +7,6 @@
 
 #include "judged_nodes.h"
 #include "policy/judge/judge_estimate.h"
-#include "policy/judge/judge_filter.h"
 #include "policy/judge/judge_score.h"
 
 #define SYNCED                                                                                     \

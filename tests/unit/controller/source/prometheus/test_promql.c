@@ -154,7 +154,7 @@ TEST(longest) {
         fill(metric->series, sizeof(metric->series), 's');
         fill(metric->capacity_series, sizeof(metric->capacity_series), 'c');
         for (size_t i = 0; i < POLICY_MAX_MATCHES; i++) {
-                fill(metric->matches[i].name, sizeof(metric->matches[i].name), 'l');
+                fill(metric->matches[i].name, POLICY_LABEL_NAME_MAX + 1, 'l');
                 fill(metric->matches[i].value, sizeof(metric->matches[i].value), '"');
         }
         for (size_t i = 0; i < GLOB_LIST_MAX; i++)
