@@ -76,8 +76,6 @@ static void delete_lease(struct cleanup *cleanup) {
                                       cleanup->lease_version);
         _cleanup_(freep) char *text = json_dumps(body, JSON_COMPACT);
 
-        if (!text)
-                mem_exhausted();
         cleanup->call = kube_start(cleanup->api, &(struct kube_request){.method = "DELETE",
                                                                         .path = cleanup->lease_path,
                                                                         .resource = "leases",
@@ -141,8 +139,6 @@ static bool on_cleanup_turn(void *userdata, struct publisher_job *job, struct bu
         if (is_at_taints(node))
                 return node_taints_patch(&node->taints, 0, patch);
         _cleanup_(freep) char *nulls = json_dumps(node->nulls, JSON_COMPACT);
-        if (!nulls)
-                mem_exhausted();
         if (buf_printf(patch, "{\"metadata\":{\"annotations\":%s}}", nulls))
                 return true;
         log_error(MSG("node has too many annotations for one patch"), STR("node", node->name));
