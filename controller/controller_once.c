@@ -88,7 +88,7 @@ static void on_writing_deadline(void *userdata) {
                 controller_end(c, 1);
                 return;
         }
-        loop_timer_arm(c->parts.loop, &c->deadline, controller_now_mono(c) + WRITING_MS,
+        loop_timer_arm(c->parts.daemon->loop, &c->deadline, controller_now_mono(c) + WRITING_MS,
                        on_writing_deadline, c);
 }
 
@@ -133,7 +133,7 @@ static void on_reading_deadline(void *userdata) {
 }
 
 void controller_once_begin(struct controller *c, int64_t longest_ms) {
-        loop_timer_arm(c->parts.loop, &c->deadline,
+        loop_timer_arm(c->parts.daemon->loop, &c->deadline,
                        controller_now_mono(c) + LISTS_MS + READING_INTERVALS * longest_ms,
                        on_reading_deadline, c);
 }

@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "codec/json.h"
 #include "controller/cleanup/cleanup.h"
 #include "controller/controller.h"
 #include "controller/series/query_api.h"
@@ -35,9 +34,8 @@ struct program {
         struct daemon *daemon;
         struct policy_source *policy_source;
         struct controller *controller;
-        struct recorder *recorder; /* NULL: --events=false */
-        struct shared_page *page;  /* NULL: --status-page=false */
-        struct query_api query;    /* without nodes: --query-api=false */
+        struct shared_page *page; /* NULL: --status-page=false */
+        struct query_api query;   /* without nodes: --query-api=false */
 };
 
 static void on_controller_signal(void *userdata, int signal_number) {
@@ -60,12 +58,6 @@ static void on_request(void *userdata, struct http_exchange *exchange) {
             (state->query.nodes && query_api_answer(&state->query, exchange, clock_wall_unix_ms())))
                 return;
         exchange->status = 404;
-}
-
-static void on_status(void *userdata, struct buf *out) {
-        const struct program *state = userdata;
-
-        controller_write_status(state->controller, out);
 }
 
 /* A connection is kept open to every node. */
@@ -126,38 +118,6 @@ static const char *lease_namespace(const struct controller_options *options,
                                                            : "kube-system";
 }
 
-/* The replica that patches nodes also writes the policy object's status and Events, under the same
- * fence. */
-static void on_writer(void *userdata) {
-        struct program *state = userdata;
-        struct kube_fence fence = controller_fence(state->controller);
-        const struct kube_fence *given = controller_is_writer(state->controller) ? &fence : NULL;
-
-        policy_source_set_writer(state->policy_source, given);
-        if (state->recorder)
-                recorder_set_writer(state->recorder, given);
-}
-
-/* Once for each change of the object: its status is written once, by one replica. */
-static void on_policy_status(void *userdata, const json_t *object, const char *problem,
-                             const char *warning) {
-        const struct program *state = userdata;
-        const char *uid = json_string_at(object, "metadata", "uid", NULL);
-        _cleanup_(freep) char *in_force = xasprintf("the policy is in force%s%s",
-                                                    warning ? ", " : "", warning ? warning : "");
-
-        recorder_write(state->recorder, &(struct event){
-                                                .reason = problem   ? EVENT_POLICY_INVALID
-                                                          : warning ? EVENT_POLICY_WARNING
-                                                                    : EVENT_POLICY_IN_FORCE,
-                                                .api_version = "scheduler.policy.crane.io/v1alpha1",
-                                                .kind = "DynamicSchedulerPolicy",
-                                                .name = POLICY_OBJECT_NAME,
-                                                .uid = uid ? uid : "",
-                                                .message = problem ? problem : in_force,
-                                        });
-}
-
 /* Runs until the loop ends; @policy is the controller's from here on. */
 static int connect_and_run(const struct settings *settings, struct program *state,
                            struct policy *policy, struct error *err) {
@@ -173,36 +133,21 @@ static int connect_and_run(const struct settings *settings, struct program *stat
                         .user_agent = PROGRAM "/" PLIMSOLL_VERSION,
                 });
         _cleanup_(controller_freep) struct controller *controller = NULL;
-        _cleanup_(recorder_freep) struct recorder *recorder = NULL;
         _cleanup_(shared_page_freep) struct shared_page *page = NULL;
         struct http_server *server = NULL;
 
         struct controller_options options = settings->controller;
         options.leader.namespace = lease_namespace(&options, daemon->kube_access);
-        if (options.has_events) {
-                recorder = state->recorder = recorder_new(daemon->loop, daemon->api,
-                                                          daemon->metrics, daemon->health);
-                policy_source_on_status(state->policy_source, on_policy_status, state);
-        }
-        const struct controller_parts parts = {
-                .on_writer = on_writer,
-                .userdata = state,
-                .loop = daemon->loop,
-                .scrape_client = scrape_client,
-                .api = daemon->api,
-                .recorder = recorder,
-                .metrics = daemon->metrics,
-                .health = daemon->health,
-        };
+        const struct controller_parts parts = {daemon, scrape_client, state->policy_source};
         if (controller_new(&parts, &options, policy, &controller, err) < 0)
                 return program_exit_code(err);
         state->controller = controller;
         state->query.nodes = controller_node_series(controller);
         if (settings->shared.has_status_page)
-                page = state->page = status_page_new(daemon->loop, on_status, state);
+                page = state->page = status_page_new(daemon->loop, controller_write_status,
+                                                     controller);
         if (daemon->api)
                 policy_source_watch_object(state->policy_source, daemon->api);
-        on_writer(state);
         if (daemon_signals_new(daemon->loop, on_controller_signal, state, &daemon->signals, err) <
             0)
                 return program_exit_code(err);

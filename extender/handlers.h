@@ -37,7 +37,6 @@ struct handlers;
 struct handlers *handlers_new(const struct handlers_options *options);
 /** handlers_free() - after the server has stopped */
 void handlers_free(struct handlers *handlers);
-DEFINE_FREEP(struct handlers, handlers_free);
 
 /** handlers_answer() - an http_handler_fn; @userdata is the struct handlers */
 void handlers_answer(void *userdata, struct http_exchange *exchange);

@@ -37,8 +37,6 @@ void load_events_report(struct recorder *recorder, struct load_history *history,
         recorder_write(recorder,
                        &(struct event){
                                .reason = load_reasons[state],
-                               .api_version = "v1",
-                               .kind = "Node",
                                .name = node,
                                .uid = node, /* as in the Events of kubelets */
                                .message = message ? message : "within every limit of the policy",

@@ -54,8 +54,6 @@ struct publisher *publisher_new(const struct publisher_options *options) {
 }
 
 void publisher_free(struct publisher *publisher) {
-        if (!publisher)
-                return;
         loop_timer_disarm(publisher->options.loop, &publisher->timer);
         buf_done(&publisher->patch);
         free(publisher);

@@ -57,7 +57,6 @@ struct publisher;
 struct publisher *publisher_new(const struct publisher_options *options);
 /** publisher_free() - with every job idle, or removed */
 void publisher_free(struct publisher *publisher);
-DEFINE_FREEP(struct publisher, publisher_free);
 
 /** publisher_add() - an idle @job, of the node @name, which is borrowed until publisher_remove() */
 void publisher_add(struct publisher *publisher, struct publisher_job *job, const char *name);

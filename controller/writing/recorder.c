@@ -24,13 +24,14 @@ enum {
 
 static const struct {
         const char *name, *suffix, *type;
+        bool is_of_policy; /* about the policy object, else about a Node */
 } reasons[EVENT_REASON_COUNT] = {
-        [EVENT_NODE_OVERLOADED] = {"NodeOverloaded", "plimsoll-overloaded", "Warning"},
-        [EVENT_NODE_LOAD_NORMAL] = {"NodeLoadNormal", "plimsoll-load-normal", "Normal"},
-        [EVENT_NODE_LOAD_STALE] = {"NodeLoadStale", "plimsoll-load-stale", "Warning"},
-        [EVENT_POLICY_INVALID] = {"PolicyInvalid", "plimsoll-policy-invalid", "Warning"},
-        [EVENT_POLICY_IN_FORCE] = {"PolicyInForce", "plimsoll-policy-in-force", "Normal"},
-        [EVENT_POLICY_WARNING] = {"PolicyWarning", "plimsoll-policy-warning", "Warning"},
+        [EVENT_NODE_OVERLOADED] = {"NodeOverloaded", "plimsoll-overloaded", "Warning", false},
+        [EVENT_NODE_LOAD_NORMAL] = {"NodeLoadNormal", "plimsoll-load-normal", "Normal", false},
+        [EVENT_NODE_LOAD_STALE] = {"NodeLoadStale", "plimsoll-load-stale", "Warning", false},
+        [EVENT_POLICY_INVALID] = {"PolicyInvalid", "plimsoll-policy-invalid", "Warning", true},
+        [EVENT_POLICY_IN_FORCE] = {"PolicyInForce", "plimsoll-policy-in-force", "Normal", true},
+        [EVENT_POLICY_WARNING] = {"PolicyWarning", "plimsoll-policy-warning", "Warning", true},
 };
 
 /* How often an Event was written. */
@@ -43,7 +44,6 @@ struct counted {
 /* Events beyond the minute's limit: the last one, and how many there are. */
 struct held {
         size_t count;
-        const char *api_version, *kind;
         char *name, *uid, *message;
 };
 
@@ -164,20 +164,22 @@ static const struct counted *count(struct recorder *recorder, const char *name,
 
 /* Owned by the caller; NULL: it holds what is not UTF-8. */
 static char *body_of(const struct event *event, const char *name, const struct counted *counted) {
+        bool is_of_policy = reasons[event->reason].is_of_policy;
         char first[TIMESTAMP_MAX], last[TIMESTAMP_MAX];
 
         timestamp_format_s(counted->first_unix_ms, first, sizeof(first));
         timestamp_format_s(counted->last_unix_ms, last, sizeof(last));
         json_auto_t *object = json_pack(
                 "{s:s, s:s, s:{s:s, s:s}, s:{s:s, s:s, s:s, s:s}, s:s, s:s, s:s, s:{s:s}, s:s, "
-                "s:s, "
-                "s:s, s:i}",
+                "s:s, s:s, s:i}",
                 "apiVersion", "v1", "kind", "Event", "metadata", "name", name, "namespace",
-                "default", "involvedObject", "apiVersion", event->api_version, "kind", event->kind,
-                "name", event->name, "uid", event->uid, "type", reasons[event->reason].type,
-                "reason", reasons[event->reason].name, "message", event->message, "source",
-                "component", KUBE_FIELD_MANAGER, "reportingComponent", KUBE_FIELD_MANAGER,
-                "firstTimestamp", first, "lastTimestamp", last, "count", counted->count);
+                "default", "involvedObject", "apiVersion",
+                is_of_policy ? "scheduler.policy.crane.io/v1alpha1" : "v1", "kind",
+                is_of_policy ? "DynamicSchedulerPolicy" : "Node", "name", event->name, "uid",
+                event->uid, "type", reasons[event->reason].type, "reason",
+                reasons[event->reason].name, "message", event->message, "source", "component",
+                KUBE_FIELD_MANAGER, "reportingComponent", KUBE_FIELD_MANAGER, "firstTimestamp",
+                first, "lastTimestamp", last, "count", counted->count);
 
         return object ? json_dumps(object, JSON_COMPACT) : NULL;
 }
@@ -224,8 +226,6 @@ static void enqueue_held(struct recorder *recorder, enum event_reason reason) {
 
         (void)log_limit_allows(&recorder->limit, EVENTS_PER_MIN);
         enqueue(recorder, &(struct event){.reason = reason,
-                                          .api_version = held->api_version,
-                                          .kind = held->kind,
                                           .name = held->name,
                                           .uid = held->uid,
                                           .message = message});
@@ -249,8 +249,6 @@ static void hold(struct recorder *recorder, const struct event *event) {
         metrics_inc(counter(recorder, event->reason, "held"));
         forget_held(held);
         *held = (struct held){.count = before + 1,
-                              .api_version = event->api_version,
-                              .kind = event->kind,
                               .name = xstrdup(event->name),
                               .uid = xstrdup(event->uid),
                               .message = xstrdup(event->message)};

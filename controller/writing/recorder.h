@@ -32,9 +32,8 @@ enum event_reason {
 
 struct event {
         enum event_reason reason;
-        const char *api_version, *kind; /* of the object that it is about; static texts */
-        const char *name, *uid;         /* of that object, which has no namespace */
-        const char *message;            /* up to 1,024 bytes */
+        const char *name, *uid; /* of the node, or of the policy object */
+        const char *message;    /* up to 1,024 bytes */
 };
 
 struct recorder;
@@ -44,7 +43,6 @@ struct recorder *recorder_new(struct loop *loop, struct kube_api *api, struct me
                               struct health *health);
 /** recorder_free() - what has not been sent is lost; @recorder may be NULL */
 void recorder_free(struct recorder *recorder);
-DEFINE_FREEP(struct recorder, recorder_free);
 
 /** recorder_set_writer() - whether this replica writes
  * @fence: for the requests; copied. NULL: stop, and drop what is queued or under way */

@@ -110,8 +110,6 @@ struct taint_writer *taint_writer_new(const struct taint_writer_options *options
 }
 
 void taint_writer_free(struct taint_writer *writer) {
-        if (!writer)
-                return;
         publisher_free(writer->publisher);
         free(writer);
 }

@@ -58,7 +58,6 @@ struct taint_writer *taint_writer_new(const struct taint_writer_options *options
                                       const struct compiled_policy *compiled);
 /** taint_writer_free() - after every node has been removed */
 void taint_writer_free(struct taint_writer *writer);
-DEFINE_FREEP(struct taint_writer, taint_writer_free);
 
 void taint_writer_set_policy(struct taint_writer *writer, const struct compiled_policy *compiled);
 

@@ -46,7 +46,6 @@ struct binder;
 struct binder *binder_new(const struct binder_options *options);
 /** binder_free() - after the server has stopped */
 void binder_free(struct binder *binder);
-DEFINE_FREEP(struct binder, binder_free);
 
 /**
  * binder_answer() - execute the ExtenderBindingArgs in @exchange; called by the server's handler

@@ -25,7 +25,7 @@ static void expect_row(const struct compiled_policy *compiled, enum printout_for
         assert_non_null(file);
         printout_begin(&printout, compiled, format, false);
         printout.style = (struct style){"", "", "", "", "", "", false, SIZE_MAX};
-        printout_add(&printout, row, now_mono_ms, now_unix_ms);
+        printout_add(&printout, row);
         assert_true(printout_end(&printout, file));
         assert_int_equal(fclose(file), 0);
         assert_string_equal(text, expected);
@@ -54,13 +54,17 @@ TEST(rows) {
         node_track_values(&track, compiled, now_mono_ms, &values);
         values.has_hot = true;
         values.hot = 3;
-        struct printout_row row = {.node = "web-1", .track = &track, .values = &values};
+        const struct printout_row row = {.node = "web-1",
+                                         .track = &track,
+                                         .values = &values,
+                                         .now_mono_ms = now_mono_ms,
+                                         .now_unix_ms = now_unix_ms};
         expect_row(
                 compiled, PRINTOUT_TABLE, &row,
                 "NODE   cpu avg_5m  cpu max_avg_1h  gpu_busy  recent    age  state\n"
                 "web-1       40.0%           40.0%         -       3   0.0s  the exporter has no "
                 "such gauge\n");
-        row.failure = "connect";
+        node_track_failed(&track, 0, "connect");
         expect_row(compiled, PRINTOUT_JSON, &row,
                    "{\"at\":\"2026-07-23T11:25:54.000Z\",\"node\":\"web-1\",\"annotations\":{"
                    "\"cpu_usage_avg_5m\":\"0.40000,2026-07-23T11:25:54Z\","

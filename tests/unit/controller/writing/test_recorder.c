@@ -66,12 +66,9 @@ static void run_until(struct fixture *f, double wanted) {
 }
 
 static void tell(struct fixture *f, enum event_reason reason, const char *name) {
-        recorder_write(f->recorder, &(struct event){.reason = reason,
-                                                    .api_version = "v1",
-                                                    .kind = "Node",
-                                                    .name = name,
-                                                    .uid = name,
-                                                    .message = "because"});
+        recorder_write(
+                f->recorder,
+                &(struct event){.reason = reason, .name = name, .uid = name, .message = "because"});
 }
 
 static void expect(struct fixture *f, int status, const char *text, const char *more) {
