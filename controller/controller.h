@@ -17,8 +17,8 @@
 #include "controller/print/printout.h"
 #include "controller/source/source_set.h"
 #include "controller/track/node_track.h"
-#include "controller/writing/leader.h"
 #include "daemon/daemon.h"
+#include "kube/lease.h"
 #include "policy/live/policy_source.h"
 
 /* Strings are borrowed for the life of the controller. */
@@ -31,12 +31,13 @@ struct controller_options {
         size_t target_count;
         double patches_per_s;
         size_t patches_in_flight;
-        struct leader_options leader; /* no election with a dry run or --once */
-        bool is_dry_run;              /* print instead of writing */
-        bool has_events;              /* not with a dry run or --once */
-        bool has_node_metrics;        /* series of each node on the /metrics page */
-        bool has_query_api;           /* controller_node_series() is not NULL */
-        bool is_once;                 /* scrape every node twice, write or print, exit */
+        bool is_elected;            /* not with a dry run or --once */
+        struct lease_options lease; /* of the election; but for its identity and events */
+        bool is_dry_run;            /* print instead of writing */
+        bool has_events;            /* not with a dry run or --once */
+        bool has_node_metrics;      /* series of each node on the /metrics page */
+        bool has_query_api;         /* controller_node_series() is not NULL */
+        bool is_once;               /* scrape every node twice, write or print, exit */
         enum printout_format output;
 };
 

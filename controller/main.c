@@ -112,8 +112,8 @@ static void on_controller_policy(void *userdata, struct policy *policy) {
 /* A controller outside of the cluster uses the Lease of those that the manifests install. */
 static const char *lease_namespace(const struct controller_options *options,
                                    const struct kube_access *config) {
-        if (options->leader.namespace)
-                return options->leader.namespace;
+        if (options->lease.namespace)
+                return options->lease.namespace;
         return config && kube_access_is_in_cluster(config) ? kube_access_namespace(config)
                                                            : "kube-system";
 }
@@ -137,7 +137,7 @@ static int connect_and_run(const struct settings *settings, struct program *stat
         struct http_server *server = NULL;
 
         struct controller_options options = settings->controller;
-        options.leader.namespace = lease_namespace(&options, daemon->kube_access);
+        options.lease.namespace = lease_namespace(&options, daemon->kube_access);
         const struct controller_parts parts = {daemon, scrape_client, state->policy_source};
         if (controller_new(&parts, &options, policy, &controller, err) < 0)
                 return program_exit_code(err);
@@ -219,7 +219,7 @@ static int run_cleanup(const struct settings *settings, struct error *err) {
                         .policy_object = settings->shared.policy_path ? NULL
                                                                       : POLICY_OBJECT_PATH
                                                  "/" POLICY_OBJECT_NAME,
-                        .lease_name = options->leader.name,
+                        .lease_name = options->lease.name,
                         .lease_namespace = lease_namespace(options, daemon.kube_access),
                         .patches_per_s = options->patches_per_s,
                         .patches_in_flight = options->patches_in_flight,

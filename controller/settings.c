@@ -47,19 +47,19 @@ static const struct option_row rows_before[] = {
          .help = "Write a Kubernetes Event about a Node that goes above a limit of the policy, is back within its limits, or has no usable reading, and about the policy object when it is put in force or refused. Not with --dry-run or --once."},
 
         {.help = "Leader election"},
-        {.name = "leader-elect", .type = OPTION_BOOL, .value = &parsed.controller.leader.is_elected, .fallback = "true",
+        {.name = "leader-elect", .type = OPTION_BOOL, .value = &parsed.controller.is_elected, .fallback = "true",
          .help = "Of all replicas, only the one that holds the Lease writes; the other replicas scrape and are ready to take over. Without leader election, two controllers would overwrite each other's annotations. --dry-run, --once and --cleanup acquire no lease."},
-        {.name = "leader-elect-lease-duration", .type = OPTION_DURATION_MS, .value = &parsed.controller.leader.timing.duration_ms, .fallback = "15s", .metavar = "DURATION", .min = 1000, .max = 3600000,
+        {.name = "leader-elect-lease-duration", .type = OPTION_DURATION_MS, .value = &parsed.controller.lease.timing.duration_ms, .fallback = "15s", .metavar = "DURATION", .min = 1000, .max = 3600000,
          .help = "How long the other replicas wait after the leader's last renewal before they try to acquire the lease."},
-        {.name = "leader-elect-renew-deadline", .type = OPTION_DURATION_MS, .value = &parsed.controller.leader.timing.renew_deadline_ms, .fallback = "10s", .metavar = "DURATION", .min = 100, .max = 3600000,
+        {.name = "leader-elect-renew-deadline", .type = OPTION_DURATION_MS, .value = &parsed.controller.lease.timing.renew_deadline_ms, .fallback = "10s", .metavar = "DURATION", .min = 100, .max = 3600000,
          .help = "How long the leader keeps writing while its renewals fail."},
-        {.name = "leader-elect-retry-period", .type = OPTION_DURATION_MS, .value = &parsed.controller.leader.timing.retry_ms, .fallback = "2s", .metavar = "DURATION", .min = 50, .max = 3600000,
+        {.name = "leader-elect-retry-period", .type = OPTION_DURATION_MS, .value = &parsed.controller.lease.timing.retry_ms, .fallback = "2s", .metavar = "DURATION", .min = 50, .max = 3600000,
          .help = "Time between renewals, and between attempts to acquire the lease."},
         {.name = "leader-elect-resource-lock", .type = OPTION_ENUM, .value = &raw.lease_lock, .fallback = "leases", .choices = locks,
          .help = "Lock type; Kubernetes supports only leases."},
-        {.name = "leader-elect-resource-name", .type = OPTION_STRING, .value = &parsed.controller.leader.name, .fallback = "plimsoll-controller", .metavar = "NAME",
+        {.name = "leader-elect-resource-name", .type = OPTION_STRING, .value = &parsed.controller.lease.name, .fallback = "plimsoll-controller", .metavar = "NAME",
          .help = "Name of the Lease. Controllers that write other annotations (--annotation-prefix) or other nodes need a different one."},
-        {.name = "leader-elect-resource-namespace", .type = OPTION_STRING, .value = &parsed.controller.leader.namespace, .metavar = "NAMESPACE",
+        {.name = "leader-elect-resource-namespace", .type = OPTION_STRING, .value = &parsed.controller.lease.namespace, .metavar = "NAMESPACE",
          .help = "Namespace of the Lease. Default: the pod's own; outside of a pod kube-system, where the manifests install."},
 
         {.help = "Sources"},
@@ -139,12 +139,12 @@ static int check_together(struct error *err) {
                 if (r < 0)
                         return error_wrap(err, r, "--target");
         }
-        int r = lease_timing_check(&parsed.controller.leader.timing, err);
+        int r = lease_timing_check(&parsed.controller.lease.timing, err);
         if (r < 0)
                 return error_wrap(err, r,
                                   "--leader-elect-lease-duration, --leader-elect-renew-deadline, "
                                   "--leader-elect-retry-period");
-        if (!parsed.controller.leader.name[0] || strchr(parsed.controller.leader.name, '/'))
+        if (!parsed.controller.lease.name[0] || strchr(parsed.controller.lease.name, '/'))
                 return error_set(err, EINVAL, "--leader-elect-resource-name: not a name");
         if (parsed.is_cleanup && (parsed.controller.is_once || raw.targets.count > 0))
                 return error_set(err, EINVAL,
@@ -195,7 +195,7 @@ static void settle_options(struct controller_options *controller) {
         controller->patches_in_flight = (size_t)raw.concurrent_syncs;
         controller->output = (enum printout_format)raw.output;
         controller->has_events &= !controller->is_dry_run && !controller->is_once;
-        controller->leader.is_elected &= !controller->is_once;
+        controller->is_elected &= !controller->is_once;
         controller->has_node_metrics &= parsed.has_server;
         controller->has_query_api &= parsed.has_server;
 }

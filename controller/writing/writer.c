@@ -27,7 +27,8 @@ struct writer {
         struct writer_options options;
         const struct compiled_policy *compiled;
         uint64_t generation;
-        struct leader *leader;
+        struct lease *lease; /* NULL: there is no election */
+        struct health_check *leader_check;
         struct publisher *publisher;
         struct taint_writer *taints;
         bool is_stopping;
@@ -179,8 +180,10 @@ static void on_annotations_done(void *userdata, struct publisher_job *job,
 static void resign(struct writer *writer) {
         lease_released_fn *on_stopped = TAKE_PTR(writer->on_stopped);
 
-        if (on_stopped)
-                leader_resign(writer->leader, on_stopped, writer->on_stopped_userdata);
+        if (on_stopped && writer->lease)
+                lease_release(writer->lease, on_stopped, writer->on_stopped_userdata);
+        else if (on_stopped)
+                on_stopped(writer->on_stopped_userdata);
 }
 
 static void on_publisher_idle(void *userdata) {
@@ -202,7 +205,7 @@ static void on_publisher_idle(void *userdata) {
  * earlier turn without a patch is no sign of a missed one. */
 static void on_started_leading(void *userdata) {
         struct writer *writer = userdata;
-        const struct lease_timing *timing = &writer->options.leader.timing;
+        const struct lease_timing *timing = &writer->options.lease.timing;
         int64_t since_unix_ms = writer_now_unix(writer) - timing->duration_ms - timing->retry_ms;
         struct publisher_job *job;
 
@@ -231,6 +234,62 @@ static void on_stopped_leading(void *userdata) {
                 free(TAKE_PTR(node_of_job(job)->pending));
         }
         taint_writer_stop(writer->taints);
+}
+
+static struct lease *campaign(struct writer *writer) {
+        _cleanup_(freep) char *identity = lease_identity_new();
+        struct lease_options lease = writer->options.lease;
+
+        lease.identity = identity;
+        lease.events = (struct lease_events){.on_started_leading = on_started_leading,
+                                             .on_stopped_leading = on_stopped_leading,
+                                             .userdata = writer};
+        return lease_new(writer->options.loop, writer->options.api, writer->options.metrics,
+                         &lease);
+}
+
+static int64_t leads_until_mono_ms(const void *userdata) {
+        const struct writer *writer = userdata;
+
+        if (writer->lease)
+                return lease_until_mono_ms(writer->lease);
+        return writer->options.is_dry_run ? 0 : INT64_MAX;
+}
+
+struct kube_fence writer_fence(const struct writer *writer) {
+        return (struct kube_fence){leads_until_mono_ms, writer};
+}
+
+bool writer_is_active(const struct writer *writer) {
+        bool is_leading = writer->lease ? lease_is_leading(writer->lease)
+                                        : !writer->options.is_dry_run;
+
+        return !writer->is_stopping && is_leading;
+}
+
+static void show_leader(const struct writer *writer) {
+        const struct lease *lease = writer->lease;
+
+        if (!lease) {
+                health_pass(writer->leader_check, "%s",
+                            writer->options.is_dry_run ? "nothing is written"
+                                                       : "leader election is off");
+                return;
+        }
+        const char *holder = lease_leader(lease), *trouble = lease_trouble(lease);
+        const char *between = *trouble ? "; " : "";
+        if (!lease_is_settled(lease))
+                health_fail(writer->leader_check,
+                            "lease %s/%s: %s; see --leader-elect and the RBAC rules (create, get, "
+                            "update leases)",
+                            writer->options.lease.namespace, writer->options.lease.name,
+                            *trouble ? trouble : "waiting for an answer");
+        else if (lease_is_leading(lease))
+                health_pass(writer->leader_check, "%s, this replica%s%s", lease_identity(lease),
+                            between, trouble);
+        else
+                health_pass(writer->leader_check, "%s; this replica stands by%s%s",
+                            *holder ? holder : "unknown", between, trouble);
 }
 
 /* Nodes */
@@ -300,10 +359,6 @@ static void register_writer_metrics(struct writer *writer, struct metrics *metri
                                        NULL);
 }
 
-static void show_budget(const struct writer *writer) {
-        metrics_set(writer->budget, (double)writer_budget_nodes(writer));
-}
-
 struct writer *writer_new(const struct writer_options *options,
                           const struct compiled_policy *compiled) {
         struct writer *writer = xcalloc(1, sizeof(*writer));
@@ -311,12 +366,12 @@ struct writer *writer_new(const struct writer_options *options,
         writer->options = *options;
         writer->compiled = compiled;
         register_writer_metrics(writer, options->metrics);
-        show_budget(writer);
-        writer->leader = leader_new(options->loop, options->api, options->metrics, options->health,
-                                    &options->leader, !options->is_dry_run,
-                                    &(struct lease_events){.on_started_leading = on_started_leading,
-                                                           .on_stopped_leading = on_stopped_leading,
-                                                           .userdata = writer});
+        writer->leader_check = health_add(options->health, "leader", "not started yet");
+        if (options->is_elected && !options->is_dry_run)
+                writer->lease = campaign(writer);
+        else
+                metrics_set(lease_leader_gauge(options->metrics), !options->is_dry_run);
+        show_leader(writer);
         writer->publisher = publisher_new(
                 &(struct publisher_options){.what = "patch",
                                             .loop = options->loop,
@@ -324,7 +379,7 @@ struct writer *writer_new(const struct writer_options *options,
                                             .metrics = options->metrics,
                                             .patches_per_s = options->patches_per_s,
                                             .max_in_flight = options->patches_in_flight,
-                                            .fence = leader_fence(writer->leader),
+                                            .fence = writer_fence(writer),
                                             .on_turn = on_annotations_turn,
                                             .on_done = on_annotations_done,
                                             .on_idle = on_publisher_idle,
@@ -334,7 +389,7 @@ struct writer *writer_new(const struct writer_options *options,
                                                .api = options->api,
                                                .metrics = options->metrics,
                                                .patches_per_s = options->patches_per_s / TAINT_PART,
-                                               .fence = leader_fence(writer->leader),
+                                               .fence = writer_fence(writer),
                                                .on_idle = on_publisher_idle,
                                                .userdata = writer},
                 compiled);
@@ -342,7 +397,7 @@ struct writer *writer_new(const struct writer_options *options,
 }
 
 void writer_free(struct writer *writer) {
-        leader_free(writer->leader);
+        lease_free(writer->lease);
         taint_writer_free(writer->taints);
         publisher_free(writer->publisher);
         free(writer);
@@ -353,22 +408,18 @@ void writer_set_policy(struct writer *writer, const struct compiled_policy *comp
 
         writer->compiled = compiled;
         writer->generation++;
-        show_budget(writer);
         taint_writer_set_policy(writer->taints, compiled);
         TAILQ_FOREACH (job, publisher_jobs(writer->publisher), link)
                 arm_first_sync(node_of_job(job));
 }
 
 void writer_tick(struct writer *writer) {
-        leader_show(writer->leader);
+        show_leader(writer);
         metrics_set(writer->waiting, (double)publisher_waiting(writer->publisher));
+        metrics_set(writer->budget, (double)writer_budget_nodes(writer));
         publisher_tick(writer->publisher);
         if (writer->options.has_turns)
                 taint_writer_tick(writer->taints, writer_is_active(writer));
-}
-
-bool writer_is_active(const struct writer *writer) {
-        return !writer->is_stopping && leader_may_write(writer->leader);
 }
 
 size_t writer_budget_nodes(const struct writer *writer) {
@@ -389,10 +440,6 @@ const char *writer_trouble(const struct writer *writer) {
                 return NULL;
         const char *trouble = publisher_trouble(writer->publisher);
         return *trouble ? trouble : publisher_trouble(taint_writer_publisher(writer->taints));
-}
-
-struct kube_fence writer_fence(const struct writer *writer) {
-        return leader_fence(writer->leader);
 }
 
 void writer_stop(struct writer *writer, lease_released_fn *on_stopped, void *userdata) {
