@@ -307,10 +307,9 @@ int controller_new(const struct controller_parts *parts, const struct controller
         c->options = *options;
         struct compiled_policy_options *compiled = &c->options.compiled;
         compiled->source_count = options->sources.count;
-        for (size_t i = 0; i < compiled->source_count; i++)
-                compiled->sources[i] = options->sources.items[i].traits;
-        c->interval_ms = compiled->sources[0].interval_ms;
+        c->interval_ms = INT64_MAX;
         for (size_t i = 0; i < compiled->source_count; i++) {
+                compiled->sources[i] = options->sources.items[i].traits;
                 int64_t interval_ms = compiled->sources[i].interval_ms;
                 c->interval_ms = interval_ms < c->interval_ms ? interval_ms : c->interval_ms;
                 longest_ms = interval_ms > longest_ms ? interval_ms : longest_ms;

@@ -103,7 +103,6 @@ static void on_patch_done(void *userdata, const struct kube_answer *answer) {
         struct publisher *publisher = job->publisher;
 
         job->call = NULL;
-        job->state = PUBLISHER_IDLE;
         publisher->in_flight--;
         metrics_inc(metrics_counter(publisher->options.metrics, "plimsoll_patches_total",
                                     "Patches of nodes by outcome, after retries.",
@@ -122,7 +121,6 @@ static void send_patch(struct publisher *publisher, struct publisher_job *job) {
         _cleanup_(freep) char *path = kube_path(KUBE_CORE, NULL, "nodes", job->node,
                                                 "?fieldManager=" KUBE_FIELD_MANAGER);
 
-        job->state = PUBLISHER_IN_FLIGHT;
         publisher->in_flight++;
         job->call = kube_start(publisher->options.api,
                                &(struct kube_request){
@@ -154,18 +152,11 @@ static void refill_tokens(struct publisher *publisher) {
         publisher->filled_mono_ms = now_mono_ms;
 }
 
-static struct publisher_job *pop_job(struct publisher *publisher) {
-        struct publisher_job *job = (struct publisher_job *)patch_queue_pop(&publisher->queue);
-
-        if (job)
-                job->state = PUBLISHER_IDLE;
-        return job;
-}
-
 static void send_queued(struct publisher *publisher) {
         refill_tokens(publisher);
         while (publisher->in_flight < publisher->options.max_in_flight && publisher->tokens >= 1) {
-                struct publisher_job *job = pop_job(publisher);
+                struct patch_place *place = patch_queue_pop(&publisher->queue);
+                struct publisher_job *job = (struct publisher_job *)place; /* its first member */
                 if (!job)
                         break;
                 buf_clear(&publisher->patch);
@@ -225,13 +216,11 @@ size_t publisher_job_count(const struct publisher *publisher) {
 }
 
 void publisher_push(struct publisher_job *job, unsigned urgency) {
-        if (job->state == PUBLISHER_IN_FLIGHT)
+        if (job->call)
                 return;
+        if (!job->place.is_queued)
+                publisher_wake(job->publisher);
         patch_queue_put(&job->publisher->queue, &job->place, urgency);
-        if (job->state == PUBLISHER_QUEUED)
-                return;
-        job->state = PUBLISHER_QUEUED;
-        publisher_wake(job->publisher);
 }
 
 void publisher_cancel(struct publisher_job *job) {
@@ -240,21 +229,18 @@ void publisher_cancel(struct publisher_job *job) {
         if (job->is_failing)
                 outage_log_gone(&publisher->outages);
         job->is_failing = false;
-        if (job->state == PUBLISHER_IDLE)
+        if (!job->call && !job->place.is_queued)
                 return;
-        if (job->state == PUBLISHER_QUEUED)
-                patch_queue_drop(&publisher->queue, &job->place);
-        else
-                publisher->in_flight--;
+        patch_queue_drop(&publisher->queue, &job->place);
+        publisher->in_flight -= job->call != NULL;
         kube_cancel(TAKE_PTR(job->call));
-        job->state = PUBLISHER_IDLE;
         publisher_wake(publisher);
 }
 
 void publisher_drop_queue(struct publisher *publisher) {
         if (publisher->queue.len > 0)
                 publisher_wake(publisher);
-        while (pop_job(publisher))
+        while (patch_queue_pop(&publisher->queue))
                 ;
 }
 

@@ -27,8 +27,7 @@ struct publisher_job {
         const char *node;
         const char *content_type; /* set by the owner; NULL: application/merge-patch+json */
         struct publisher *publisher;
-        struct kube_call *call;
-        enum { PUBLISHER_IDLE, PUBLISHER_QUEUED, PUBLISHER_IN_FLIGHT } state;
+        struct kube_call *call; /* NULL: no patch is in flight */
         bool is_failing; /* the last patch failed */
 };
 

@@ -87,7 +87,7 @@ static unsigned urgency_of(const struct writer_node *node, const struct plan_val
 
 /* A turn makes up for an early patch that waits, and not the other way round. */
 static void push_patch(struct writer_node *node, bool is_early, const struct plan_values *values) {
-        if (node->job.state == PUBLISHER_IDLE || !is_early)
+        if (!is_early || (!node->job.call && !node->job.place.is_queued))
                 node->is_early = is_early;
         publisher_push(&node->job, urgency_of(node, values));
 }
@@ -323,7 +323,7 @@ void writer_update(struct writer_node *node, const struct plan_values *values) {
         if (plan_is_overdue(plan, record, values, now_unix_ms))
                 push_patch(node, false, values);
         else if (plan_is_early(plan, record, values, now_unix_ms) ||
-                 node->job.state == PUBLISHER_QUEUED) /* then its urgency has changed */
+                 node->job.place.is_queued) /* then its urgency has changed */
                 push_patch(node, true, values);
 }
 

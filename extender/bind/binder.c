@@ -64,11 +64,10 @@ LIST_HEAD(bind_list, bind);
 struct binder {
         struct binder_options options;
 
-        pthread_mutex_t lock; /* guards these four */
+        pthread_mutex_t lock; /* guards these three */
         struct bind_list incoming;
         size_t under_way;
-        bool is_draining;
-        bool is_stopped;
+        bool is_draining; /* or stopped */
 
         /* The loop's. */
         struct bind_list active;
@@ -358,7 +357,7 @@ static const char *admit(struct binder *binder, struct bind *bind) {
         const char *refusal = NULL;
 
         (void)pthread_mutex_lock(&binder->lock);
-        if (binder->is_draining || binder->is_stopped) {
+        if (binder->is_draining) {
                 refusal = "the extender is shutting down";
         } else if (binder->under_way >= BINDER_MAX_UNDER_WAY) {
                 refusal = "too many binds in progress";
@@ -446,7 +445,7 @@ void binder_drain(struct binder *binder, void (*on_drained)(void *userdata), voi
 
 void binder_stop(struct binder *binder) {
         (void)pthread_mutex_lock(&binder->lock);
-        binder->is_stopped = true;
+        binder->is_draining = true;
         (void)pthread_mutex_unlock(&binder->lock);
         binder->on_drained = NULL;
         on_incoming(binder);
