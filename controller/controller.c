@@ -36,7 +36,7 @@ void controller_node_values(const struct controller_node *n, struct plan_values 
         const struct controller *c = n->controller;
         const struct policy *policy = c->compiled->policy;
 
-        node_track_values(&n->track, c->compiled, controller_now_mono(c), ret);
+        node_track_values(&n->track, controller_now_mono(c), ret);
         ret->pool = n->node->pool;
         if (policy->hot_value_count > 0 && bindings_is_counting(c->bindings)) {
                 ret->has_hot = true;
@@ -107,12 +107,12 @@ static void on_node_reading(const struct source_sink *sink, struct node *node,
         struct controller_node *n = node->userdata;
         struct plan_values values;
 
-        node_track_reading(&n->track, c->compiled, sink->source, reading, controller_now_mono(c));
+        node_track_reading(&n->track, sink->source, reading, controller_now_mono(c));
         controller_node_switch(n);
         controller_node_values(n, &values);
         n->usable = (uint32_t)__builtin_popcountll(values.usable);
         writer_update(&n->writing, &values);
-        load_events_report(c->recorder, &n->load, c->compiled, &n->track, node->name, &values,
+        load_events_report(c->recorder, &n->load, &n->track, node->name, &values,
                            controller_now_mono(c));
         if (c->series)
                 node_series_keep(c->series, &n->series, &values);
@@ -132,7 +132,7 @@ static void on_node_peak(const struct source_sink *sink, struct node *node,
         const struct controller *c = sink->userdata;
         struct controller_node *n = node->userdata;
 
-        node_track_peak(&n->track, c->compiled, query, ratio, age_ms, controller_now_mono(c));
+        node_track_peak(&n->track, query, ratio, age_ms, controller_now_mono(c));
 }
 
 /* Of a source that is asked on demand. */
@@ -146,7 +146,7 @@ static bool is_node_wanted(const struct source_sink *sink, const struct node *no
                        turn % STANDBY_TURNS == 0 ||
                        n->track.feeds[sink->source].outcomes < CONTROLLER_ONCE_OUTCOMES;
 
-        return is_turn && node_track_wants(&n->track, c->compiled, sink->source, now_mono_ms);
+        return is_turn && node_track_wants(&n->track, sink->source, now_mono_ms);
 }
 
 /* Callbacks of the node set */
@@ -176,7 +176,7 @@ static void on_node_annotations(void *userdata, struct node *node, const json_t 
         struct controller *c = userdata;
         struct controller_node *n = node->userdata;
 
-        node_track_annotations(&n->track, c->compiled, annotations, controller_now_mono(c),
+        node_track_annotations(&n->track, annotations, controller_now_mono(c),
                                controller_now_unix(c));
 }
 
@@ -187,7 +187,7 @@ static void on_node_taints(void *userdata, struct node *node, const json_t *tain
 
 static void controller_node_free(struct controller_node *n) {
         writer_remove(&n->writing);
-        node_track_done(&n->track, n->controller->compiled);
+        node_track_done(&n->track);
         free(n->series);
         free(n);
 }
@@ -226,7 +226,7 @@ static void put_policy_in_force(struct controller *c, struct policy *policy) {
 
         c->compiled = compiled_policy_new(policy, &c->options.compiled);
         CONTROLLER_NODE_FOREACH(n, c) {
-                node_track_replan(&n->track, old, c->compiled, controller_now_mono(c),
+                node_track_replan(&n->track, c->compiled, controller_now_mono(c),
                                   controller_now_unix(c));
                 free(TAKE_PTR(n->series));
         }

@@ -55,7 +55,7 @@ static void tally_node(struct controller_node *n, struct tally *tally) {
         const struct controller *c = n->controller;
         int64_t age_ms = 0;
 
-        bool is_fresh = node_track_is_fresh(&n->track, c->compiled, controller_now_mono(c)) &&
+        bool is_fresh = node_track_is_fresh(&n->track, controller_now_mono(c)) &&
                         node_track_age_ms(&n->track, controller_now_mono(c), &age_ms);
         if (node_track_failure(&n->track))
                 tally->failed = n;
@@ -70,7 +70,7 @@ static void tally_node(struct controller_node *n, struct tally *tally) {
                 return;
         }
         tally->stale++;
-        load_events_report(c->recorder, &n->load, c->compiled, &n->track, n->node->name, NULL,
+        load_events_report(c->recorder, &n->load, &n->track, n->node->name, NULL,
                            controller_now_mono(c));
         free(TAKE_PTR(n->series));
 }

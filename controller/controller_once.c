@@ -30,8 +30,7 @@ static bool lacks_value(const struct controller_node *n) {
 static bool is_not_read_yet(const struct controller_node *n) {
         const struct controller *c = n->controller;
 
-        return node_track_outcomes(&n->track, c->compiled, controller_now_mono(c)) <
-                       CONTROLLER_ONCE_OUTCOMES ||
+        return node_track_outcomes(&n->track, controller_now_mono(c)) < CONTROLLER_ONCE_OUTCOMES ||
                (lacks_value(n) && !node_track_failure(&n->track));
 }
 
@@ -72,9 +71,8 @@ static bool log_failed(const struct controller *c) {
         const char *failure = node_track_failure(&last->track);
         log_error(MSG("nodes could not be read"), INT("nodes", count),
                   STR("node", last->node->name),
-                  STR("reason", failure ? failure
-                                        : node_track_why(&last->track, c->compiled, 0,
-                                                         controller_now_mono(c))));
+                  STR("reason",
+                      failure ? failure : node_track_why(&last->track, 0, controller_now_mono(c))));
         return true;
 }
 

@@ -50,7 +50,7 @@ void controller_node_switch(struct controller_node *n) {
         struct controller *c = n->controller;
         size_t from;
 
-        if (!node_track_switch(&n->track, c->compiled, controller_now_mono(c), &from))
+        if (!node_track_switch(&n->track, controller_now_mono(c), &from))
                 return;
         size_t to = n->track.serving;
         metrics_inc(switch_counter(c, from, to));

@@ -57,7 +57,7 @@ static void print_table_row(struct printout *printout, const struct printout_row
                 }
                 table_cell(table, "", "-");
                 if (!state)
-                        state = node_track_why(row->track, compiled, i, row->now_mono_ms);
+                        state = node_track_why(row->track, i, row->now_mono_ms);
         }
         table_cell(table, "", row->values->has_hot ? "%lld" : "-", (long long)row->values->hot);
         if (node_track_age_ms(row->track, row->now_mono_ms, &age_ms))
@@ -85,7 +85,7 @@ static void print_json_row(struct printout *printout, const struct printout_row 
         for (size_t i = 0; i < compiled->policy->metric_count; i++)
                 if (!plan_has(row->values, i))
                         json_write_text(out, compiled->keys[i],
-                                        node_track_why(row->track, compiled, i, row->now_mono_ms));
+                                        node_track_why(row->track, i, row->now_mono_ms));
         json_write_object_end(out);
         if (node_track_age_ms(row->track, row->now_mono_ms, &age_ms))
                 json_write_seconds(out, "ageSeconds", age_ms);

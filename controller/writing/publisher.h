@@ -28,7 +28,7 @@ struct publisher_job {
         const char *content_type; /* set by the owner; NULL: application/merge-patch+json */
         struct publisher *publisher;
         struct kube_call *call; /* NULL: no patch is in flight */
-        bool is_failing; /* the last patch failed */
+        bool is_failing;        /* the last patch failed */
 };
 
 TAILQ_HEAD(publisher_jobs, publisher_job);

@@ -198,8 +198,7 @@ static void compare_node_levels(struct taint_writer *writer) {
         TAILQ_FOREACH (job, publisher_jobs(writer->publisher), link) {
                 struct taint_node *node = tainted_of_job(job);
                 if (!has_taints(writer) ||
-                    (node->level.has_load &&
-                     !node_track_is_fresh(node->track, writer->compiled, now_mono_ms)))
+                    (node->level.has_load && !node_track_is_fresh(node->track, now_mono_ms)))
                         forget_load(node);
                 if (load_level_is_settled(&node->level) && !node->taints.is_closed)
                         load_level_compare(&node->level, is_late(node, now_mono_ms),

@@ -96,8 +96,8 @@ static void on_sync(void *userdata) {
         struct writer_node *node = userdata;
         struct writer *writer = node->writer;
 
-        if (!node->has_values && node_track_outcomes(node->track, writer->compiled,
-                                                     writer_now_mono(writer)) < FIRST_OUTCOMES) {
+        if (!node->has_values &&
+            node_track_outcomes(node->track, writer_now_mono(writer)) < FIRST_OUTCOMES) {
                 /* Its first scrapes are still to come: try again after the next one. */
                 arm_sync(node, writer->options.interval_ms);
                 return;

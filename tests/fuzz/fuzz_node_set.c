@@ -34,10 +34,8 @@ static void on_moved(void *userdata, struct node *node) {
 }
 
 static void on_annotations(void *userdata, struct node *node, const json_t *annotations) {
-        struct world *world = userdata;
-
-        node_track_annotations(node->userdata, world->compiled, annotations, now_mono_ms,
-                               now_unix_ms);
+        (void)userdata;
+        node_track_annotations(node->userdata, annotations, now_mono_ms, now_unix_ms);
 }
 
 static void end_track(struct world *world, struct node *node) {
@@ -49,14 +47,14 @@ static void end_track(struct world *world, struct node *node) {
                 step.num[0] = 1;
                 step.den[0] = 10;
                 step.at_mono_ms += 15000;
-                node_track_reading(track, world->compiled, 0,
-                                   &(struct source_reading){.step = &step}, step.at_mono_ms);
+                node_track_reading(track, 0, &(struct source_reading){.step = &step},
+                                   step.at_mono_ms);
         }
-        node_track_values(track, world->compiled, step.at_mono_ms, &values);
+        node_track_values(track, step.at_mono_ms, &values);
         for (size_t i = 0; i < world->compiled->policy->metric_count; i++)
                 if (values.usable & (UINT64_C(1) << i))
                         require(values.ratio[i] >= 0 && values.ratio[i] <= 1);
-        node_track_done(track, world->compiled);
+        node_track_done(track);
         free(track);
         world->live--;
 }

@@ -48,10 +48,9 @@ TEST(rows) {
                                            .counters = 1u << METRIC_CPU,
                                            .num = {[METRIC_CPU] = 6},
                                            .den = {[METRIC_CPU] = 15}};
-                node_track_reading(&track, compiled, 0, &(struct source_reading){.step = &step},
-                                   at_mono_ms);
+                node_track_reading(&track, 0, &(struct source_reading){.step = &step}, at_mono_ms);
         }
-        node_track_values(&track, compiled, now_mono_ms, &values);
+        node_track_values(&track, now_mono_ms, &values);
         values.has_hot = true;
         values.hot = 3;
         const struct printout_row row = {.node = "web-1",
@@ -74,5 +73,5 @@ TEST(rows) {
                    "\"node_covered_seconds\":\"15,2026-07-23T11:25:54Z\"},"
                    "\"unusable\":{\"gpu_busy\":\"the exporter has no such gauge\"},"
                    "\"ageSeconds\":0.000,\"failure\":\"connect\"}\n");
-        node_track_done(&track, compiled);
+        node_track_done(&track);
 }

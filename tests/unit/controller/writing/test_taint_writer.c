@@ -63,15 +63,15 @@ static void end(struct fixture *f) {
         taint_writer_remove(&f->hot);
         taint_writer_remove(&f->idle);
         taint_writer_free(f->writer);
-        node_track_done(&f->hot_track, f->compiled);
-        node_track_done(&f->idle_track, f->compiled);
+        node_track_done(&f->hot_track);
+        node_track_done(&f->idle_track);
         compiled_policy_free(f->compiled);
         api_stop(&f->api);
 }
 
 static void read_values(struct fixture *f, struct taint_node *node, struct node_track *track,
                         const struct plan_values *values) {
-        node_track_reading(track, f->compiled, 0, &(struct source_reading){0},
+        node_track_reading(track, 0, &(struct source_reading){0},
                            loop_now_mono_ms(f->api.rig.loop));
         taint_writer_update(node, values);
 }
@@ -270,7 +270,7 @@ static void cluster_begin(struct cluster *c) {
 static void cluster_end(struct cluster *c) {
         for (size_t i = 0; i < c->count; i++)
                 taint_writer_remove(&c->nodes[i]);
-        node_track_done(&c->track, c->f.compiled);
+        node_track_done(&c->track);
         add(&c->f, &c->f.hot, "hot", &c->f.hot_track, "null");
         add(&c->f, &c->f.idle, "idle", &c->f.idle_track, "null");
         end(&c->f);

@@ -64,7 +64,7 @@ static void begin(struct fixture *f, bool has_turns) {
 static void end(struct fixture *f) {
         writer_remove(&f->node);
         writer_free(f->writer);
-        node_track_done(&f->track, f->compiled);
+        node_track_done(&f->track);
         compiled_policy_free(f->compiled);
         api_stop(&f->api);
 }
