@@ -172,17 +172,13 @@ static void on_node_moved(void *userdata, struct node *node) {
         source_set_add_node(c->sources, node);
 }
 
-static void on_node_annotations(void *userdata, struct node *node, const json_t *annotations) {
+static void on_node_seen(void *userdata, struct node *node, const json_t *object) {
         struct controller *c = userdata;
         struct controller_node *n = node->userdata;
 
-        node_track_annotations(&n->track, annotations, controller_now_mono(c),
-                               controller_now_unix(c));
-}
-
-static void on_node_taints(void *userdata, struct node *node, const json_t *taints) {
-        (void)userdata;
-        taint_writer_seen(&((struct controller_node *)node->userdata)->writing.taints, taints);
+        node_track_annotations(&n->track, json_at(object, "metadata", "annotations", NULL),
+                               controller_now_mono(c), controller_now_unix(c));
+        taint_writer_seen(&n->writing.taints, json_at(object, "spec", "taints", NULL));
 }
 
 static void controller_node_free(struct controller_node *n) {
@@ -289,8 +285,7 @@ int controller_new(const struct controller_parts *parts, const struct controller
         const struct node_set_events node_events = {
                 .on_added = on_node_added,
                 .on_moved = on_node_moved,
-                .on_annotations = on_node_annotations,
-                .on_taints = on_node_taints,
+                .on_seen = on_node_seen,
                 .on_removed = on_node_removed,
                 .on_pools = on_pools,
                 .userdata = c,

@@ -279,12 +279,7 @@ void node_set_apply(struct node_set *set, enum reflector_event event, const json
         else if (has_moved)
                 set->events.on_moved(set->events.userdata, node);
         take_labels(set, node, object);
-        const json_t *annotations = json_at(object, "metadata", "annotations", NULL);
-        set->events.on_annotations(set->events.userdata, node,
-                                   json_is_object(annotations) ? annotations : NULL);
-        if (set->events.on_taints)
-                set->events.on_taints(set->events.userdata, node,
-                                      json_at(object, "spec", "taints", NULL));
+        set->events.on_seen(set->events.userdata, node, object);
 }
 
 static void on_event(void *userdata, enum reflector_event event, const json_t *object) {

@@ -52,10 +52,8 @@ struct node_set_events {
         void (*on_added)(void *userdata, struct node *node);
         /* Its address has changed, or its kubelet's port or path. */
         void (*on_moved)(void *userdata, struct node *node);
-        /* The present annotations, after on_added and at every change; NULL: none. */
-        void (*on_annotations)(void *userdata, struct node *node, const json_t *annotations);
-        /* The present spec.taints, likewise; NULL: none. The callback itself may be NULL. */
-        void (*on_taints)(void *userdata, struct node *node, const json_t *taints);
+        /* The Node as it is, after on_added and at every change; it may hold anything. */
+        void (*on_seen)(void *userdata, struct node *node, const json_t *object);
         /* @node is gone when this returns. */
         void (*on_removed)(void *userdata, struct node *node);
         /* The policy that node_set_set_policy() has returned false for is the set's now. */

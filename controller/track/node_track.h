@@ -82,7 +82,7 @@ bool node_track_wants(const struct node_track *track, size_t source, int64_t now
 
 /**
  * node_track_annotations() - take in the node's present annotations
- * @annotations: may be NULL; values may be of any type and content
+ * @annotations: may be NULL, or hold anything
  */
 void node_track_annotations(struct node_track *track, const json_t *annotations,
                             int64_t now_mono_ms, int64_t now_unix_ms);

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/number.h"
+#include "codec/json.h"
 #include "controller/node/node_set.h"
 #include "controller/track/node_track.h"
 #include "fuzz.h"
@@ -33,9 +34,10 @@ static void on_moved(void *userdata, struct node *node) {
         require(node->name[0] != '\0');
 }
 
-static void on_annotations(void *userdata, struct node *node, const json_t *annotations) {
+static void on_seen(void *userdata, struct node *node, const json_t *object) {
         (void)userdata;
-        node_track_annotations(node->userdata, annotations, now_mono_ms, now_unix_ms);
+        node_track_annotations(node->userdata, json_at(object, "metadata", "annotations", NULL),
+                               now_mono_ms, now_unix_ms);
 }
 
 static void end_track(struct world *world, struct node *node) {
@@ -80,7 +82,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         struct node_set *set = node_set_new(&options, &(struct node_set_events){
                                                               .on_added = on_added,
                                                               .on_moved = on_moved,
-                                                              .on_annotations = on_annotations,
+                                                              .on_seen = on_seen,
                                                               .on_removed = on_removed,
                                                               .userdata = &world,
                                                       });
