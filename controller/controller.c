@@ -312,8 +312,7 @@ int controller_new(const struct controller_parts *parts, const struct controller
         c->compiled = compiled_policy_new(policy, compiled);
         c->once = options->is_once ? ONCE_READING : ONCE_NOT;
         if (options->has_events) {
-                c->recorder = recorder_new(daemon->loop, daemon->api, daemon->metrics,
-                                           daemon->health);
+                c->recorder = recorder_new(daemon);
                 policy_source_on_status(parts->policy, on_policy_status, c);
         }
         if (options->has_node_metrics || options->has_query_api) {
@@ -331,10 +330,7 @@ int controller_new(const struct controller_parts *parts, const struct controller
                                                            .metrics = daemon->metrics},
                                     &c->options.sources, &sink);
         c->writer = writer_new(
-                &(struct writer_options){.loop = daemon->loop,
-                                         .api = daemon->api,
-                                         .metrics = daemon->metrics,
-                                         .health = daemon->health,
+                &(struct writer_options){.daemon = daemon,
                                          .is_elected = options->is_elected,
                                          .lease = options->lease,
                                          .patches_per_s = options->patches_per_s,

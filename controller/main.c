@@ -212,7 +212,7 @@ static int run_cleanup(const struct settings *settings, struct error *err) {
                     0)
                 return program_exit_code(err);
         _cleanup_(cleanup_freep) struct cleanup *cleanup = cleanup_new(
-                daemon.loop, daemon.api, daemon.metrics,
+                &daemon,
                 &(struct cleanup_options){
                         .prefix = options->compiled.style.prefix,
                         .node_selector = options->node_selector,

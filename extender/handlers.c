@@ -268,7 +268,7 @@ struct handlers *handlers_new(const struct handlers_options *options) {
 
         handlers->options = *options;
         (void)pthread_mutex_init(&handlers->pool_lock, NULL);
-        handlers_register_metrics(handlers, options->metrics);
+        handlers_register_metrics(handlers, options->daemon->metrics);
         return handlers;
 }
 
@@ -468,7 +468,7 @@ void handlers_answer(void *userdata, struct http_exchange *exchange) {
         const struct handlers_options *options = &handlers->options;
         const struct verb *verb = find_verb(handlers, exchange->path);
 
-        if (daemon_pages(options->health, options->metrics_page, exchange))
+        if (daemon_pages(options->daemon->health, options->daemon->metrics_page, exchange))
                 return;
         if (options->decisions &&
             decisions_page(options->decisions, options->decisions_list, exchange))

@@ -16,14 +16,11 @@
 #include "extender/bind/binder.h"
 #include "extender/decisions/decisions.h"
 #include "extender/table/node_table.h"
-#include "metrics/metrics.h"
 #include "net/http_server.h"
 
 struct handlers_options {
-        struct node_table *table; /* with metrics; all borrowed; they outlive the handlers */
-        struct metrics *metrics;
-        const struct health *health;
-        struct shared_page *metrics_page;
+        const struct daemon *daemon;        /* all borrowed; they outlive the handlers */
+        struct node_table *table;           /* with metrics */
         struct binder *binder;              /* NULL: no such verb */
         struct decisions *decisions;        /* NULL: none are kept, and there is no such page */
         struct shared_page *decisions_list; /* of the decisions */

@@ -163,10 +163,8 @@ static void extender_on_signal(void *userdata, int signal_number) {
 
 static int listen_for_schedulers(struct extender *extender, struct error *err) {
         struct handlers_options options = {
+                .daemon = &extender->daemon,
                 .table = extender->table,
-                .metrics = extender->daemon.metrics,
-                .health = extender->daemon.health,
-                .metrics_page = extender->daemon.metrics_page,
                 .binder = extender->binder,
                 .decisions = extender->decisions,
                 .decisions_list = extender->decisions_list,
@@ -207,12 +205,9 @@ static void prepare_to_bind(struct extender *extender) {
         if (!settings.is_binding)
                 return;
         extender->binder = binder_new(&(struct binder_options){
-                .loop = extender->daemon.loop,
-                .api = extender->daemon.api,
+                .daemon = &extender->daemon,
                 .table_watch = extender->table_watch,
                 .table = extender->table,
-                .metrics = extender->daemon.metrics,
-                .health = extender->daemon.health,
                 .timeout_ms = settings.bind_timeout_ms,
         });
         if (!settings.tls.client_ca_file && !is_loopback(settings.bind_address))

@@ -36,7 +36,7 @@ struct publisher {
 };
 
 static int64_t publisher_now(const struct publisher *publisher) {
-        return loop_now_mono_ms(publisher->options.loop);
+        return loop_now_mono_ms(publisher->options.daemon->loop);
 }
 
 struct publisher *publisher_new(const struct publisher_options *options) {
@@ -54,7 +54,7 @@ struct publisher *publisher_new(const struct publisher_options *options) {
 }
 
 void publisher_free(struct publisher *publisher) {
-        loop_timer_disarm(publisher->options.loop, &publisher->timer);
+        loop_timer_disarm(publisher->options.daemon->loop, &publisher->timer);
         buf_done(&publisher->patch);
         free(publisher);
 }
@@ -104,7 +104,7 @@ static void on_patch_done(void *userdata, const struct kube_answer *answer) {
 
         job->call = NULL;
         publisher->in_flight--;
-        metrics_inc(metrics_counter(publisher->options.metrics, "plimsoll_patches_total",
+        metrics_inc(metrics_counter(publisher->options.daemon->metrics, "plimsoll_patches_total",
                                     "Patches of nodes by outcome, after retries.",
                                     LABELS("outcome", kube_outcome_name(answer->outcome))));
         if (!is_denied(answer))
@@ -122,7 +122,7 @@ static void send_patch(struct publisher *publisher, struct publisher_job *job) {
                                                 "?fieldManager=" KUBE_FIELD_MANAGER);
 
         publisher->in_flight++;
-        job->call = kube_start(publisher->options.api,
+        job->call = kube_start(publisher->options.daemon->api,
                                &(struct kube_request){
                                        .method = "PATCH",
                                        .path = path,
@@ -169,7 +169,7 @@ static void send_queued(struct publisher *publisher) {
         if (publisher->queue.len > 0 && publisher->tokens < 1) {
                 double wait_ms = (1 - publisher->tokens) * MS_PER_S /
                                  publisher->options.patches_per_s;
-                loop_timer_arm(publisher->options.loop, &publisher->timer,
+                loop_timer_arm(publisher->options.daemon->loop, &publisher->timer,
                                publisher_now(publisher) + (int64_t)wait_ms + 1, publisher_run,
                                publisher);
         }
@@ -179,7 +179,7 @@ static void publisher_run(void *userdata) {
         struct publisher *publisher = userdata;
 
         if (publisher_now(publisher) < publisher->paused_until_mono_ms)
-                loop_timer_arm(publisher->options.loop, &publisher->timer,
+                loop_timer_arm(publisher->options.daemon->loop, &publisher->timer,
                                publisher->paused_until_mono_ms, publisher_run, publisher);
         else
                 send_queued(publisher);
@@ -190,8 +190,8 @@ static void publisher_run(void *userdata) {
 /* On the next turn of the loop: the caller is not called back from within its call. */
 static void publisher_wake(struct publisher *publisher) {
         if (!loop_timer_is_armed(&publisher->timer))
-                loop_timer_arm(publisher->options.loop, &publisher->timer, publisher_now(publisher),
-                               publisher_run, publisher);
+                loop_timer_arm(publisher->options.daemon->loop, &publisher->timer,
+                               publisher_now(publisher), publisher_run, publisher);
 }
 
 void publisher_add(struct publisher *publisher, struct publisher_job *job, const char *name) {

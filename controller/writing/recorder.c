@@ -54,9 +54,7 @@ struct request {
 };
 
 struct recorder {
-        struct loop *loop;
-        struct kube_api *api;
-        struct metrics *metrics;
+        const struct daemon *daemon;
         bool is_writer;
         struct kube_fence fence;
 
@@ -74,7 +72,7 @@ struct recorder {
 
 static struct metrics_series *counter(const struct recorder *recorder, enum event_reason reason,
                                       const char *result) {
-        return metrics_counter(recorder->metrics, "plimsoll_events_total",
+        return metrics_counter(recorder->daemon->metrics, "plimsoll_events_total",
                                "Kubernetes Events by reason and result; held: it only adds to the "
                                "number in the message of its minute's last one.",
                                LABELS("reason", reasons[reason].name, "result", result));
@@ -121,7 +119,7 @@ static void send_first(struct recorder *recorder) {
 
         if (!request || recorder->call)
                 return;
-        recorder->call = kube_start(recorder->api,
+        recorder->call = kube_start(recorder->daemon->api,
                                     &(struct kube_request){
                                             .method = "PATCH",
                                             .path = request->path,
@@ -191,7 +189,7 @@ static void enqueue(struct recorder *recorder, const struct event *event) {
 
         if (recorder->queued < QUEUE_MAX)
                 body = body_of(event, name,
-                               count(recorder, name, loop_now_unix_ms(recorder->loop)));
+                               count(recorder, name, loop_now_unix_ms(recorder->daemon->loop)));
         if (!body) {
                 metrics_inc(counter(recorder, event->reason, "dropped"));
                 return;
@@ -235,7 +233,7 @@ static void enqueue_held(struct recorder *recorder, enum event_reason reason) {
 static void on_minute(void *userdata) {
         struct recorder *recorder = userdata;
 
-        if (!log_limit_minute_ends(&recorder->limit, loop_now_mono_ms(recorder->loop)))
+        if (!log_limit_minute_ends(&recorder->limit, loop_now_mono_ms(recorder->daemon->loop)))
                 return;
         for (size_t i = 0; i < EVENT_REASON_COUNT; i++)
                 if (recorder->held[i].count > 0)
@@ -252,7 +250,7 @@ static void hold(struct recorder *recorder, const struct event *event) {
                               .name = xstrdup(event->name),
                               .uid = xstrdup(event->uid),
                               .message = xstrdup(event->message)};
-        loop_timer_arm(recorder->loop, &recorder->minute,
+        loop_timer_arm(recorder->daemon->loop, &recorder->minute,
                        recorder->limit.minute_mono_ms + MS_PER_MIN, on_minute, recorder);
 }
 
@@ -268,15 +266,12 @@ void recorder_write(struct recorder *recorder, const struct event *event) {
 
 /* The whole */
 
-struct recorder *recorder_new(struct loop *loop, struct kube_api *api, struct metrics *metrics,
-                              struct health *health) {
+struct recorder *recorder_new(const struct daemon *daemon) {
         static const char *const results[] = {"sent", "failed", "dropped", "held"};
         struct recorder *recorder = xcalloc(1, sizeof(*recorder));
 
-        recorder->loop = loop;
-        recorder->api = api;
-        recorder->metrics = metrics;
-        recorder->check = health_add(health, "events", "none written yet");
+        recorder->daemon = daemon;
+        recorder->check = health_add(daemon->health, "events", "none written yet");
         health_pass(recorder->check, "no failure");
         STAILQ_INIT(&recorder->queue);
         for (size_t i = 0; i < EVENT_REASON_COUNT; i++)
@@ -298,7 +293,7 @@ void recorder_set_writer(struct recorder *recorder, const struct kube_fence *fen
         }
         for (size_t i = 0; i < EVENT_REASON_COUNT; i++)
                 forget_held(&recorder->held[i]);
-        loop_timer_disarm(recorder->loop, &recorder->minute);
+        loop_timer_disarm(recorder->daemon->loop, &recorder->minute);
 }
 
 void recorder_free(struct recorder *recorder) {

@@ -15,10 +15,8 @@
 #pragma once
 
 #include "base/attributes.h"
+#include "daemon/daemon.h"
 #include "kube/kube_api.h"
-#include "metrics/metrics.h"
-#include "net/health.h"
-#include "net/loop.h"
 
 enum event_reason {
         EVENT_NODE_OVERLOADED,
@@ -38,9 +36,8 @@ struct event {
 
 struct recorder;
 
-/** recorder_new() - does nothing until recorder_set_writer(); all are borrowed */
-struct recorder *recorder_new(struct loop *loop, struct kube_api *api, struct metrics *metrics,
-                              struct health *health);
+/** recorder_new() - does nothing until recorder_set_writer(); @daemon is borrowed */
+struct recorder *recorder_new(const struct daemon *daemon);
 /** recorder_free() - what has not been sent is lost; @recorder may be NULL */
 void recorder_free(struct recorder *recorder);
 

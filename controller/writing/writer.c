@@ -20,13 +20,11 @@ struct writer_patch {
         struct plan_choice choice;
         struct plan_values values;
         int64_t at_unix_ms;
-        uint64_t generation; /* of the policy that the indices refer to */
 };
 
 struct writer {
         struct writer_options options;
         const struct compiled_policy *compiled;
-        uint64_t generation;
         struct lease *lease; /* NULL: there is no election */
         struct health_check *leader_check;
         struct publisher *publisher;
@@ -38,11 +36,11 @@ struct writer {
 };
 
 static int64_t writer_now_mono(const struct writer *writer) {
-        return loop_now_mono_ms(writer->options.loop);
+        return loop_now_mono_ms(writer->options.daemon->loop);
 }
 
 static int64_t writer_now_unix(const struct writer *writer) {
-        return loop_now_unix_ms(writer->options.loop);
+        return loop_now_unix_ms(writer->options.daemon->loop);
 }
 
 /* Jobs are first members of the nodes that they are embedded in. */
@@ -57,7 +55,7 @@ static void on_sync(void *userdata);
 static void arm_sync(struct writer_node *node, int64_t wait_ms) {
         struct writer *writer = node->writer;
 
-        loop_timer_arm(writer->options.loop, &node->sync, writer_now_mono(writer) + wait_ms,
+        loop_timer_arm(writer->options.daemon->loop, &node->sync, writer_now_mono(writer) + wait_ms,
                        on_sync, node);
 }
 
@@ -131,8 +129,7 @@ static bool on_annotations_turn(void *userdata, struct publisher_job *job, struc
         struct writer *writer = userdata;
         struct writer_node *node = node_of_job(job);
         const struct plan *plan = &writer->compiled->plan;
-        struct writer_patch patch = {.at_unix_ms = writer_now_unix(writer),
-                                     .generation = writer->generation};
+        struct writer_patch patch = {.at_unix_ms = writer_now_unix(writer)};
         int64_t age_ms;
 
         if (!writer_is_active(writer))
@@ -164,7 +161,7 @@ static void on_annotations_done(void *userdata, struct publisher_job *job,
         struct writer_node *node = node_of_job(job);
         _cleanup_(freep) struct writer_patch *patch = TAKE_PTR(node->pending);
 
-        if (answer->outcome == KUBE_OK && patch->generation == writer->generation)
+        if (answer->outcome == KUBE_OK && patch)
                 plan_confirm(node->track->record, &patch->choice, &patch->values,
                              patch->at_unix_ms);
         /* The watch will report a node that was not found. */
@@ -244,8 +241,8 @@ static struct lease *campaign(struct writer *writer) {
         lease.events = (struct lease_events){.on_started_leading = on_started_leading,
                                              .on_stopped_leading = on_stopped_leading,
                                              .userdata = writer};
-        return lease_new(writer->options.loop, writer->options.api, writer->options.metrics,
-                         &lease);
+        return lease_new(writer->options.daemon->loop, writer->options.daemon->api,
+                         writer->options.daemon->metrics, &lease);
 }
 
 static int64_t leads_until_mono_ms(const void *userdata) {
@@ -306,7 +303,7 @@ void writer_remove(struct writer_node *node) {
         publisher_remove(&node->job);
         free(TAKE_PTR(node->pending));
         taint_writer_remove(&node->taints);
-        loop_timer_disarm(node->writer->options.loop, &node->sync);
+        loop_timer_disarm(node->writer->options.daemon->loop, &node->sync);
 }
 
 void writer_update(struct writer_node *node, const struct plan_values *values) {
@@ -365,18 +362,16 @@ struct writer *writer_new(const struct writer_options *options,
 
         writer->options = *options;
         writer->compiled = compiled;
-        register_writer_metrics(writer, options->metrics);
-        writer->leader_check = health_add(options->health, "leader", "not started yet");
+        register_writer_metrics(writer, options->daemon->metrics);
+        writer->leader_check = health_add(options->daemon->health, "leader", "not started yet");
         if (options->is_elected && !options->is_dry_run)
                 writer->lease = campaign(writer);
         else
-                metrics_set(lease_leader_gauge(options->metrics), !options->is_dry_run);
+                metrics_set(lease_leader_gauge(options->daemon->metrics), !options->is_dry_run);
         show_leader(writer);
         writer->publisher = publisher_new(
                 &(struct publisher_options){.what = "patch",
-                                            .loop = options->loop,
-                                            .api = options->api,
-                                            .metrics = options->metrics,
+                                            .daemon = options->daemon,
                                             .patches_per_s = options->patches_per_s,
                                             .max_in_flight = options->patches_in_flight,
                                             .fence = writer_fence(writer),
@@ -385,14 +380,11 @@ struct writer *writer_new(const struct writer_options *options,
                                             .on_idle = on_publisher_idle,
                                             .userdata = writer});
         writer->taints = taint_writer_new(
-                &(struct taint_writer_options){.loop = options->loop,
-                                               .api = options->api,
-                                               .metrics = options->metrics,
+                &(struct taint_writer_options){.daemon = options->daemon,
                                                .patches_per_s = options->patches_per_s / TAINT_PART,
                                                .fence = writer_fence(writer),
                                                .on_idle = on_publisher_idle,
-                                               .userdata = writer},
-                compiled);
+                                               .userdata = writer});
         return writer;
 }
 
@@ -407,10 +399,12 @@ void writer_set_policy(struct writer *writer, const struct compiled_policy *comp
         struct publisher_job *job;
 
         writer->compiled = compiled;
-        writer->generation++;
-        taint_writer_set_policy(writer->taints, compiled);
-        TAILQ_FOREACH (job, publisher_jobs(writer->publisher), link)
+        taint_writer_replan(writer->taints);
+        TAILQ_FOREACH (job, publisher_jobs(writer->publisher), link) {
+                /* Its indices are those of the policy before. */
+                free(TAKE_PTR(node_of_job(job)->pending));
                 arm_first_sync(node_of_job(job));
+        }
 }
 
 void writer_tick(struct writer *writer) {

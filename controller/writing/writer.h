@@ -23,9 +23,6 @@
 #include "controller/writing/taint_writer.h"
 #include "kube/kube_api.h"
 #include "kube/lease.h"
-#include "metrics/metrics.h"
-#include "net/health.h"
-#include "net/loop.h"
 
 struct writer;
 struct writer_patch;
@@ -37,7 +34,7 @@ struct writer_node {
         struct node_track *track;
         struct loop_timer sync;
         struct taint_node taints;     /* the owner reports to it what the node carries */
-        struct writer_patch *pending; /* the patch in flight; NULL: none */
+        struct writer_patch *pending; /* in flight, of the policy in force; NULL: none */
         bool has_values;              /* some metric was usable at the last reading */
         bool is_early;                /* it is, or was last, pushed between its turns */
         int64_t turn_unix_ms;         /* of the last sync, also as a standby; 0: none yet */
@@ -45,16 +42,13 @@ struct writer_node {
 };
 
 struct writer_options {
-        struct loop *loop; /* borrowed, like the next three */
-        struct kube_api *api;
-        struct metrics *metrics;
-        struct health *health;
+        const struct daemon *daemon; /* without an API client only in a dry run */
         bool is_elected;
         struct lease_options lease; /* of the election; but for its identity and events */
         double patches_per_s;
         size_t patches_in_flight;
         int64_t interval_ms; /* between two readings of a node */
-        bool is_dry_run;     /* nothing is ever written; only then may @api be NULL */
+        bool is_dry_run;     /* nothing is ever written */
         bool has_turns;      /* false: nodes are patched by writer_push_all() only */
 
         /* What could be written on @node now. */

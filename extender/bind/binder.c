@@ -141,8 +141,8 @@ static void finish_bind(struct bind *bind, enum bind_result result, const char *
         struct binder *binder = bind->binder;
         struct http_exchange *exchange = bind->exchange;
 
-        loop_timer_disarm(binder->options.loop, &bind->retry_timer);
-        loop_timer_disarm(binder->options.loop, &bind->deadline_timer);
+        loop_timer_disarm(binder->options.daemon->loop, &bind->retry_timer);
+        loop_timer_disarm(binder->options.daemon->loop, &bind->deadline_timer);
         kube_cancel(TAKE_PTR(bind->call));
         LIST_REMOVE(bind, link);
         note_outage(binder, result, text);
@@ -169,7 +169,7 @@ static void on_bind_deadline(void *userdata) {
 
 /* Calls @again after a pause, if there is time left for it. */
 static void retry(struct bind *bind, const struct kube_answer *answer, loop_timer_fn *again) {
-        struct loop *loop = bind->binder->options.loop;
+        struct loop *loop = bind->binder->options.daemon->loop;
         int64_t now_mono_ms = loop_now_mono_ms(loop);
         int64_t pause_ms = backoff_next_ms(&bind->backoff, now_mono_ms);
 
@@ -188,7 +188,7 @@ static void call(struct bind *bind, struct kube_request *request, kube_done_fn *
         request->timeout_ms = bind->binder->options.timeout_ms / 2;
         request->on_done = on_done;
         request->userdata = bind;
-        bind->call = kube_start(bind->binder->options.api, request);
+        bind->call = kube_start(bind->binder->options.daemon->api, request);
 }
 
 static void read_bound_pod(void *userdata);
@@ -324,7 +324,7 @@ static bool is_missing(const struct binder *binder, const char *node) {
 }
 
 static void begin_bind(struct binder *binder, struct bind *bind) {
-        struct loop *loop = binder->options.loop;
+        struct loop *loop = binder->options.daemon->loop;
 
         LIST_INSERT_HEAD(&binder->active, bind, link);
         loop_timer_arm(loop, &bind->deadline_timer, bind->give_up_mono_ms, on_bind_deadline, bind);
@@ -397,7 +397,7 @@ int binder_answer(struct binder *binder, struct http_exchange *exchange, struct 
         if (refusal)
                 compose(bind, BIND_BUSY, refusal);
         else
-                loop_post(binder->options.loop, on_incoming, binder);
+                loop_post(binder->options.daemon->loop, on_incoming, binder);
         return 0;
 }
 
@@ -408,18 +408,19 @@ struct binder *binder_new(const struct binder_options *options) {
 
         binder->options = *options;
         (void)pthread_mutex_init(&binder->lock, NULL);
-        binder->check = health_add(options->health, "bind", "not listed yet");
+        binder->check = health_add(options->daemon->health, "bind", "not listed yet");
         health_pass(binder->check, "no failure");
         for (size_t i = 0; i < BIND_RESULT_COUNT; i++)
-                binder->results[i] = metrics_counter(options->metrics, "plimsoll_binds_total",
-                                                     "Bind requests by result (--bind).",
-                                                     LABELS("result", result_names[i]));
-        binder->under_way_gauge = metrics_gauge(options->metrics, "plimsoll_binds_under_way",
+                binder->results[i] = metrics_counter(
+                        options->daemon->metrics, "plimsoll_binds_total",
+                        "Bind requests by result (--bind).", LABELS("result", result_names[i]));
+        binder->under_way_gauge = metrics_gauge(options->daemon->metrics,
+                                                "plimsoll_binds_under_way",
                                                 "Binds in flight (--bind).", NULL);
-        binder->duration = metrics_histogram(options->metrics, "plimsoll_bind_duration_seconds",
-                                             "Time from a bind's request to its answer (--bind).",
-                                             NULL, metrics_duration_bounds_s,
-                                             metrics_duration_bounds_count);
+        binder->duration = metrics_histogram(
+                options->daemon->metrics, "plimsoll_bind_duration_seconds",
+                "Time from a bind's request to its answer (--bind).", NULL,
+                metrics_duration_bounds_s, metrics_duration_bounds_count);
         return binder;
 }
 

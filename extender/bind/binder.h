@@ -20,24 +20,18 @@
 
 #include "base/attributes.h"
 #include "base/error.h"
+#include "daemon/daemon.h"
 #include "extender/table/node_table.h"
 #include "extender/table/table_watch.h"
-#include "kube/kube_api.h"
-#include "metrics/metrics.h"
-#include "net/health.h"
 #include "net/http_server.h"
-#include "net/loop.h"
 
 /* Below the API client's requests in flight (128) and the server's connections (512). */
 enum { BINDER_MAX_UNDER_WAY = 100 };
 
 struct binder_options {
-        struct loop *loop; /* all borrowed; they outlive the binder */
-        struct kube_api *api;
+        const struct daemon *daemon;           /* all borrowed; they outlive the binder */
         const struct table_watch *table_watch; /* whether nodes are being watched */
         struct node_table *table;
-        struct metrics *metrics;
-        struct health *health;
         int64_t timeout_ms; /* of a bind, with all its attempts */
 };
 

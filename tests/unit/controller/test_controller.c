@@ -58,10 +58,9 @@ static void begin(struct fixture *f, struct policy *policy, const char *target, 
                 .is_once = is_once,
         };
 
-        f->daemon = (struct daemon){.loop = f->api.rig.loop,
-                                    .api = target ? NULL : f->api.rig.api,
-                                    .metrics = f->api.rig.metrics,
-                                    .health = f->api.health};
+        f->daemon = f->api.daemon;
+        if (target)
+                f->daemon.api = NULL;
         if (policy_source_new(&(struct policy_source_options){.loop = f->api.rig.loop,
                                                               .metrics = f->api.rig.metrics,
                                                               .health = f->api.health},

@@ -27,9 +27,7 @@ static void on_done(void *userdata, struct publisher_job *job, const struct kube
 static void begin(struct fixture *f) {
         api_start(&f->api);
         f->publisher = publisher_new(&(struct publisher_options){.what = "test",
-                                                                 .loop = f->api.rig.loop,
-                                                                 .api = f->api.rig.api,
-                                                                 .metrics = f->api.rig.metrics,
+                                                                 .daemon = &f->api.daemon,
                                                                  .patches_per_s = 1000,
                                                                  .max_in_flight = 1,
                                                                  .on_turn = on_turn,

@@ -48,11 +48,8 @@ static void begin(struct fixture *f, const char *taints) {
                                                   .sources = {{.interval_ms = INTERVAL_MS}},
                                                   .source_count = 1});
         api_start(&f->api);
-        f->writer = taint_writer_new(&(struct taint_writer_options){.loop = f->api.rig.loop,
-                                                                    .api = f->api.rig.api,
-                                                                    .metrics = f->api.rig.metrics,
-                                                                    .patches_per_s = 1000},
-                                     f->compiled);
+        f->writer = taint_writer_new(
+                &(struct taint_writer_options){.daemon = &f->api.daemon, .patches_per_s = 1000});
         node_track_init(&f->hot_track, f->compiled);
         node_track_init(&f->idle_track, f->compiled);
         add(f, &f->hot, "hot", &f->hot_track, taints);
@@ -325,7 +322,7 @@ TEST(busy_all_over) {
                 cluster_turn(c, turn < TURNS / 2 ? 7 : NO_NODE, busy, turn);
         /* All get busy in the same interval; once more, while one is not read. */
         for (int i = 0; i < 2; i++) {
-                taint_writer_set_policy(c->f.writer, c->f.compiled);
+                taint_writer_replan(c->f.writer);
                 for (int64_t turn = 0; turn < TURNS; turn++)
                         cluster_turn(c, i == 1 && turn > 2 && turn < TURNS / 2 ? 7 : NO_NODE,
                                      busier, turn);
