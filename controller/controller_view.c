@@ -92,7 +92,6 @@ void controller_write_status(void *controller, struct buf *out) {
         _cleanup_(buf_done) struct buf checks = BUF_INIT(CHECKS_MAX_BYTES);
         struct status_view view;
         struct status_head head = {
-                .program = "plimsoll-controller",
                 .compiled = c->compiled,
                 .role = role_of(c),
                 .is_ready = health_write_ready(c->parts.daemon->health, &checks),

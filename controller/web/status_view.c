@@ -254,7 +254,7 @@ void status_view_begin(struct status_view *view, const struct status_head *head,
                 estimate_terms_init(&view->terms[pool], head->compiled->policy, pool);
 
         json_write_object(out, NULL);
-        json_write_text(out, "program", head->program);
+        json_write_text(out, "program", "plimsoll-controller");
         json_write_text(out, "version", PLIMSOLL_VERSION);
         json_write_time(out, "at", head->now_unix_ms);
         json_write_text(out, "role", head->role);

@@ -86,7 +86,6 @@ static json_t *view_of(const struct compiled_policy *compiled, const struct row 
         struct status_view view;
         struct node_track *tracks = xcalloc(count + 1, sizeof(*tracks));
         const struct status_head head = {
-                .program = "p",
                 .compiled = compiled,
                 .sources = sources,
                 .role = "standby",
