@@ -206,17 +206,8 @@ static void on_nodes_listed(void *userdata, size_t count) {
 
 /* The policy */
 
-/* Bindings are watched from the first policy with hot values on. */
-static void follow_policy(struct controller *c) {
-        const struct policy *policy = c->compiled->policy;
-
-        bindings_keep(c->bindings, hot_value_keep_ms(policy));
-        if (policy->hot_value_count > 0 && c->parts.daemon->api)
-                bindings_watch(c->bindings, c->parts.daemon->loop, c->parts.daemon->api,
-                               c->parts.daemon->metrics);
-}
-
 static void put_policy_in_force(struct controller *c, struct policy *policy) {
+        const struct daemon *daemon = c->parts.daemon;
         struct compiled_policy *old = c->compiled;
         struct controller_node *n;
 
@@ -231,7 +222,7 @@ static void put_policy_in_force(struct controller *c, struct policy *policy) {
         if (c->series)
                 node_series_set_policy(c->series, policy);
         compiled_policy_free(old);
-        follow_policy(c);
+        bindings_follow(c->bindings, policy, daemon->loop, daemon->api, daemon->metrics);
 }
 
 static void on_pools(void *userdata) {
@@ -287,6 +278,7 @@ int controller_new(const struct controller_parts *parts, const struct controller
                 .on_moved = on_node_moved,
                 .on_seen = on_node_seen,
                 .on_removed = on_node_removed,
+                .on_listed = on_nodes_listed,
                 .on_pools = on_pools,
                 .userdata = c,
         };
@@ -334,7 +326,7 @@ int controller_new(const struct controller_parts *parts, const struct controller
                                          .is_elected = options->is_elected,
                                          .lease = options->lease,
                                          .patches_per_s = options->patches_per_s,
-                                         .patches_in_flight = options->patches_in_flight,
+                                         .patches_in_flight = (size_t)options->patches_in_flight,
                                          .interval_ms = c->interval_ms,
                                          .is_dry_run = options->is_dry_run,
                                          .has_turns = !options->is_once,
@@ -344,16 +336,16 @@ int controller_new(const struct controller_parts *parts, const struct controller
                                          .userdata = c},
                 c->compiled);
         source_set_policy(c->sources, policy);
-        follow_policy(c);
+        bindings_follow(c->bindings, policy, daemon->loop, daemon->api, daemon->metrics);
 
-        for (size_t i = 0; i < options->target_count; i++) {
-                int r = node_set_add_target(c->nodes, options->targets[i], err);
+        for (size_t i = 0; i < options->targets.count; i++) {
+                int r = node_set_add_target(c->nodes, options->targets.items[i], err);
                 if (r < 0)
                         return r;
         }
-        if (options->target_count == 0)
+        if (options->targets.count == 0)
                 node_set_watch(c->nodes, daemon->loop, daemon->api, daemon->metrics,
-                               options->node_selector, on_nodes_listed);
+                               options->node_selector);
         if (options->is_once)
                 controller_once_begin(c, longest_ms);
         else if (options->is_dry_run)

@@ -20,6 +20,7 @@
 #include "daemon/daemon.h"
 #include "kube/lease.h"
 #include "policy/live/policy_source.h"
+#include "program/options.h"
 
 /* Strings are borrowed for the life of the controller. */
 struct controller_options {
@@ -27,10 +28,9 @@ struct controller_options {
         struct source_set_options sources;
         struct node_set_options nodes;
         const char *node_selector;  /* NULL: every node */
-        const char *const *targets; /* NAME=URL; none: nodes come from the API server */
-        size_t target_count;
+        struct option_list targets; /* NAME=URL; none: nodes come from the API server */
         double patches_per_s;
-        size_t patches_in_flight;
+        int64_t patches_in_flight;
         bool is_elected;            /* not with a dry run or --once */
         struct lease_options lease; /* of the election; but for its identity and events */
         bool is_dry_run;            /* print instead of writing */
@@ -38,7 +38,7 @@ struct controller_options {
         bool has_node_metrics;      /* series of each node on the /metrics page */
         bool has_query_api;         /* controller_node_series() is not NULL */
         bool is_once;               /* scrape every node twice, write or print, exit */
-        enum printout_format output;
+        int output;                 /* enum printout_format */
 };
 
 struct controller;

@@ -87,7 +87,7 @@ static int start_server(const struct settings *settings, struct program *state,
         int r = http_server_start(
                 &(struct http_server_options){
                         .bind_address = settings->bind_address,
-                        .port = settings->health_port,
+                        .port = (uint16_t)settings->health_port,
                         .threads = 1,
                         .max_body_bytes = QUERY_API_MAX_BODY_BYTES,
                         .metrics = state->daemon->metrics,
@@ -126,7 +126,7 @@ static int connect_and_run(const struct settings *settings, struct program *stat
                 daemon->loop,
                 &(struct http_client_options){
                         .expected_hosts = daemon->api ? EXPECTED_NODES
-                                                      : settings->controller.target_count,
+                                                      : settings->controller.targets.count,
                         .max_in_flight = source_set_in_flight(&settings->controller.sources,
                                                               EXPECTED_NODES),
                         .max_descriptors = max_scrape_descriptors(),
@@ -222,7 +222,7 @@ static int run_cleanup(const struct settings *settings, struct error *err) {
                         .lease_name = options->lease.name,
                         .lease_namespace = lease_namespace(options, daemon.kube_access),
                         .patches_per_s = options->patches_per_s,
-                        .patches_in_flight = options->patches_in_flight,
+                        .patches_in_flight = (size_t)options->patches_in_flight,
                         .is_dry_run = options->is_dry_run,
                 },
                 TAKE_PTR(policy));

@@ -56,6 +56,8 @@ struct node_set_events {
         void (*on_seen)(void *userdata, struct node *node, const json_t *object);
         /* @node is gone when this returns. */
         void (*on_removed)(void *userdata, struct node *node);
+        /* All nodes have been listed, once more or for the first time: so many. */
+        void (*on_listed)(void *userdata, size_t count);
         /* The policy that node_set_set_policy() has returned false for is the set's now. */
         void (*on_pools)(void *userdata);
         void *userdata;
@@ -95,7 +97,7 @@ DEFINE_FREEP(struct node_set, node_set_free);
 bool node_set_set_policy(struct node_set *set, const struct policy *policy);
 /** node_set_watch() - follow the API server's nodes; @selector may be NULL */
 void node_set_watch(struct node_set *set, struct loop *loop, struct kube_api *api,
-                    struct metrics *metrics, const char *selector, reflector_synced_fn *on_synced);
+                    struct metrics *metrics, const char *selector);
 /** node_set_reflector() - for readiness; NULL without a watch. Another one after each call of
  * node_set_set_policy() that has returned false */
 const struct reflector *node_set_reflector(const struct node_set *set);
