@@ -25,22 +25,22 @@ static void settle_serving(struct node_track *track) {
 
 /* The windows of a source on demand that stands behind another begin with its first reading: most
  * nodes never need them. */
-static bool is_lazy(const struct compiled_policy *compiled, size_t source) {
-        return compiled->options.sources[source].is_on_demand && source > compiled->first_asked;
+static void open_feeds(struct node_track *track) {
+        const struct compiled_policy *compiled = track->compiled;
+
+        for (size_t i = 0; i < compiled->options.source_count; i++)
+                if (!compiled->options.sources[i].is_on_demand || i <= compiled->first_asked)
+                        feed_open(&track->feeds[i], compiled->sources[i].window_plan);
 }
 
 void node_track_init(struct node_track *track, const struct compiled_policy *compiled) {
-        size_t count = compiled->options.source_count;
-
         *track = (struct node_track){
                 .compiled = compiled,
-                .feeds = xreallocarray(NULL, count, sizeof(*track->feeds)),
+                .feeds = xcalloc(compiled->options.source_count, sizeof(*track->feeds)),
                 .record = plan_record_new(&compiled->plan),
                 .unseen = UINT64_MAX,
         };
-        for (size_t i = 0; i < count; i++)
-                feed_init(&track->feeds[i],
-                          is_lazy(compiled, i) ? NULL : compiled->sources[i].window_plan);
+        open_feeds(track);
         settle_serving(track);
 }
 
@@ -239,12 +239,10 @@ void node_track_replan(struct node_track *track, const struct compiled_policy *c
         const struct window_renumbering renumbering = renumber(old->policy, compiled->policy);
 
         assert(old->options.source_count == compiled->options.source_count);
-        for (size_t i = 0; i < compiled->options.source_count; i++) {
+        for (size_t i = 0; i < compiled->options.source_count; i++)
                 feed_replan(&track->feeds[i], compiled->sources[i].window_plan, &renumbering);
-                if (!is_lazy(compiled, i))
-                        feed_open(&track->feeds[i], compiled->sources[i].window_plan);
-        }
         track->compiled = compiled;
+        open_feeds(track);
         track->record = plan_record_replan(track->record, old->policy, &compiled->plan);
         settle_serving(track);
         for (size_t i = 0; i < compiled->policy->metric_count; i++)
