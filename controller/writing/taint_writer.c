@@ -16,7 +16,7 @@ enum {
 };
 
 struct taint_writer {
-        struct taint_writer_options options;
+        struct loop *loop;
         struct publisher *publisher;
         int64_t look_mono_ms;
         /* As of the last tick. */
@@ -26,7 +26,7 @@ struct taint_writer {
 };
 
 static int64_t taints_now(const struct taint_writer *writer) {
-        return loop_now_mono_ms(writer->options.daemon->loop);
+        return loop_now_mono_ms(writer->loop);
 }
 
 /* Jobs are first members of the nodes that they are embedded in. */
@@ -81,25 +81,27 @@ static void on_taints_done(void *userdata, struct publisher_job *job,
         }
 }
 
-struct taint_writer *taint_writer_new(const struct taint_writer_options *options) {
+struct taint_writer *taint_writer_new(const struct daemon *daemon, double patches_per_s,
+                                      struct kube_fence fence, void (*on_idle)(void *userdata),
+                                      void *userdata) {
         struct taint_writer *writer = xcalloc(1, sizeof(*writer));
 
-        writer->options = *options;
+        writer->loop = daemon->loop;
         writer->publisher = publisher_new(
                 &(struct publisher_options){.what = "taints",
-                                            .daemon = options->daemon,
-                                            .patches_per_s = options->patches_per_s,
+                                            .daemon = daemon,
+                                            .patches_per_s = patches_per_s,
                                             .max_in_flight = MAX_IN_FLIGHT,
-                                            .fence = options->fence,
+                                            .fence = fence,
                                             .on_turn = on_taints_turn,
                                             .on_done = on_taints_done,
-                                            .on_idle = options->on_idle,
-                                            .userdata = options->userdata});
+                                            .on_idle = on_idle,
+                                            .userdata = userdata});
         for (size_t i = 0; i < POLICY_MAX_LEVELS; i++) {
                 const char level[] = {(char)('1' + i), '\0'};
-                writer->shown[i] = metrics_gauge(
-                        options->daemon->metrics, "plimsoll_taint_level_nodes",
-                        "Nodes by the number of our taints on them.", LABELS("level", level));
+                writer->shown[i] = metrics_gauge(daemon->metrics, "plimsoll_taint_level_nodes",
+                                                 "Nodes by the number of our taints on them.",
+                                                 LABELS("level", level));
         }
         return writer;
 }

@@ -41,15 +41,15 @@ struct taint_node {
         bool is_seen;              /* the watch has shown it */
 };
 
-struct taint_writer_options {
-        const struct daemon *daemon;     /* without an API client only in a dry run */
-        double patches_per_s;            /* of taints */
-        struct kube_fence fence;         /* of every patch */
-        void (*on_idle)(void *userdata); /* see publisher_events */
-        void *userdata;
-};
-
-struct taint_writer *taint_writer_new(const struct taint_writer_options *options);
+/**
+ * taint_writer_new()
+ * @daemon:  borrowed; without an API client only in a dry run
+ * @fence:   of every patch
+ * @on_idle: see struct publisher_options; may be NULL
+ */
+struct taint_writer *taint_writer_new(const struct daemon *daemon, double patches_per_s,
+                                      struct kube_fence fence, void (*on_idle)(void *userdata),
+                                      void *userdata);
 /** taint_writer_free() - after every node has been removed */
 void taint_writer_free(struct taint_writer *writer);
 

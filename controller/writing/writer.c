@@ -379,12 +379,8 @@ struct writer *writer_new(const struct writer_options *options,
                                             .on_done = on_annotations_done,
                                             .on_idle = on_publisher_idle,
                                             .userdata = writer});
-        writer->taints = taint_writer_new(
-                &(struct taint_writer_options){.daemon = options->daemon,
-                                               .patches_per_s = options->patches_per_s / TAINT_PART,
-                                               .fence = writer_fence(writer),
-                                               .on_idle = on_publisher_idle,
-                                               .userdata = writer});
+        writer->taints = taint_writer_new(options->daemon, options->patches_per_s / TAINT_PART,
+                                          writer_fence(writer), on_publisher_idle, writer);
         return writer;
 }
 

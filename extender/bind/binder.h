@@ -28,16 +28,15 @@
 /* Below the API client's requests in flight (128) and the server's connections (512). */
 enum { BINDER_MAX_UNDER_WAY = 100 };
 
-struct binder_options {
-        const struct daemon *daemon;           /* all borrowed; they outlive the binder */
-        const struct table_watch *table_watch; /* whether nodes are being watched */
-        struct node_table *table;
-        int64_t timeout_ms; /* of a bind, with all its attempts */
-};
-
 struct binder;
 
-struct binder *binder_new(const struct binder_options *options);
+/**
+ * binder_new() - all are borrowed, and outlive the binder
+ * @table_watch: whether nodes are being watched
+ * @timeout_ms:  of a bind, with all its attempts
+ */
+struct binder *binder_new(const struct daemon *daemon, const struct table_watch *table_watch,
+                          struct node_table *table, int64_t timeout_ms);
 /** binder_free() - after the server has stopped */
 void binder_free(struct binder *binder);
 
