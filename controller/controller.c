@@ -4,8 +4,8 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "codec/json.h"
 #include "controller/controller_loop.h"
-#include "controller/source/source_set.h"
 #include "controller/writing/load_events.h"
 
 enum {
@@ -36,7 +36,7 @@ void controller_node_values(const struct controller_node *n, struct plan_values 
         const struct controller *c = n->controller;
         const struct policy *policy = c->compiled->policy;
 
-        node_track_values(&n->track, c->compiled, controller_now_mono(c), ret);
+        node_track_values(&n->track, controller_now_mono(c), ret);
         ret->pool = n->node->pool;
         if (policy->hot_value_count > 0 && bindings_is_counting(c->bindings)) {
                 ret->has_hot = true;
@@ -44,20 +44,10 @@ void controller_node_values(const struct controller_node *n, struct plan_values 
         }
 }
 
-void controller_node_switch(struct controller_node *n) {
-        struct controller *c = n->controller;
-        int64_t now_mono_ms = controller_now_mono(c);
-        size_t from;
-
-        if (node_track_switch(&n->track, c->compiled, now_mono_ms, &from))
-                failover_note(&c->failover, now_mono_ms, n->node->name, from, n->track.serving,
-                              node_track_trouble(&n->track, from));
-}
-
 void controller_end(struct controller *c, int exit_code) {
         c->once = ONCE_DONE;
         c->exit_code = exit_code;
-        loop_stop(c->parts.loop);
+        loop_stop(c->parts.daemon->loop);
 }
 
 /* Callbacks of the writer */
@@ -71,18 +61,42 @@ static void on_writer_idle(void *userdata) {
         controller_once_go_on(userdata);
 }
 
+/* The replica that patches nodes also writes the policy object's status and Events, under the same
+ * fence. */
 static void on_active(void *userdata) {
         struct controller *c = userdata;
+        const struct kube_fence fence = writer_fence(c->writer);
+        const struct kube_fence *given = writer_is_active(c->writer) ? &fence : NULL;
 
-        c->parts.on_writer(c->parts.userdata);
+        policy_source_set_writer(c->parts.policy, given);
+        if (c->recorder)
+                recorder_set_writer(c->recorder, given);
+}
+
+/* Once for each change of the object: its status is written once, by one replica. */
+static void on_policy_status(void *userdata, const json_t *object, const char *problem,
+                             const char *warning) {
+        const struct controller *c = userdata;
+        const char *uid = json_string_at(object, "metadata", "uid", NULL);
+        _cleanup_(freep) char *in_force = xasprintf("the policy is in force%s%s",
+                                                    warning ? ", " : "", warning ? warning : "");
+
+        recorder_write(c->recorder, &(struct event){
+                                            .reason = problem   ? EVENT_POLICY_INVALID
+                                                      : warning ? EVENT_POLICY_WARNING
+                                                                : EVENT_POLICY_IN_FORCE,
+                                            .name = POLICY_OBJECT_NAME,
+                                            .uid = uid ? uid : "",
+                                            .message = problem ? problem : in_force,
+                                    });
 }
 
 static void on_print(void *userdata) {
         struct controller *c = userdata;
 
         controller_view_print(c);
-        loop_timer_arm(c->parts.loop, &c->print, controller_now_mono(c) + c->interval_ms, on_print,
-                       c);
+        loop_timer_arm(c->parts.daemon->loop, &c->print, controller_now_mono(c) + c->interval_ms,
+                       on_print, c);
 }
 
 /* Callbacks of the sources */
@@ -93,12 +107,12 @@ static void on_node_reading(const struct source_sink *sink, struct node *node,
         struct controller_node *n = node->userdata;
         struct plan_values values;
 
-        node_track_reading(&n->track, c->compiled, sink->source, reading, controller_now_mono(c));
+        node_track_reading(&n->track, sink->source, reading, controller_now_mono(c));
         controller_node_switch(n);
         controller_node_values(n, &values);
         n->usable = (uint32_t)__builtin_popcountll(values.usable);
         writer_update(&n->writing, &values);
-        load_events_report(c->parts.recorder, &n->load, c->compiled, &n->track, node->name, &values,
+        load_events_report(c->recorder, &n->load, &n->track, node->name, &values,
                            controller_now_mono(c));
         if (c->series)
                 node_series_keep(c->series, &n->series, &values);
@@ -118,7 +132,7 @@ static void on_node_peak(const struct source_sink *sink, struct node *node,
         const struct controller *c = sink->userdata;
         struct controller_node *n = node->userdata;
 
-        node_track_peak(&n->track, c->compiled, query, ratio, age_ms, controller_now_mono(c));
+        node_track_peak(&n->track, query, ratio, age_ms, controller_now_mono(c));
 }
 
 /* Of a source that is asked on demand. */
@@ -132,7 +146,7 @@ static bool is_node_wanted(const struct source_sink *sink, const struct node *no
                        turn % STANDBY_TURNS == 0 ||
                        n->track.feeds[sink->source].outcomes < CONTROLLER_ONCE_OUTCOMES;
 
-        return is_turn && node_track_wants(&n->track, c->compiled, sink->source, now_mono_ms);
+        return is_turn && node_track_wants(&n->track, sink->source, now_mono_ms);
 }
 
 /* Callbacks of the node set */
@@ -158,22 +172,18 @@ static void on_node_moved(void *userdata, struct node *node) {
         source_set_add_node(c->sources, node);
 }
 
-static void on_node_annotations(void *userdata, struct node *node, const json_t *annotations) {
+static void on_node_seen(void *userdata, struct node *node, const json_t *object) {
         struct controller *c = userdata;
         struct controller_node *n = node->userdata;
 
-        node_track_annotations(&n->track, c->compiled, annotations, controller_now_mono(c),
-                               controller_now_unix(c));
-}
-
-static void on_node_taints(void *userdata, struct node *node, const json_t *taints) {
-        (void)userdata;
-        taint_writer_seen(&((struct controller_node *)node->userdata)->writing.taints, taints);
+        node_track_annotations(&n->track, json_at(object, "metadata", "annotations", NULL),
+                               controller_now_mono(c), controller_now_unix(c));
+        taint_writer_seen(&n->writing.taints, json_at(object, "spec", "taints", NULL));
 }
 
 static void controller_node_free(struct controller_node *n) {
         writer_remove(&n->writing);
-        node_track_done(&n->track, n->controller->compiled);
+        node_track_done(&n->track);
         free(n->series);
         free(n);
 }
@@ -196,22 +206,14 @@ static void on_nodes_listed(void *userdata, size_t count) {
 
 /* The policy */
 
-/* Bindings are watched from the first policy with hot values on. */
-static void follow_policy(struct controller *c) {
-        const struct policy *policy = c->compiled->policy;
-
-        bindings_keep(c->bindings, hot_value_keep_ms(policy));
-        if (policy->hot_value_count > 0 && c->parts.api)
-                bindings_watch(c->bindings, c->parts.loop, c->parts.api, c->parts.metrics);
-}
-
 static void put_policy_in_force(struct controller *c, struct policy *policy) {
+        const struct daemon *daemon = c->parts.daemon;
         struct compiled_policy *old = c->compiled;
         struct controller_node *n;
 
         c->compiled = compiled_policy_new(policy, &c->options.compiled);
         CONTROLLER_NODE_FOREACH(n, c) {
-                node_track_replan(&n->track, old, c->compiled, controller_now_mono(c),
+                node_track_replan(&n->track, c->compiled, controller_now_mono(c),
                                   controller_now_unix(c));
                 free(TAKE_PTR(n->series));
         }
@@ -220,7 +222,7 @@ static void put_policy_in_force(struct controller *c, struct policy *policy) {
         if (c->series)
                 node_series_set_policy(c->series, policy);
         compiled_policy_free(old);
-        follow_policy(c);
+        bindings_follow(c->bindings, policy, daemon->loop, daemon->api, daemon->metrics);
 }
 
 static void on_pools(void *userdata) {
@@ -248,7 +250,7 @@ static void on_controller_tick(void *userdata) {
         struct controller *c = userdata;
 
         if (c->ticks % (1 + node_set_count(c->nodes) / COUNTED_NODES) == 0) {
-                controller_view_count(c);
+                controller_health_count(c);
                 controller_view_publish(c);
         }
         writer_tick(c->writer);
@@ -260,7 +262,7 @@ static void on_controller_tick(void *userdata) {
         }
         controller_once_go_on(c);
         int64_t wait_ms = c->ticks <= FIRST_TICKS ? TICK_MS / FIRST_TICKS : TICK_MS;
-        loop_timer_arm(c->parts.loop, &c->tick, controller_now_mono(c) + wait_ms,
+        loop_timer_arm(c->parts.daemon->loop, &c->tick, controller_now_mono(c) + wait_ms,
                        on_controller_tick, c);
 }
 
@@ -269,13 +271,14 @@ static void on_controller_tick(void *userdata) {
 int controller_new(const struct controller_parts *parts, const struct controller_options *options,
                    struct policy *policy, struct controller **ret, struct error *err) {
         _cleanup_(controller_freep) struct controller *c = xcalloc(1, sizeof(*c));
+        const struct daemon *daemon = parts->daemon;
         int64_t longest_ms = 0;
         const struct node_set_events node_events = {
                 .on_added = on_node_added,
                 .on_moved = on_node_moved,
-                .on_annotations = on_node_annotations,
-                .on_taints = on_node_taints,
+                .on_seen = on_node_seen,
                 .on_removed = on_node_removed,
+                .on_listed = on_nodes_listed,
                 .on_pools = on_pools,
                 .userdata = c,
         };
@@ -291,39 +294,39 @@ int controller_new(const struct controller_parts *parts, const struct controller
         c->options = *options;
         struct compiled_policy_options *compiled = &c->options.compiled;
         compiled->source_count = options->sources.count;
-        for (size_t i = 0; i < compiled->source_count; i++)
-                compiled->sources[i] = options->sources.items[i].traits;
-        c->interval_ms = compiled->sources[0].interval_ms;
+        c->interval_ms = INT64_MAX;
         for (size_t i = 0; i < compiled->source_count; i++) {
+                compiled->sources[i] = options->sources.items[i].traits;
                 int64_t interval_ms = compiled->sources[i].interval_ms;
                 c->interval_ms = interval_ms < c->interval_ms ? interval_ms : c->interval_ms;
                 longest_ms = interval_ms > longest_ms ? interval_ms : longest_ms;
         }
         c->compiled = compiled_policy_new(policy, compiled);
         c->once = options->is_once ? ONCE_READING : ONCE_NOT;
+        if (options->has_events) {
+                c->recorder = recorder_new(daemon);
+                policy_source_on_status(parts->policy, on_policy_status, c);
+        }
         if (options->has_node_metrics || options->has_query_api) {
-                c->series = node_series_new(options->has_node_metrics ? parts->metrics : NULL);
+                c->series = node_series_new(options->has_node_metrics ? daemon->metrics : NULL);
                 node_series_set_policy(c->series, policy);
         }
-        readiness_init(&c->readiness, parts->metrics, parts->health);
+        controller_switches_init(c);
+        controller_health_init(c);
         c->bindings = bindings_new();
         c->nodes = node_set_new(&options->nodes, &node_events);
         (void)node_set_set_policy(c->nodes, policy);
-        c->sources = source_set_new(&(struct source_parts){.loop = parts->loop,
+        c->sources = source_set_new(&(struct source_parts){.loop = daemon->loop,
                                                            .client = parts->scrape_client,
-                                                           .api = parts->api,
-                                                           .metrics = parts->metrics},
+                                                           .api = daemon->api,
+                                                           .metrics = daemon->metrics},
                                     &c->options.sources, &sink);
-        failover_init(&c->failover, parts->metrics, parts->health, c->options.sources.items,
-                      c->compiled->ordered_count);
         c->writer = writer_new(
-                &(struct writer_options){.loop = parts->loop,
-                                         .api = parts->api,
-                                         .metrics = parts->metrics,
-                                         .health = parts->health,
-                                         .leader = options->leader,
+                &(struct writer_options){.daemon = daemon,
+                                         .is_elected = options->is_elected,
+                                         .lease = options->lease,
                                          .patches_per_s = options->patches_per_s,
-                                         .patches_in_flight = options->patches_in_flight,
+                                         .patches_in_flight = (size_t)options->patches_in_flight,
                                          .interval_ms = c->interval_ms,
                                          .is_dry_run = options->is_dry_run,
                                          .has_turns = !options->is_once,
@@ -333,24 +336,25 @@ int controller_new(const struct controller_parts *parts, const struct controller
                                          .userdata = c},
                 c->compiled);
         source_set_policy(c->sources, policy);
-        follow_policy(c);
+        bindings_follow(c->bindings, policy, daemon->loop, daemon->api, daemon->metrics);
 
-        for (size_t i = 0; i < options->target_count; i++) {
-                int r = node_set_add_target(c->nodes, options->targets[i], err);
+        for (size_t i = 0; i < options->targets.count; i++) {
+                int r = node_set_add_target(c->nodes, options->targets.items[i], err);
                 if (r < 0)
                         return r;
         }
-        if (options->target_count == 0)
-                node_set_watch(c->nodes, parts->loop, parts->api, parts->metrics,
-                               options->node_selector, on_nodes_listed);
+        if (options->targets.count == 0)
+                node_set_watch(c->nodes, daemon->loop, daemon->api, daemon->metrics,
+                               options->node_selector);
         if (options->is_once)
                 controller_once_begin(c, longest_ms);
         else if (options->is_dry_run)
-                loop_timer_arm(parts->loop, &c->print,
+                loop_timer_arm(daemon->loop, &c->print,
                                controller_now_mono(c) + (c->interval_ms / 2 < FIRST_PRINT_MS
                                                                  ? c->interval_ms / 2
                                                                  : FIRST_PRINT_MS),
                                on_print, c);
+        on_active(c);
         on_controller_tick(c);
         *ret = TAKE_PTR(c);
         return 0;
@@ -361,13 +365,13 @@ static void on_shutdown_deadline(void *userdata) {
 
         if (!writer_is_idle(c->writer))
                 log_warn(MSG("shutdown timed out, abandoning patches in flight"));
-        loop_stop(c->parts.loop);
+        loop_stop(c->parts.daemon->loop);
 }
 
 static void on_writer_stopped(void *userdata) {
         struct controller *c = userdata;
 
-        loop_stop(c->parts.loop);
+        loop_stop(c->parts.daemon->loop);
 }
 
 void controller_shut_down(struct controller *c) {
@@ -375,18 +379,10 @@ void controller_shut_down(struct controller *c) {
                 return;
         c->is_stopping = true;
         source_set_stop(c->sources);
-        loop_timer_disarm(c->parts.loop, &c->print);
-        loop_timer_arm(c->parts.loop, &c->deadline, controller_now_mono(c) + SHUTDOWN_MS,
+        loop_timer_disarm(c->parts.daemon->loop, &c->print);
+        loop_timer_arm(c->parts.daemon->loop, &c->deadline, controller_now_mono(c) + SHUTDOWN_MS,
                        on_shutdown_deadline, c);
         writer_stop(c->writer, on_writer_stopped, c);
-}
-
-bool controller_is_writer(const struct controller *c) {
-        return writer_is_active(c->writer);
-}
-
-struct kube_fence controller_fence(const struct controller *c) {
-        return writer_fence(c->writer);
 }
 
 int controller_exit_code(const struct controller *c) {
@@ -401,13 +397,14 @@ void controller_free(struct controller *c) {
                 controller_node_free(n);
         }
         node_set_free(c->nodes);
+        recorder_free(c->recorder);
         writer_free(c->writer);
         node_series_free(c->series);
         bindings_free(c->bindings);
         compiled_policy_free(c->compiled);
         policy_free(c->next_policy);
-        loop_timer_disarm(c->parts.loop, &c->tick);
-        loop_timer_disarm(c->parts.loop, &c->print);
-        loop_timer_disarm(c->parts.loop, &c->deadline);
+        loop_timer_disarm(c->parts.daemon->loop, &c->tick);
+        loop_timer_disarm(c->parts.daemon->loop, &c->print);
+        loop_timer_disarm(c->parts.daemon->loop, &c->deadline);
         free(c);
 }

@@ -17,10 +17,10 @@
 #include "controller/print/printout.h"
 #include "controller/source/source_set.h"
 #include "controller/track/node_track.h"
-#include "controller/writing/leader.h"
-#include "controller/writing/recorder.h"
-#include "metrics/metrics.h"
-#include "net/health.h"
+#include "daemon/daemon.h"
+#include "kube/lease.h"
+#include "policy/live/policy_source.h"
+#include "program/options.h"
 
 /* Strings are borrowed for the life of the controller. */
 struct controller_options {
@@ -28,33 +28,29 @@ struct controller_options {
         struct source_set_options sources;
         struct node_set_options nodes;
         const char *node_selector;  /* NULL: every node */
-        const char *const *targets; /* NAME=URL; none: nodes come from the API server */
-        size_t target_count;
+        struct option_list targets; /* NAME=URL; none: nodes come from the API server */
         double patches_per_s;
-        size_t patches_in_flight;
-        struct leader_options leader; /* no election with a dry run or --once */
-        bool is_dry_run;              /* print instead of writing */
-        bool has_events;              /* a recorder is to be among the parts */
-        bool has_node_metrics;        /* series of each node on the /metrics page */
-        bool has_query_api;           /* controller_node_series() is not NULL */
-        bool is_once;                 /* scrape every node twice, write or print, exit */
-        enum printout_format output;
+        int64_t patches_in_flight;
+        bool is_elected;            /* not with a dry run or --once */
+        struct lease_options lease; /* of the election; but for its identity and events */
+        bool is_dry_run;            /* print instead of writing */
+        bool has_events;            /* not with a dry run or --once */
+        bool has_node_metrics;      /* series of each node on the /metrics page */
+        bool has_query_api;         /* controller_node_series() is not NULL */
+        bool is_once;               /* scrape every node twice, write or print, exit */
+        int output;                 /* enum printout_format */
 };
 
 struct controller;
 
 /* What it needs; borrowed. */
 struct controller_parts {
-        /* controller_is_writer() has changed, after controller_new(). */
-        void (*on_writer)(void *userdata);
-        void *userdata;
-        struct loop *loop;
+        const struct daemon *daemon; /* without an API client only with targets and a dry run */
         struct http_client *scrape_client; /* is given the number of nodes */
-        struct kube_api *api;              /* NULL: no cluster, only with targets and a dry run */
-        struct recorder *recorder;         /* NULL: no Events */
-        struct metrics *metrics;
-        struct health *health;
+        struct policy_source *policy;      /* whose status the replica that writes shows */
 };
+
+struct controller;
 
 /**
  * controller_new() - starts at once; calls loop_stop() when it is done or shut down
@@ -71,15 +67,12 @@ DEFINE_FREEP(struct controller, controller_free);
  * their windows and records. One with other pools waits until nodes have been listed again. @policy
  * is owned by the controller */
 void controller_set_policy(struct controller *controller, struct policy *policy);
-/** controller_is_writer() - whether this replica writes now */
-bool controller_is_writer(const struct controller *controller);
-/** controller_fence() - for every request that is sent because this replica writes */
-struct kube_fence controller_fence(const struct controller *controller);
 /** controller_node_series() - for query_api.h; NULL when it is switched off */
 struct node_series *controller_node_series(const struct controller *controller);
 /** controller_write_status() - the status page's JSON (web/status_view.h); on the loop's
- * thread */
-void controller_write_status(struct controller *controller, struct buf *out);
+ * thread
+ * @controller: a struct controller */
+void controller_write_status(void *controller, struct buf *out);
 /**
  * controller_shut_down() - stop scraping and patching; patches in flight may take up to 5 s
  *

@@ -8,13 +8,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/log_limit.h"
 #include "controller/controller.h"
-#include "controller/health/failover.h"
-#include "controller/health/readiness.h"
 #include "controller/node/bindings.h"
 #include "controller/series/node_series.h"
 #include "controller/track/load_history.h"
+#include "controller/writing/recorder.h"
 #include "controller/writing/writer.h"
+
+/* What is shown of all nodes together, as gauges and as checks of /readyz (controller_health.c). */
+struct controller_health {
+        struct metrics_series *nodes, *stale, *windows, *oldest, *served[SOURCE_MAX];
+        struct health_check *node_watch, *binding_watch, *scrapes, *writes, *sources;
+};
+
+/* What was logged of nodes that were switched to another source (controller_switch.c). */
+struct controller_switches {
+        struct log_limit limit;
+        size_t unlogged[SOURCE_MAX][SOURCE_MAX]; /* [from][to] */
+        bool is_measure_logged[SOURCE_MAX];
+};
 
 struct controller {
         struct controller_parts parts;
@@ -25,7 +38,8 @@ struct controller {
         struct source_set *sources;
         struct bindings *bindings;
         struct writer *writer;
-        int64_t interval_ms; /* the shortest of the sources' */
+        struct recorder *recorder; /* NULL: no Events */
+        int64_t interval_ms;       /* the shortest of the sources' */
 
         struct loop_timer tick, print, deadline;
         unsigned ticks;
@@ -34,8 +48,8 @@ struct controller {
         bool is_stopping;
         int exit_code;
 
-        struct readiness readiness;
-        struct failover failover;
+        struct controller_health health;
+        struct controller_switches switches;
         struct node_series *series; /* NULL: none */
 };
 
@@ -57,14 +71,11 @@ struct controller_node *controller_node_next(const struct controller *c, size_t 
 
 /** controller_node_values() - what could be written on the node now */
 void controller_node_values(const struct controller_node *n, struct plan_values *ret);
-/** controller_node_switch() - to another source, if need be */
-void controller_node_switch(struct controller_node *n);
-
 static inline int64_t controller_now_mono(const struct controller *c) {
-        return loop_now_mono_ms(c->parts.loop);
+        return loop_now_mono_ms(c->parts.daemon->loop);
 }
 static inline int64_t controller_now_unix(const struct controller *c) {
-        return loop_now_unix_ms(c->parts.loop);
+        return loop_now_unix_ms(c->parts.daemon->loop);
 }
 
 /** controller_end() - the program ends with this status */
@@ -81,11 +92,30 @@ void controller_once_begin(struct controller *c, int64_t longest_ms);
 /** controller_once_go_on() - something has changed; does nothing without --once */
 void controller_once_go_on(struct controller *c);
 
-/* What is shown of all nodes (controller_view.c). */
+/* Which source the readings of a node come from (controller_switch.c). The first few switches of a
+ * minute are logged one by one, the rest in a summary when the minute is over. */
+
+enum { CONTROLLER_SWITCH_LINES_PER_MIN = 10 };
+
+/** controller_switches_init() - register the counters */
+void controller_switches_init(const struct controller *c);
+/** controller_node_switch() - to another source, if need be */
+void controller_node_switch(struct controller_node *n);
+/** controller_switches_tick() - every second or so: log the summary when it is due */
+void controller_switches_tick(struct controller *c);
+
+/* How many nodes are watched and measured, and which flags to check when none is
+ * (controller_health.c). */
+
+/** controller_health_init() - register gauges and checks */
+void controller_health_init(struct controller *c);
+/** controller_health_count() - every second or so: count all nodes, switch them to another source
+ * if need be, and report those that have fallen silent */
+void controller_health_count(struct controller *c);
+
+/* What is shown of each node (controller_view.c). */
 
 /** controller_view_print() - on standard output, by name */
 void controller_view_print(struct controller *c);
-/** controller_view_count() - gauges, checks of /readyz, Events of nodes that have fallen silent */
-void controller_view_count(struct controller *c);
 /** controller_view_publish() - the series of nodes */
 void controller_view_publish(const struct controller *c);

@@ -30,8 +30,7 @@ static bool lacks_value(const struct controller_node *n) {
 static bool is_not_read_yet(const struct controller_node *n) {
         const struct controller *c = n->controller;
 
-        return node_track_outcomes(&n->track, c->compiled, controller_now_mono(c)) <
-                       CONTROLLER_ONCE_OUTCOMES ||
+        return node_track_outcomes(&n->track, controller_now_mono(c)) < CONTROLLER_ONCE_OUTCOMES ||
                (lacks_value(n) && !node_track_failure(&n->track));
 }
 
@@ -72,9 +71,8 @@ static bool log_failed(const struct controller *c) {
         const char *failure = node_track_failure(&last->track);
         log_error(MSG("nodes could not be read"), INT("nodes", count),
                   STR("node", last->node->name),
-                  STR("reason", failure ? failure
-                                        : node_track_why(&last->track, c->compiled, 0,
-                                                         controller_now_mono(c))));
+                  STR("reason",
+                      failure ? failure : node_track_why(&last->track, 0, controller_now_mono(c))));
         return true;
 }
 
@@ -88,7 +86,7 @@ static void on_writing_deadline(void *userdata) {
                 controller_end(c, 1);
                 return;
         }
-        loop_timer_arm(c->parts.loop, &c->deadline, controller_now_mono(c) + WRITING_MS,
+        loop_timer_arm(c->parts.daemon->loop, &c->deadline, controller_now_mono(c) + WRITING_MS,
                        on_writing_deadline, c);
 }
 
@@ -133,7 +131,7 @@ static void on_reading_deadline(void *userdata) {
 }
 
 void controller_once_begin(struct controller *c, int64_t longest_ms) {
-        loop_timer_arm(c->parts.loop, &c->deadline,
+        loop_timer_arm(c->parts.daemon->loop, &c->deadline,
                        controller_now_mono(c) + LISTS_MS + READING_INTERVALS * longest_ms,
                        on_reading_deadline, c);
 }

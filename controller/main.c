@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "codec/json.h"
 #include "controller/cleanup/cleanup.h"
 #include "controller/controller.h"
 #include "controller/series/query_api.h"
@@ -35,9 +34,8 @@ struct program {
         struct daemon *daemon;
         struct policy_source *policy_source;
         struct controller *controller;
-        struct recorder *recorder; /* NULL: --events=false */
-        struct shared_page *page;  /* NULL: --status-page=false */
-        struct query_api query;    /* without nodes: --query-api=false */
+        struct shared_page *page; /* NULL: --status-page=false */
+        struct query_api query;   /* without nodes: --query-api=false */
 };
 
 static void on_controller_signal(void *userdata, int signal_number) {
@@ -60,12 +58,6 @@ static void on_request(void *userdata, struct http_exchange *exchange) {
             (state->query.nodes && query_api_answer(&state->query, exchange, clock_wall_unix_ms())))
                 return;
         exchange->status = 404;
-}
-
-static void on_status(void *userdata, struct buf *out) {
-        const struct program *state = userdata;
-
-        controller_write_status(state->controller, out);
 }
 
 /* A connection is kept open to every node. */
@@ -95,7 +87,7 @@ static int start_server(const struct settings *settings, struct program *state,
         int r = http_server_start(
                 &(struct http_server_options){
                         .bind_address = settings->bind_address,
-                        .port = settings->health_port,
+                        .port = (uint16_t)settings->health_port,
                         .threads = 1,
                         .max_body_bytes = QUERY_API_MAX_BODY_BYTES,
                         .metrics = state->daemon->metrics,
@@ -120,42 +112,10 @@ static void on_controller_policy(void *userdata, struct policy *policy) {
 /* A controller outside of the cluster uses the Lease of those that the manifests install. */
 static const char *lease_namespace(const struct controller_options *options,
                                    const struct kube_access *config) {
-        if (options->leader.namespace)
-                return options->leader.namespace;
+        if (options->lease.namespace)
+                return options->lease.namespace;
         return config && kube_access_is_in_cluster(config) ? kube_access_namespace(config)
                                                            : "kube-system";
-}
-
-/* The replica that patches nodes also writes the policy object's status and Events, under the same
- * fence. */
-static void on_writer(void *userdata) {
-        struct program *state = userdata;
-        struct kube_fence fence = controller_fence(state->controller);
-        const struct kube_fence *given = controller_is_writer(state->controller) ? &fence : NULL;
-
-        policy_source_set_writer(state->policy_source, given);
-        if (state->recorder)
-                recorder_set_writer(state->recorder, given);
-}
-
-/* Once for each change of the object: its status is written once, by one replica. */
-static void on_policy_status(void *userdata, const json_t *object, const char *problem,
-                             const char *warning) {
-        const struct program *state = userdata;
-        const char *uid = json_string_at(object, "metadata", "uid", NULL);
-        _cleanup_(freep) char *in_force = xasprintf("the policy is in force%s%s",
-                                                    warning ? ", " : "", warning ? warning : "");
-
-        recorder_write(state->recorder, &(struct event){
-                                                .reason = problem   ? EVENT_POLICY_INVALID
-                                                          : warning ? EVENT_POLICY_WARNING
-                                                                    : EVENT_POLICY_IN_FORCE,
-                                                .api_version = "scheduler.policy.crane.io/v1alpha1",
-                                                .kind = "DynamicSchedulerPolicy",
-                                                .name = POLICY_OBJECT_NAME,
-                                                .uid = uid ? uid : "",
-                                                .message = problem ? problem : in_force,
-                                        });
 }
 
 /* Runs until the loop ends; @policy is the controller's from here on. */
@@ -166,43 +126,28 @@ static int connect_and_run(const struct settings *settings, struct program *stat
                 daemon->loop,
                 &(struct http_client_options){
                         .expected_hosts = daemon->api ? EXPECTED_NODES
-                                                      : settings->controller.target_count,
+                                                      : settings->controller.targets.count,
                         .max_in_flight = source_set_in_flight(&settings->controller.sources,
                                                               EXPECTED_NODES),
                         .max_descriptors = max_scrape_descriptors(),
                         .user_agent = PROGRAM "/" PLIMSOLL_VERSION,
                 });
         _cleanup_(controller_freep) struct controller *controller = NULL;
-        _cleanup_(recorder_freep) struct recorder *recorder = NULL;
         _cleanup_(shared_page_freep) struct shared_page *page = NULL;
         struct http_server *server = NULL;
 
         struct controller_options options = settings->controller;
-        options.leader.namespace = lease_namespace(&options, daemon->kube_access);
-        if (options.has_events) {
-                recorder = state->recorder = recorder_new(daemon->loop, daemon->api,
-                                                          daemon->metrics, daemon->health);
-                policy_source_on_status(state->policy_source, on_policy_status, state);
-        }
-        const struct controller_parts parts = {
-                .on_writer = on_writer,
-                .userdata = state,
-                .loop = daemon->loop,
-                .scrape_client = scrape_client,
-                .api = daemon->api,
-                .recorder = recorder,
-                .metrics = daemon->metrics,
-                .health = daemon->health,
-        };
+        options.lease.namespace = lease_namespace(&options, daemon->kube_access);
+        const struct controller_parts parts = {daemon, scrape_client, state->policy_source};
         if (controller_new(&parts, &options, policy, &controller, err) < 0)
                 return program_exit_code(err);
         state->controller = controller;
         state->query.nodes = controller_node_series(controller);
         if (settings->shared.has_status_page)
-                page = state->page = status_page_new(daemon->loop, on_status, state);
+                page = state->page = status_page_new(daemon->loop, controller_write_status,
+                                                     controller);
         if (daemon->api)
                 policy_source_watch_object(state->policy_source, daemon->api);
-        on_writer(state);
         if (daemon_on_signals(daemon, on_controller_signal, state, err) < 0)
                 return program_exit_code(err);
         if (settings->has_server && start_server(settings, state, &server, err) < 0) {
@@ -265,17 +210,17 @@ static int run_cleanup(const struct settings *settings, struct error *err) {
             daemon_on_signals(&daemon, on_cleanup_signal, daemon.loop, err) < 0)
                 return program_exit_code(err);
         _cleanup_(cleanup_freep) struct cleanup *cleanup = cleanup_new(
-                daemon.loop, daemon.api, daemon.metrics,
+                &daemon,
                 &(struct cleanup_options){
                         .prefix = options->compiled.style.prefix,
                         .node_selector = options->node_selector,
                         .policy_object = settings->shared.policy_path ? NULL
                                                                       : POLICY_OBJECT_PATH
                                                  "/" POLICY_OBJECT_NAME,
-                        .lease_name = options->leader.name,
+                        .lease_name = options->lease.name,
                         .lease_namespace = lease_namespace(options, daemon.kube_access),
                         .patches_per_s = options->patches_per_s,
-                        .patches_in_flight = options->patches_in_flight,
+                        .patches_in_flight = (size_t)options->patches_in_flight,
                         .is_dry_run = options->is_dry_run,
                 },
                 TAKE_PTR(policy));

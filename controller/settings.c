@@ -15,11 +15,9 @@ static struct settings parsed;
 
 /* Values that are converted. */
 static struct {
-        int64_t concurrent_syncs, health_port;
-        int lease_lock, output;
+        int lease_lock;
         const char *metrics_source, *node_address_types;
         const char *network_devices, *network_speed;
-        struct option_list targets;
 } raw;
 
 static const char *const locks[] = {"leases", NULL};
@@ -41,25 +39,25 @@ static const struct option_row rows_before[] = {
          .help = "Follow only nodes with these labels. Default: all nodes."},
         {.name = "patch-qps", .type = OPTION_NUMBER, .value = &parsed.controller.patches_per_s, .fallback = "50", .metavar = "N", .min = 0.1, .max = 10000,
          .help = "Maximum number of patches per second."},
-        {.name = "concurrent-syncs", .type = OPTION_INT, .value = &raw.concurrent_syncs, .fallback = "16", .metavar = "N", .min = 1, .max = 128,
+        {.name = "concurrent-syncs", .type = OPTION_INT, .value = &parsed.controller.patches_in_flight, .fallback = "16", .metavar = "N", .min = 1, .max = 128,
          .help = "Maximum number of patches in flight."},
         {.name = "events", .type = OPTION_BOOL, .value = &parsed.controller.has_events, .fallback = "true",
          .help = "Write a Kubernetes Event about a Node that goes above a limit of the policy, is back within its limits, or has no usable reading, and about the policy object when it is put in force or refused. Not with --dry-run or --once."},
 
         {.help = "Leader election"},
-        {.name = "leader-elect", .type = OPTION_BOOL, .value = &parsed.controller.leader.is_elected, .fallback = "true",
+        {.name = "leader-elect", .type = OPTION_BOOL, .value = &parsed.controller.is_elected, .fallback = "true",
          .help = "Of all replicas, only the one that holds the Lease writes; the other replicas scrape and are ready to take over. Without leader election, two controllers would overwrite each other's annotations. --dry-run, --once and --cleanup acquire no lease."},
-        {.name = "leader-elect-lease-duration", .type = OPTION_DURATION_MS, .value = &parsed.controller.leader.timing.duration_ms, .fallback = "15s", .metavar = "DURATION", .min = 1000, .max = 3600000,
+        {.name = "leader-elect-lease-duration", .type = OPTION_DURATION_MS, .value = &parsed.controller.lease.timing.duration_ms, .fallback = "15s", .metavar = "DURATION", .min = 1000, .max = 3600000,
          .help = "How long the other replicas wait after the leader's last renewal before they try to acquire the lease."},
-        {.name = "leader-elect-renew-deadline", .type = OPTION_DURATION_MS, .value = &parsed.controller.leader.timing.renew_deadline_ms, .fallback = "10s", .metavar = "DURATION", .min = 100, .max = 3600000,
+        {.name = "leader-elect-renew-deadline", .type = OPTION_DURATION_MS, .value = &parsed.controller.lease.timing.renew_deadline_ms, .fallback = "10s", .metavar = "DURATION", .min = 100, .max = 3600000,
          .help = "How long the leader keeps writing while its renewals fail."},
-        {.name = "leader-elect-retry-period", .type = OPTION_DURATION_MS, .value = &parsed.controller.leader.timing.retry_ms, .fallback = "2s", .metavar = "DURATION", .min = 50, .max = 3600000,
+        {.name = "leader-elect-retry-period", .type = OPTION_DURATION_MS, .value = &parsed.controller.lease.timing.retry_ms, .fallback = "2s", .metavar = "DURATION", .min = 50, .max = 3600000,
          .help = "Time between renewals, and between attempts to acquire the lease."},
         {.name = "leader-elect-resource-lock", .type = OPTION_ENUM, .value = &raw.lease_lock, .fallback = "leases", .choices = locks,
          .help = "Lock type; Kubernetes supports only leases."},
-        {.name = "leader-elect-resource-name", .type = OPTION_STRING, .value = &parsed.controller.leader.name, .fallback = "plimsoll-controller", .metavar = "NAME",
+        {.name = "leader-elect-resource-name", .type = OPTION_STRING, .value = &parsed.controller.lease.name, .fallback = "plimsoll-controller", .metavar = "NAME",
          .help = "Name of the Lease. Controllers that write other annotations (--annotation-prefix) or other nodes need a different one."},
-        {.name = "leader-elect-resource-namespace", .type = OPTION_STRING, .value = &parsed.controller.leader.namespace, .metavar = "NAMESPACE",
+        {.name = "leader-elect-resource-namespace", .type = OPTION_STRING, .value = &parsed.controller.lease.namespace, .metavar = "NAMESPACE",
          .help = "Namespace of the Lease. Default: the pod's own; outside of a pod kube-system, where the manifests install."},
 
         {.help = "Sources"},
@@ -80,11 +78,11 @@ static const struct option_row rows_behind[] = {
         {.help = "Dry run"},
         {.name = "dry-run", .type = OPTION_BOOL, .value = &parsed.controller.is_dry_run,
          .help = "Write nothing; print every node's windows once per scrape interval."},
-        {.name = "target", .type = OPTION_LIST, .value = &raw.targets, .metavar = "NAME=URL", .hides_query = true,
+        {.name = "target", .type = OPTION_LIST, .value = &parsed.controller.targets, .metavar = "NAME=URL", .hides_query = true,
          .help = "With --dry-run: scrape this page instead of the cluster's nodes; no cluster is needed."},
         {.name = "once", .type = OPTION_BOOL, .value = &parsed.controller.is_once,
          .help = "Scrape every node twice, one interval apart, write (or print) once, and exit. A page that is repeated is no second one. Acquires no lease, so do not use it beside a running controller. The exit status is 1 when a node could not be read or written."},
-        {.name = "output", .type = OPTION_ENUM, .value = &raw.output, .fallback = "table", .choices = outputs,
+        {.name = "output", .type = OPTION_ENUM, .value = &parsed.controller.output, .fallback = "table", .choices = outputs,
          .help = "Output format of --dry-run: table, or json (one object per node and line)."},
         PROGRAM_CHECK_ROW(parsed.shared),
 
@@ -95,7 +93,7 @@ static const struct option_row rows_behind[] = {
         {.help = "Pages and log"},
         {.name = "bind-address", .type = OPTION_STRING, .value = &parsed.bind_address, .metavar = "ADDRESS",
          .help = "Address that serves / /status.json /api/v1/query /healthz /livez /readyz /metrics. Default: all addresses."},
-        {.name = "health-port", .type = OPTION_INT, .value = &raw.health_port, .fallback = KUBE_PORT_TEXT(KUBE_PORT_CONTROLLER), .metavar = "PORT", .min = 0, .max = 65535,
+        {.name = "health-port", .type = OPTION_INT, .value = &parsed.health_port, .fallback = KUBE_PORT_TEXT(KUBE_PORT_CONTROLLER), .metavar = "PORT", .min = 0, .max = 65535,
          .help = "Port of all pages. 0 picks a free port and logs it. Not served with --once, --cleanup or --target."},
         PROGRAM_STATUS_PAGE_ROW(parsed.shared,
          "Serve the status page on / and what it shows on /status.json: every node's name, labels, readings and verdict, and the policy. Whoever reaches the port can read them. Without it, the labels of nodes are not kept either."),
@@ -128,25 +126,25 @@ static void gather_rows(void) {
 
 /* Checks across several options. */
 static int check_together(struct error *err) {
-        if (raw.targets.count > 0 && !parsed.controller.is_dry_run)
+        if (parsed.controller.targets.count > 0 && !parsed.controller.is_dry_run)
                 return error_set(err, EINVAL,
                                  "--target needs --dry-run: nodes that are written come from the "
                                  "API server");
-        for (size_t i = 0; i < raw.targets.count; i++) {
+        for (size_t i = 0; i < parsed.controller.targets.count; i++) {
                 _cleanup_(freep) char *name = NULL;
                 const char *url;
-                int r = node_set_read_target(raw.targets.items[i], &name, &url, err);
+                int r = node_set_read_target(parsed.controller.targets.items[i], &name, &url, err);
                 if (r < 0)
                         return error_wrap(err, r, "--target");
         }
-        int r = lease_timing_check(&parsed.controller.leader.timing, err);
+        int r = lease_timing_check(&parsed.controller.lease.timing, err);
         if (r < 0)
                 return error_wrap(err, r,
                                   "--leader-elect-lease-duration, --leader-elect-renew-deadline, "
                                   "--leader-elect-retry-period");
-        if (!parsed.controller.leader.name[0] || strchr(parsed.controller.leader.name, '/'))
+        if (!parsed.controller.lease.name[0] || strchr(parsed.controller.lease.name, '/'))
                 return error_set(err, EINVAL, "--leader-elect-resource-name: not a name");
-        if (parsed.is_cleanup && (parsed.controller.is_once || raw.targets.count > 0))
+        if (parsed.is_cleanup && (parsed.controller.is_once || parsed.controller.targets.count > 0))
                 return error_set(err, EINVAL,
                                  "--cleanup cannot be combined with --once or --target");
         return 0;
@@ -167,7 +165,7 @@ static int read_network(struct node_network_options *ret, struct error *err) {
 static int read_sources(struct source_set_options *ret, struct error *err) {
         struct node_network_options network = {0};
         const struct source_setup setup = {.is_once = parsed.controller.is_once,
-                                           .has_targets = raw.targets.count > 0,
+                                           .has_targets = parsed.controller.targets.count > 0,
                                            .opens_files = parsed.shared.is_check_config,
                                            .network = &network};
 
@@ -184,18 +182,13 @@ static int read_sources(struct source_set_options *ret, struct error *err) {
 
 /* Some flags switch off what others switch on. */
 static void settle_options(struct controller_options *controller) {
-        bool has_targets = raw.targets.count > 0;
+        bool has_targets = controller->targets.count > 0;
 
         parsed.needs_cluster = !has_targets;
         parsed.has_server = !controller->is_once && !parsed.is_cleanup && !has_targets;
-        parsed.health_port = (uint16_t)raw.health_port;
         controller->nodes.keeps_labels = parsed.shared.has_status_page && parsed.has_server;
-        controller->targets = raw.targets.items;
-        controller->target_count = raw.targets.count;
-        controller->patches_in_flight = (size_t)raw.concurrent_syncs;
-        controller->output = (enum printout_format)raw.output;
         controller->has_events &= !controller->is_dry_run && !controller->is_once;
-        controller->leader.is_elected &= !controller->is_once;
+        controller->is_elected &= !controller->is_once;
         controller->has_node_metrics &= parsed.has_server;
         controller->has_query_api &= parsed.has_server;
 }

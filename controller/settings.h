@@ -20,7 +20,7 @@ struct settings {
         bool is_cleanup;                        /* remove annotations, nothing else */
         bool has_server;                        /* health and metrics are served */
         const char *bind_address;               /* NULL: every address */
-        uint16_t health_port;
+        int64_t health_port;
 };
 
 /**

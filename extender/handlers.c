@@ -39,8 +39,10 @@ struct job {
         struct reply reply;
 };
 
+static const int statuses[] = {200, 400, 413, 500, 503};
+
 struct verb_metrics {
-        struct metrics_series *ok, *refused, *too_large, *failed, *busy, *duration;
+        struct metrics_series *answers[ARRAY_LEN(statuses)], *duration;
 };
 
 enum { VERB_COUNT = 4 };
@@ -188,13 +190,6 @@ static struct verb_metrics *metrics_of(struct handlers *handlers, const struct v
         return &handlers->verbs[verb - verbs];
 }
 
-static struct metrics_series *request_counter(struct metrics *metrics, const char *verb,
-                                              const char *code) {
-        return metrics_counter(metrics, "plimsoll_extender_requests_total",
-                               "Requests answered, by verb and HTTP status.",
-                               LABELS("verb", verb, "code", code));
-}
-
 static struct metrics_series *scored_counter(struct metrics *metrics, const char *reading) {
         return metrics_counter(metrics, "plimsoll_extender_scored_candidates_total",
                                "Candidates scored by estimate, by whether their readings have "
@@ -212,19 +207,25 @@ static struct metrics_series *list_counter(struct metrics *metrics, const char *
                 LABELS("list", list));
 }
 
+static void count_answer(struct handlers *handlers, const struct verb *verb, int status) {
+        for (size_t i = 0; i < ARRAY_LEN(statuses); i++)
+                if (statuses[i] == status)
+                        metrics_inc(metrics_of(handlers, verb)->answers[i]);
+}
+
 static void register_verb(struct handlers *handlers, struct metrics *metrics,
                           const struct verb *verb) {
-        *metrics_of(handlers, verb) = (struct verb_metrics){
-                .ok = request_counter(metrics, verb->name, "200"),
-                .refused = request_counter(metrics, verb->name, "400"),
-                .too_large = request_counter(metrics, verb->name, "413"),
-                .failed = request_counter(metrics, verb->name, "500"),
-                .busy = request_counter(metrics, verb->name, "503"),
-                .duration = metrics_histogram(
-                        metrics, "plimsoll_extender_request_duration_seconds",
-                        "Time from a request's last byte to its reply's first.",
-                        LABELS("verb", verb->name), &metrics_duration_bounds),
-        };
+        struct verb_metrics *of = metrics_of(handlers, verb);
+
+        for (size_t i = 0; i < ARRAY_LEN(statuses); i++) {
+                _cleanup_(freep) char *code = xasprintf("%d", statuses[i]);
+                of->answers[i] = metrics_counter(metrics, "plimsoll_extender_requests_total",
+                                                 "Requests answered, by verb and HTTP status.",
+                                                 LABELS("verb", verb->name, "code", code));
+        }
+        of->duration = metrics_histogram(metrics, "plimsoll_extender_request_duration_seconds",
+                                         "Time from a request's last byte to its reply's first.",
+                                         LABELS("verb", verb->name), &metrics_duration_bounds);
 }
 
 static void handlers_register_metrics(struct handlers *handlers, struct metrics *metrics) {
@@ -267,7 +268,7 @@ struct handlers *handlers_new(const struct handlers_options *options) {
 
         handlers->options = *options;
         (void)pthread_mutex_init(&handlers->pool_lock, NULL);
-        handlers_register_metrics(handlers, options->metrics);
+        handlers_register_metrics(handlers, options->daemon->metrics);
         return handlers;
 }
 
@@ -367,21 +368,8 @@ static void log_request(const struct job *job, const struct verb *verb) {
 
 static void refuse(struct handlers *handlers, const struct verb *verb,
                    struct http_exchange *exchange, int code, const struct error *err) {
-        const struct verb_metrics *metrics = metrics_of(handlers, verb);
-
-        switch (code) {
-        case -E2BIG:
-                exchange->status = 413;
-                metrics_inc(metrics->too_large);
-                break;
-        case -EBUSY:
-                exchange->status = 503;
-                metrics_inc(metrics->busy);
-                break;
-        default:
-                exchange->status = 400;
-                metrics_inc(metrics->refused);
-        }
+        exchange->status = code == -E2BIG ? 413 : code == -EBUSY ? 503 : 400;
+        count_answer(handlers, verb, exchange->status);
         log_refusal(handlers, exchange, err);
 }
 
@@ -396,13 +384,12 @@ static void answer_bind(struct handlers *handlers, const struct verb *verb,
                 return;
         }
         log_recovery(handlers);
-        metrics_inc(metrics_of(handlers, verb)->ok);
+        count_answer(handlers, verb, 200);
 }
 
 static void answer_verb(struct handlers *handlers, const struct verb *verb,
                         struct http_exchange *exchange) {
         int64_t begin_ns = clock_mono_ns();
-        const struct verb_metrics *metrics = metrics_of(handlers, verb);
         struct error err = ERROR_NULL;
 
         if (atomic_load(&handlers->sending_bytes) >= SENDING_MAX_BYTES) {
@@ -422,7 +409,7 @@ static void answer_verb(struct handlers *handlers, const struct verb *verb,
         }
         log_recovery(handlers);
         if (!verb->act(handlers, job, clock_wall_unix_ms())) {
-                metrics_inc(metrics->failed); /* reply too large: 500 without a body */
+                count_answer(handlers, verb, 500); /* reply too large: without a body */
                 return;
         }
         if (job->answer.judge.unknown_count > 0)
@@ -437,8 +424,9 @@ static void answer_verb(struct handlers *handlers, const struct verb *verb,
         exchange->reply_content_type = "application/json";
         exchange->reply = job->reply.pieces;
         exchange->reply_count = job->reply.count;
-        metrics_inc(metrics->ok);
-        metrics_observe(metrics->duration, (double)(clock_mono_ns() - begin_ns) / 1e9);
+        count_answer(handlers, verb, 200);
+        metrics_observe(metrics_of(handlers, verb)->duration,
+                        (double)(clock_mono_ns() - begin_ns) / 1e9);
         if (handlers->options.is_debug)
                 log_request(job, verb);
         /* The reply holds none of it, and may be read slowly. */
@@ -467,7 +455,7 @@ void handlers_answer(void *userdata, struct http_exchange *exchange) {
         const struct handlers_options *options = &handlers->options;
         const struct verb *verb = find_verb(handlers, exchange->path);
 
-        if (daemon_pages(options->health, options->metrics_page, exchange))
+        if (daemon_pages(options->daemon->health, options->daemon->metrics_page, exchange))
                 return;
         if (options->decisions &&
             decisions_page(options->decisions, options->decisions_list, exchange))

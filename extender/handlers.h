@@ -16,14 +16,11 @@
 #include "extender/bind/binder.h"
 #include "extender/decisions/decisions.h"
 #include "extender/table/node_table.h"
-#include "metrics/metrics.h"
 #include "net/http_server.h"
 
 struct handlers_options {
-        struct node_table *table; /* with metrics; all borrowed; they outlive the handlers */
-        struct metrics *metrics;
-        const struct health *health;
-        struct shared_page *metrics_page;
+        const struct daemon *daemon;        /* all borrowed; they outlive the handlers */
+        struct node_table *table;           /* with metrics */
         struct binder *binder;              /* NULL: no such verb */
         struct decisions *decisions;        /* NULL: none are kept, and there is no such page */
         struct shared_page *decisions_list; /* of the decisions */
@@ -37,7 +34,6 @@ struct handlers;
 struct handlers *handlers_new(const struct handlers_options *options);
 /** handlers_free() - after the server has stopped */
 void handlers_free(struct handlers *handlers);
-DEFINE_FREEP(struct handlers, handlers_free);
 
 /** handlers_answer() - an http_handler_fn; @userdata is the struct handlers */
 void handlers_answer(void *userdata, struct http_exchange *exchange);

@@ -114,7 +114,7 @@ static const struct option_row rows[] = {
 struct extender {
         struct daemon daemon;
         struct policy_source *policy_source;
-        struct program_annotations annotations;
+        struct annotation_style style;
         struct node_table *table;
         struct table_watch *table_watch;
         struct binder *binder;       /* NULL: without --bind */
@@ -163,10 +163,8 @@ static void extender_on_signal(void *userdata, int signal_number) {
 
 static int listen_for_schedulers(struct extender *extender, struct error *err) {
         struct handlers_options options = {
+                .daemon = &extender->daemon,
                 .table = extender->table,
-                .metrics = extender->daemon.metrics,
-                .health = extender->daemon.health,
-                .metrics_page = extender->daemon.metrics_page,
                 .binder = extender->binder,
                 .decisions = extender->decisions,
                 .decisions_list = extender->decisions_list,
@@ -206,15 +204,8 @@ static bool is_loopback(const char *address) {
 static void prepare_to_bind(struct extender *extender) {
         if (!settings.is_binding)
                 return;
-        extender->binder = binder_new(&(struct binder_options){
-                .loop = extender->daemon.loop,
-                .api = extender->daemon.api,
-                .table_watch = extender->table_watch,
-                .table = extender->table,
-                .metrics = extender->daemon.metrics,
-                .health = extender->daemon.health,
-                .timeout_ms = settings.bind_timeout_ms,
-        });
+        extender->binder = binder_new(&extender->daemon, extender->table_watch, extender->table,
+                                      settings.bind_timeout_ms);
         if (!settings.tls.client_ca_file && !is_loopback(settings.bind_address))
                 log_warn(MSG("every client that reaches this port can bind pods; set "
                              "--client-ca-file"),
@@ -237,7 +228,7 @@ static void extender_done(struct extender *extender) {
         binder_free(extender->binder);
         table_watch_free(extender->table_watch);
         node_table_free(extender->table);
-        program_annotations_done(&extender->annotations);
+        annotation_style_done(&extender->style);
         policy_source_free(extender->policy_source);
         daemon_done(&extender->daemon);
 }
@@ -260,19 +251,15 @@ static int extender_run(struct extender *extender, struct error *err) {
                 return program_exit_code(err);
         if (settings.pods == PODS_RECENT)
                 log_warn(MSG("--pods=recent is gone, and has no effect: all pods are watched"));
-        if (program_annotations_init(&extender->annotations, &settings.shared, err) < 0 ||
+        if (annotation_style_init(&extender->style, &settings.shared, settings.unit, err) < 0 ||
             daemon_connect(daemon, PROGRAM, &settings.shared.kube, err) < 0) {
                 policy_free(policy);
                 return program_exit_code(err);
         }
         policy_source_watch_object(extender->policy_source, daemon->api);
 
-        struct node_table_options table_options = {
-                .annotation_prefix = extender->annotations.prefix,
-                .zone = extender->annotations.zone,
-                .is_percent = settings.unit == ANNOTATION_UNIT_PERCENT,
-                .metrics = daemon->metrics,
-        };
+        struct node_table_options table_options = extender->style.table;
+        table_options.metrics = daemon->metrics;
         extender->table = node_table_new(&table_options, policy, clock_wall_unix_ms());
         extender->table_watch = table_watch_new(&(struct table_watch_options){
                 .loop = daemon->loop,

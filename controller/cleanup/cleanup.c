@@ -32,9 +32,7 @@ struct dirty_node {
 };
 
 struct cleanup {
-        struct loop *loop;
-        struct kube_api *api;
-        struct metrics *metrics;
+        const struct daemon *daemon;
         struct cleanup_options options;
         struct policy *policy;
         struct reflector *reflector;
@@ -52,7 +50,7 @@ struct cleanup {
 
 static void end_cleanup(struct cleanup *cleanup, int exit_code) {
         cleanup->exit_code = exit_code;
-        loop_stop(cleanup->loop);
+        loop_stop(cleanup->daemon->loop);
 }
 
 /* The Lease */
@@ -76,15 +74,14 @@ static void delete_lease(struct cleanup *cleanup) {
                                       cleanup->lease_version);
         _cleanup_(freep) char *text = json_dumps(body, JSON_COMPACT);
 
-        if (!text)
-                mem_exhausted();
-        cleanup->call = kube_start(cleanup->api, &(struct kube_request){.method = "DELETE",
-                                                                        .path = cleanup->lease_path,
-                                                                        .resource = "leases",
-                                                                        .body = text,
-                                                                        .body_bytes = strlen(text),
-                                                                        .on_done = on_lease_deleted,
-                                                                        .userdata = cleanup});
+        cleanup->call = kube_start(cleanup->daemon->api,
+                                   &(struct kube_request){.method = "DELETE",
+                                                          .path = cleanup->lease_path,
+                                                          .resource = "leases",
+                                                          .body = text,
+                                                          .body_bytes = strlen(text),
+                                                          .on_done = on_lease_deleted,
+                                                          .userdata = cleanup});
 }
 
 /* Nodes */
@@ -115,8 +112,9 @@ static void on_cleanup_progress(void *userdata) {
         log_info(MSG("cleaning up"), INT("nodes", cleanup->by_name.len),
                  INT("cleaned", cleanup->done), INT("failed", cleanup->failed));
         publisher_tick(cleanup->publisher);
-        loop_timer_arm(cleanup->loop, &cleanup->progress,
-                       loop_now_mono_ms(cleanup->loop) + PROGRESS_MS, on_cleanup_progress, cleanup);
+        loop_timer_arm(cleanup->daemon->loop, &cleanup->progress,
+                       loop_now_mono_ms(cleanup->daemon->loop) + PROGRESS_MS, on_cleanup_progress,
+                       cleanup);
 }
 
 /* Patches */
@@ -141,8 +139,6 @@ static bool on_cleanup_turn(void *userdata, struct publisher_job *job, struct bu
         if (is_at_taints(node))
                 return node_taints_patch(&node->taints, 0, patch);
         _cleanup_(freep) char *nulls = json_dumps(node->nulls, JSON_COMPACT);
-        if (!nulls)
-                mem_exhausted();
         if (buf_printf(patch, "{\"metadata\":{\"annotations\":%s}}", nulls))
                 return true;
         log_error(MSG("node has too many annotations for one patch"), STR("node", node->name));
@@ -232,7 +228,7 @@ static void on_all_listed(void *userdata, size_t count) {
         if (is_past_list(cleanup))
                 return;
         cleanup->nodes = count;
-        loop_timer_disarm(cleanup->loop, &cleanup->deadline);
+        loop_timer_disarm(cleanup->daemon->loop, &cleanup->deadline);
         _cleanup_(freep) struct dirty_node **nodes = xreallocarray(NULL, cleanup->by_name.len + 1,
                                                                    sizeof(struct dirty_node *));
         STRMAP_FOREACH (entry, &cleanup->by_name)
@@ -259,7 +255,8 @@ static void on_list_deadline(void *userdata) {
 }
 
 static void list_dirty(struct cleanup *cleanup) {
-        cleanup->reflector = reflector_new(cleanup->loop, cleanup->api, cleanup->metrics,
+        cleanup->reflector = reflector_new(cleanup->daemon->loop, cleanup->daemon->api,
+                                           cleanup->daemon->metrics,
                                            &(struct reflector_spec){
                                                    .name = "nodes",
                                                    .path = KUBE_NODES,
@@ -275,12 +272,13 @@ static void list_dirty(struct cleanup *cleanup) {
 
 static void ask_api(struct cleanup *cleanup, const char *path, const char *resource,
                     kube_done_fn *on_answer) {
-        cleanup->call = kube_start(cleanup->api, &(struct kube_request){.method = "GET",
-                                                                        .path = path,
-                                                                        .resource = resource,
-                                                                        .max_retries = 2,
-                                                                        .on_done = on_answer,
-                                                                        .userdata = cleanup});
+        cleanup->call = kube_start(cleanup->daemon->api,
+                                   &(struct kube_request){.method = "GET",
+                                                          .path = path,
+                                                          .resource = resource,
+                                                          .max_retries = 2,
+                                                          .on_done = on_answer,
+                                                          .userdata = cleanup});
 }
 
 static void on_policy_object(void *userdata, const struct kube_answer *answer) {
@@ -315,15 +313,15 @@ static void on_lease(void *userdata, const struct kube_answer *answer);
 static void ask_for_lease(void *userdata) {
         struct cleanup *cleanup = userdata;
 
-        loop_timer_arm(cleanup->loop, &cleanup->deadline,
-                       loop_now_mono_ms(cleanup->loop) + LIST_DEADLINE_MS, on_list_deadline,
+        loop_timer_arm(cleanup->daemon->loop, &cleanup->deadline,
+                       loop_now_mono_ms(cleanup->daemon->loop) + LIST_DEADLINE_MS, on_list_deadline,
                        cleanup);
         ask_api(cleanup, cleanup->lease_path, "leases", on_lease);
 }
 
 /* A controller that is being stopped finishes its patches, and then gives the Lease up. */
 static bool wait_for_lease(struct cleanup *cleanup, const char *holder) {
-        int64_t next_mono_ms = loop_now_mono_ms(cleanup->loop) + LEASE_PAUSE_MS;
+        int64_t next_mono_ms = loop_now_mono_ms(cleanup->daemon->loop) + LEASE_PAUSE_MS;
 
         if (cleanup->options.is_dry_run || next_mono_ms > cleanup->lease_give_up_mono_ms)
                 return false;
@@ -331,7 +329,8 @@ static bool wait_for_lease(struct cleanup *cleanup, const char *holder) {
                 log_info(MSG("waiting for a controller to give up the lease"),
                          STR("lease", cleanup->options.lease_name), STR("holder", holder));
         cleanup->is_waiting = true;
-        loop_timer_arm(cleanup->loop, &cleanup->lease_timer, next_mono_ms, ask_for_lease, cleanup);
+        loop_timer_arm(cleanup->daemon->loop, &cleanup->lease_timer, next_mono_ms, ask_for_lease,
+                       cleanup);
         return true;
 }
 
@@ -344,7 +343,7 @@ static void on_lease(void *userdata, const struct kube_answer *answer) {
                        json_parse(answer->body, answer->body_bytes, &lease, NULL) == 0;
         const char *holder = json_string_at(lease, "spec", "holderIdentity", NULL);
         const char *version = json_string_at(lease, "metadata", "resourceVersion", NULL);
-        if (!is_read || !is_held(lease, loop_now_unix_ms(cleanup->loop)))
+        if (!is_read || !is_held(lease, loop_now_unix_ms(cleanup->daemon->loop)))
                 cleanup->lease_version = version ? xstrdup(version) : NULL;
         else if (wait_for_lease(cleanup, holder))
                 return;
@@ -360,21 +359,17 @@ static void on_lease(void *userdata, const struct kube_answer *answer) {
                 list_dirty(cleanup);
 }
 
-struct cleanup *cleanup_new(struct loop *loop, struct kube_api *api, struct metrics *metrics,
-                            const struct cleanup_options *options, struct policy *policy) {
+struct cleanup *cleanup_new(const struct daemon *daemon, const struct cleanup_options *options,
+                            struct policy *policy) {
         struct cleanup *cleanup = xcalloc(1, sizeof(*cleanup));
 
-        cleanup->loop = loop;
-        cleanup->api = api;
-        cleanup->metrics = metrics;
+        cleanup->daemon = daemon;
         cleanup->options = *options;
         cleanup->policy = policy;
         cleanup->exit_code = 1; /* in case a signal ends it */
         cleanup->publisher = publisher_new(
                 &(struct publisher_options){.what = "cleanup",
-                                            .loop = loop,
-                                            .api = api,
-                                            .metrics = metrics,
+                                            .daemon = daemon,
                                             .patches_per_s = options->patches_per_s,
                                             .max_in_flight = options->patches_in_flight,
                                             .on_turn = on_cleanup_turn,
@@ -382,7 +377,7 @@ struct cleanup *cleanup_new(struct loop *loop, struct kube_api *api, struct metr
                                             .userdata = cleanup});
         cleanup->lease_path = kube_path(KUBE_COORDINATION, options->lease_namespace, "leases",
                                         options->lease_name, "");
-        cleanup->lease_give_up_mono_ms = loop_now_mono_ms(loop) + LEASE_WAIT_MS;
+        cleanup->lease_give_up_mono_ms = loop_now_mono_ms(daemon->loop) + LEASE_WAIT_MS;
         ask_for_lease(cleanup);
         return cleanup;
 }
@@ -396,9 +391,9 @@ void cleanup_free(struct cleanup *cleanup) {
                 dirty_node_free(entry->value);
         publisher_free(cleanup->publisher);
         strmap_done(&cleanup->by_name);
-        loop_timer_disarm(cleanup->loop, &cleanup->deadline);
-        loop_timer_disarm(cleanup->loop, &cleanup->progress);
-        loop_timer_disarm(cleanup->loop, &cleanup->lease_timer);
+        loop_timer_disarm(cleanup->daemon->loop, &cleanup->deadline);
+        loop_timer_disarm(cleanup->daemon->loop, &cleanup->progress);
+        loop_timer_disarm(cleanup->daemon->loop, &cleanup->lease_timer);
         free(cleanup->lease_path);
         free(cleanup->lease_version);
         policy_free(cleanup->policy);

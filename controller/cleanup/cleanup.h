@@ -11,8 +11,7 @@
 #include <stddef.h>
 
 #include "base/attributes.h"
-#include "kube/kube_api.h"
-#include "metrics/metrics.h"
+#include "daemon/daemon.h"
 #include "policy/policy.h"
 
 struct cleanup_options {
@@ -28,8 +27,8 @@ struct cleanup_options {
 struct cleanup;
 
 /** cleanup_new() - starts at once, and ends with loop_stop(); takes ownership of @policy */
-struct cleanup *cleanup_new(struct loop *loop, struct kube_api *api, struct metrics *metrics,
-                            const struct cleanup_options *options, struct policy *policy);
+struct cleanup *cleanup_new(const struct daemon *daemon, const struct cleanup_options *options,
+                            struct policy *policy);
 void cleanup_free(struct cleanup *cleanup);
 DEFINE_FREEP(struct cleanup, cleanup_free);
 

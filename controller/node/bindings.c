@@ -35,10 +35,6 @@ void bindings_free(struct bindings *bindings) {
         free(bindings);
 }
 
-void bindings_keep(struct bindings *bindings, int64_t keep_ms) {
-        bindings->keep_ms = keep_ms > BINDINGS_KEEP_MIN_MS ? keep_ms : BINDINGS_KEEP_MIN_MS;
-}
-
 void bindings_add(struct bindings *bindings, const char *node, int64_t at_unix_ms,
                   int64_t now_unix_ms) {
         struct binding_ring *ring = strmap_get(&bindings->rings, node, strlen(node));
@@ -59,9 +55,12 @@ static void on_binding_seen(void *userdata, const char *node, int64_t at_unix_ms
         bindings_add(bindings, node, at_unix_ms, loop_now_unix_ms(bindings->loop));
 }
 
-void bindings_watch(struct bindings *bindings, struct loop *loop, struct kube_api *api,
-                    struct metrics *metrics) {
-        if (bindings->watch)
+void bindings_follow(struct bindings *bindings, const struct policy *policy, struct loop *loop,
+                     struct kube_api *api, struct metrics *metrics) {
+        int64_t keep_ms = hot_value_keep_ms(policy);
+
+        bindings->keep_ms = keep_ms > BINDINGS_KEEP_MIN_MS ? keep_ms : BINDINGS_KEEP_MIN_MS;
+        if (policy->hot_value_count == 0 || !api || bindings->watch)
                 return;
         bindings->loop = loop;
         bindings->watch = binding_watch_new(loop, api, metrics, bindings->keep_ms, on_binding_seen,

@@ -16,17 +16,18 @@ enum { BINDINGS_KEEP_MIN_MS = 600000 }; /* at least, so that a later policy find
 
 struct bindings;
 
-/** bindings_new() - empty; only bindings_add() adds to it until bindings_watch() */
+/** bindings_new() - empty; only bindings_add() adds to it until there is a watch */
 struct bindings *bindings_new(void);
 void bindings_free(struct bindings *bindings);
 DEFINE_FREEP(struct bindings, bindings_free);
 
-/** bindings_keep() - how long bindings are kept; at least BINDINGS_KEEP_MIN_MS */
-void bindings_keep(struct bindings *bindings, int64_t keep_ms);
-/** bindings_watch() - watch the API server's bindings, recent ones included; call it once */
-void bindings_watch(struct bindings *bindings, struct loop *loop, struct kube_api *api,
-                    struct metrics *metrics);
-/** bindings_reflector() - for readiness; NULL before bindings_watch() */
+/** bindings_follow() - keep bindings for as long as @policy needs them, at least for
+ * BINDINGS_KEEP_MIN_MS, and from the first policy with hot values on watch those of the API server,
+ * recent ones included
+ * @api: NULL: nothing is watched, and the other two may be NULL */
+void bindings_follow(struct bindings *bindings, const struct policy *policy, struct loop *loop,
+                     struct kube_api *api, struct metrics *metrics);
+/** bindings_reflector() - for readiness; NULL before there is a watch */
 const struct reflector *bindings_reflector(const struct bindings *bindings);
 /** bindings_is_counting() - the counts are complete: there is a watch, and it is live */
 bool bindings_is_counting(const struct bindings *bindings);

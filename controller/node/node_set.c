@@ -26,7 +26,6 @@ struct node_set {
         size_t slot_count, slot_cap;
         uint32_t *free_slots;
         size_t free_count, free_cap;
-        reflector_synced_fn *on_synced;
         struct {
                 struct loop *loop;
                 struct kube_api *api;
@@ -279,12 +278,7 @@ void node_set_apply(struct node_set *set, enum reflector_event event, const json
         else if (has_moved)
                 set->events.on_moved(set->events.userdata, node);
         take_labels(set, node, object);
-        const json_t *annotations = json_at(object, "metadata", "annotations", NULL);
-        set->events.on_annotations(set->events.userdata, node,
-                                   json_is_object(annotations) ? annotations : NULL);
-        if (set->events.on_taints)
-                set->events.on_taints(set->events.userdata, node,
-                                      json_at(object, "spec", "taints", NULL));
+        set->events.on_seen(set->events.userdata, node, object);
 }
 
 static void on_event(void *userdata, enum reflector_event event, const json_t *object) {
@@ -309,7 +303,7 @@ static void on_list_synced(void *userdata, size_t count) {
         set->is_listed = true;
         if (set->next)
                 use_next_policy(set);
-        set->on_synced(set->events.userdata, count);
+        set->events.on_listed(set->events.userdata, count);
 }
 
 static void list_cluster(struct node_set *set) {
@@ -329,8 +323,7 @@ static void list_cluster(struct node_set *set) {
 }
 
 void node_set_watch(struct node_set *set, struct loop *loop, struct kube_api *api,
-                    struct metrics *metrics, const char *selector, reflector_synced_fn *synced_fn) {
-        set->on_synced = synced_fn;
+                    struct metrics *metrics, const char *selector) {
         set->watch.loop = loop;
         set->watch.api = api;
         set->watch.metrics = metrics;

@@ -52,12 +52,12 @@ struct node_set_events {
         void (*on_added)(void *userdata, struct node *node);
         /* Its address has changed, or its kubelet's port or path. */
         void (*on_moved)(void *userdata, struct node *node);
-        /* The present annotations, after on_added and at every change; NULL: none. */
-        void (*on_annotations)(void *userdata, struct node *node, const json_t *annotations);
-        /* The present spec.taints, likewise; NULL: none. The callback itself may be NULL. */
-        void (*on_taints)(void *userdata, struct node *node, const json_t *taints);
+        /* The Node as it is, after on_added and at every change; it may hold anything. */
+        void (*on_seen)(void *userdata, struct node *node, const json_t *object);
         /* @node is gone when this returns. */
         void (*on_removed)(void *userdata, struct node *node);
+        /* All nodes have been listed, once more or for the first time: so many. */
+        void (*on_listed)(void *userdata, size_t count);
         /* The policy that node_set_set_policy() has returned false for is the set's now. */
         void (*on_pools)(void *userdata);
         void *userdata;
@@ -97,7 +97,7 @@ DEFINE_FREEP(struct node_set, node_set_free);
 bool node_set_set_policy(struct node_set *set, const struct policy *policy);
 /** node_set_watch() - follow the API server's nodes; @selector may be NULL */
 void node_set_watch(struct node_set *set, struct loop *loop, struct kube_api *api,
-                    struct metrics *metrics, const char *selector, reflector_synced_fn *on_synced);
+                    struct metrics *metrics, const char *selector);
 /** node_set_reflector() - for readiness; NULL without a watch. Another one after each call of
  * node_set_set_policy() that has returned false */
 const struct reflector *node_set_reflector(const struct node_set *set);

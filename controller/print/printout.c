@@ -42,11 +42,10 @@ static void print_usage_cell(struct printout *printout, const struct plan_values
                    values->ratio[i] * 100);
 }
 
-static void print_table_row(struct printout *printout, const struct printout_row *row,
-                            int64_t now_mono_ms) {
+static void print_table_row(struct printout *printout, const struct printout_row *row) {
         const struct compiled_policy *compiled = printout->compiled;
         struct table *table = printout->table;
-        const char *state = row->failure;
+        const char *failure = node_track_failure(row->track), *state = failure;
         int64_t age_ms;
 
         table_row(table);
@@ -58,40 +57,40 @@ static void print_table_row(struct printout *printout, const struct printout_row
                 }
                 table_cell(table, "", "-");
                 if (!state)
-                        state = node_track_why(row->track, compiled, i, now_mono_ms);
+                        state = node_track_why(row->track, i, row->now_mono_ms);
         }
         table_cell(table, "", row->values->has_hot ? "%lld" : "-", (long long)row->values->hot);
-        if (node_track_age_ms(row->track, now_mono_ms, &age_ms))
+        if (node_track_age_ms(row->track, row->now_mono_ms, &age_ms))
                 table_cell(table, "", "%.1fs", (double)age_ms / (double)MS_PER_S);
         else
                 table_cell(table, "", "-");
-        table_cell(table, row->failure ? printout->style.red : printout->style.dim, "%s",
+        table_cell(table, failure ? printout->style.red : printout->style.dim, "%s",
                    state ? state : "ok");
 }
 
-static void print_json_row(struct printout *printout, const struct printout_row *row,
-                           int64_t now_mono_ms, int64_t now_unix_ms) {
+static void print_json_row(struct printout *printout, const struct printout_row *row) {
         const struct compiled_policy *compiled = printout->compiled;
         struct buf *out = &printout->lines;
         struct plan_choice choice = plan_choose_all(&compiled->plan, row->values);
+        const char *failure = node_track_failure(row->track);
         int64_t age_ms;
 
         json_write_object(out, NULL);
-        json_write_time(out, "at", now_unix_ms);
+        json_write_time(out, "at", row->now_unix_ms);
         json_write_text(out, "node", row->node);
         json_write_key(out, "annotations");
         plan_annotations(&compiled->plan, &choice, row->values, &compiled->options.style,
-                         now_unix_ms, out);
+                         row->now_unix_ms, out);
         json_write_object(out, "unusable");
         for (size_t i = 0; i < compiled->policy->metric_count; i++)
                 if (!plan_has(row->values, i))
                         json_write_text(out, compiled->keys[i],
-                                        node_track_why(row->track, compiled, i, now_mono_ms));
+                                        node_track_why(row->track, i, row->now_mono_ms));
         json_write_object_end(out);
-        if (node_track_age_ms(row->track, now_mono_ms, &age_ms))
+        if (node_track_age_ms(row->track, row->now_mono_ms, &age_ms))
                 json_write_seconds(out, "ageSeconds", age_ms);
-        if (row->failure)
-                json_write_text(out, "failure", row->failure);
+        if (failure)
+                json_write_text(out, "failure", failure);
         json_write_object_end(out);
         buf_putc(out, '\n');
 }
@@ -108,12 +107,11 @@ void printout_begin(struct printout *printout, const struct compiled_policy *com
                 printout->table = printout_table_new(compiled, &printout->style);
 }
 
-void printout_add(struct printout *printout, const struct printout_row *row, int64_t now_mono_ms,
-                  int64_t now_unix_ms) {
+void printout_add(struct printout *printout, const struct printout_row *row) {
         if (printout->table)
-                print_table_row(printout, row, now_mono_ms);
+                print_table_row(printout, row);
         else
-                print_json_row(printout, row, now_mono_ms, now_unix_ms);
+                print_json_row(printout, row);
 }
 
 static void printout_print_table(const struct printout *printout, FILE *out) {

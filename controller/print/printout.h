@@ -32,7 +32,7 @@ struct printout_row {
         const char *node;
         const struct node_track *track;
         const struct plan_values *values;
-        const char *failure; /* of the last scrape; NULL: it went well, or there was none yet */
+        int64_t now_mono_ms, now_unix_ms;
 };
 
 /** printout_begin() - in the style of standard output; @compiled is borrowed until printout_end()
@@ -40,7 +40,6 @@ struct printout_row {
 void printout_begin(struct printout *printout, const struct compiled_policy *compiled,
                     enum printout_format format, bool is_repeated);
 /** printout_add() - readings in percent, those above a limit of the policy in red */
-void printout_add(struct printout *printout, const struct printout_row *row, int64_t now_mono_ms,
-                  int64_t now_unix_ms);
+void printout_add(struct printout *printout, const struct printout_row *row);
 /** printout_end() - write it to @out; false: that is closed */
 bool printout_end(struct printout *printout, FILE *out);

@@ -11,7 +11,11 @@
 #include "controller/track/value_columns.h"
 #include "policy/estimate/estimate_terms.h"
 
-enum { NAME_MAX_BYTES = 1 << 10, POOL_LABEL_MAX = 24 };
+enum {
+        NAME_MAX_BYTES = 1 << 10,
+        POOL_LABEL_MAX = 24,
+        LIMITS_MAX_BYTES = 1 << 20, /* more than those of POLICY_MAX_POOLS take */
+};
 
 struct series_row {
         size_t name_at; /* in the copy's names */
@@ -25,9 +29,9 @@ struct series_row {
 /* Immutable once it is published. */
 struct series_copy {
         unsigned users; /* under the lock */
-        size_t metric_count, pool_count;
+        size_t metric_count;
         char (*metrics)[METRIC_NAME_MAX + 1];
-        double *limit_ratio; /* [pool][metric], the first of them for nodes in none; 0: none */
+        struct buf limits; /* as they stand on the page */
         size_t count, max_count, row_bytes;
         char *rows;
         struct buf names; /* each ends with a zero byte */
@@ -60,7 +64,7 @@ static const char *row_name(const struct series_copy *copy, const struct series_
 static void copy_free(struct series_copy *copy) {
         free(copy->rows);
         free(copy->metrics);
-        free(copy->limit_ratio);
+        buf_done(&copy->limits);
         buf_done(&copy->names);
         free(copy);
 }
@@ -126,19 +130,19 @@ static void render_usage(const struct series_copy *copy, struct buf *out) {
         }
 }
 
-static void render_limits(const struct series_copy *copy, struct buf *out) {
+static void render_limits(const struct policy *policy, struct buf *out) {
         static const char name[] = "plimsoll_node_limit_ratio";
 
         begin_family(out, name,
                      "Limit of the policy above which a node is rejected, also of each pool by its "
                      "number (--node-series).");
-        for (size_t k = 0; k < copy->metric_count; k++)
-                for (unsigned pool = 0; pool <= copy->pool_count; pool++) {
-                        double limit = copy->limit_ratio[pool * copy->metric_count + k];
+        for (size_t k = 0; k < policy->metric_count; k++)
+                for (unsigned pool = 0; pool <= policy->pool_count; pool++) {
+                        double limit = policy_limit_ratio(policy, pool, k);
                         char text[POOL_LABEL_MAX];
                         if (limit > 0)
                                 buf_printf(out, "%s{metric=\"%s\"%s} %.15g\n", name,
-                                           copy->metrics[k], pool_label(pool, text), limit);
+                                           policy->metrics[k].name, pool_label(pool, text), limit);
                 }
 }
 
@@ -155,7 +159,7 @@ static void render_numbers(const struct series_copy *copy, struct buf *out, cons
 }
 
 static void render_copy(const struct series_copy *copy, struct buf *out) {
-        render_limits(copy, out);
+        buf_append(out, copy->limits.data, copy->limits.len);
         render_usage(copy, out);
         begin_family(out, "plimsoll_node_score",
                      "Score of the node by its readings only, 0 to 100: the headroom with "
@@ -276,29 +280,20 @@ void node_series_keep(const struct node_series *series, struct series_row **row,
                         (*row)->usage_ratio[i] = (float)values->ratio[i];
 }
 
-static void copy_policy(struct series_copy *copy, const struct policy *policy) {
-        size_t count = policy->metric_count;
-
-        copy->metric_count = count;
-        copy->pool_count = policy->pool_count;
-        copy->metrics = xcalloc(count + 1, sizeof(*copy->metrics));
-        copy->limit_ratio = xcalloc((policy->pool_count + 1) * (count + 1),
-                                    sizeof(*copy->limit_ratio));
-        for (size_t i = 0; i < count; i++) {
-                memcpy(copy->metrics[i], policy->metrics[i].name, sizeof(copy->metrics[i]));
-                for (size_t pool = 0; pool <= policy->pool_count; pool++)
-                        copy->limit_ratio[pool * count + i] = policy_limit_ratio(policy, pool, i);
-        }
-}
-
 void node_series_begin(struct node_series *series, size_t count) {
+        const struct policy *policy = series->policy;
         struct series_copy *copy = xcalloc(1, sizeof(*copy));
 
         assert(!series->next);
         copy->users = 1;
-        copy_policy(copy, series->policy);
+        copy->metric_count = policy->metric_count;
+        copy->metrics = xcalloc(policy->metric_count + 1, sizeof(*copy->metrics));
+        for (size_t i = 0; i < policy->metric_count; i++)
+                memcpy(copy->metrics[i], policy->metrics[i].name, sizeof(copy->metrics[i]));
+        copy->limits = BUF_INIT(LIMITS_MAX_BYTES);
+        render_limits(policy, &copy->limits);
         copy->max_count = count;
-        copy->row_bytes = row_bytes(series->policy);
+        copy->row_bytes = row_bytes(policy);
         copy->rows = xmalloc(count * copy->row_bytes + 1);
         copy->names = BUF_INIT((count + 1) * NAME_MAX_BYTES);
         series->next = copy;

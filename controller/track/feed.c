@@ -4,12 +4,6 @@
 
 #include "base/mem.h"
 
-void feed_init(struct feed *feed, const struct window_plan *plan) {
-        *feed = (struct feed){0};
-        if (plan)
-                feed_open(feed, plan);
-}
-
 void feed_open(struct feed *feed, const struct window_plan *plan) {
         if (!feed->windows)
                 feed->windows = window_store_new(plan);

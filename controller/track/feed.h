@@ -22,8 +22,9 @@ enum {
         FEED_SUCCESSES = 2, /* in a row: it is not any more */
 };
 
+/* Zero-initialised. */
 struct feed {
-        struct window_store *windows; /* NULL: a source on demand has not been heard yet */
+        struct window_store *windows; /* NULL: none yet, see feed_open() */
         double *ready_ratio;          /* [metric]; NULL: none was ever delivered ready-made */
         uint64_t ready;
         int64_t heard_mono_ms; /* time of the last reading, if is_heard */
@@ -34,9 +35,7 @@ struct feed {
         const char *failure; /* of the last attempt, static text; NULL: it went well, or none was */
 };
 
-/** feed_init() - @plan is borrowed; NULL: no windows yet, see feed_open() */
-void feed_init(struct feed *feed, const struct window_plan *plan);
-/** feed_open() - the windows, if there are none */
+/** feed_open() - make the windows, if there are none; @plan is borrowed */
 void feed_open(struct feed *feed, const struct window_plan *plan);
 void feed_done(struct feed *feed);
 /** feed_replan() - windows keep their history, if there are any; ready-made values are dropped

@@ -14,7 +14,8 @@ static const double FULL_ENOUGH = 0.5, ALMOST_FULL = 0.9;
 static const double PEAK_ERROR = 3e-5;
 
 /* A source of which no metric is wanted never serves, nor does an exporter instead of a source. */
-static void settle_serving(struct node_track *track, const struct compiled_policy *compiled) {
+static void settle_serving(struct node_track *track) {
+        const struct compiled_policy *compiled = track->compiled;
         bool is_exporter = track->serving >= compiled->ordered_count;
 
         if (compiled->first_asked < compiled->options.source_count &&
@@ -24,26 +25,27 @@ static void settle_serving(struct node_track *track, const struct compiled_polic
 
 /* The windows of a source on demand that stands behind another begin with its first reading: most
  * nodes never need them. */
-static bool is_lazy(const struct compiled_policy *compiled, size_t source) {
-        return compiled->options.sources[source].is_on_demand && source > compiled->first_asked;
+static void open_feeds(struct node_track *track) {
+        const struct compiled_policy *compiled = track->compiled;
+
+        for (size_t i = 0; i < compiled->options.source_count; i++)
+                if (!compiled->options.sources[i].is_on_demand || i <= compiled->first_asked)
+                        feed_open(&track->feeds[i], compiled->sources[i].window_plan);
 }
 
 void node_track_init(struct node_track *track, const struct compiled_policy *compiled) {
-        size_t count = compiled->options.source_count;
-
         *track = (struct node_track){
-                .feeds = xreallocarray(NULL, count, sizeof(*track->feeds)),
+                .compiled = compiled,
+                .feeds = xcalloc(compiled->options.source_count, sizeof(*track->feeds)),
                 .record = plan_record_new(&compiled->plan),
                 .unseen = UINT64_MAX,
         };
-        for (size_t i = 0; i < count; i++)
-                feed_init(&track->feeds[i],
-                          is_lazy(compiled, i) ? NULL : compiled->sources[i].window_plan);
-        settle_serving(track, compiled);
+        open_feeds(track);
+        settle_serving(track);
 }
 
-void node_track_done(struct node_track *track, const struct compiled_policy *compiled) {
-        for (size_t i = 0; i < compiled->options.source_count; i++)
+void node_track_done(struct node_track *track) {
+        for (size_t i = 0; i < track->compiled->options.source_count; i++)
                 feed_done(&track->feeds[i]);
         free(track->feeds);
         plan_record_free(track->record);
@@ -69,46 +71,42 @@ void node_track_failed(struct node_track *track, size_t source, const char *reas
         feed_failed(&track->feeds[source], reason);
 }
 
-void node_track_peak(struct node_track *track, const struct compiled_policy *compiled,
-                     const struct metric_query *query, double ratio, int64_t age_ms,
-                     int64_t now_mono_ms) {
-        for (size_t i = 0; i < compiled->options.source_count; i++)
+void node_track_peak(struct node_track *track, const struct metric_query *query, double ratio,
+                     int64_t age_ms, int64_t now_mono_ms) {
+        for (size_t i = 0; i < track->compiled->options.source_count; i++)
                 if (track->feeds[i].windows)
                         (void)window_store_seed(track->feeds[i].windows, query, ratio, age_ms,
                                                 now_mono_ms);
 }
 
-static bool is_feed_fresh(const struct node_track *track, const struct compiled_policy *compiled,
-                          size_t source, int64_t now_mono_ms) {
-        return feed_is_fresh(&track->feeds[source], compiled->sources[source].fresh_ms,
+static bool is_feed_fresh(const struct node_track *track, size_t source, int64_t now_mono_ms) {
+        return feed_is_fresh(&track->feeds[source], track->compiled->sources[source].fresh_ms,
                              now_mono_ms);
 }
 
-static bool may_serve(const struct node_track *track, const struct compiled_policy *compiled,
-                      size_t source, int64_t now_mono_ms) {
-        return compiled->sources[source].is_asked &&
-               feed_serves(&track->feeds[source], compiled->sources[source].fresh_ms, now_mono_ms);
+static bool may_serve(const struct node_track *track, size_t source, int64_t now_mono_ms) {
+        return track->compiled->sources[source].is_asked &&
+               feed_serves(&track->feeds[source], track->compiled->sources[source].fresh_ms,
+                           now_mono_ms);
 }
 
-bool node_track_wants(const struct node_track *track, const struct compiled_policy *compiled,
-                      size_t source, int64_t now_mono_ms) {
-        if (!compiled->sources[source].is_asked)
+bool node_track_wants(const struct node_track *track, size_t source, int64_t now_mono_ms) {
+        if (!track->compiled->sources[source].is_asked)
                 return false;
-        for (size_t i = 0; compiled->options.sources[source].is_on_demand && i < source; i++)
-                if (may_serve(track, compiled, i, now_mono_ms))
+        for (size_t i = 0; track->compiled->options.sources[source].is_on_demand && i < source; i++)
+                if (may_serve(track, i, now_mono_ms))
                         return false;
         return true;
 }
 
-bool node_track_switch(struct node_track *track, const struct compiled_policy *compiled,
-                       int64_t now_mono_ms, size_t *ret_from) {
-        size_t count = compiled->ordered_count, to = 0;
+bool node_track_switch(struct node_track *track, int64_t now_mono_ms, size_t *ret_from) {
+        size_t count = track->compiled->ordered_count, to = 0;
 
-        while (to < count && !may_serve(track, compiled, to, now_mono_ms))
+        while (to < count && !may_serve(track, to, now_mono_ms))
                 to++;
         if (to == count)
-                for (to = 0; to < count && !(compiled->sources[to].is_asked &&
-                                             is_feed_fresh(track, compiled, to, now_mono_ms));)
+                for (to = 0; to < count && !(track->compiled->sources[to].is_asked &&
+                                             is_feed_fresh(track, to, now_mono_ms));)
                         to++;
         if (to == count || to == track->serving)
                 return false;
@@ -117,13 +115,12 @@ bool node_track_switch(struct node_track *track, const struct compiled_policy *c
         return true;
 }
 
-static bool read_own_annotation(const struct node_track *track,
-                                const struct compiled_policy *compiled, const char *key,
+static bool read_own_annotation(const struct node_track *track, const char *key,
                                 struct annotation *ret) {
         const char *text = key ? kept_annotations_get(&track->annotations, key) : NULL;
 
-        return text &&
-               annotation_parse(text, strlen(text), compiled->options.style.zone, ret, NULL) == 0;
+        return text && annotation_parse(text, strlen(text), track->compiled->options.style.zone,
+                                        ret, NULL) == 0;
 }
 
 /* Annotations have whole seconds, the record has milliseconds: only a later second is news. */
@@ -151,16 +148,16 @@ static bool can_be_learned(const struct annotation *annotation, int64_t now_unix
 }
 
 /* A maximum whose time is not known, only that of its annotation; or a mean. */
-static void learn_written(struct node_track *track, const struct compiled_policy *compiled,
-                          size_t metric_index, const struct annotation *annotation,
-                          int64_t now_mono_ms, int64_t now_unix_ms) {
-        const struct policy_metric *metric = &compiled->policy->metrics[metric_index];
+static void learn_written(struct node_track *track, size_t metric_index,
+                          const struct annotation *annotation, int64_t now_mono_ms,
+                          int64_t now_unix_ms) {
+        const struct policy_metric *metric = &track->compiled->policy->metrics[metric_index];
 
         if (!metric->is_query || !can_be_learned(annotation, now_unix_ms))
                 return;
-        for (size_t i = 0; i < compiled->options.source_count; i++)
-                if (track->feeds[i].windows && ((track->unseen >> metric_index & 1) ||
-                                                !is_feed_fresh(track, compiled, i, now_mono_ms)))
+        for (size_t i = 0; i < track->compiled->options.source_count; i++)
+                if (track->feeds[i].windows &&
+                    ((track->unseen >> metric_index & 1) || !is_feed_fresh(track, i, now_mono_ms)))
                         (void)window_store_seed(track->feeds[i].windows, &metric->query,
                                                 annotation->value,
                                                 now_unix_ms - annotation->at_unix_ms, now_mono_ms);
@@ -182,9 +179,8 @@ static bool is_peak_of(const struct annotation *peak, const struct policy_metric
 
 /* Takes in the node's annotations. Maxima come first: where their peaks are known, the 5-minute
  * mean of the same resource adds nothing, and may cover only a few seconds. */
-static void learn_annotations(struct node_track *track, const struct compiled_policy *compiled,
-                              int64_t now_mono_ms, int64_t now_unix_ms) {
-        const struct policy *policy = compiled->policy;
+static void learn_annotations(struct node_track *track, int64_t now_mono_ms, int64_t now_unix_ms) {
+        const struct policy *policy = track->compiled->policy;
         uint32_t known = 0; /* resources with a peak */
 
         for (int pass = 0; pass < 2; pass++) {
@@ -193,9 +189,8 @@ static void learn_annotations(struct node_track *track, const struct compiled_po
                         struct annotation written, peak;
                         if (compiled_policy_is_maximum(metric) != (pass == 0))
                                 continue;
-                        bool is_there = read_own_annotation(track, compiled, metric->name,
-                                                            &written);
-                        bool has_peak = read_own_annotation(track, compiled, compiled->peak_keys[i],
+                        bool is_there = read_own_annotation(track, metric->name, &written);
+                        bool has_peak = read_own_annotation(track, track->compiled->peak_keys[i],
                                                             &peak) &&
                                         (!is_there || !can_be_learned(&written, now_unix_ms) ||
                                          is_peak_of(&peak, metric, &written));
@@ -204,58 +199,56 @@ static void learn_annotations(struct node_track *track, const struct compiled_po
                         if (has_peak) {
                                 known |= UINT32_C(1) << metric->query.resource;
                                 if (can_be_learned(&peak, now_unix_ms))
-                                        node_track_peak(track, compiled, &metric->query, peak.value,
+                                        node_track_peak(track, &metric->query, peak.value,
                                                         now_unix_ms - peak.at_unix_ms, now_mono_ms);
                         } else if (is_there && (pass == 0 || !metric->is_query ||
                                                 !(known >> metric->query.resource & 1))) {
-                                learn_written(track, compiled, i, &written, now_mono_ms,
-                                              now_unix_ms);
+                                learn_written(track, i, &written, now_mono_ms, now_unix_ms);
                         }
                 }
         }
         struct annotation hot;
-        bool is_there = read_own_annotation(track, compiled, ANNOTATION_HOT_VALUE, &hot);
+        bool is_there = read_own_annotation(track, ANNOTATION_HOT_VALUE, &hot);
         note_written(&track->record->hot, is_there, &hot);
         track->unseen = 0;
 }
 
-void node_track_reading(struct node_track *track, const struct compiled_policy *compiled,
-                        size_t source, const struct source_reading *reading, int64_t now_mono_ms) {
+void node_track_reading(struct node_track *track, size_t source,
+                        const struct source_reading *reading, int64_t now_mono_ms) {
         struct feed *feed = &track->feeds[source];
 
         if (!feed->windows) {
-                feed_open(feed, compiled->sources[source].window_plan);
-                learn_annotations(track, compiled, now_mono_ms, now_mono_ms + track->unix_ahead_ms);
+                feed_open(feed, track->compiled->sources[source].window_plan);
+                learn_annotations(track, now_mono_ms, now_mono_ms + track->unix_ahead_ms);
         }
-        feed_reading(feed, reading, compiled->policy->metric_count,
-                     compiled->sources[source].fresh_ms, now_mono_ms);
+        feed_reading(feed, reading, track->compiled->policy->metric_count,
+                     track->compiled->sources[source].fresh_ms, now_mono_ms);
 }
 
-void node_track_annotations(struct node_track *track, const struct compiled_policy *compiled,
-                            const json_t *annotations, int64_t now_mono_ms, int64_t now_unix_ms) {
+void node_track_annotations(struct node_track *track, const json_t *annotations,
+                            int64_t now_mono_ms, int64_t now_unix_ms) {
         (void)kept_annotations_set(&track->annotations, annotations,
-                                   compiled->options.style.prefix);
+                                   track->compiled->options.style.prefix);
         track->unix_ahead_ms = now_unix_ms - now_mono_ms;
-        learn_annotations(track, compiled, now_mono_ms, now_unix_ms);
+        learn_annotations(track, now_mono_ms, now_unix_ms);
 }
 
-void node_track_replan(struct node_track *track, const struct compiled_policy *old,
-                       const struct compiled_policy *compiled, int64_t now_mono_ms,
-                       int64_t now_unix_ms) {
+void node_track_replan(struct node_track *track, const struct compiled_policy *compiled,
+                       int64_t now_mono_ms, int64_t now_unix_ms) {
+        const struct compiled_policy *old = track->compiled;
         const struct window_renumbering renumbering = renumber(old->policy, compiled->policy);
 
         assert(old->options.source_count == compiled->options.source_count);
-        for (size_t i = 0; i < compiled->options.source_count; i++) {
+        for (size_t i = 0; i < compiled->options.source_count; i++)
                 feed_replan(&track->feeds[i], compiled->sources[i].window_plan, &renumbering);
-                if (!is_lazy(compiled, i))
-                        feed_open(&track->feeds[i], compiled->sources[i].window_plan);
-        }
+        track->compiled = compiled;
+        open_feeds(track);
         track->record = plan_record_replan(track->record, old->policy, &compiled->plan);
-        settle_serving(track, compiled);
+        settle_serving(track);
         for (size_t i = 0; i < compiled->policy->metric_count; i++)
                 if (policy_metric_index(old->policy, compiled->policy->metrics[i].name) < 0)
                         track->unseen |= UINT64_C(1) << i;
-        learn_annotations(track, compiled, now_mono_ms, now_unix_ms);
+        learn_annotations(track, now_mono_ms, now_unix_ms);
 }
 
 bool node_track_age_ms(const struct node_track *track, int64_t now_mono_ms, int64_t *ret_ms) {
@@ -267,9 +260,8 @@ bool node_track_age_ms(const struct node_track *track, int64_t now_mono_ms, int6
         return true;
 }
 
-bool node_track_is_fresh(const struct node_track *track, const struct compiled_policy *compiled,
-                         int64_t now_mono_ms) {
-        return is_feed_fresh(track, compiled, track->serving, now_mono_ms);
+bool node_track_is_fresh(const struct node_track *track, int64_t now_mono_ms) {
+        return is_feed_fresh(track, track->serving, now_mono_ms);
 }
 
 const char *node_track_failure(const struct node_track *track) {
@@ -282,13 +274,11 @@ const char *node_track_trouble(const struct node_track *track, size_t source) {
         return failure ? failure : "silent";
 }
 
-uint32_t node_track_outcomes(const struct node_track *track, const struct compiled_policy *compiled,
-                             int64_t now_mono_ms) {
+uint32_t node_track_outcomes(const struct node_track *track, int64_t now_mono_ms) {
         uint32_t least = UINT32_MAX;
 
-        for (size_t i = 0; i < compiled->options.source_count; i++)
-                if (node_track_wants(track, compiled, i, now_mono_ms) &&
-                    track->feeds[i].outcomes < least)
+        for (size_t i = 0; i < track->compiled->options.source_count; i++)
+                if (node_track_wants(track, i, now_mono_ms) && track->feeds[i].outcomes < least)
                         least = track->feeds[i].outcomes;
         return least;
 }
@@ -315,15 +305,15 @@ static struct window_reading feed_value(const struct feed *feed, const struct po
         return window_read(feed->windows, &metric->query, now_mono_ms);
 }
 
-static bool metric_value_now(const struct node_track *track, const struct compiled_policy *compiled,
-                             size_t index, int64_t now_mono_ms, struct window_reading *ret) {
-        const struct policy_metric *metric = &compiled->policy->metrics[index];
+static bool metric_value_now(const struct node_track *track, size_t index, int64_t now_mono_ms,
+                             struct window_reading *ret) {
+        const struct policy_metric *metric = &track->compiled->policy->metrics[index];
         struct window_reading peak = {0};
         bool is_known = false, is_full = false;
 
-        for (size_t turn = 0; turn < compiled->options.source_count && !is_full; turn++) {
+        for (size_t turn = 0; turn < track->compiled->options.source_count && !is_full; turn++) {
                 size_t source = feed_at_turn(track, turn);
-                if (!is_feed_fresh(track, compiled, source, now_mono_ms))
+                if (!is_feed_fresh(track, source, now_mono_ms))
                         continue;
                 struct window_reading reading = feed_value(&track->feeds[source], metric, index,
                                                            now_mono_ms);
@@ -356,22 +346,22 @@ static void note_covered(const struct policy_metric *metric, const struct window
                 ret->covered_ms = covered_ms;
 }
 
-void node_track_values(const struct node_track *track, const struct compiled_policy *compiled,
-                       int64_t now_mono_ms, struct plan_values *ret) {
+void node_track_values(const struct node_track *track, int64_t now_mono_ms,
+                       struct plan_values *ret) {
         ret->usable = ret->provisional = ret->peaks = 0;
         ret->has_hot = false;
         ret->hot = ret->covered_ms = 0;
-        for (size_t i = 0; i < compiled->policy->metric_count; i++) {
+        for (size_t i = 0; i < track->compiled->policy->metric_count; i++) {
                 struct window_reading reading;
-                if (!metric_value_now(track, compiled, i, now_mono_ms, &reading))
+                if (!metric_value_now(track, i, now_mono_ms, &reading))
                         continue;
                 ret->ratio[i] = reading.ratio;
                 ret->age_ms[i] = reading.age_ms;
                 ret->usable |= UINT64_C(1) << i;
                 if (reading.is_provisional)
                         ret->provisional |= UINT64_C(1) << i;
-                note_covered(&compiled->policy->metrics[i], &reading, ret);
-                if (!reading.has_peak || !compiled->peak_keys[i])
+                note_covered(&track->compiled->policy->metrics[i], &reading, ret);
+                if (!reading.has_peak || !track->compiled->peak_keys[i])
                         continue;
                 ret->peaks |= UINT64_C(1) << i;
                 ret->peak_ratio[i] = reading.peak_ratio;
@@ -379,12 +369,11 @@ void node_track_values(const struct node_track *track, const struct compiled_pol
         }
 }
 
-bool node_track_history(const struct node_track *track, const struct compiled_policy *compiled,
-                        unsigned resource, int64_t step_ms, size_t count, int64_t now_mono_ms,
-                        float *ret_ratio) {
+bool node_track_history(const struct node_track *track, unsigned resource, int64_t step_ms,
+                        size_t count, int64_t now_mono_ms, float *ret_ratio) {
         bool is_known = false;
 
-        for (size_t turn = 0; turn < compiled->options.source_count && !is_known; turn++) {
+        for (size_t turn = 0; turn < track->compiled->options.source_count && !is_known; turn++) {
                 const struct feed *feed = &track->feeds[feed_at_turn(track, turn)];
                 is_known = feed->windows && window_history(feed->windows, resource, step_ms, count,
                                                            now_mono_ms, ret_ratio);
@@ -393,14 +382,13 @@ bool node_track_history(const struct node_track *track, const struct compiled_po
 }
 
 /* The reason that the first fresh feed gives, if any does; or NULL. */
-static const char *why_not_read(const struct node_track *track,
-                                const struct compiled_policy *compiled, unsigned resource,
+static const char *why_not_read(const struct node_track *track, unsigned resource,
                                 int64_t now_mono_ms) {
         const char *why = NULL;
 
-        for (size_t turn = 0; turn < compiled->options.source_count && !why; turn++) {
+        for (size_t turn = 0; turn < track->compiled->options.source_count && !why; turn++) {
                 size_t source = feed_at_turn(track, turn);
-                if (track->feeds[source].why && is_feed_fresh(track, compiled, source, now_mono_ms))
+                if (track->feeds[source].why && is_feed_fresh(track, source, now_mono_ms))
                         why = track->feeds[source].why[resource];
         }
         return why;
@@ -408,35 +396,32 @@ static const char *why_not_read(const struct node_track *track,
 
 /* The first feed that can provide the metric; NULL when none can. */
 static const struct feed *feed_of(const struct node_track *track,
-                                  const struct compiled_policy *compiled,
                                   const struct policy_metric *metric) {
-        for (size_t turn = 0; turn < compiled->options.source_count; turn++) {
+        for (size_t turn = 0; turn < track->compiled->options.source_count; turn++) {
                 size_t source = feed_at_turn(track, turn);
-                if (source_scope_has(&compiled->options.sources[source].scope, compiled->policy,
-                                     metric))
+                if (source_scope_has(&track->compiled->options.sources[source].scope,
+                                     track->compiled->policy, metric))
                         return &track->feeds[source];
         }
         return NULL;
 }
 
-const char *node_track_why(const struct node_track *track, const struct compiled_policy *compiled,
-                           size_t metric, int64_t now_mono_ms) {
-        const struct policy_metric *wanted = &compiled->policy->metrics[metric];
-        const struct feed *feed = feed_of(track, compiled, wanted);
+const char *node_track_why(const struct node_track *track, size_t metric, int64_t now_mono_ms) {
+        const struct policy_metric *wanted = &track->compiled->policy->metrics[metric];
+        const struct feed *feed = feed_of(track, wanted);
         struct window_reading value;
 
         if (!feed)
-                return *policy_metric_exporter(compiled->policy, wanted)
+                return *policy_metric_exporter(track->compiled->policy, wanted)
                                ? "there is no --exporter of that name"
                                : "no source of --metrics-source provides it";
-        if (metric_value_now(track, compiled, metric, now_mono_ms, &value))
+        if (metric_value_now(track, metric, now_mono_ms, &value))
                 return "";
         if ((feed->ready & (UINT64_C(1) << metric)) == 0) {
                 if (!wanted->is_query)
                         return "the exporter has no such gauge";
                 struct window_reading reading = feed_value(feed, wanted, metric, now_mono_ms);
-                const char *why = why_not_read(track, compiled, wanted->query.resource,
-                                               now_mono_ms);
+                const char *why = why_not_read(track, wanted->query.resource, now_mono_ms);
                 if (reading.status != WINDOW_KNOWN)
                         return why ? why : window_status_text(reading.status);
         }

@@ -36,7 +36,8 @@
 #include "policy/policy.h"
 
 struct node_track {
-        struct feed *feeds; /* one per source */
+        const struct compiled_policy *compiled; /* borrowed until node_track_replan() */
+        struct feed *feeds;                     /* one per source */
         /* The feed in use, as of node_track_switch(). An exporter's where none of the sources in
          * order is asked for anything. */
         size_t serving;
@@ -47,27 +48,24 @@ struct node_track {
 };
 
 void node_track_init(struct node_track *track, const struct compiled_policy *compiled);
-void node_track_done(struct node_track *track, const struct compiled_policy *compiled);
+void node_track_done(struct node_track *track);
 /**
- * node_track_replan() - from @old to @compiled; both must be alive and have the same
- * sources
+ * node_track_replan() - to another policy with the same sources, while the one before is alive
  *
  * What the node carries of metrics that are new counts as if it had just come into sight.
  */
-void node_track_replan(struct node_track *track, const struct compiled_policy *old,
-                       const struct compiled_policy *compiled, int64_t now_mono_ms,
-                       int64_t now_unix_ms);
+void node_track_replan(struct node_track *track, const struct compiled_policy *compiled,
+                       int64_t now_mono_ms, int64_t now_unix_ms);
 
 /** node_track_reading() - take in a reading from source number @source */
-void node_track_reading(struct node_track *track, const struct compiled_policy *compiled,
-                        size_t source, const struct source_reading *reading, int64_t now_mono_ms);
+void node_track_reading(struct node_track *track, size_t source,
+                        const struct source_reading *reading, int64_t now_mono_ms);
 /** node_track_failed() - an attempt of source number @source has failed; @reason is static */
 void node_track_failed(struct node_track *track, size_t source, const char *reason);
 /** node_track_peak() - @query's value was @ratio @age_ms ago, from before this process: every feed
  * takes it in, like the peaks of annotations, whichever source has reported it */
-void node_track_peak(struct node_track *track, const struct compiled_policy *compiled,
-                     const struct metric_query *query, double ratio, int64_t age_ms,
-                     int64_t now_mono_ms);
+void node_track_peak(struct node_track *track, const struct metric_query *query, double ratio,
+                     int64_t age_ms, int64_t now_mono_ms);
 
 /**
  * node_track_switch() - choose the feed in use
@@ -76,26 +74,23 @@ void node_track_peak(struct node_track *track, const struct compiled_policy *com
  * fresh; when none is, the one in use.
  * Return: true when that is another than before, which is then in @ret_from
  */
-bool node_track_switch(struct node_track *track, const struct compiled_policy *compiled,
-                       int64_t now_mono_ms, size_t *ret_from);
+bool node_track_switch(struct node_track *track, int64_t now_mono_ms, size_t *ret_from);
 
 /** node_track_wants() - is source number @source to be asked about the node? Not one that is asked
  * on demand (source.h) while another before it serves */
-bool node_track_wants(const struct node_track *track, const struct compiled_policy *compiled,
-                      size_t source, int64_t now_mono_ms);
+bool node_track_wants(const struct node_track *track, size_t source, int64_t now_mono_ms);
 
 /**
  * node_track_annotations() - take in the node's present annotations
- * @annotations: may be NULL; values may be of any type and content
+ * @annotations: may be NULL, or hold anything
  */
-void node_track_annotations(struct node_track *track, const struct compiled_policy *compiled,
-                            const json_t *annotations, int64_t now_mono_ms, int64_t now_unix_ms);
+void node_track_annotations(struct node_track *track, const json_t *annotations,
+                            int64_t now_mono_ms, int64_t now_unix_ms);
 
 /** node_track_age_ms() - since the last reading of the feed in use; false when there was none */
 bool node_track_age_ms(const struct node_track *track, int64_t now_mono_ms, int64_t *ret_ms);
 /** node_track_is_fresh() - is that reading recent enough to be used? */
-bool node_track_is_fresh(const struct node_track *track, const struct compiled_policy *compiled,
-                         int64_t now_mono_ms);
+bool node_track_is_fresh(const struct node_track *track, int64_t now_mono_ms);
 /** node_track_failure() - of the last attempt of the feed in use; NULL: it succeeded, or there was
  * none
  */
@@ -104,19 +99,16 @@ const char *node_track_failure(const struct node_track *track);
 const char *node_track_trouble(const struct node_track *track, size_t source);
 /** node_track_outcomes() - the number of attempts that every source that is read about this node
  * has completed */
-uint32_t node_track_outcomes(const struct node_track *track, const struct compiled_policy *compiled,
-                             int64_t now_mono_ms);
+uint32_t node_track_outcomes(const struct node_track *track, int64_t now_mono_ms);
 
 /** node_track_values() - what could be written now, but for the hot value */
-void node_track_values(const struct node_track *track, const struct compiled_policy *compiled,
-                       int64_t now_mono_ms, struct plan_values *ret);
+void node_track_values(const struct node_track *track, int64_t now_mono_ms,
+                       struct plan_values *ret);
 
 /** node_track_history() - window_history() of the feed in use, or of the next one that keeps
  * windows of @resource; false when none has any */
-bool node_track_history(const struct node_track *track, const struct compiled_policy *compiled,
-                        unsigned resource, int64_t step_ms, size_t count, int64_t now_mono_ms,
-                        float *ret_ratio);
+bool node_track_history(const struct node_track *track, unsigned resource, int64_t step_ms,
+                        size_t count, int64_t now_mono_ms, float *ret_ratio);
 
 /** node_track_why() - why a metric is not usable now; constant text, "" when it is */
-const char *node_track_why(const struct node_track *track, const struct compiled_policy *compiled,
-                           size_t metric, int64_t now_mono_ms);
+const char *node_track_why(const struct node_track *track, size_t metric, int64_t now_mono_ms);

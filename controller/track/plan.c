@@ -21,10 +21,15 @@ enum {
 void plan_init(struct plan *plan, const struct policy *policy, double dead_band_ratio,
                double early_delta_ratio) {
         int64_t sync_ms = INT64_MAX;
+        uint64_t means = 0;
 
-        for (size_t i = 0; i < policy->metric_count; i++)
-                if (policy->metrics[i].period_ms > 0 && policy->metrics[i].period_ms < sync_ms)
-                        sync_ms = policy->metrics[i].period_ms;
+        for (size_t i = 0; i < policy->metric_count; i++) {
+                const struct policy_metric *metric = &policy->metrics[i];
+                if (metric->period_ms > 0 && metric->period_ms < sync_ms)
+                        sync_ms = metric->period_ms;
+                if (metric->is_query && metric->query.statistic == METRIC_AVG)
+                        means |= UINT64_C(1) << i;
+        }
         if (sync_ms == INT64_MAX)
                 sync_ms = PLAN_SYNC_DEFAULT_MS;
         if (sync_ms < PLAN_SYNC_MIN_MS)
@@ -32,7 +37,8 @@ void plan_init(struct plan *plan, const struct policy *policy, double dead_band_
         *plan = (struct plan){.policy = policy,
                               .sync_ms = sync_ms,
                               .dead_band_ratio = dead_band_ratio,
-                              .early_delta_ratio = early_delta_ratio};
+                              .early_delta_ratio = early_delta_ratio,
+                              .means = means};
 }
 
 struct plan_record *plan_record_new(const struct plan *plan) {
@@ -155,15 +161,10 @@ static bool has_moved(const struct plan *plan, size_t metric, double old, double
                plan_crosses_limit(plan, metric, old, now);
 }
 
-static bool is_mean(const struct policy_metric *metric) {
-        return metric->is_query && metric->query.statistic == METRIC_AVG;
-}
-
 /* The metrics that moved by the early delta, if a mean is one of them. */
 static uint64_t far_metrics(const struct plan *plan, const struct plan_record *record,
                             const struct plan_values *values, int64_t now_unix_ms) {
         uint64_t far = 0;
-        bool has_mean = false;
 
         if (plan->early_delta_ratio <= 0)
                 return 0;
@@ -178,9 +179,8 @@ static uint64_t far_metrics(const struct plan *plan, const struct plan_record *r
                     fabs(values->ratio[i] - written->value) < plan->early_delta_ratio)
                         continue;
                 far |= UINT64_C(1) << i;
-                has_mean = has_mean || is_mean(metric);
         }
-        return has_mean ? far : 0;
+        return (far & plan->means) != 0 ? far : 0;
 }
 
 bool plan_is_early(const struct plan *plan, const struct plan_record *record,
@@ -228,13 +228,9 @@ bool plan_is_overdue(const struct plan *plan, const struct plan_record *record,
         return false;
 }
 
-static uint64_t means_of(const struct plan *plan) {
-        uint64_t means = 0;
-
-        for (size_t i = 0; i < plan->policy->metric_count; i++)
-                if (is_mean(&plan->policy->metrics[i]))
-                        means |= UINT64_C(1) << i;
-        return means;
+static bool has_covered(const struct plan *plan, const struct plan_values *values,
+                        uint64_t metrics) {
+        return values->covered_ms >= MS_PER_S && (metrics & plan->means) != 0;
 }
 
 struct plan_choice plan_choose(const struct plan *plan, const struct plan_record *record,
@@ -269,8 +265,7 @@ struct plan_choice plan_choose(const struct plan *plan, const struct plan_record
         if (!is_needed)
                 return (struct plan_choice){0};
         choice.has_hot = values->has_hot;
-        choice.has_covered = values->covered_ms >= MS_PER_S &&
-                             (choice.metrics & means_of(plan)) != 0;
+        choice.has_covered = has_covered(plan, values, choice.metrics);
         return choice;
 }
 
@@ -281,8 +276,7 @@ struct plan_choice plan_choose_all(const struct plan *plan, const struct plan_va
                 if (plan->policy->metrics[i].period_ms > 0 && plan_has(values, i))
                         choice.metrics |= UINT64_C(1) << i;
         choice.peaks = choice.metrics & values->peaks;
-        choice.has_covered = values->covered_ms >= MS_PER_S &&
-                             (choice.metrics & means_of(plan)) != 0;
+        choice.has_covered = has_covered(plan, values, choice.metrics);
         return choice;
 }
 
@@ -342,7 +336,7 @@ void plan_annotations(const struct plan *plan, const struct plan_choice *choice,
                 append_entry(out, &is_first, style, ANNOTATION_HOT_VALUE, "", text);
         }
         if (choice->has_covered) {
-                uint64_t means = choice->metrics & means_of(plan);
+                uint64_t means = choice->metrics & plan->means;
                 annotation_format_hot(values->covered_ms / MS_PER_S,
                                       newest_stamp_unix_ms(means, values, now_unix_ms), style->zone,
                                       text);

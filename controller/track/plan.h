@@ -64,6 +64,7 @@ struct plan {
         int64_t sync_ms;
         double dead_band_ratio;
         double early_delta_ratio; /* 0: nothing is written early */
+        uint64_t means;           /* the metrics that are means, a bit each */
 };
 
 /* The last known content of an annotation on the node. */

@@ -73,11 +73,10 @@ static void count_node(struct status_view *view, const struct status_node *node,
         const struct node_track *track = node->track;
 
         view->verdicts[judgement->verdict]++;
-        if (node_track_is_fresh(track, compiled, view->head.now_mono_ms))
+        if (node_track_is_fresh(track, view->head.now_mono_ms))
                 view->served[track->serving]++;
         for (size_t i = 0; i < compiled->options.source_count; i++)
-                if (track->feeds[i].failure &&
-                    node_track_wants(track, compiled, i, view->head.now_mono_ms))
+                if (track->feeds[i].failure && node_track_wants(track, i, view->head.now_mono_ms))
                         note_failure(view, i, track->feeds[i].failure, node->name);
 }
 
@@ -140,9 +139,8 @@ static void write_usage(struct status_view *view, const struct status_node *node
         json_write_object(out, "missing");
         for (size_t i = 0; i < compiled->policy->metric_count; i++)
                 if (!plan_has(node->values, i))
-                        json_write_text(
-                                out, compiled->policy->metrics[i].name,
-                                node_track_why(node->track, compiled, i, view->head.now_mono_ms));
+                        json_write_text(out, compiled->policy->metrics[i].name,
+                                        node_track_why(node->track, i, view->head.now_mono_ms));
         json_write_object_end(out);
 }
 
@@ -161,9 +159,9 @@ static void write_history(struct status_view *view, const struct status_node *no
 
         json_write_array(view->out, "history");
         for (size_t i = 0; i < view->resource_count; i++) {
-                bool is_known = node_track_history(
-                        node->track, view->head.compiled, view->resources[i], STATUS_VIEW_STEP_MS,
-                        STATUS_VIEW_STEPS, view->head.now_mono_ms, ratios);
+                bool is_known = node_track_history(node->track, view->resources[i],
+                                                   STATUS_VIEW_STEP_MS, STATUS_VIEW_STEPS,
+                                                   view->head.now_mono_ms, ratios);
                 status_text_percents(ratios, is_known ? STATUS_VIEW_STEPS : 0, view->out);
         }
         json_write_array_end(view->out);
@@ -181,8 +179,7 @@ static void write_verdict(struct status_view *view, const struct status_node *no
         else if (judgement->verdict == STATUS_UNKNOWN)
                 json_write_text(out, "reason",
                                 failure ? failure
-                                        : node_track_why(node->track, view->head.compiled, 0,
-                                                         view->head.now_mono_ms));
+                                        : node_track_why(node->track, 0, view->head.now_mono_ms));
         if (judgement->near_share >= 0)
                 write_ratio(out, "limitShare", judgement->near_share);
         if (judgement->score100 >= 0)
@@ -213,7 +210,7 @@ static void write_node(struct status_view *view, const struct status_node *node,
                 json_write_int(out, "taintLevel", node->taint_level);
         if (node_track_age_ms(node->track, view->head.now_mono_ms, &age_ms))
                 json_write_seconds(out, "ageSeconds", age_ms);
-        if (node_track_is_fresh(node->track, compiled, view->head.now_mono_ms))
+        if (node_track_is_fresh(node->track, view->head.now_mono_ms))
                 json_write_text(out, "source", view->head.sources[node->track->serving].kind->name);
         json_write_object_end(out);
 }
@@ -257,7 +254,7 @@ void status_view_begin(struct status_view *view, const struct status_head *head,
                 estimate_terms_init(&view->terms[pool], head->compiled->policy, pool);
 
         json_write_object(out, NULL);
-        json_write_text(out, "program", head->program);
+        json_write_text(out, "program", "plimsoll-controller");
         json_write_text(out, "version", PLIMSOLL_VERSION);
         json_write_time(out, "at", head->now_unix_ms);
         json_write_text(out, "role", head->role);

@@ -35,7 +35,6 @@ enum {
 
 /* All borrowed until status_view_end(). */
 struct status_head {
-        const char *program;
         const struct compiled_policy *compiled;
         const struct source_item *sources; /* [source] */
         const char *role;                  /* "writer", "standby" or "dry run" */

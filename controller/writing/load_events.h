@@ -19,5 +19,5 @@
  * follow the load as well: so one that becomes the writer does not repeat what was reported.
  */
 void load_events_report(struct recorder *recorder, struct load_history *history,
-                        const struct compiled_policy *compiled, const struct node_track *track,
-                        const char *node, const struct plan_values *values, int64_t now_mono_ms);
+                        const struct node_track *track, const char *node,
+                        const struct plan_values *values, int64_t now_mono_ms);

@@ -36,7 +36,7 @@ struct publisher {
 };
 
 static int64_t publisher_now(const struct publisher *publisher) {
-        return loop_now_mono_ms(publisher->options.loop);
+        return loop_now_mono_ms(publisher->options.daemon->loop);
 }
 
 struct publisher *publisher_new(const struct publisher_options *options) {
@@ -54,9 +54,7 @@ struct publisher *publisher_new(const struct publisher_options *options) {
 }
 
 void publisher_free(struct publisher *publisher) {
-        if (!publisher)
-                return;
-        loop_timer_disarm(publisher->options.loop, &publisher->timer);
+        loop_timer_disarm(publisher->options.daemon->loop, &publisher->timer);
         buf_done(&publisher->patch);
         free(publisher);
 }
@@ -105,9 +103,8 @@ static void on_patch_done(void *userdata, const struct kube_answer *answer) {
         struct publisher *publisher = job->publisher;
 
         job->call = NULL;
-        job->state = PUBLISHER_IDLE;
         publisher->in_flight--;
-        metrics_inc(metrics_counter(publisher->options.metrics, "plimsoll_patches_total",
+        metrics_inc(metrics_counter(publisher->options.daemon->metrics, "plimsoll_patches_total",
                                     "Patches of nodes by outcome, after retries.",
                                     LABELS("outcome", kube_outcome_name(answer->outcome))));
         if (!is_denied(answer))
@@ -124,9 +121,8 @@ static void send_patch(struct publisher *publisher, struct publisher_job *job) {
         _cleanup_(freep) char *path = kube_path(KUBE_CORE, NULL, "nodes", job->node,
                                                 "?fieldManager=" KUBE_FIELD_MANAGER);
 
-        job->state = PUBLISHER_IN_FLIGHT;
         publisher->in_flight++;
-        job->call = kube_start(publisher->options.api,
+        job->call = kube_start(publisher->options.daemon->api,
                                &(struct kube_request){
                                        .method = "PATCH",
                                        .path = path,
@@ -156,18 +152,11 @@ static void refill_tokens(struct publisher *publisher) {
         publisher->filled_mono_ms = now_mono_ms;
 }
 
-static struct publisher_job *pop_job(struct publisher *publisher) {
-        struct publisher_job *job = (struct publisher_job *)patch_queue_pop(&publisher->queue);
-
-        if (job)
-                job->state = PUBLISHER_IDLE;
-        return job;
-}
-
 static void send_queued(struct publisher *publisher) {
         refill_tokens(publisher);
         while (publisher->in_flight < publisher->options.max_in_flight && publisher->tokens >= 1) {
-                struct publisher_job *job = pop_job(publisher);
+                struct patch_place *place = patch_queue_pop(&publisher->queue);
+                struct publisher_job *job = (struct publisher_job *)place; /* its first member */
                 if (!job)
                         break;
                 buf_clear(&publisher->patch);
@@ -180,7 +169,7 @@ static void send_queued(struct publisher *publisher) {
         if (publisher->queue.len > 0 && publisher->tokens < 1) {
                 double wait_ms = (1 - publisher->tokens) * MS_PER_S /
                                  publisher->options.patches_per_s;
-                loop_timer_arm(publisher->options.loop, &publisher->timer,
+                loop_timer_arm(publisher->options.daemon->loop, &publisher->timer,
                                publisher_now(publisher) + (int64_t)wait_ms + 1, publisher_run,
                                publisher);
         }
@@ -190,7 +179,7 @@ static void publisher_run(void *userdata) {
         struct publisher *publisher = userdata;
 
         if (publisher_now(publisher) < publisher->paused_until_mono_ms)
-                loop_timer_arm(publisher->options.loop, &publisher->timer,
+                loop_timer_arm(publisher->options.daemon->loop, &publisher->timer,
                                publisher->paused_until_mono_ms, publisher_run, publisher);
         else
                 send_queued(publisher);
@@ -201,8 +190,8 @@ static void publisher_run(void *userdata) {
 /* On the next turn of the loop: the caller is not called back from within its call. */
 static void publisher_wake(struct publisher *publisher) {
         if (!loop_timer_is_armed(&publisher->timer))
-                loop_timer_arm(publisher->options.loop, &publisher->timer, publisher_now(publisher),
-                               publisher_run, publisher);
+                loop_timer_arm(publisher->options.daemon->loop, &publisher->timer,
+                               publisher_now(publisher), publisher_run, publisher);
 }
 
 void publisher_add(struct publisher *publisher, struct publisher_job *job, const char *name) {
@@ -227,13 +216,11 @@ size_t publisher_job_count(const struct publisher *publisher) {
 }
 
 void publisher_push(struct publisher_job *job, unsigned urgency) {
-        if (job->state == PUBLISHER_IN_FLIGHT)
+        if (job->call)
                 return;
+        if (!job->place.is_queued)
+                publisher_wake(job->publisher);
         patch_queue_put(&job->publisher->queue, &job->place, urgency);
-        if (job->state == PUBLISHER_QUEUED)
-                return;
-        job->state = PUBLISHER_QUEUED;
-        publisher_wake(job->publisher);
 }
 
 void publisher_cancel(struct publisher_job *job) {
@@ -242,21 +229,18 @@ void publisher_cancel(struct publisher_job *job) {
         if (job->is_failing)
                 outage_log_gone(&publisher->outages);
         job->is_failing = false;
-        if (job->state == PUBLISHER_IDLE)
+        if (!job->call && !job->place.is_queued)
                 return;
-        if (job->state == PUBLISHER_QUEUED)
-                patch_queue_drop(&publisher->queue, &job->place);
-        else
-                publisher->in_flight--;
+        patch_queue_drop(&publisher->queue, &job->place);
+        publisher->in_flight -= job->call != NULL;
         kube_cancel(TAKE_PTR(job->call));
-        job->state = PUBLISHER_IDLE;
         publisher_wake(publisher);
 }
 
 void publisher_drop_queue(struct publisher *publisher) {
         if (publisher->queue.len > 0)
                 publisher_wake(publisher);
-        while (pop_job(publisher))
+        while (patch_queue_pop(&publisher->queue))
                 ;
 }
 

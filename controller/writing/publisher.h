@@ -14,9 +14,8 @@
 #include "base/attributes.h"
 #include "base/buf.h"
 #include "controller/writing/patch_queue.h"
+#include "daemon/daemon.h"
 #include "kube/kube_api.h"
-#include "metrics/metrics.h"
-#include "net/loop.h"
 
 enum { PUBLISHER_MAX_PATCH_BYTES = 64 << 10 };
 
@@ -27,21 +26,18 @@ struct publisher_job {
         const char *node;
         const char *content_type; /* set by the owner; NULL: application/merge-patch+json */
         struct publisher *publisher;
-        struct kube_call *call;
-        enum { PUBLISHER_IDLE, PUBLISHER_QUEUED, PUBLISHER_IN_FLIGHT } state;
-        bool is_failing; /* the last patch failed */
+        struct kube_call *call; /* NULL: no patch is in flight */
+        bool is_failing;        /* the last patch failed */
 };
 
 TAILQ_HEAD(publisher_jobs, publisher_job);
 
 struct publisher_options {
-        const char *what;     /* is patched, for the log; static text */
-        struct loop *loop;    /* borrowed, like the next two */
-        struct kube_api *api; /* NULL: nothing is ever pushed */
-        struct metrics *metrics;
-        double patches_per_s;    /* > 0; a tenth of this may be sent in one burst */
-        size_t max_in_flight;    /* > 0 */
-        struct kube_fence fence; /* of every patch */
+        const char *what;            /* is patched, for the log; static text */
+        const struct daemon *daemon; /* without an API client nothing is ever pushed */
+        double patches_per_s;        /* > 0; a tenth of this may be sent in one burst */
+        size_t max_in_flight;        /* > 0 */
+        struct kube_fence fence;     /* of every patch */
         /* The job's turn: append the patch. false: nothing is sent. */
         bool (*on_turn)(void *userdata, struct publisher_job *job, struct buf *patch);
         /* The API server has answered; the job is idle and may be pushed again. */
@@ -57,7 +53,6 @@ struct publisher;
 struct publisher *publisher_new(const struct publisher_options *options);
 /** publisher_free() - with every job idle, or removed */
 void publisher_free(struct publisher *publisher);
-DEFINE_FREEP(struct publisher, publisher_free);
 
 /** publisher_add() - an idle @job, of the node @name, which is borrowed until publisher_remove() */
 void publisher_add(struct publisher *publisher, struct publisher_job *job, const char *name);

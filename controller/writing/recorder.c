@@ -24,13 +24,14 @@ enum {
 
 static const struct {
         const char *name, *suffix, *type;
+        bool is_of_policy; /* about the policy object, else about a Node */
 } reasons[EVENT_REASON_COUNT] = {
-        [EVENT_NODE_OVERLOADED] = {"NodeOverloaded", "plimsoll-overloaded", "Warning"},
-        [EVENT_NODE_LOAD_NORMAL] = {"NodeLoadNormal", "plimsoll-load-normal", "Normal"},
-        [EVENT_NODE_LOAD_STALE] = {"NodeLoadStale", "plimsoll-load-stale", "Warning"},
-        [EVENT_POLICY_INVALID] = {"PolicyInvalid", "plimsoll-policy-invalid", "Warning"},
-        [EVENT_POLICY_IN_FORCE] = {"PolicyInForce", "plimsoll-policy-in-force", "Normal"},
-        [EVENT_POLICY_WARNING] = {"PolicyWarning", "plimsoll-policy-warning", "Warning"},
+        [EVENT_NODE_OVERLOADED] = {"NodeOverloaded", "plimsoll-overloaded", "Warning", false},
+        [EVENT_NODE_LOAD_NORMAL] = {"NodeLoadNormal", "plimsoll-load-normal", "Normal", false},
+        [EVENT_NODE_LOAD_STALE] = {"NodeLoadStale", "plimsoll-load-stale", "Warning", false},
+        [EVENT_POLICY_INVALID] = {"PolicyInvalid", "plimsoll-policy-invalid", "Warning", true},
+        [EVENT_POLICY_IN_FORCE] = {"PolicyInForce", "plimsoll-policy-in-force", "Normal", true},
+        [EVENT_POLICY_WARNING] = {"PolicyWarning", "plimsoll-policy-warning", "Warning", true},
 };
 
 /* How often an Event was written. */
@@ -43,7 +44,6 @@ struct counted {
 /* Events beyond the minute's limit: the last one, and how many there are. */
 struct held {
         size_t count;
-        const char *api_version, *kind;
         char *name, *uid, *message;
 };
 
@@ -54,9 +54,7 @@ struct request {
 };
 
 struct recorder {
-        struct loop *loop;
-        struct kube_api *api;
-        struct metrics *metrics;
+        const struct daemon *daemon;
         bool is_writer;
         struct kube_fence fence;
 
@@ -74,7 +72,7 @@ struct recorder {
 
 static struct metrics_series *counter(const struct recorder *recorder, enum event_reason reason,
                                       const char *result) {
-        return metrics_counter(recorder->metrics, "plimsoll_events_total",
+        return metrics_counter(recorder->daemon->metrics, "plimsoll_events_total",
                                "Kubernetes Events by reason and result; held: it only adds to the "
                                "number in the message of its minute's last one.",
                                LABELS("reason", reasons[reason].name, "result", result));
@@ -121,7 +119,7 @@ static void send_first(struct recorder *recorder) {
 
         if (!request || recorder->call)
                 return;
-        recorder->call = kube_start(recorder->api,
+        recorder->call = kube_start(recorder->daemon->api,
                                     &(struct kube_request){
                                             .method = "PATCH",
                                             .path = request->path,
@@ -164,20 +162,22 @@ static const struct counted *count(struct recorder *recorder, const char *name,
 
 /* Owned by the caller; NULL: it holds what is not UTF-8. */
 static char *body_of(const struct event *event, const char *name, const struct counted *counted) {
+        bool is_of_policy = reasons[event->reason].is_of_policy;
         char first[TIMESTAMP_MAX], last[TIMESTAMP_MAX];
 
         timestamp_format_s(counted->first_unix_ms, first, sizeof(first));
         timestamp_format_s(counted->last_unix_ms, last, sizeof(last));
         json_auto_t *object = json_pack(
                 "{s:s, s:s, s:{s:s, s:s}, s:{s:s, s:s, s:s, s:s}, s:s, s:s, s:s, s:{s:s}, s:s, "
-                "s:s, "
-                "s:s, s:i}",
+                "s:s, s:s, s:i}",
                 "apiVersion", "v1", "kind", "Event", "metadata", "name", name, "namespace",
-                "default", "involvedObject", "apiVersion", event->api_version, "kind", event->kind,
-                "name", event->name, "uid", event->uid, "type", reasons[event->reason].type,
-                "reason", reasons[event->reason].name, "message", event->message, "source",
-                "component", KUBE_FIELD_MANAGER, "reportingComponent", KUBE_FIELD_MANAGER,
-                "firstTimestamp", first, "lastTimestamp", last, "count", counted->count);
+                "default", "involvedObject", "apiVersion",
+                is_of_policy ? "scheduler.policy.crane.io/v1alpha1" : "v1", "kind",
+                is_of_policy ? "DynamicSchedulerPolicy" : "Node", "name", event->name, "uid",
+                event->uid, "type", reasons[event->reason].type, "reason",
+                reasons[event->reason].name, "message", event->message, "source", "component",
+                KUBE_FIELD_MANAGER, "reportingComponent", KUBE_FIELD_MANAGER, "firstTimestamp",
+                first, "lastTimestamp", last, "count", counted->count);
 
         return object ? json_dumps(object, JSON_COMPACT) : NULL;
 }
@@ -189,7 +189,7 @@ static void enqueue(struct recorder *recorder, const struct event *event) {
 
         if (recorder->queued < QUEUE_MAX)
                 body = body_of(event, name,
-                               count(recorder, name, loop_now_unix_ms(recorder->loop)));
+                               count(recorder, name, loop_now_unix_ms(recorder->daemon->loop)));
         if (!body) {
                 metrics_inc(counter(recorder, event->reason, "dropped"));
                 return;
@@ -224,8 +224,6 @@ static void enqueue_held(struct recorder *recorder, enum event_reason reason) {
 
         (void)log_limit_allows(&recorder->limit, EVENTS_PER_MIN);
         enqueue(recorder, &(struct event){.reason = reason,
-                                          .api_version = held->api_version,
-                                          .kind = held->kind,
                                           .name = held->name,
                                           .uid = held->uid,
                                           .message = message});
@@ -235,7 +233,7 @@ static void enqueue_held(struct recorder *recorder, enum event_reason reason) {
 static void on_minute(void *userdata) {
         struct recorder *recorder = userdata;
 
-        if (!log_limit_minute_ends(&recorder->limit, loop_now_mono_ms(recorder->loop)))
+        if (!log_limit_minute_ends(&recorder->limit, loop_now_mono_ms(recorder->daemon->loop)))
                 return;
         for (size_t i = 0; i < EVENT_REASON_COUNT; i++)
                 if (recorder->held[i].count > 0)
@@ -249,12 +247,10 @@ static void hold(struct recorder *recorder, const struct event *event) {
         metrics_inc(counter(recorder, event->reason, "held"));
         forget_held(held);
         *held = (struct held){.count = before + 1,
-                              .api_version = event->api_version,
-                              .kind = event->kind,
                               .name = xstrdup(event->name),
                               .uid = xstrdup(event->uid),
                               .message = xstrdup(event->message)};
-        loop_timer_arm(recorder->loop, &recorder->minute,
+        loop_timer_arm(recorder->daemon->loop, &recorder->minute,
                        recorder->limit.minute_mono_ms + MS_PER_MIN, on_minute, recorder);
 }
 
@@ -270,15 +266,12 @@ void recorder_write(struct recorder *recorder, const struct event *event) {
 
 /* The whole */
 
-struct recorder *recorder_new(struct loop *loop, struct kube_api *api, struct metrics *metrics,
-                              struct health *health) {
+struct recorder *recorder_new(const struct daemon *daemon) {
         static const char *const results[] = {"sent", "failed", "dropped", "held"};
         struct recorder *recorder = xcalloc(1, sizeof(*recorder));
 
-        recorder->loop = loop;
-        recorder->api = api;
-        recorder->metrics = metrics;
-        recorder->check = health_add(health, "events", "none written yet");
+        recorder->daemon = daemon;
+        recorder->check = health_add(daemon->health, "events", "none written yet");
         health_pass(recorder->check, "no failure");
         STAILQ_INIT(&recorder->queue);
         for (size_t i = 0; i < EVENT_REASON_COUNT; i++)
@@ -300,7 +293,7 @@ void recorder_set_writer(struct recorder *recorder, const struct kube_fence *fen
         }
         for (size_t i = 0; i < EVENT_REASON_COUNT; i++)
                 forget_held(&recorder->held[i]);
-        loop_timer_disarm(recorder->loop, &recorder->minute);
+        loop_timer_disarm(recorder->daemon->loop, &recorder->minute);
 }
 
 void recorder_free(struct recorder *recorder) {

@@ -15,10 +15,8 @@
 #pragma once
 
 #include "base/attributes.h"
+#include "daemon/daemon.h"
 #include "kube/kube_api.h"
-#include "metrics/metrics.h"
-#include "net/health.h"
-#include "net/loop.h"
 
 enum event_reason {
         EVENT_NODE_OVERLOADED,
@@ -32,19 +30,16 @@ enum event_reason {
 
 struct event {
         enum event_reason reason;
-        const char *api_version, *kind; /* of the object that it is about; static texts */
-        const char *name, *uid;         /* of that object, which has no namespace */
-        const char *message;            /* up to 1,024 bytes */
+        const char *name, *uid; /* of the node, or of the policy object */
+        const char *message;    /* up to 1,024 bytes */
 };
 
 struct recorder;
 
-/** recorder_new() - does nothing until recorder_set_writer(); all are borrowed */
-struct recorder *recorder_new(struct loop *loop, struct kube_api *api, struct metrics *metrics,
-                              struct health *health);
+/** recorder_new() - does nothing until recorder_set_writer(); @daemon is borrowed */
+struct recorder *recorder_new(const struct daemon *daemon);
 /** recorder_free() - what has not been sent is lost; @recorder may be NULL */
 void recorder_free(struct recorder *recorder);
-DEFINE_FREEP(struct recorder, recorder_free);
 
 /** recorder_set_writer() - whether this replica writes
  * @fence: for the requests; copied. NULL: stop, and drop what is queued or under way */

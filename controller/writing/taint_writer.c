@@ -16,9 +16,8 @@ enum {
 };
 
 struct taint_writer {
-        struct taint_writer_options options;
+        struct loop *loop;
         struct publisher *publisher;
-        const struct compiled_policy *compiled;
         int64_t look_mono_ms;
         /* As of the last tick. */
         struct load_levels least; /* of the nodes that pods may be given to */
@@ -27,7 +26,7 @@ struct taint_writer {
 };
 
 static int64_t taints_now(const struct taint_writer *writer) {
-        return loop_now_mono_ms(writer->options.loop);
+        return loop_now_mono_ms(writer->loop);
 }
 
 /* Jobs are first members of the nodes that they are embedded in. */
@@ -35,13 +34,13 @@ static struct taint_node *tainted_of_job(struct publisher_job *job) {
         return (struct taint_node *)job;
 }
 
-static bool has_taints(const struct taint_writer *writer) {
-        return writer->compiled->policy->level_count > 0;
+static bool has_taints(const struct taint_node *node) {
+        return node->track->compiled->policy->level_count > 0;
 }
 
 /* Between two readings by the source in use. */
 static int64_t reading_interval_ms(const struct taint_node *node) {
-        return node->writer->compiled->options.sources[node->track->serving].interval_ms;
+        return node->track->compiled->options.sources[node->track->serving].interval_ms;
 }
 
 static void await_load(struct taint_node *node) {
@@ -82,44 +81,39 @@ static void on_taints_done(void *userdata, struct publisher_job *job,
         }
 }
 
-struct taint_writer *taint_writer_new(const struct taint_writer_options *options,
-                                      const struct compiled_policy *compiled) {
+struct taint_writer *taint_writer_new(const struct daemon *daemon, double patches_per_s,
+                                      struct kube_fence fence, void (*on_idle)(void *userdata),
+                                      void *userdata) {
         struct taint_writer *writer = xcalloc(1, sizeof(*writer));
 
-        writer->options = *options;
+        writer->loop = daemon->loop;
         writer->publisher = publisher_new(
                 &(struct publisher_options){.what = "taints",
-                                            .loop = options->loop,
-                                            .api = options->api,
-                                            .metrics = options->metrics,
-                                            .patches_per_s = options->patches_per_s,
+                                            .daemon = daemon,
+                                            .patches_per_s = patches_per_s,
                                             .max_in_flight = MAX_IN_FLIGHT,
-                                            .fence = options->fence,
+                                            .fence = fence,
                                             .on_turn = on_taints_turn,
                                             .on_done = on_taints_done,
-                                            .on_idle = options->on_idle,
-                                            .userdata = options->userdata});
+                                            .on_idle = on_idle,
+                                            .userdata = userdata});
         for (size_t i = 0; i < POLICY_MAX_LEVELS; i++) {
                 const char level[] = {(char)('1' + i), '\0'};
-                writer->shown[i] = metrics_gauge(options->metrics, "plimsoll_taint_level_nodes",
+                writer->shown[i] = metrics_gauge(daemon->metrics, "plimsoll_taint_level_nodes",
                                                  "Nodes by the number of our taints on them.",
                                                  LABELS("level", level));
         }
-        taint_writer_set_policy(writer, compiled);
         return writer;
 }
 
 void taint_writer_free(struct taint_writer *writer) {
-        if (!writer)
-                return;
         publisher_free(writer->publisher);
         free(writer);
 }
 
-void taint_writer_set_policy(struct taint_writer *writer, const struct compiled_policy *compiled) {
+void taint_writer_replan(struct taint_writer *writer) {
         struct publisher_job *job;
 
-        writer->compiled = compiled;
         TAILQ_FOREACH (job, publisher_jobs(writer->publisher), link) {
                 forget_load(tainted_of_job(job));
                 await_load(tainted_of_job(job));
@@ -155,13 +149,12 @@ void taint_writer_seen(struct taint_node *node, const json_t *taints) {
 }
 
 void taint_writer_update(struct taint_node *node, const struct plan_values *values) {
-        const struct taint_writer *writer = node->writer;
-        const struct policy *policy = writer->compiled->policy;
-        int64_t now_mono_ms = taints_now(writer);
+        const struct policy *policy = node->track->compiled->policy;
+        int64_t now_mono_ms = taints_now(node->writer);
         bool is_provisional;
         double load_ratio;
 
-        if (!has_taints(writer))
+        if (!has_taints(node))
                 return;
         if (!load_level_ratio(policy, values, &load_ratio, &is_provisional)) {
                 if (node->level.has_load)
@@ -199,9 +192,8 @@ static void compare_node_levels(struct taint_writer *writer) {
         writer->awaited = 0;
         TAILQ_FOREACH (job, publisher_jobs(writer->publisher), link) {
                 struct taint_node *node = tainted_of_job(job);
-                if (!has_taints(writer) ||
-                    (node->level.has_load &&
-                     !node_track_is_fresh(node->track, writer->compiled, now_mono_ms)))
+                if (!has_taints(node) ||
+                    (node->level.has_load && !node_track_is_fresh(node->track, now_mono_ms)))
                         forget_load(node);
                 if (load_level_is_settled(&node->level) && !node->taints.is_closed)
                         load_level_compare(&node->level, is_late(node, now_mono_ms),

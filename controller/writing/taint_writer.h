@@ -25,8 +25,6 @@
 #include "controller/writing/node_taints.h"
 #include "controller/writing/publisher.h"
 #include "kube/backoff.h"
-#include "metrics/metrics.h"
-#include "net/loop.h"
 
 struct taint_writer;
 
@@ -43,24 +41,20 @@ struct taint_node {
         bool is_seen;              /* the watch has shown it */
 };
 
-struct taint_writer_options {
-        struct loop *loop;    /* borrowed, like the next two */
-        struct kube_api *api; /* NULL: only if this replica never writes */
-        struct metrics *metrics;
-        double patches_per_s;            /* of taints */
-        struct kube_fence fence;         /* of every patch */
-        void (*on_idle)(void *userdata); /* see publisher_events */
-        void *userdata;
-};
-
-/** taint_writer_new() - @compiled is borrowed until taint_writer_set_policy() gives another */
-struct taint_writer *taint_writer_new(const struct taint_writer_options *options,
-                                      const struct compiled_policy *compiled);
+/**
+ * taint_writer_new()
+ * @daemon:  borrowed; without an API client only in a dry run
+ * @fence:   of every patch
+ * @on_idle: see struct publisher_options; may be NULL
+ */
+struct taint_writer *taint_writer_new(const struct daemon *daemon, double patches_per_s,
+                                      struct kube_fence fence, void (*on_idle)(void *userdata),
+                                      void *userdata);
 /** taint_writer_free() - after every node has been removed */
 void taint_writer_free(struct taint_writer *writer);
-DEFINE_FREEP(struct taint_writer, taint_writer_free);
 
-void taint_writer_set_policy(struct taint_writer *writer, const struct compiled_policy *compiled);
+/** taint_writer_replan() - the tracks have another policy */
+void taint_writer_replan(struct taint_writer *writer);
 
 /** taint_writer_add() - @name and @track are borrowed until taint_writer_remove() */
 void taint_writer_add(struct taint_writer *writer, struct taint_node *node, const char *name,

@@ -20,14 +20,13 @@ struct writer_patch {
         struct plan_choice choice;
         struct plan_values values;
         int64_t at_unix_ms;
-        uint64_t generation; /* of the policy that the indices refer to */
 };
 
 struct writer {
         struct writer_options options;
         const struct compiled_policy *compiled;
-        uint64_t generation;
-        struct leader *leader;
+        struct lease *lease; /* NULL: there is no election */
+        struct health_check *leader_check;
         struct publisher *publisher;
         struct taint_writer *taints;
         bool is_stopping;
@@ -37,11 +36,11 @@ struct writer {
 };
 
 static int64_t writer_now_mono(const struct writer *writer) {
-        return loop_now_mono_ms(writer->options.loop);
+        return loop_now_mono_ms(writer->options.daemon->loop);
 }
 
 static int64_t writer_now_unix(const struct writer *writer) {
-        return loop_now_unix_ms(writer->options.loop);
+        return loop_now_unix_ms(writer->options.daemon->loop);
 }
 
 /* Jobs are first members of the nodes that they are embedded in. */
@@ -56,7 +55,7 @@ static void on_sync(void *userdata);
 static void arm_sync(struct writer_node *node, int64_t wait_ms) {
         struct writer *writer = node->writer;
 
-        loop_timer_arm(writer->options.loop, &node->sync, writer_now_mono(writer) + wait_ms,
+        loop_timer_arm(writer->options.daemon->loop, &node->sync, writer_now_mono(writer) + wait_ms,
                        on_sync, node);
 }
 
@@ -86,7 +85,7 @@ static unsigned urgency_of(const struct writer_node *node, const struct plan_val
 
 /* A turn makes up for an early patch that waits, and not the other way round. */
 static void push_patch(struct writer_node *node, bool is_early, const struct plan_values *values) {
-        if (node->job.state == PUBLISHER_IDLE || !is_early)
+        if (!is_early || (!node->job.call && !node->job.place.is_queued))
                 node->is_early = is_early;
         publisher_push(&node->job, urgency_of(node, values));
 }
@@ -95,8 +94,8 @@ static void on_sync(void *userdata) {
         struct writer_node *node = userdata;
         struct writer *writer = node->writer;
 
-        if (!node->has_values && node_track_outcomes(node->track, writer->compiled,
-                                                     writer_now_mono(writer)) < FIRST_OUTCOMES) {
+        if (!node->has_values &&
+            node_track_outcomes(node->track, writer_now_mono(writer)) < FIRST_OUTCOMES) {
                 /* Its first scrapes are still to come: try again after the next one. */
                 arm_sync(node, writer->options.interval_ms);
                 return;
@@ -130,8 +129,7 @@ static bool on_annotations_turn(void *userdata, struct publisher_job *job, struc
         struct writer *writer = userdata;
         struct writer_node *node = node_of_job(job);
         const struct plan *plan = &writer->compiled->plan;
-        struct writer_patch patch = {.at_unix_ms = writer_now_unix(writer),
-                                     .generation = writer->generation};
+        struct writer_patch patch = {.at_unix_ms = writer_now_unix(writer)};
         int64_t age_ms;
 
         if (!writer_is_active(writer))
@@ -163,7 +161,7 @@ static void on_annotations_done(void *userdata, struct publisher_job *job,
         struct writer_node *node = node_of_job(job);
         _cleanup_(freep) struct writer_patch *patch = TAKE_PTR(node->pending);
 
-        if (answer->outcome == KUBE_OK && patch->generation == writer->generation)
+        if (answer->outcome == KUBE_OK && patch)
                 plan_confirm(node->track->record, &patch->choice, &patch->values,
                              patch->at_unix_ms);
         /* The watch will report a node that was not found. */
@@ -179,8 +177,10 @@ static void on_annotations_done(void *userdata, struct publisher_job *job,
 static void resign(struct writer *writer) {
         lease_released_fn *on_stopped = TAKE_PTR(writer->on_stopped);
 
-        if (on_stopped)
-                leader_resign(writer->leader, on_stopped, writer->on_stopped_userdata);
+        if (on_stopped && writer->lease)
+                lease_release(writer->lease, on_stopped, writer->on_stopped_userdata);
+        else if (on_stopped)
+                on_stopped(writer->on_stopped_userdata);
 }
 
 static void on_publisher_idle(void *userdata) {
@@ -202,7 +202,7 @@ static void on_publisher_idle(void *userdata) {
  * earlier turn without a patch is no sign of a missed one. */
 static void on_started_leading(void *userdata) {
         struct writer *writer = userdata;
-        const struct lease_timing *timing = &writer->options.leader.timing;
+        const struct lease_timing *timing = &writer->options.lease.timing;
         int64_t since_unix_ms = writer_now_unix(writer) - timing->duration_ms - timing->retry_ms;
         struct publisher_job *job;
 
@@ -233,6 +233,62 @@ static void on_stopped_leading(void *userdata) {
         taint_writer_stop(writer->taints);
 }
 
+static struct lease *campaign(struct writer *writer) {
+        _cleanup_(freep) char *identity = lease_identity_new();
+        struct lease_options lease = writer->options.lease;
+
+        lease.identity = identity;
+        lease.events = (struct lease_events){.on_started_leading = on_started_leading,
+                                             .on_stopped_leading = on_stopped_leading,
+                                             .userdata = writer};
+        return lease_new(writer->options.daemon->loop, writer->options.daemon->api,
+                         writer->options.daemon->metrics, &lease);
+}
+
+static int64_t leads_until_mono_ms(const void *userdata) {
+        const struct writer *writer = userdata;
+
+        if (writer->lease)
+                return lease_until_mono_ms(writer->lease);
+        return writer->options.is_dry_run ? 0 : INT64_MAX;
+}
+
+struct kube_fence writer_fence(const struct writer *writer) {
+        return (struct kube_fence){leads_until_mono_ms, writer};
+}
+
+bool writer_is_active(const struct writer *writer) {
+        bool is_leading = writer->lease ? lease_is_leading(writer->lease)
+                                        : !writer->options.is_dry_run;
+
+        return !writer->is_stopping && is_leading;
+}
+
+static void show_leader(const struct writer *writer) {
+        const struct lease *lease = writer->lease;
+
+        if (!lease) {
+                health_pass(writer->leader_check, "%s",
+                            writer->options.is_dry_run ? "nothing is written"
+                                                       : "leader election is off");
+                return;
+        }
+        const char *holder = lease_leader(lease), *trouble = lease_trouble(lease);
+        const char *between = *trouble ? "; " : "";
+        if (!lease_is_settled(lease))
+                health_fail(writer->leader_check,
+                            "lease %s/%s: %s; see --leader-elect and the RBAC rules (create, get, "
+                            "update leases)",
+                            writer->options.lease.namespace, writer->options.lease.name,
+                            *trouble ? trouble : "waiting for an answer");
+        else if (lease_is_leading(lease))
+                health_pass(writer->leader_check, "%s, this replica%s%s", lease_identity(lease),
+                            between, trouble);
+        else
+                health_pass(writer->leader_check, "%s; this replica stands by%s%s",
+                            *holder ? holder : "unknown", between, trouble);
+}
+
 /* Nodes */
 
 void writer_add(struct writer *writer, struct writer_node *node, const char *name,
@@ -247,7 +303,7 @@ void writer_remove(struct writer_node *node) {
         publisher_remove(&node->job);
         free(TAKE_PTR(node->pending));
         taint_writer_remove(&node->taints);
-        loop_timer_disarm(node->writer->options.loop, &node->sync);
+        loop_timer_disarm(node->writer->options.daemon->loop, &node->sync);
 }
 
 void writer_update(struct writer_node *node, const struct plan_values *values) {
@@ -264,7 +320,7 @@ void writer_update(struct writer_node *node, const struct plan_values *values) {
         if (plan_is_overdue(plan, record, values, now_unix_ms))
                 push_patch(node, false, values);
         else if (plan_is_early(plan, record, values, now_unix_ms) ||
-                 node->job.state == PUBLISHER_QUEUED) /* then its urgency has changed */
+                 node->job.place.is_queued) /* then its urgency has changed */
                 push_patch(node, true, values);
 }
 
@@ -301,49 +357,36 @@ static void register_writer_metrics(struct writer *writer, struct metrics *metri
                                        NULL);
 }
 
-static void show_budget(const struct writer *writer) {
-        metrics_set(writer->budget, (double)writer_budget_nodes(writer));
-}
-
 struct writer *writer_new(const struct writer_options *options,
                           const struct compiled_policy *compiled) {
         struct writer *writer = xcalloc(1, sizeof(*writer));
 
         writer->options = *options;
         writer->compiled = compiled;
-        register_writer_metrics(writer, options->metrics);
-        show_budget(writer);
-        writer->leader = leader_new(options->loop, options->api, options->metrics, options->health,
-                                    &options->leader, !options->is_dry_run,
-                                    &(struct lease_events){.on_started_leading = on_started_leading,
-                                                           .on_stopped_leading = on_stopped_leading,
-                                                           .userdata = writer});
+        register_writer_metrics(writer, options->daemon->metrics);
+        writer->leader_check = health_add(options->daemon->health, "leader", "not started yet");
+        if (options->is_elected && !options->is_dry_run)
+                writer->lease = campaign(writer);
+        else
+                metrics_set(lease_leader_gauge(options->daemon->metrics), !options->is_dry_run);
+        show_leader(writer);
         writer->publisher = publisher_new(
                 &(struct publisher_options){.what = "patch",
-                                            .loop = options->loop,
-                                            .api = options->api,
-                                            .metrics = options->metrics,
+                                            .daemon = options->daemon,
                                             .patches_per_s = options->patches_per_s,
                                             .max_in_flight = options->patches_in_flight,
-                                            .fence = leader_fence(writer->leader),
+                                            .fence = writer_fence(writer),
                                             .on_turn = on_annotations_turn,
                                             .on_done = on_annotations_done,
                                             .on_idle = on_publisher_idle,
                                             .userdata = writer});
-        writer->taints = taint_writer_new(
-                &(struct taint_writer_options){.loop = options->loop,
-                                               .api = options->api,
-                                               .metrics = options->metrics,
-                                               .patches_per_s = options->patches_per_s / TAINT_PART,
-                                               .fence = leader_fence(writer->leader),
-                                               .on_idle = on_publisher_idle,
-                                               .userdata = writer},
-                compiled);
+        writer->taints = taint_writer_new(options->daemon, options->patches_per_s / TAINT_PART,
+                                          writer_fence(writer), on_publisher_idle, writer);
         return writer;
 }
 
 void writer_free(struct writer *writer) {
-        leader_free(writer->leader);
+        lease_free(writer->lease);
         taint_writer_free(writer->taints);
         publisher_free(writer->publisher);
         free(writer);
@@ -353,23 +396,21 @@ void writer_set_policy(struct writer *writer, const struct compiled_policy *comp
         struct publisher_job *job;
 
         writer->compiled = compiled;
-        writer->generation++;
-        show_budget(writer);
-        taint_writer_set_policy(writer->taints, compiled);
-        TAILQ_FOREACH (job, publisher_jobs(writer->publisher), link)
+        taint_writer_replan(writer->taints);
+        TAILQ_FOREACH (job, publisher_jobs(writer->publisher), link) {
+                /* Its indices are those of the policy before. */
+                free(TAKE_PTR(node_of_job(job)->pending));
                 arm_first_sync(node_of_job(job));
+        }
 }
 
 void writer_tick(struct writer *writer) {
-        leader_show(writer->leader);
+        show_leader(writer);
         metrics_set(writer->waiting, (double)publisher_waiting(writer->publisher));
+        metrics_set(writer->budget, (double)writer_budget_nodes(writer));
         publisher_tick(writer->publisher);
         if (writer->options.has_turns)
                 taint_writer_tick(writer->taints, writer_is_active(writer));
-}
-
-bool writer_is_active(const struct writer *writer) {
-        return !writer->is_stopping && leader_may_write(writer->leader);
 }
 
 size_t writer_budget_nodes(const struct writer *writer) {
@@ -390,10 +431,6 @@ const char *writer_trouble(const struct writer *writer) {
                 return NULL;
         const char *trouble = publisher_trouble(writer->publisher);
         return *trouble ? trouble : publisher_trouble(taint_writer_publisher(writer->taints));
-}
-
-struct kube_fence writer_fence(const struct writer *writer) {
-        return leader_fence(writer->leader);
 }
 
 void writer_stop(struct writer *writer, lease_released_fn *on_stopped, void *userdata) {

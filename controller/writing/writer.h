@@ -1,13 +1,15 @@
 /*
  * When each node's annotations are patched, and with what; its taints are taint_writer.h's. A node
  * has turns at its own instants (plan.h), and is patched sooner when its annotations are missing or
- * have expired, or when a mean has moved far. Only the replica that leads patches; one that begins
- * to lead makes up for the turns that its predecessor missed.
+ * have expired, or when a mean has moved far. Only the replica that leads patches: with leader
+ * election the one that holds the Lease, without election every one, in a dry run none. One that
+ * begins to lead makes up for the turns that its predecessor missed.
  *
  * Early patches and those of turns wait in one queue, which holds a node once at most. Its order is
  * that of budget.h; each reading of a node that waits updates its urgency.
  *
- * Owns the publisher and the leader election. Everything runs on the loop's thread.
+ * Owns the publisher and the leader election, with the check `leader` of /readyz, which passes on a
+ * standby too. Everything runs on the loop's thread.
  */
 #pragma once
 
@@ -17,13 +19,10 @@
 
 #include "base/attributes.h"
 #include "controller/track/node_track.h"
-#include "controller/writing/leader.h"
 #include "controller/writing/publisher.h"
 #include "controller/writing/taint_writer.h"
 #include "kube/kube_api.h"
-#include "metrics/metrics.h"
-#include "net/health.h"
-#include "net/loop.h"
+#include "kube/lease.h"
 
 struct writer;
 struct writer_patch;
@@ -35,7 +34,7 @@ struct writer_node {
         struct node_track *track;
         struct loop_timer sync;
         struct taint_node taints;     /* the owner reports to it what the node carries */
-        struct writer_patch *pending; /* the patch in flight; NULL: none */
+        struct writer_patch *pending; /* in flight, of the policy in force; NULL: none */
         bool has_values;              /* some metric was usable at the last reading */
         bool is_early;                /* it is, or was last, pushed between its turns */
         int64_t turn_unix_ms;         /* of the last sync, also as a standby; 0: none yet */
@@ -43,15 +42,13 @@ struct writer_node {
 };
 
 struct writer_options {
-        struct loop *loop; /* borrowed, like the next three */
-        struct kube_api *api;
-        struct metrics *metrics;
-        struct health *health;
-        struct leader_options leader;
+        const struct daemon *daemon; /* without an API client only in a dry run */
+        bool is_elected;
+        struct lease_options lease; /* of the election; but for its identity and events */
         double patches_per_s;
         size_t patches_in_flight;
         int64_t interval_ms; /* between two readings of a node */
-        bool is_dry_run;     /* nothing is ever written; only then may @api be NULL */
+        bool is_dry_run;     /* nothing is ever written */
         bool has_turns;      /* false: nodes are patched by writer_push_all() only */
 
         /* What could be written on @node now. */
@@ -68,7 +65,6 @@ struct writer *writer_new(const struct writer_options *options,
                           const struct compiled_policy *compiled);
 /** writer_free() - after every node has been removed */
 void writer_free(struct writer *writer);
-DEFINE_FREEP(struct writer, writer_free);
 
 /** writer_set_policy() - another policy; the turns of all nodes follow it from now on */
 void writer_set_policy(struct writer *writer, const struct compiled_policy *compiled);
@@ -97,7 +93,7 @@ bool writer_is_idle(const struct writer *writer);
 size_t writer_failing(const struct writer *writer);
 /** writer_trouble() - see publisher_trouble(); NULL when nothing is ever written */
 const char *writer_trouble(const struct writer *writer);
-/** writer_fence() - of every request that is sent because this replica leads */
+/** writer_fence() - for every request that writes; it closes when this replica no longer leads */
 struct kube_fence writer_fence(const struct writer *writer);
 
 /**

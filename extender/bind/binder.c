@@ -62,13 +62,15 @@ struct bind {
 LIST_HEAD(bind_list, bind);
 
 struct binder {
-        struct binder_options options;
+        const struct daemon *daemon;
+        const struct table_watch *table_watch;
+        struct node_table *table;
+        int64_t timeout_ms;
 
-        pthread_mutex_t lock; /* guards these four */
+        pthread_mutex_t lock; /* guards these three */
         struct bind_list incoming;
         size_t under_way;
-        bool is_draining;
-        bool is_stopped;
+        bool is_draining; /* or stopped */
 
         /* The loop's. */
         struct bind_list active;
@@ -142,8 +144,8 @@ static void finish_bind(struct bind *bind, enum bind_result result, const char *
         struct binder *binder = bind->binder;
         struct http_exchange *exchange = bind->exchange;
 
-        loop_timer_disarm(binder->options.loop, &bind->retry_timer);
-        loop_timer_disarm(binder->options.loop, &bind->deadline_timer);
+        loop_timer_disarm(binder->daemon->loop, &bind->retry_timer);
+        loop_timer_disarm(binder->daemon->loop, &bind->deadline_timer);
         kube_cancel(TAKE_PTR(bind->call));
         LIST_REMOVE(bind, link);
         note_outage(binder, result, text);
@@ -162,7 +164,7 @@ static void on_bind_deadline(void *userdata) {
         struct bind *bind = userdata;
         char text[ERROR_MSG_MAX + 64], timeout[DURATION_TEXT_MAX];
 
-        duration_format(bind->binder->options.timeout_ms, timeout);
+        duration_format(bind->binder->timeout_ms, timeout);
         (void)snprintf(text, sizeof(text), "not bound within %s%s%s", timeout,
                        bind->trouble.code ? ": " : "", bind->trouble.msg);
         finish_bind(bind, BIND_UNAVAILABLE, text);
@@ -170,7 +172,7 @@ static void on_bind_deadline(void *userdata) {
 
 /* Calls @again after a pause, if there is time left for it. */
 static void retry(struct bind *bind, const struct kube_answer *answer, loop_timer_fn *again) {
-        struct loop *loop = bind->binder->options.loop;
+        struct loop *loop = bind->binder->daemon->loop;
         int64_t now_mono_ms = loop_now_mono_ms(loop);
         int64_t pause_ms = backoff_next_ms(&bind->backoff, now_mono_ms);
 
@@ -186,10 +188,10 @@ static void retry(struct bind *bind, const struct kube_answer *answer, loop_time
 static void call(struct bind *bind, struct kube_request *request, kube_done_fn *on_done) {
         request->give_up_mono_ms = bind->give_up_mono_ms;
         /* An attempt that hangs leaves time for another. */
-        request->timeout_ms = bind->binder->options.timeout_ms / 2;
+        request->timeout_ms = bind->binder->timeout_ms / 2;
         request->on_done = on_done;
         request->userdata = bind;
-        bind->call = kube_start(bind->binder->options.api, request);
+        bind->call = kube_start(bind->binder->daemon->api, request);
 }
 
 static void read_bound_pod(void *userdata);
@@ -316,16 +318,16 @@ static void attempt_bind(void *userdata) {
 
 /* Whether the node does not exist; false while the watch of nodes is down. */
 static bool is_missing(const struct binder *binder, const char *node) {
-        if (!table_watch_sees_nodes(binder->options.table_watch))
+        if (!table_watch_sees_nodes(binder->table_watch))
                 return false;
-        struct node_snapshot *snapshot = node_table_acquire(binder->options.table);
+        struct node_snapshot *snapshot = node_table_acquire(binder->table);
         bool is_missing = node_names_find(snapshot->names, node, strlen(node)) == NODE_ROW_NONE;
         node_snapshot_unref(snapshot);
         return is_missing;
 }
 
 static void begin_bind(struct binder *binder, struct bind *bind) {
-        struct loop *loop = binder->options.loop;
+        struct loop *loop = binder->daemon->loop;
 
         LIST_INSERT_HEAD(&binder->active, bind, link);
         loop_timer_arm(loop, &bind->deadline_timer, bind->give_up_mono_ms, on_bind_deadline, bind);
@@ -358,7 +360,7 @@ static const char *admit(struct binder *binder, struct bind *bind) {
         const char *refusal = NULL;
 
         (void)pthread_mutex_lock(&binder->lock);
-        if (binder->is_draining || binder->is_stopped) {
+        if (binder->is_draining) {
                 refusal = "the extender is shutting down";
         } else if (binder->under_way >= BINDER_MAX_UNDER_WAY) {
                 refusal = "too many binds in progress";
@@ -385,7 +387,7 @@ int binder_answer(struct binder *binder, struct http_exchange *exchange, struct 
                 .exchange = exchange,
                 .request = request,
                 .begin_ns = begin_ns,
-                .give_up_mono_ms = clock_mono_ms() + binder->options.timeout_ms,
+                .give_up_mono_ms = clock_mono_ms() + binder->timeout_ms,
                 .backoff = {.first_ms = RETRY_FIRST_MS, .max_ms = RETRY_MAX_MS},
         };
         exchange->release = bind_free;
@@ -398,26 +400,30 @@ int binder_answer(struct binder *binder, struct http_exchange *exchange, struct 
         if (refusal)
                 compose(bind, BIND_BUSY, refusal);
         else
-                loop_post(binder->options.loop, on_incoming, binder);
+                loop_post(binder->daemon->loop, on_incoming, binder);
         return 0;
 }
 
 /* ---- Begin and end. */
 
-struct binder *binder_new(const struct binder_options *options) {
+struct binder *binder_new(const struct daemon *daemon, const struct table_watch *table_watch,
+                          struct node_table *table, int64_t timeout_ms) {
         struct binder *binder = xcalloc(1, sizeof(*binder));
 
-        binder->options = *options;
+        binder->daemon = daemon;
+        binder->table_watch = table_watch;
+        binder->table = table;
+        binder->timeout_ms = timeout_ms;
         (void)pthread_mutex_init(&binder->lock, NULL);
-        binder->check = health_add(options->health, "bind", "not listed yet");
+        binder->check = health_add(daemon->health, "bind", "not listed yet");
         health_pass(binder->check, "no failure");
         for (size_t i = 0; i < BIND_RESULT_COUNT; i++)
-                binder->results[i] = metrics_counter(options->metrics, "plimsoll_binds_total",
+                binder->results[i] = metrics_counter(daemon->metrics, "plimsoll_binds_total",
                                                      "Bind requests by result (--bind).",
                                                      LABELS("result", result_names[i]));
-        binder->under_way_gauge = metrics_gauge(options->metrics, "plimsoll_binds_under_way",
+        binder->under_way_gauge = metrics_gauge(daemon->metrics, "plimsoll_binds_under_way",
                                                 "Binds in flight (--bind).", NULL);
-        binder->duration = metrics_histogram(options->metrics, "plimsoll_bind_duration_seconds",
+        binder->duration = metrics_histogram(daemon->metrics, "plimsoll_bind_duration_seconds",
                                              "Time from a bind's request to its answer (--bind).",
                                              NULL, &metrics_duration_bounds);
         return binder;
@@ -445,7 +451,7 @@ void binder_drain(struct binder *binder, void (*on_drained)(void *userdata), voi
 
 void binder_stop(struct binder *binder) {
         (void)pthread_mutex_lock(&binder->lock);
-        binder->is_stopped = true;
+        binder->is_draining = true;
         (void)pthread_mutex_unlock(&binder->lock);
         binder->on_drained = NULL;
         on_incoming(binder);

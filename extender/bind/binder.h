@@ -20,33 +20,25 @@
 
 #include "base/attributes.h"
 #include "base/error.h"
+#include "daemon/daemon.h"
 #include "extender/table/node_table.h"
 #include "extender/table/table_watch.h"
-#include "kube/kube_api.h"
-#include "metrics/metrics.h"
-#include "net/health.h"
 #include "net/http_server.h"
-#include "net/loop.h"
 
 /* Below the API client's requests in flight (128) and the server's connections (512). */
 enum { BINDER_MAX_UNDER_WAY = 100 };
 
-struct binder_options {
-        struct loop *loop; /* all borrowed; they outlive the binder */
-        struct kube_api *api;
-        const struct table_watch *table_watch; /* whether nodes are being watched */
-        struct node_table *table;
-        struct metrics *metrics;
-        struct health *health;
-        int64_t timeout_ms; /* of a bind, with all its attempts */
-};
-
 struct binder;
 
-struct binder *binder_new(const struct binder_options *options);
+/**
+ * binder_new() - all are borrowed, and outlive the binder
+ * @table_watch: whether nodes are being watched
+ * @timeout_ms:  of a bind, with all its attempts
+ */
+struct binder *binder_new(const struct daemon *daemon, const struct table_watch *table_watch,
+                          struct node_table *table, int64_t timeout_ms);
 /** binder_free() - after the server has stopped */
 void binder_free(struct binder *binder);
-DEFINE_FREEP(struct binder, binder_free);
 
 /**
  * binder_answer() - execute the ExtenderBindingArgs in @exchange; called by the server's handler

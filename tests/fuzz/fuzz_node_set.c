@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/number.h"
+#include "codec/json.h"
 #include "controller/node/node_set.h"
 #include "controller/track/node_track.h"
 #include "fuzz.h"
@@ -33,11 +34,10 @@ static void on_moved(void *userdata, struct node *node) {
         require(node->name[0] != '\0');
 }
 
-static void on_annotations(void *userdata, struct node *node, const json_t *annotations) {
-        struct world *world = userdata;
-
-        node_track_annotations(node->userdata, world->compiled, annotations, now_mono_ms,
-                               now_unix_ms);
+static void on_seen(void *userdata, struct node *node, const json_t *object) {
+        (void)userdata;
+        node_track_annotations(node->userdata, json_at(object, "metadata", "annotations", NULL),
+                               now_mono_ms, now_unix_ms);
 }
 
 static void end_track(struct world *world, struct node *node) {
@@ -49,14 +49,14 @@ static void end_track(struct world *world, struct node *node) {
                 step.num[0] = 1;
                 step.den[0] = 10;
                 step.at_mono_ms += 15000;
-                node_track_reading(track, world->compiled, 0,
-                                   &(struct source_reading){.step = &step}, step.at_mono_ms);
+                node_track_reading(track, 0, &(struct source_reading){.step = &step},
+                                   step.at_mono_ms);
         }
-        node_track_values(track, world->compiled, step.at_mono_ms, &values);
+        node_track_values(track, step.at_mono_ms, &values);
         for (size_t i = 0; i < world->compiled->policy->metric_count; i++)
                 if (values.usable & (UINT64_C(1) << i))
                         require(values.ratio[i] >= 0 && values.ratio[i] <= 1);
-        node_track_done(track, world->compiled);
+        node_track_done(track);
         free(track);
         world->live--;
 }
@@ -82,7 +82,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         struct node_set *set = node_set_new(&options, &(struct node_set_events){
                                                               .on_added = on_added,
                                                               .on_moved = on_moved,
-                                                              .on_annotations = on_annotations,
+                                                              .on_seen = on_seen,
                                                               .on_removed = on_removed,
                                                               .userdata = &world,
                                                       });

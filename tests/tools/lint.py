@@ -56,7 +56,6 @@ MAY_USE = {
         "controller/source",
     ],
     "controller/series": [*COMMON, "policy", "policy/estimate", "controller/track"],
-    "controller/health": ["base", "kube", "metrics", "net", "controller/track"],
     "controller/print": ["base", "program", "policy", "controller/track"],
     "controller/web": [
         *(*COMMON, "policy", "policy/estimate", "controller/window", "controller/source"),
@@ -73,7 +72,7 @@ MAY_USE = {
             "controller/source",
             *SOURCES,
         ),
-        *("controller/track", "controller/series", "controller/health", "controller/print"),
+        *("controller/track", "controller/series", "controller/print"),
         *("controller/web", "controller/writing", "controller/cleanup"),
     ],
     "extender/estimator": ["base", "policy/estimate"],

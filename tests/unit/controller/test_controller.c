@@ -21,16 +21,14 @@
 struct fixture {
         struct api_fixture api;
         struct controller *controller;
-        size_t writer_events;
+        struct daemon daemon;
+        struct policy_source *policy;
         double patches_per_s;                     /* 0: 10 */
         const struct source_set_options *sources; /* NULL: exporters are scraped */
 };
 
-static void on_writer(void *userdata) {
-        ((struct fixture *)userdata)->writer_events++;
-}
-
 static void begin(struct fixture *f, struct policy *policy, const char *target, bool is_once) {
+        struct policy *built_in = NULL;
         struct error err = ERROR_NULL;
 
         api_start(&f->api);
@@ -52,28 +50,30 @@ static void begin(struct fixture *f, struct policy *policy, const char *target, 
                 .sources = f->sources ? *f->sources : scraper,
                 .nodes = {.address_types = {"InternalIP"}, .address_type_count = 1},
                 .node_selector = target ? NULL : "pool=none",
-                .targets = &target,
-                .target_count = target ? 1 : 0,
+                .targets = {.items = &target, .count = target ? 1 : 0},
                 .patches_per_s = f->patches_per_s > 0 ? f->patches_per_s : 10,
                 .patches_in_flight = 1,
                 .is_dry_run = target != NULL,
                 .is_once = is_once,
         };
 
-        if (controller_new(&(struct controller_parts){.on_writer = on_writer,
-                                                      .userdata = f,
-                                                      .loop = f->api.rig.loop,
-                                                      .scrape_client = f->api.rig.client,
-                                                      .api = target ? NULL : f->api.rig.api,
-                                                      .metrics = f->api.rig.metrics,
-                                                      .health = f->api.health},
+        f->daemon = f->api.daemon;
+        if (target)
+                f->daemon.api = NULL;
+        if (policy_source_new(&(struct policy_source_options){.loop = f->api.rig.loop,
+                                                              .metrics = f->api.rig.metrics,
+                                                              .health = f->api.health},
+                              &f->policy, &built_in, &err) < 0)
+                fail_msg("%s", err.msg);
+        policy_free(built_in);
+        if (controller_new(&(struct controller_parts){&f->daemon, f->api.rig.client, f->policy},
                            &options, policy, &f->controller, &err) < 0)
                 fail_msg("%s", err.msg);
 }
 
 static void end(struct fixture *f) {
         controller_free(f->controller);
-        assert_int_equal(f->writer_events, 0);
+        policy_source_free(f->policy);
         api_stop(&f->api);
 }
 

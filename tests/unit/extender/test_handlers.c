@@ -30,8 +30,7 @@ void __wrap_log_fields(enum log_level level, const struct log_field *fields, siz
 }
 
 struct fixture {
-        struct metrics *metrics;
-        struct health *health;
+        struct daemon daemon; /* its metrics and health */
         struct node_table *table;
         struct handlers *handlers;
         struct buf reply;
@@ -54,18 +53,17 @@ static void start(struct fixture *f) {
         log_lines = BUF_INIT(1 << 16);
         (void)buf_puts(&log_lines, "");
         f->reply = BUF_INIT(1 << 23);
-        f->metrics = metrics_new();
-        f->health = health_new();
+        f->daemon.metrics = metrics_new();
+        f->daemon.health = health_new();
         f->table = node_table_new(
-                &(struct node_table_options){.annotation_prefix = "", .metrics = f->metrics},
+                &(struct node_table_options){.annotation_prefix = "", .metrics = f->daemon.metrics},
                 policy_of(text), standing_ms);
         put(f, "idle", "0.25," RECENT);
         put(f, "busy", "0.75," RECENT);
         node_table_publish(f->table, standing_ms);
         f->handlers = handlers_new(&(struct handlers_options){
+                .daemon = &f->daemon,
                 .table = f->table,
-                .metrics = f->metrics,
-                .health = f->health,
                 .is_debug = true,
         });
 }
@@ -73,8 +71,8 @@ static void start(struct fixture *f) {
 static void stop(struct fixture *f) {
         handlers_free(f->handlers);
         node_table_free(f->table);
-        health_free(f->health);
-        metrics_free(f->metrics);
+        health_free(f->daemon.health);
+        metrics_free(f->daemon.metrics);
         buf_done(&f->reply);
         buf_done(&log_lines);
 }
@@ -109,7 +107,7 @@ static void check_log(const char *expected) {
 }
 
 static double counter(struct fixture *f, const char *name, const char *const *labels) {
-        return metrics_value(metrics_counter(f->metrics, name, "", labels));
+        return metrics_value(metrics_counter(f->daemon.metrics, name, "", labels));
 }
 
 static double answered(struct fixture *f, const char *verb, const char *code) {

@@ -30,7 +30,7 @@ static struct cleanup *begin(struct api_fixture *f, const struct cleanup_options
         if (options.patches_per_s == 0)
                 options.patches_per_s = 1000;
         api_start(f);
-        return cleanup_new(f->rig.loop, f->rig.api, f->rig.metrics, &options, policy_default());
+        return cleanup_new(&f->daemon, &options, policy_default());
 }
 
 static void end(struct api_fixture *f, struct cleanup *cleanup) {

@@ -46,6 +46,8 @@ TEST(clock_set_back) {
 
 TEST(prune) {
         enum { NODES = 1000 };
+        const struct policy longer = {.hot_value_count = 1,
+                                      .hot_values = {{2 * BINDINGS_KEEP_MIN_MS, 1}}};
         _cleanup_(bindings_freep) struct bindings *bindings = bindings_new();
 
         for (int n = 0; n < NODES; n++) {
@@ -59,7 +61,7 @@ TEST(prune) {
         assert_int_equal(bindings_nodes(bindings), NODES);
         bindings_prune(bindings, now_unix_ms + BINDINGS_KEEP_MIN_MS + 1);
         assert_int_equal(bindings_nodes(bindings), NODES / 2);
-        bindings_keep(bindings, 2 * BINDINGS_KEEP_MIN_MS);
+        bindings_follow(bindings, &longer, NULL, NULL, NULL);
         bindings_prune(bindings, now_unix_ms + BINDINGS_KEEP_MIN_MS + 2 * MS_PER_MIN);
         assert_int_equal(bindings_nodes(bindings), NODES / 2);
         bindings_prune(bindings, now_unix_ms + 3 * BINDINGS_KEEP_MIN_MS);

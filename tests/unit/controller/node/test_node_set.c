@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "codec/json.h"
 #include "controller/node/node_set.h"
 #include "kube/kube_path.h"
 
@@ -23,11 +24,11 @@ static void on_moved(void *userdata, struct node *node) {
         ((struct seen *)userdata)->moved++;
 }
 
-static void on_annotations(void *userdata, struct node *node, const json_t *annotations) {
+static void on_seen(void *userdata, struct node *node, const json_t *object) {
         struct seen *seen = userdata;
 
         seen->annotated++;
-        seen->annotation_count = json_object_size(annotations);
+        seen->annotation_count = json_object_size(json_at(object, "metadata", "annotations", NULL));
 }
 
 static void on_removed(void *userdata, struct node *node) {
@@ -44,7 +45,7 @@ static struct node_set *new_set(struct seen *seen, const char *types) {
         return node_set_new(&options, &(struct node_set_events){
                                               .on_added = on_added,
                                               .on_moved = on_moved,
-                                              .on_annotations = on_annotations,
+                                              .on_seen = on_seen,
                                               .on_removed = on_removed,
                                               .userdata = seen,
                                       });
@@ -160,7 +161,7 @@ TEST(no_labels) {
                                                  .address_type_count = 1};
         struct node_set *set = node_set_new(&options, &(struct node_set_events){
                                                               .on_added = on_added,
-                                                              .on_annotations = on_annotations,
+                                                              .on_seen = on_seen,
                                                               .on_removed = on_removed,
                                                               .userdata = &seen,
                                                       });

@@ -25,7 +25,7 @@ static void expect_row(const struct compiled_policy *compiled, enum printout_for
         assert_non_null(file);
         printout_begin(&printout, compiled, format, false);
         printout.style = (struct style){"", "", "", "", "", "", false, SIZE_MAX};
-        printout_add(&printout, row, now_mono_ms, now_unix_ms);
+        printout_add(&printout, row);
         assert_true(printout_end(&printout, file));
         assert_int_equal(fclose(file), 0);
         assert_string_equal(text, expected);
@@ -48,19 +48,22 @@ TEST(rows) {
                                            .counters = 1u << METRIC_CPU,
                                            .num = {[METRIC_CPU] = 6},
                                            .den = {[METRIC_CPU] = 15}};
-                node_track_reading(&track, compiled, 0, &(struct source_reading){.step = &step},
-                                   at_mono_ms);
+                node_track_reading(&track, 0, &(struct source_reading){.step = &step}, at_mono_ms);
         }
-        node_track_values(&track, compiled, now_mono_ms, &values);
+        node_track_values(&track, now_mono_ms, &values);
         values.has_hot = true;
         values.hot = 3;
-        struct printout_row row = {.node = "web-1", .track = &track, .values = &values};
+        const struct printout_row row = {.node = "web-1",
+                                         .track = &track,
+                                         .values = &values,
+                                         .now_mono_ms = now_mono_ms,
+                                         .now_unix_ms = now_unix_ms};
         expect_row(
                 compiled, PRINTOUT_TABLE, &row,
                 "NODE   cpu avg_5m  cpu max_avg_1h  gpu_busy  recent    age  state\n"
                 "web-1       40.0%           40.0%         -       3   0.0s  the exporter has no "
                 "such gauge\n");
-        row.failure = "connect";
+        node_track_failed(&track, 0, "connect");
         expect_row(compiled, PRINTOUT_JSON, &row,
                    "{\"at\":\"2026-07-23T11:25:54.000Z\",\"node\":\"web-1\",\"annotations\":{"
                    "\"cpu_usage_avg_5m\":\"0.40000,2026-07-23T11:25:54Z\","
@@ -70,5 +73,5 @@ TEST(rows) {
                    "\"node_covered_seconds\":\"15,2026-07-23T11:25:54Z\"},"
                    "\"unusable\":{\"gpu_busy\":\"the exporter has no such gauge\"},"
                    "\"ageSeconds\":0.000,\"failure\":\"connect\"}\n");
-        node_track_done(&track, compiled);
+        node_track_done(&track);
 }

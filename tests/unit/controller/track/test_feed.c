@@ -54,7 +54,7 @@ static int set_up(void **state) {
 static int tear_down(void **state) {
         struct world *world = *state;
 
-        node_track_done(&world->track, world->compiled);
+        node_track_done(&world->track);
         compiled_policy_free(world->compiled);
         free(world);
         return 0;
@@ -64,7 +64,7 @@ static int tear_down(void **state) {
 static size_t serving(struct world *world) {
         size_t from;
 
-        (void)node_track_switch(&world->track, world->compiled, world->now_ms, &from);
+        (void)node_track_switch(&world->track, world->now_ms, &from);
         return world->track.serving;
 }
 
@@ -74,14 +74,14 @@ static void says(struct world *world, size_t source, double cpu, double mem) {
 
         step.num[METRIC_CPU] = cpu;
         step.num[METRIC_MEM] = mem;
-        node_track_reading(&world->track, world->compiled, source,
-                           &(struct source_reading){.step = &step}, world->now_ms);
+        node_track_reading(&world->track, source, &(struct source_reading){.step = &step},
+                           world->now_ms);
 }
 
 static void says_ready(struct world *world, size_t source, uint64_t ready, double ratio) {
         const double ratios[POLICY_MAX_METRICS] = {ratio, ratio, ratio, ratio};
 
-        node_track_reading(&world->track, world->compiled, source,
+        node_track_reading(&world->track, source,
                            &(struct source_reading){.ready = ready, .values_ratio = ratios},
                            world->now_ms);
 }
@@ -89,7 +89,7 @@ static void says_ready(struct world *world, size_t source, uint64_t ready, doubl
 static double value(const struct world *world, size_t metric) {
         struct plan_values values;
 
-        node_track_values(&world->track, world->compiled, world->now_ms, &values);
+        node_track_values(&world->track, world->now_ms, &values);
         return values.usable & (UINT64_C(1) << metric) ? values.ratio[metric] : -1;
 }
 
@@ -141,14 +141,14 @@ TEST_BETWEEN(nobody_left, set_up, tear_down) {
                         node_track_failed(&world->track, source, "refused");
         /* None serves; what the first said last is still good for a while... */
         assert_int_equal(serving(world), FIRST);
-        assert_true(node_track_is_fresh(&world->track, world->compiled, world->now_ms));
+        assert_true(node_track_is_fresh(&world->track, world->now_ms));
         /* ...then the second's, whose readings are due less often... */
         world->now_ms = start_ms + MS_PER_MIN + 1;
         assert_int_equal(serving(world), SECOND);
         /* ...and at last nobody's: that is no reason to switch again. */
         world->now_ms += 4 * MS_PER_MIN;
         assert_int_equal(serving(world), SECOND);
-        assert_false(node_track_is_fresh(&world->track, world->compiled, world->now_ms));
+        assert_false(node_track_is_fresh(&world->track, world->now_ms));
         assert_string_equal(node_track_failure(&world->track), "refused");
 }
 
@@ -207,10 +207,9 @@ TEST_BETWEEN(per_metric, set_up, tear_down) {
         assert_int_equal(serving(world), FIRST);
         assert_float_equal(value(world, MEM_AVG), 0.7, 0); /* one scrape makes no window */
         assert_float_equal(value(world, CPU_AVG), -1, 0);
-        assert_string_equal(node_track_why(&world->track, world->compiled, CPU_AVG, world->now_ms),
+        assert_string_equal(node_track_why(&world->track, CPU_AVG, world->now_ms),
                             "only one scrape so far");
-        assert_string_equal(node_track_why(&world->track, world->compiled, MEM_AVG, world->now_ms),
-                            "");
+        assert_string_equal(node_track_why(&world->track, MEM_AVG, world->now_ms), "");
         /* What the third said does not outlive it. */
         world->now_ms += MS_PER_MIN + 1;
         assert_float_equal(value(world, MEM_AVG), -1, 0);
@@ -229,11 +228,11 @@ TEST_BETWEEN(exporter, set_up, tear_down) {
                 for (size_t source = 0; source < EXTRA; source++)
                         node_track_failed(&world->track, source, "refused");
                 step.at_mono_ms = world->now_ms;
-                node_track_reading(&world->track, world->compiled, EXTRA,
-                                   &(struct source_reading){.step = &step}, world->now_ms);
+                node_track_reading(&world->track, EXTRA, &(struct source_reading){.step = &step},
+                                   world->now_ms);
         }
         assert_int_not_equal(serving(world), EXTRA);
-        assert_false(node_track_is_fresh(&world->track, world->compiled, world->now_ms));
+        assert_false(node_track_is_fresh(&world->track, world->now_ms));
         assert_float_equal(value(world, GPU_AVG), 0.6, 1e-6);
         assert_float_equal(value(world, CPU_AVG), -1, 0);
 }
@@ -245,15 +244,14 @@ TEST_BETWEEN(peaks, set_up, tear_down) {
         json_auto_t *annotations = json_pack("{s:s}", "cpu_usage_max_avg_1h",
                                              "0.70000,2026-07-23T11:25:00Z");
 
-        node_track_annotations(&world->track, world->compiled, annotations, world->now_ms,
-                               INT64_C(1784805954000));
+        node_track_annotations(&world->track, annotations, world->now_ms, INT64_C(1784805954000));
         for (int i = 0; i < 12; i++, world->now_ms += every_ms) {
                 says(world, FIRST, 0.1, 0.1);
                 says(world, SECOND, 0.2, 0.2);
         }
         assert_int_equal(serving(world), FIRST);
         assert_float_equal(value(world, CPU_MAX), 0.7, 1e-6);
-        node_track_peak(&world->track, world->compiled, peak, 0.9, 0, world->now_ms);
+        node_track_peak(&world->track, peak, 0.9, 0, world->now_ms);
         assert_float_equal(value(world, CPU_MAX), 0.9, 1e-6);
         node_track_failed(&world->track, FIRST, "refused");
         node_track_failed(&world->track, FIRST, "refused");
@@ -269,7 +267,7 @@ TEST_BETWEEN(provisional, set_up, tear_down) {
 
         for (int i = 0; i < 20; i++, world->now_ms += every_ms) {
                 says(world, FIRST, i < 4 ? 0.9 : 0.1, 0.1);
-                node_track_values(&world->track, world->compiled, world->now_ms, &values);
+                node_track_values(&world->track, world->now_ms, &values);
                 if (i >= 1)
                         assert_int_equal(values.provisional, i * 15 < 150 ? partial : 0);
         }
@@ -279,13 +277,13 @@ TEST_BETWEEN(provisional, set_up, tear_down) {
         says(world, SECOND, 0.1, 0.1);
         world->now_ms += every_ms;
         says(world, SECOND, 0.1, 0.1);
-        node_track_peak(&world->track, world->compiled, peak, 0.5, 0, world->now_ms);
-        node_track_values(&world->track, world->compiled, world->now_ms, &values);
+        node_track_peak(&world->track, peak, 0.5, 0, world->now_ms);
+        node_track_values(&world->track, world->now_ms, &values);
         assert_int_equal(values.provisional, 0);
 }
 
 static uint32_t outcomes(const struct world *world) {
-        return node_track_outcomes(&world->track, world->compiled, world->now_ms);
+        return node_track_outcomes(&world->track, world->now_ms);
 }
 
 TEST_BETWEEN(outcomes, set_up, tear_down) {
@@ -314,16 +312,16 @@ TEST_BETWEEN(repeated, set_up, tear_down) {
                 node_track_failed(&world->track, source, "refused");
         }
         says(world, FIRST, 0.1, 0.1);
-        node_track_reading(&world->track, world->compiled, FIRST, &repeated, world->now_ms);
+        node_track_reading(&world->track, FIRST, &repeated, world->now_ms);
         assert_int_equal(outcomes(world), 1);
         node_track_failed(&world->track, FIRST, "refused");
         assert_int_equal(outcomes(world), 2);
         node_track_failed(&world->track, FIRST, "refused");
         assert_true(world->track.feeds[FIRST].is_down);
-        node_track_reading(&world->track, world->compiled, FIRST, &repeated, world->now_ms);
+        node_track_reading(&world->track, FIRST, &repeated, world->now_ms);
         says(world, FIRST, 0.1, 0.1);
         assert_true(world->track.feeds[FIRST].is_down);
-        node_track_reading(&world->track, world->compiled, FIRST, &repeated, world->now_ms);
+        node_track_reading(&world->track, FIRST, &repeated, world->now_ms);
         says(world, FIRST, 0.1, 0.1);
         assert_false(world->track.feeds[FIRST].is_down);
 }
@@ -334,30 +332,30 @@ TEST_BETWEEN(on_demand, set_up, tear_down) {
         const struct node_track *track = &world->track;
 
         world->compiled->options.sources[SECOND].is_on_demand = true;
-        assert_false(node_track_wants(track, world->compiled, SECOND, world->now_ms));
+        assert_false(node_track_wants(track, SECOND, world->now_ms));
         node_track_failed(&world->track, FIRST, "refused");
-        assert_false(node_track_wants(track, world->compiled, SECOND, world->now_ms));
+        assert_false(node_track_wants(track, SECOND, world->now_ms));
         node_track_failed(&world->track, THIRD, "refused");
         node_track_failed(&world->track, THIRD, "refused");
         node_track_failed(&world->track, EXTRA, "refused");
         assert_int_equal(outcomes(world), 1); /* nobody waits for it */
         node_track_failed(&world->track, FIRST, "refused");
-        assert_true(node_track_wants(track, world->compiled, SECOND, world->now_ms));
-        assert_true(node_track_wants(track, world->compiled, THIRD, world->now_ms));
+        assert_true(node_track_wants(track, SECOND, world->now_ms));
+        assert_true(node_track_wants(track, THIRD, world->now_ms));
         assert_int_equal(outcomes(world), 0);
         /* Back after two answers in a row. */
         for (int i = 0; i < 2; i++) {
-                assert_true(node_track_wants(track, world->compiled, SECOND, world->now_ms));
+                assert_true(node_track_wants(track, SECOND, world->now_ms));
                 world->now_ms += every_ms;
                 says(world, FIRST, 0.1, 0.1);
         }
-        assert_false(node_track_wants(track, world->compiled, SECOND, world->now_ms));
+        assert_false(node_track_wants(track, SECOND, world->now_ms));
         /* And what has not been heard for long does not serve. */
         world->now_ms += 10 * every_ms;
-        assert_true(node_track_wants(track, world->compiled, SECOND, world->now_ms));
+        assert_true(node_track_wants(track, SECOND, world->now_ms));
         /* The policy wants nothing of it. */
         world->compiled->sources[SECOND].is_asked = false;
-        assert_false(node_track_wants(track, world->compiled, SECOND, world->now_ms));
+        assert_false(node_track_wants(track, SECOND, world->now_ms));
 }
 
 /* Its windows begin with its first reading, and know the peaks that annotations tell. */
@@ -368,16 +366,15 @@ TEST_BETWEEN(windows_on_demand, set_up, tear_down) {
                                              "0.50000,2026-07-23T11:25:00Z");
 
         world->compiled->options.sources[SECOND].is_on_demand = true;
-        node_track_done(track, world->compiled);
+        node_track_done(track);
         node_track_init(track, world->compiled);
         assert_null(track->feeds[SECOND].windows);
         assert_non_null(track->feeds[FIRST].windows);
-        node_track_annotations(track, world->compiled, annotations, world->now_ms,
-                               INT64_C(1784805954000));
+        node_track_annotations(track, annotations, world->now_ms, INT64_C(1784805954000));
         node_track_failed(track, FIRST, "refused");
         node_track_failed(track, FIRST, "refused");
         assert_int_equal(serving(world), SECOND);
-        assert_string_not_equal(node_track_why(track, world->compiled, CPU_AVG, world->now_ms), "");
+        assert_string_not_equal(node_track_why(track, CPU_AVG, world->now_ms), "");
         for (int i = 0; i < 2; i++) {
                 world->now_ms += every_ms;
                 says(world, SECOND, 0.1, 0.1);
@@ -386,7 +383,7 @@ TEST_BETWEEN(windows_on_demand, set_up, tear_down) {
         assert_float_equal(value(world, CPU_MAX), 0.5, 1e-6);
         /* Where it is the first, from the beginning. */
         world->compiled->first_asked = SECOND;
-        node_track_done(track, world->compiled);
+        node_track_done(track);
         node_track_init(track, world->compiled);
         assert_non_null(track->feeds[SECOND].windows);
         world->compiled->first_asked = FIRST;

@@ -32,7 +32,7 @@ static void scrape_cpu(struct node_track *track, const struct compiled_policy *c
 
         step.num[METRIC_CPU] = ratio * 15;
         step.den[METRIC_CPU] = 15;
-        node_track_reading(track, compiled, 0, &(struct source_reading){.step = &step}, at_mono_ms);
+        node_track_reading(track, 0, &(struct source_reading){.step = &step}, at_mono_ms);
 }
 
 static void annotate(struct node_track *track, const struct compiled_policy *compiled,
@@ -40,7 +40,7 @@ static void annotate(struct node_track *track, const struct compiled_policy *com
         json_auto_t *annotations = json_loads(text, 0, NULL);
 
         assert_non_null(annotations);
-        node_track_annotations(track, compiled, annotations, now_mono_ms, now_unix_ms);
+        node_track_annotations(track, annotations, now_mono_ms, now_unix_ms);
 }
 
 TEST(values) {
@@ -49,28 +49,28 @@ TEST(values) {
         struct plan_values values;
 
         node_track_init(&track, compiled);
-        node_track_values(&track, compiled, now_mono_ms, &values);
+        node_track_values(&track, now_mono_ms, &values);
         assert_int_equal(values.usable, 0);
-        assert_string_not_equal(node_track_why(&track, compiled, 0, now_mono_ms), "");
+        assert_string_not_equal(node_track_why(&track, 0, now_mono_ms), "");
 
         scrape_cpu(&track, compiled, 0.4, now_mono_ms);
         scrape_cpu(&track, compiled, 0.4, now_mono_ms + 15000);
-        node_track_values(&track, compiled, now_mono_ms + 15000, &values);
+        node_track_values(&track, now_mono_ms + 15000, &values);
         assert_int_equal(values.usable, 3);
         assert_float_equal(values.ratio[0], 0.4, 1e-6);
-        assert_string_equal(node_track_why(&track, compiled, 0, now_mono_ms + 15000), "");
-        assert_string_equal(node_track_why(&track, compiled, 2, now_mono_ms + 15000),
+        assert_string_equal(node_track_why(&track, 0, now_mono_ms + 15000), "");
+        assert_string_equal(node_track_why(&track, 2, now_mono_ms + 15000),
                             "the exporter has no such gauge");
 
         /* The windows would still answer, but nobody has looked for too long. */
-        node_track_values(&track, compiled, now_mono_ms + 15000 + 60000, &values);
+        node_track_values(&track, now_mono_ms + 15000 + 60000, &values);
         assert_int_equal(values.usable, 3);
         assert_int_equal(values.age_ms[0], 60000);
-        node_track_values(&track, compiled, now_mono_ms + 15000 + 60001, &values);
+        node_track_values(&track, now_mono_ms + 15000 + 60001, &values);
         assert_int_equal(values.usable, 0);
-        assert_string_equal(node_track_why(&track, compiled, 1, now_mono_ms + 15000 + 60001),
+        assert_string_equal(node_track_why(&track, 1, now_mono_ms + 15000 + 60001),
                             "the last scrape is too old");
-        node_track_done(&track, compiled);
+        node_track_done(&track);
 }
 
 /* The longest mean whose window is not full says how far back it reaches; a maximum does not. */
@@ -86,14 +86,14 @@ TEST(covered) {
         node_track_init(&track, compiled);
         for (int64_t after_ms = 0; after_ms <= 6 * MS_PER_MIN; after_ms += 15000) {
                 scrape_cpu(&track, compiled, 0.4, now_mono_ms + after_ms);
-                node_track_values(&track, compiled, now_mono_ms + after_ms, &values);
+                node_track_values(&track, now_mono_ms + after_ms, &values);
                 /* Almost full is full. */
                 int64_t expected_ms = after_ms < 270000 ? after_ms : 0;
                 if (values.covered_ms < expected_ms - 1 || values.covered_ms > expected_ms)
                         fail_msg("%lld ms after %lld", (long long)values.covered_ms,
                                  (long long)after_ms);
         }
-        node_track_done(&track, compiled);
+        node_track_done(&track);
 }
 
 TEST(ready_made) {
@@ -103,19 +103,19 @@ TEST(ready_made) {
         struct plan_values values;
 
         node_track_init(&track, compiled);
-        node_track_reading(&track, compiled, 0,
+        node_track_reading(&track, 0,
                            &(struct source_reading){.ready = 1u << 2, .values_ratio = ratios},
                            now_mono_ms);
-        node_track_values(&track, compiled, now_mono_ms, &values);
+        node_track_values(&track, now_mono_ms, &values);
         assert_int_equal(values.usable, 4);
         assert_float_equal(values.ratio[2], 0.7, 0);
-        node_track_values(&track, compiled, now_mono_ms + 7000, &values);
+        node_track_values(&track, now_mono_ms + 7000, &values);
         assert_int_equal(values.age_ms[2], 7000);
         /* A page without it. */
-        node_track_reading(&track, compiled, 0, &(struct source_reading){0}, now_mono_ms + 15000);
-        node_track_values(&track, compiled, now_mono_ms + 15000, &values);
+        node_track_reading(&track, 0, &(struct source_reading){0}, now_mono_ms + 15000);
+        node_track_values(&track, now_mono_ms + 15000, &values);
         assert_int_equal(values.usable, 0);
-        node_track_done(&track, compiled);
+        node_track_done(&track);
 }
 
 TEST(seeds) {
@@ -149,11 +149,11 @@ TEST(seeds) {
                 annotate(&track, compiled,
                          "{\"cpu_usage_max_avg_1h\":\"0.99000,2026-07-23T11:25:53Z\"}");
                 scrape_cpu(&track, compiled, 0.2, now_mono_ms + 15001);
-                node_track_values(&track, compiled, now_mono_ms + 15001, &values);
+                node_track_values(&track, now_mono_ms + 15001, &values);
                 if (values.ratio[1] < rows[i].expected - 1e-5 ||
                     values.ratio[1] > rows[i].expected + 1e-5)
                         fail_msg("%s: %g", rows[i].annotations, values.ratio[1]);
-                node_track_done(&track, compiled);
+                node_track_done(&track);
         }
 }
 
@@ -173,16 +173,16 @@ TEST(peaks_while_scrapes_fail) {
         at_ms = now_mono_ms + 15000;
         scrape_cpu(&track, compiled, 0.2, at_ms);
         scrape_cpu(&track, compiled, 0.2, at_ms + 15000);
-        node_track_values(&track, compiled, at_ms + 15000, &values);
+        node_track_values(&track, at_ms + 15000, &values);
         assert_int_equal(values.usable & 2, 2);
         assert_float_equal(values.ratio[1], 0.9, 1e-6);
         /* It is forgotten with its window, as any other. */
         at_ms = now_mono_ms + 62 * MS_PER_MIN;
         scrape_cpu(&track, compiled, 0.2, at_ms);
         scrape_cpu(&track, compiled, 0.2, at_ms + 15000);
-        node_track_values(&track, compiled, at_ms + 15000, &values);
+        node_track_values(&track, at_ms + 15000, &values);
         assert_float_equal(values.ratio[1], 0.2, 1e-6);
-        node_track_done(&track, compiled);
+        node_track_done(&track);
 }
 
 TEST(written_by_others) {
@@ -200,9 +200,9 @@ TEST(written_by_others) {
         annotate(&track, compiled, "{\"cpu_usage_avg_5m\":\"0.60000,2026-07-23T11:23:00Z\"}");
         assert_float_equal(track.record->metrics[0].value, 0.6, 0);
         /* Somebody took them away. */
-        node_track_annotations(&track, compiled, NULL, now_mono_ms, now_unix_ms);
+        node_track_annotations(&track, NULL, now_mono_ms, now_unix_ms);
         assert_true(track.record->metrics[0].at_unix_ms == PLAN_NEVER);
-        node_track_done(&track, compiled);
+        node_track_done(&track);
 }
 
 TEST(replan) {
@@ -217,11 +217,11 @@ TEST(replan) {
         node_track_init(&track, compiled);
         scrape_cpu(&track, compiled, 0.4, now_mono_ms);
         scrape_cpu(&track, compiled, 0.4, now_mono_ms + 15000);
-        node_track_replan(&track, compiled, next, now_mono_ms, now_unix_ms);
-        node_track_values(&track, next, now_mono_ms + 15000, &values);
+        node_track_replan(&track, next, now_mono_ms, now_unix_ms);
+        node_track_values(&track, now_mono_ms + 15000, &values);
         assert_int_equal(values.usable, 2);
         assert_float_equal(values.ratio[1], 0.4, 1e-6);
-        node_track_done(&track, compiled);
+        node_track_done(&track);
 }
 
 /* The policy's own resources keep their history when their order changes, and lose it when they
@@ -249,34 +249,32 @@ TEST(own_resources) {
         node_track_init(&track, compiled);
         for (int64_t i = 0; i < 2; i++) {
                 step.at_mono_ms = now_mono_ms + 15000 * i;
-                node_track_reading(&track, compiled, 0,
-                                   &(struct source_reading){.step = &step, .why = why},
+                node_track_reading(&track, 0, &(struct source_reading){.step = &step, .why = why},
                                    step.at_mono_ms);
         }
-        node_track_values(&track, compiled, now_mono_ms + 15000, &values);
+        node_track_values(&track, now_mono_ms + 15000, &values);
         assert_int_equal(values.usable, 1);
-        assert_string_equal(node_track_why(&track, compiled, 1, now_mono_ms + 15000),
+        assert_string_equal(node_track_why(&track, 1, now_mono_ms + 15000),
                             "no series on the page matches its name and labels");
 
-        node_track_replan(&track, compiled, next, now_mono_ms, now_unix_ms);
-        node_track_values(&track, next, now_mono_ms + 15000, &values);
+        node_track_replan(&track, next, now_mono_ms, now_unix_ms);
+        node_track_values(&track, now_mono_ms + 15000, &values);
         assert_int_equal(values.usable, 1);
         assert_float_equal(values.ratio[0], 0.25, 1e-6);
-        assert_string_equal(node_track_why(&track, next, 1, now_mono_ms + 15000),
+        assert_string_equal(node_track_why(&track, 1, now_mono_ms + 15000),
                             window_status_text(WINDOW_NO_DATA));
 
         step.gauges |= 1u << (METRIC_RESOURCE_COUNT + 1);
         step.num[METRIC_RESOURCE_COUNT] = 0.75; /* ssd now */
         step.num[METRIC_RESOURCE_COUNT + 1] = 0.25;
         step.at_mono_ms = now_mono_ms + 30000;
-        node_track_reading(&track, next, 0, &(struct source_reading){.step = &step},
-                           step.at_mono_ms);
-        node_track_values(&track, next, now_mono_ms + 30000, &values);
+        node_track_reading(&track, 0, &(struct source_reading){.step = &step}, step.at_mono_ms);
+        node_track_values(&track, now_mono_ms + 30000, &values);
         assert_int_equal(values.usable, 3);
         assert_float_equal(values.ratio[1], 0.75, 1e-6);
 
-        node_track_replan(&track, next, last, now_mono_ms, now_unix_ms);
-        node_track_values(&track, last, now_mono_ms + 30000, &values);
+        node_track_replan(&track, last, now_mono_ms, now_unix_ms);
+        node_track_values(&track, now_mono_ms + 30000, &values);
         assert_int_equal(values.usable, 1);
-        node_track_done(&track, last);
+        node_track_done(&track);
 }

@@ -42,12 +42,12 @@ static void begin(struct life *life) {
         life->now_mono_ms = INT64_C(5000000) + life->now_unix_ms % 977 * 613;
         life->compiled = new_rules(policy_text);
         node_track_init(&life->track, life->compiled);
-        node_track_annotations(&life->track, life->compiled, life->annotations, life->now_mono_ms,
+        node_track_annotations(&life->track, life->annotations, life->now_mono_ms,
                                life->now_unix_ms);
 }
 
 static void end(struct life *life) {
-        node_track_done(&life->track, life->compiled);
+        node_track_done(&life->track);
         compiled_policy_free(life->compiled);
 }
 
@@ -63,8 +63,8 @@ static void scrape(struct life *life, double ratio, int64_t ms) {
                                            .gauges = 1u << METRIC_CPU | 1u << METRIC_MEM};
                 step.num[METRIC_CPU] = ratio;
                 step.num[METRIC_MEM] = ratio;
-                node_track_reading(&life->track, life->compiled, 0,
-                                   &(struct source_reading){.step = &step}, life->now_mono_ms);
+                node_track_reading(&life->track, 0, &(struct source_reading){.step = &step},
+                                   life->now_mono_ms);
                 pass(life, every_ms);
         }
 }
@@ -72,7 +72,7 @@ static void scrape(struct life *life, double ratio, int64_t ms) {
 static double value(const struct life *life, size_t metric) {
         struct plan_values values;
 
-        node_track_values(&life->track, life->compiled, life->now_mono_ms, &values);
+        node_track_values(&life->track, life->now_mono_ms, &values);
         return values.usable >> metric & 1 ? values.ratio[metric] : -1;
 }
 
@@ -86,7 +86,7 @@ static void write(struct life *life) {
         struct plan_values values;
         struct buf text = BUF_INIT(4096);
 
-        node_track_values(&life->track, life->compiled, life->now_mono_ms, &values);
+        node_track_values(&life->track, life->now_mono_ms, &values);
         struct plan_choice choice = plan_choose(&life->compiled->plan, life->track.record, &values,
                                                 life->now_unix_ms);
         plan_annotations(&life->compiled->plan, &choice, &values, &life->compiled->options.style,
@@ -101,7 +101,7 @@ static void write(struct life *life) {
         json_decref(patch);
         buf_done(&text);
         plan_confirm(life->track.record, &choice, &values, life->now_unix_ms);
-        node_track_annotations(&life->track, life->compiled, life->annotations, life->now_mono_ms,
+        node_track_annotations(&life->track, life->annotations, life->now_mono_ms,
                                life->now_unix_ms);
 }
 
@@ -238,8 +238,8 @@ TEST(a_standby_learns) {
         assert_true(peak > 0.4);
         assert_float_equal(value(&standby, MAX), 0.2, 1e-6);
         write(&leader);
-        node_track_annotations(&standby.track, standby.compiled, standby.annotations,
-                               standby.now_mono_ms, standby.now_unix_ms);
+        node_track_annotations(&standby.track, standby.annotations, standby.now_mono_ms,
+                               standby.now_unix_ms);
         assert_float_equal(value(&standby, MAX), peak, 1e-5);
         /* It is as old for the one as for the other. */
         scrape(&standby, 0.2, 46 * MS_PER_MIN);
@@ -277,7 +277,7 @@ TEST(another_policy) {
         begin(&life);
         scrape(&life, 0.2, 10 * MS_PER_MIN);
         struct compiled_policy *next = new_rules(longer_text);
-        node_track_replan(&life.track, life.compiled, next, life.now_mono_ms, life.now_unix_ms);
+        node_track_replan(&life.track, next, life.now_mono_ms, life.now_unix_ms);
         compiled_policy_free(life.compiled);
         life.compiled = next;
         scrape(&life, 0.2, MS_PER_MIN);

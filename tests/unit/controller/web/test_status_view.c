@@ -73,7 +73,7 @@ static void feed(struct node_track *track, const struct compiled_policy *compile
                                            .counters = 1u << METRIC_CPU};
                 step.den[METRIC_CPU] = 15;
                 step.num[METRIC_CPU] = 15 * row->usage_ratio[0];
-                node_track_reading(track, compiled, 0, &(struct source_reading){.step = &step},
+                node_track_reading(track, 0, &(struct source_reading){.step = &step},
                                    now_mono_ms - ago_ms);
         }
         if (row->failure)
@@ -86,7 +86,6 @@ static json_t *view_of(const struct compiled_policy *compiled, const struct row 
         struct status_view view;
         struct node_track *tracks = xcalloc(count + 1, sizeof(*tracks));
         const struct status_head head = {
-                .program = "p",
                 .compiled = compiled,
                 .sources = sources,
                 .role = "standby",
@@ -119,7 +118,7 @@ static json_t *view_of(const struct compiled_policy *compiled, const struct row 
         if (json_parse(out.data, out.len, &json, &err) < 0)
                 fail_msg("%s", err.msg);
         for (size_t i = 0; i < count; i++)
-                node_track_done(&tracks[i], compiled);
+                node_track_done(&tracks[i]);
         free(tracks);
         buf_done(&out);
         return json;

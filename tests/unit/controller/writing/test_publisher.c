@@ -27,9 +27,7 @@ static void on_done(void *userdata, struct publisher_job *job, const struct kube
 static void begin(struct fixture *f) {
         api_start(&f->api);
         f->publisher = publisher_new(&(struct publisher_options){.what = "test",
-                                                                 .loop = f->api.rig.loop,
-                                                                 .api = f->api.rig.api,
-                                                                 .metrics = f->api.rig.metrics,
+                                                                 .daemon = &f->api.daemon,
                                                                  .patches_per_s = 1000,
                                                                  .max_in_flight = 1,
                                                                  .on_turn = on_turn,
@@ -91,10 +89,11 @@ TEST(cancelled) {
         begin(&f);
         api_run(&f.api, api_is_served, &f.api);
         for (size_t i = 0; i < JOBS; i++) {
-                assert_int_equal(f.jobs[i].state, i == 0 ? PUBLISHER_IN_FLIGHT : PUBLISHER_QUEUED);
+                assert_int_equal(f.jobs[i].call != NULL, i == 0);
+                assert_int_equal(f.jobs[i].place.is_queued, i > 0);
                 publisher_cancel(&f.jobs[i]);
                 publisher_cancel(&f.jobs[i]);
-                assert_int_equal(f.jobs[i].state, PUBLISHER_IDLE);
+                assert_false(f.jobs[i].call || f.jobs[i].place.is_queued);
         }
         assert_true(publisher_is_idle(f.publisher));
         api_run(&f.api, is_quiet, &f);

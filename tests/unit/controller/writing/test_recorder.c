@@ -10,6 +10,7 @@ enum { LOOK_MS = 2, DEADLINE_MS = 20000 };
 struct fixture {
         struct scripted_api rig;
         struct health *health;
+        struct daemon daemon;
         struct recorder *recorder;
         struct loop_timer look;
         int64_t give_up_mono_ms;
@@ -27,7 +28,11 @@ static void start(struct fixture *f) {
         later_ms = 0;
         scripted_api_start(&f->rig, (struct kube_access_options){0});
         f->health = health_new();
-        f->recorder = recorder_new(f->rig.loop, f->rig.api, f->rig.metrics, f->health);
+        f->daemon = (struct daemon){.loop = f->rig.loop,
+                                    .metrics = f->rig.metrics,
+                                    .health = f->health,
+                                    .api = f->rig.api};
+        f->recorder = recorder_new(&f->daemon);
         recorder_set_writer(f->recorder, &no_fence);
 }
 
@@ -66,12 +71,9 @@ static void run_until(struct fixture *f, double wanted) {
 }
 
 static void tell(struct fixture *f, enum event_reason reason, const char *name) {
-        recorder_write(f->recorder, &(struct event){.reason = reason,
-                                                    .api_version = "v1",
-                                                    .kind = "Node",
-                                                    .name = name,
-                                                    .uid = name,
-                                                    .message = "because"});
+        recorder_write(
+                f->recorder,
+                &(struct event){.reason = reason, .name = name, .uid = name, .message = "because"});
 }
 
 static void expect(struct fixture *f, int status, const char *text, const char *more) {

@@ -48,11 +48,7 @@ static void begin(struct fixture *f, const char *taints) {
                                                   .sources = {{.interval_ms = INTERVAL_MS}},
                                                   .source_count = 1});
         api_start(&f->api);
-        f->writer = taint_writer_new(&(struct taint_writer_options){.loop = f->api.rig.loop,
-                                                                    .api = f->api.rig.api,
-                                                                    .metrics = f->api.rig.metrics,
-                                                                    .patches_per_s = 1000},
-                                     f->compiled);
+        f->writer = taint_writer_new(&f->api.daemon, 1000, (struct kube_fence){0}, NULL, NULL);
         node_track_init(&f->hot_track, f->compiled);
         node_track_init(&f->idle_track, f->compiled);
         add(f, &f->hot, "hot", &f->hot_track, taints);
@@ -63,15 +59,15 @@ static void end(struct fixture *f) {
         taint_writer_remove(&f->hot);
         taint_writer_remove(&f->idle);
         taint_writer_free(f->writer);
-        node_track_done(&f->hot_track, f->compiled);
-        node_track_done(&f->idle_track, f->compiled);
+        node_track_done(&f->hot_track);
+        node_track_done(&f->idle_track);
         compiled_policy_free(f->compiled);
         api_stop(&f->api);
 }
 
 static void read_values(struct fixture *f, struct taint_node *node, struct node_track *track,
                         const struct plan_values *values) {
-        node_track_reading(track, f->compiled, 0, &(struct source_reading){0},
+        node_track_reading(track, 0, &(struct source_reading){0},
                            loop_now_mono_ms(f->api.rig.loop));
         taint_writer_update(node, values);
 }
@@ -270,7 +266,7 @@ static void cluster_begin(struct cluster *c) {
 static void cluster_end(struct cluster *c) {
         for (size_t i = 0; i < c->count; i++)
                 taint_writer_remove(&c->nodes[i]);
-        node_track_done(&c->track, c->f.compiled);
+        node_track_done(&c->track);
         add(&c->f, &c->f.hot, "hot", &c->f.hot_track, "null");
         add(&c->f, &c->f.idle, "idle", &c->f.idle_track, "null");
         end(&c->f);
@@ -325,7 +321,7 @@ TEST(busy_all_over) {
                 cluster_turn(c, turn < TURNS / 2 ? 7 : NO_NODE, busy, turn);
         /* All get busy in the same interval; once more, while one is not read. */
         for (int i = 0; i < 2; i++) {
-                taint_writer_set_policy(c->f.writer, c->f.compiled);
+                taint_writer_replan(c->f.writer);
                 for (int64_t turn = 0; turn < TURNS; turn++)
                         cluster_turn(c, i == 1 && turn > 2 && turn < TURNS / 2 ? 7 : NO_NODE,
                                      busier, turn);

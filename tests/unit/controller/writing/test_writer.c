@@ -44,10 +44,7 @@ static void begin(struct fixture *f, bool has_turns) {
                                                   .sources = {{.interval_ms = 1000}},
                                                   .source_count = 1});
         api_start(&f->api);
-        f->writer = writer_new(&(struct writer_options){.loop = f->api.rig.loop,
-                                                        .api = f->api.rig.api,
-                                                        .metrics = f->api.rig.metrics,
-                                                        .health = f->api.health,
+        f->writer = writer_new(&(struct writer_options){.daemon = &f->api.daemon,
                                                         .patches_per_s = 1000,
                                                         .patches_in_flight = 1,
                                                         .interval_ms = 1000,
@@ -64,7 +61,7 @@ static void begin(struct fixture *f, bool has_turns) {
 static void end(struct fixture *f) {
         writer_remove(&f->node);
         writer_free(f->writer);
-        node_track_done(&f->track, f->compiled);
+        node_track_done(&f->track);
         compiled_policy_free(f->compiled);
         api_stop(&f->api);
 }

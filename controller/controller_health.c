@@ -1,0 +1,177 @@
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/number.h"
+#include "controller/controller_loop.h"
+#include "controller/writing/load_events.h"
+
+enum { SOURCES_MAX_BYTES = 480 }; /* what a health check keeps of its detail */
+
+void controller_health_init(struct controller *c) {
+        struct metrics *metrics = c->parts.daemon->metrics;
+        struct health *health = c->parts.daemon->health;
+
+        c->health = (struct controller_health){
+                .nodes = metrics_gauge(metrics, "plimsoll_nodes", "Nodes that are watched.", NULL),
+                .stale = metrics_gauge(
+                        metrics, "plimsoll_nodes_stale",
+                        "Nodes without a recent sample; their annotations are not updated.", NULL),
+                .windows = metrics_gauge(metrics, "plimsoll_windows",
+                                         "Windows that have a value now, over all nodes.", NULL),
+                .oldest = metrics_gauge(
+                        metrics, "plimsoll_sample_age_max_seconds",
+                        "Largest age of a node's newest sample, stale nodes excluded.", NULL),
+                .node_watch = health_add(health, "nodes", "not listed yet"),
+                .binding_watch = health_add(health, "bindings", "not listed yet"),
+                .scrapes = health_add(health, "scrapes", "no scrape has completed yet"),
+                .writes = health_add(health, "writes", "not started yet"),
+                .sources = health_add(health, "sources", "not checked yet"),
+        };
+        for (size_t i = 0; i < c->compiled->ordered_count; i++)
+                c->health.served[i] = metrics_gauge(
+                        metrics, "plimsoll_nodes_served",
+                        "Nodes whose readings come from the source.",
+                        LABELS("source", c->options.sources.items[i].kind->name));
+}
+
+/* Counting */
+
+/* One count over all nodes. */
+struct tally {
+        size_t served[SOURCE_MAX];
+        size_t stale;                          /* no recent sample, or none ever */
+        size_t windows;                        /* that have a value now */
+        int64_t oldest_ms;                     /* stale nodes excluded */
+        const struct controller_node *failed;  /* whose source in use fails; NULL: none */
+        const struct controller_node *strayed; /* whose readings do not come from the first source
+                                                  that is asked; NULL: none */
+        size_t strayed_count;
+};
+
+static bool is_idle(const struct controller *c) {
+        return c->compiled->first_asked == c->compiled->options.source_count;
+}
+
+static void tally_node(struct controller_node *n, struct tally *tally) {
+        const struct controller *c = n->controller;
+        int64_t age_ms = 0;
+
+        bool is_fresh = node_track_is_fresh(&n->track, controller_now_mono(c)) &&
+                        node_track_age_ms(&n->track, controller_now_mono(c), &age_ms);
+        if (node_track_failure(&n->track))
+                tally->failed = n;
+        if (n->track.serving < c->compiled->ordered_count &&
+            !(is_fresh && n->track.serving == c->compiled->first_asked) &&
+            tally->strayed_count++ == 0)
+                tally->strayed = n;
+        if (is_fresh) {
+                tally->served[n->track.serving]++;
+                tally->windows += n->usable;
+                tally->oldest_ms = age_ms > tally->oldest_ms ? age_ms : tally->oldest_ms;
+                return;
+        }
+        tally->stale++;
+        load_events_report(c->recorder, &n->load, &n->track, n->node->name, NULL,
+                           controller_now_mono(c));
+        free(TAKE_PTR(n->series));
+}
+
+/* Showing */
+
+static void check_reflector(struct health_check *check, const struct reflector *reflector,
+                            bool is_listed, size_t count, const char *which) {
+        const char *trouble = reflector ? reflector_trouble(reflector) : "";
+
+        if (!reflector)
+                health_pass(check, "not watched");
+        else if (!is_listed)
+                health_fail(check, "no complete list yet: %s; see --kubeconfig and the RBAC rules",
+                            *trouble ? trouble : "waiting for an answer");
+        else
+                health_pass(check, "%zu node%s%s%s%s", count, number_plural(count), which,
+                            *trouble ? "; " : "", trouble);
+}
+
+static void check_watches(const struct controller *c) {
+        const struct reflector *bindings = bindings_reflector(c->bindings);
+
+        check_reflector(c->health.node_watch, node_set_reflector(c->nodes),
+                        node_set_is_listed(c->nodes), node_set_count(c->nodes), "");
+        check_reflector(c->health.binding_watch, bindings,
+                        bindings && reflector_is_synced(bindings), bindings_nodes(c->bindings),
+                        " with recent bindings");
+}
+
+static void check_scrapes(const struct controller *c, const struct tally *tally) {
+        struct health_check *check = c->health.scrapes;
+        size_t nodes = node_set_count(c->nodes);
+        const struct controller_node *failed = tally->failed;
+
+        if (is_idle(c))
+                health_pass(check, "the policy has no metrics");
+        else if (nodes == 0 || tally->stale < nodes)
+                health_pass(check, "%zu of %zu nodes have recent samples", nodes - tally->stale,
+                            nodes);
+        else if (failed)
+                health_fail(check, "none of %zu nodes has a recent sample; node %s: %s; see %s",
+                            nodes, failed->node->name, node_track_failure(&failed->track),
+                            c->options.sources.items[failed->track.serving].kind->hint);
+        else
+                health_fail(check, "no scrape has completed yet");
+}
+
+static void check_writes(const struct controller *c) {
+        struct health_check *check = c->health.writes;
+        size_t nodes = node_set_count(c->nodes), budget = writer_budget_nodes(c->writer);
+        const char *trouble = writer_trouble(c->writer);
+
+        if (!trouble)
+                health_pass(check, "nothing to write (dry run)");
+        else if (*trouble)
+                health_fail(check, "%s", trouble);
+        else if (nodes > budget)
+                health_pass(check,
+                            "patch budget carries %zu of %zu nodes; raise --patch-qps or lengthen "
+                            "the periods of the policy",
+                            budget, nodes);
+        else
+                health_pass(check, "no repeated failures");
+}
+
+/* Always passes: any source will do, and the check `scrapes` fails when none does. */
+static void check_sources(const struct controller *c, const struct tally *tally) {
+        _cleanup_(buf_done) struct buf line = BUF_INIT(SOURCES_MAX_BYTES);
+
+        for (size_t i = 0; i < c->compiled->ordered_count; i++) {
+                metrics_set(c->health.served[i], (double)tally->served[i]);
+                buf_printf(&line, "%s%s %zu", i > 0 ? ", " : "",
+                           c->options.sources.items[i].kind->name, tally->served[i]);
+        }
+        if (tally->stale > 0)
+                buf_printf(&line, ", none %zu", tally->stale);
+        if (tally->strayed)
+                buf_printf(&line, " (%s: %s%s)", tally->strayed->node->name,
+                           node_track_trouble(&tally->strayed->track, c->compiled->first_asked),
+                           tally->strayed_count > 1 ? ", ..." : "");
+        health_pass(c->health.sources, "%s", line.data);
+}
+
+void controller_health_count(struct controller *c) {
+        struct tally tally = {0};
+        struct controller_node *n;
+
+        CONTROLLER_NODE_FOREACH(n, c) {
+                if (is_idle(c))
+                        break;
+                controller_node_switch(n);
+                tally_node(n, &tally);
+        }
+        controller_switches_tick(c);
+        metrics_set(c->health.nodes, (double)node_set_count(c->nodes));
+        metrics_set(c->health.stale, (double)tally.stale);
+        metrics_set(c->health.windows, (double)tally.windows);
+        metrics_set(c->health.oldest, (double)tally.oldest_ms / (double)MS_PER_S);
+        check_watches(c);
+        check_scrapes(c, &tally);
+        check_writes(c);
+        check_sources(c, &tally);
+}

@@ -1,0 +1,69 @@
+#include "base/log.h"
+#include "controller/controller_loop.h"
+
+static const struct source_kind *kind_of(const struct controller *c, size_t source) {
+        return c->options.sources.items[source].kind;
+}
+
+/* Get or create. */
+static struct metrics_series *switch_counter(const struct controller *c, size_t from, size_t to) {
+        return metrics_counter(c->parts.daemon->metrics, "plimsoll_source_switches_total",
+                               "Switches of a node to another source.",
+                               LABELS("from", kind_of(c, from)->name, "to", kind_of(c, to)->name));
+}
+
+/* Every series exists from the start, at 0. */
+void controller_switches_init(const struct controller *c) {
+        for (size_t from = 0; from < c->compiled->ordered_count; from++)
+                for (size_t to = 0; to < c->compiled->ordered_count; to++)
+                        if (from != to)
+                                (void)switch_counter(c, from, to);
+}
+
+void controller_switches_tick(struct controller *c) {
+        struct controller_switches *switches = &c->switches;
+
+        if (!log_limit_minute_ends(&switches->limit, controller_now_mono(c)))
+                return;
+        for (size_t from = 0; from < c->compiled->ordered_count; from++)
+                for (size_t to = 0; to < c->compiled->ordered_count; to++) {
+                        if (switches->unlogged[from][to] > 0)
+                                log_warn(MSG("more nodes switched to another source in the last "
+                                             "minute"),
+                                         INT("nodes", switches->unlogged[from][to]),
+                                         STR("from", kind_of(c, from)->name),
+                                         STR("to", kind_of(c, to)->name));
+                        switches->unlogged[from][to] = 0;
+                }
+}
+
+static void log_measure(struct controller *c, size_t source) {
+        const struct source_kind *kind = kind_of(c, source);
+
+        if (kind->measure && !c->switches.is_measure_logged[source])
+                log_info(MSG("a source that measures in its own way serves from now on"),
+                         STR("source", kind->name), STR("measure", kind->measure));
+        c->switches.is_measure_logged[source] = true;
+}
+
+void controller_node_switch(struct controller_node *n) {
+        struct controller *c = n->controller;
+        size_t from;
+
+        if (!node_track_switch(&n->track, controller_now_mono(c), &from))
+                return;
+        size_t to = n->track.serving;
+        metrics_inc(switch_counter(c, from, to));
+        log_measure(c, to);
+        controller_switches_tick(c);
+        if (!log_limit_allows(&c->switches.limit, CONTROLLER_SWITCH_LINES_PER_MIN))
+                c->switches.unlogged[from][to]++;
+        else if (to > from)
+                log_warn(MSG("node switched to another source"), STR("node", n->node->name),
+                         STR("from", kind_of(c, from)->name), STR("to", kind_of(c, to)->name),
+                         STR("reason", node_track_trouble(&n->track, from)));
+        else
+                log_info(MSG("node switched back to a preferred source"),
+                         STR("node", n->node->name), STR("from", kind_of(c, from)->name),
+                         STR("to", kind_of(c, to)->name));
+}
