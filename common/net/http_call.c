@@ -301,8 +301,9 @@ static int on_ready_to_send(void *userdata, char *peer, char *own, int peer_port
         (void)own;
         (void)peer_port;
         (void)own_port;
-        return clock_mono_ms() < call->started_mono_ms + call->timeout_ms ? CURL_PREREQFUNC_OK
-                                                                          : CURL_PREREQFUNC_ABORT;
+        return clock_mono_ms() < call->started_mono_ms + call->request.timeout_ms
+                       ? CURL_PREREQFUNC_OK
+                       : CURL_PREREQFUNC_ABORT;
 }
 
 /* Options */
@@ -508,7 +509,7 @@ static void describe_failure(const struct http_call *call, CURLcode code, enum h
                 problem = "response body rejected";
         else if (code == CURLE_ABORTED_BY_CALLBACK)
                 (void)snprintf(limit, sizeof(limit), "not sent within %lld ms",
-                               (long long)call->timeout_ms);
+                               (long long)call->request.timeout_ms);
         else if (code == CURLE_COULDNT_CONNECT && call->socket_errno)
                 problem = strerror(call->socket_errno);
         else
