@@ -53,8 +53,9 @@ struct kube_answer {
 typedef void kube_done_fn(void *userdata, const struct kube_answer *answer);
 
 /*
- * A deadline that moves, for writes under a lease. Evaluated before every attempt, so that neither
- * a pause between attempts nor a suspended process sends a request after the lease has ended.
+ * A deadline that moves, for writes under a lease. Evaluated before every attempt, and compared
+ * with the clock once more when the connection is ready. So neither a pause between attempts nor a
+ * suspended process sends a request after the lease has ended.
  */
 struct kube_fence {
         /* NULL: no deadline. A time in the past: nothing may be sent. */

@@ -291,8 +291,7 @@ static curl_socket_t on_socket_open(void *userdata, curlsocktype purpose,
 
 /*
  * The connection is ready, and the request is sent next. A process that stood still (SIGSTOP, a
- * paused machine) finds its connection ready before its timers run, and a request of a leader
- * must not be sent after its lease.
+ * paused machine) finds its connection ready before its timers run.
  */
 static int on_ready_to_send(void *userdata, char *peer, char *own, int peer_port, int own_port) {
         const struct http_call *call = userdata;
@@ -301,9 +300,9 @@ static int on_ready_to_send(void *userdata, char *peer, char *own, int peer_port
         (void)own;
         (void)peer_port;
         (void)own_port;
-        return clock_mono_ms() < call->started_mono_ms + call->request.timeout_ms
-                       ? CURL_PREREQFUNC_OK
-                       : CURL_PREREQFUNC_ABORT;
+        int64_t end_mono_ms = call->request.send_before_mono_ms;
+        return end_mono_ms == 0 || clock_mono_ms() < end_mono_ms ? CURL_PREREQFUNC_OK
+                                                                 : CURL_PREREQFUNC_ABORT;
 }
 
 /* Options */
@@ -508,8 +507,7 @@ static void describe_failure(const struct http_call *call, CURLcode code, enum h
         else if (call->is_refused)
                 problem = "response body rejected";
         else if (code == CURLE_ABORTED_BY_CALLBACK)
-                (void)snprintf(limit, sizeof(limit), "not sent within %lld ms",
-                               (long long)call->request.timeout_ms);
+                problem = "too late to be sent";
         else if (code == CURLE_COULDNT_CONNECT && call->socket_errno)
                 problem = strerror(call->socket_errno);
         else
