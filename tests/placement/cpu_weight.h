@@ -10,9 +10,10 @@ struct cpu_consumer {
         double weight, wanted_cores;
 };
 
-/** cpu_weight() - cpu.weight of a pod: its shares, 1024 for each core and at least 2, from 1 to
- * 10000. https://github.com/kubernetes/kubernetes/blob/v1.37.2/pkg/kubelet/cm/helpers_linux.go,
- * https://kubernetes.io/docs/concepts/architecture/cgroups/ */
+/** cpu_weight() - cpu.weight of a pod: of its shares, 1024 for each core and at least 2, from 1 to
+ * 10000, by getCPUWeight() in
+ * https://github.com/kubernetes/kubernetes/blob/v1.37.2/pkg/kubelet/cm/cgroup_manager_linux.go.
+ * The kubelet also has a group for each class of pods: all BestEffort ones weigh 1 together */
 double cpu_weight(double request_cores);
 /** cpu_weight_share() - water filling: nobody gets more than is wanted, and what one leaves is
  * shared by all others. What is given is the smaller of @cores and all that is wanted. */
