@@ -79,6 +79,7 @@ placement:
 	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) --buildtype=release
 	@ninja -C $(BUILD) --quiet tests/placement/placement
 	@/usr/bin/python3 tests/placement/page.py $(BUILD)
+	@/usr/bin/python3 tests/placement/idle.py $(BUILD)
 
 release:
 	@tests/tools/install-packages release

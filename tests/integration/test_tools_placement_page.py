@@ -17,6 +17,7 @@ sys.path.insert(0, str(TOP / "tests" / "placement"))
 import experiments  # the folder of the simulator has to be in the path first
 import fingerprint
 import gates
+import idle
 import ratios
 import runs
 import tables
@@ -40,7 +41,7 @@ def left(scenario="loop", **hot):
 
 
 def test_sets_of_seeds_do_not_overlap():
-    sets = [set(seeds) for seeds in (runs.TUNING, runs.PAGE, runs.GATES)]
+    sets = [set(seeds) for seeds in (runs.TUNING, runs.PAGE, runs.GATES, runs.IDLE)]
     assert len(set.union(*sets)) == sum(map(len, sets))
     assert len(runs.PAGE) >= 12 and len(runs.GATES) >= 12
 
@@ -111,7 +112,7 @@ def test_a_figure_is_bold_where_no_other_comes_near():
 
 
 def test_every_scenario_says_what_it_is():
-    for path in runs.scenarios():
+    for path in [*runs.scenarios(), *idle.scenarios()]:
         assert re.fullmatch(r".+\.", runs.sentence(path)), path.name
 
 
@@ -133,8 +134,42 @@ def test_page_has_a_place_for_each_table_and_each_is_written():
     assert re.findall(r"<!-- placement: ([\w-]+) -->", text) == list(
         dict.fromkeys(re.findall(r"<!-- placement: ([\w-]+) -->", text))
     )
-    assert set(re.findall(r"<!-- placement: ([\w-]+) -->", text)) == set(tables.PLACES)
+    assert set(re.findall(r"<!-- placement: ([\w-]+) -->", text)) == {*tables.PLACES, idle.PLACE}
     assert all(block.strip() for block in fingerprint.BLOCK.findall(text))
+
+
+def laid(*done, throttled=0.0):
+    """What an offer gives batch, each seed's of 100 core-seconds, and how much services lose of 1,000."""
+    return {
+        "batchCoreSeconds": list(done),
+        "throttledCoreSeconds": [5 + throttled] * len(done),
+        "servicesCoreSeconds": [1000] * len(done),
+        "hotNodeMinutes": [1 + sum(done) / 100] * len(done),
+        "nodeMinutes": [100] * len(done),
+        "meanUtilisation": [0.5] * len(done),
+    }
+
+
+def test_an_offer_is_worth_it_beyond_chance():
+    rows = {
+        "none": laid(0, 0),
+        "most": laid(120, 120),
+        "half": laid(52, 54),
+        "perhaps": laid(40, 80),
+        "harmful": laid(90, 90, throttled=11),
+        "oracle": laid(100, 100),
+    }
+    situation = idle.Situation("x", rows)
+    assert idle.worth_it([situation]) == {"most": 1, "half": 1, "perhaps": 0, "harmful": 0}
+    assert idle.best([situation]) == "half", "it has less time above the line"
+    assert situation.caused("harmful").value == pytest.approx(0.011)
+    text = " ".join(idle.verdict([situation]).split())
+    assert text.startswith(
+        "**The criterion holds** for `most` and `half`: met in all 1 situations."
+    )
+    del rows["most"], rows["half"]
+    assert "does not hold" in idle.verdict([idle.Situation("x", rows)])
+    assert idle.drawing([idle.Situation("x", rows)]).count("<circle") == 3 * len(rows)
 
 
 def test_readme_has_the_one_figure():

@@ -1,6 +1,6 @@
 """Runs of the simulator, side by side, and which seeds are whose.
 
-The three sets do not overlap: what a parameter was chosen by is not what it is judged by, and the
+The four sets do not overlap: what a parameter was chosen by is not what it is judged by, and the
 page does not repeat what the gates allow.
 """
 
@@ -22,6 +22,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 TUNING = range(1, 1000)  # to try things; `placement` begins with them by itself
 PAGE = range(1001, 1025)
 GATES = range(2001, 2013)  # half as many, since `make check` simulates them each time
+IDLE = range(3001, 3013)  # idle.py's, of the page as well
 # What counts in a scenario, if not hot node-minutes: nodes are hot at best, or it is about memory.
 METRICS = {"allhot": "throttledCoreSeconds", "leaks": "fullNodeMinutes"}
 BASELINE, OURS = "default", "estimate"

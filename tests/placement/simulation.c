@@ -24,7 +24,8 @@ struct simulation {
         struct kube_scheduler *scheduler;
         const struct algorithm *algorithm;
         void *self;
-        double clock_s; /* within the second */
+        struct demand *demand; /* NULL: not recorded */
+        double clock_s;        /* within the second */
         uint32_t *candidates;
         int *scores;
         struct pod **queue;
@@ -77,6 +78,13 @@ static void on_ended(void *userdata, struct pod *pod) {
 
         kube_scheduler_count(s->scheduler, pod, -1);
         tell_late(s, &(struct late){.pod = pod, .what = LATE_ENDED});
+}
+
+static void on_load(void *userdata, struct pod *pod) {
+        const struct simulation *s = userdata;
+
+        if (s->demand)
+                demand_record(s->demand, pod, s->world->now_s);
 }
 
 static void on_written(void *userdata, size_t node) {
@@ -249,12 +257,13 @@ static void run(struct simulation *s, struct outcome *outcome) {
 }
 
 struct outcome simulate(const struct scenario *scenario, const struct algorithm *algorithm,
-                        const struct policy *policy, uint64_t seed) {
+                        const struct policy *policy, uint64_t seed, struct demand *demand) {
         struct outcome outcome = {0};
-        struct simulation s = {.algorithm = algorithm, .world = world_new(scenario, seed)};
+        struct simulation s = {
+                .algorithm = algorithm, .world = world_new(scenario, seed), .demand = demand};
         size_t nodes = s.world->node_count;
 
-        s.world->listener = (struct world_listener){on_bound, on_started, on_ended, &s};
+        s.world->listener = (struct world_listener){on_bound, on_started, on_ended, on_load, &s};
         if (algorithm->needs != ALGORITHM_NEEDS_NOTHING)
                 s.published = published_new(s.world, policy, algorithm->early_delta);
         struct situation situation = {algorithm, s.world, s.published, policy};

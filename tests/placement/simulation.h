@@ -7,6 +7,7 @@
 #pragma once
 
 #include "algorithm.h"
+#include "demand.h"
 
 enum metric {
         HOT_NODE_MINUTES,      /* above 65 % of CPU */
@@ -29,6 +30,7 @@ struct outcome {
         double of[METRIC_KINDS]; /* NAN: the algorithm has none */
 };
 
-/** simulate() - @policy may be NULL where the algorithm needs none */
+/** simulate() - @policy may be NULL where the algorithm needs none
+ * @demand: what pods use is recorded there; NULL: nowhere */
 struct outcome simulate(const struct scenario *scenario, const struct algorithm *algorithm,
-                        const struct policy *policy, uint64_t seed);
+                        const struct policy *policy, uint64_t seed, struct demand *demand);

@@ -96,6 +96,11 @@ void world_free(struct world *world) {
         free(world);
 }
 
+static void hear(world_pod_fn *fn, const struct world *world, struct pod *pod) {
+        if (fn)
+                fn(world->listener.userdata, pod);
+}
+
 static void set_load(struct world *world, struct pod *pod, double cores, double bytes) {
         struct node *node = &world->nodes[pod->node];
 
@@ -103,6 +108,7 @@ static void set_load(struct world *world, struct pod *pod, double cores, double 
         pod->now_cores = cores / node->speed;
         node->used_bytes += bytes - pod->now_bytes;
         pod->now_bytes = bytes;
+        hear(world->listener.on_load, world, pod);
 }
 
 static void add_request(struct pod_request *sum, struct pod_request request, int sign) {
@@ -113,11 +119,6 @@ static void add_request(struct pod_request *sum, struct pod_request request, int
 static void count_requests(struct node *node, const struct pod *pod, int sign) {
         add_request(&node->requested, pod_request(pod), sign);
         add_request(&node->counted, pod_request_counted(pod), sign);
-}
-
-static void hear(world_pod_fn *fn, const struct world *world, struct pod *pod) {
-        if (fn)
-                fn(world->listener.userdata, pod);
 }
 
 static void bind(struct world *world, struct pod *pod) {
