@@ -35,7 +35,7 @@ bool node_filesystem_take(struct series_list *series, const struct exposition_sa
 
 /**
  * node_filesystem_finish() - the fullest
- * @fields:    a family each, by enum node_filesystem_field
+ * @fields:    the series of each family, by enum node_filesystem_field
  * @ret_ratio: in [0, 1]
  * Return: NULL, or why nothing can be said (constant text)
  */

@@ -70,7 +70,7 @@ struct node_link {
 
 /**
  * node_network_finish() - the devices that count, by ascending id
- * @fields:    a family each, by enum node_network_field
+ * @fields:    the series of each family, by enum node_network_field
  * @ret_links: room for as many as have a NETWORK_RECEIVED
  * @ret_count: how many there are
  * Return: NULL, or why nothing can be said (constant text)

@@ -208,7 +208,7 @@ static bool is_gauge(const struct node_wants *wants, unsigned resource) {
                        : wants->own[resource - METRIC_RESOURCE_COUNT].type == POLICY_GAUGE;
 }
 
-/* A copy of @items in @array, whose pointer is at that address: nodes change the length of their
+/* Copies @items into the array that @array is the address of. Nodes change the length of their
  * arrays only on hotplug, so it is cut to fit. */
 static void keep(void *array, uint32_t *count, const void *items, size_t new_count,
                  size_t item_bytes) {

@@ -15,11 +15,11 @@
 #include "net/http_client.h"
 
 enum credentials_file {
-        CREDENTIALS_CA,   /* else the system's */
-        CREDENTIALS_CERT, /* ours */
+        CREDENTIALS_CA,   /* none: the system's */
+        CREDENTIALS_CERT, /* of the client */
         CREDENTIALS_KEY,
         CREDENTIALS_PASSWORD, /* for basic authentication */
-        CREDENTIALS_TOKEN,    /* the bearer's */
+        CREDENTIALS_TOKEN,    /* for Authorization: Bearer */
         CREDENTIALS_FILE_COUNT,
 };
 

@@ -155,7 +155,7 @@ struct source_item {
 /* The head of every source. */
 struct source {
         const struct source_ops *ops;
-        struct outage_log outages; /* the nodes that fail; the set logs its summary */
+        struct outage_log outages; /* which nodes fail; its tick is the set's */
 };
 
 static inline void source_free(struct source *source) {
