@@ -32,7 +32,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/attributes.h"
 #include "base/error.h"
 #include "controller/node/node_set.h"
 #include "controller/source/source_scope.h"
@@ -162,4 +161,3 @@ static inline void source_free(struct source *source) {
         if (source)
                 source->ops->free(source);
 }
-DEFINE_FREEP(struct source, source_free);

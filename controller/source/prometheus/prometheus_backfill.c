@@ -95,11 +95,8 @@ static void take_history(struct prometheus_backfill *backfill, struct job *job,
                                 sink->on_peak(sink, node, &mean, ratio, (int64_t)(age_s * 1000));
                 }
         }
-        job->points_max = ANSWER_POINTS_MAX / (series_count > 0 ? series_count : 1);
-        if (job->points_max > job->points_cap)
-                job->points_max = job->points_cap;
-        if (job->points_max == 0)
-                job->points_max = 1;
+        size_t fitting = ANSWER_POINTS_MAX / size_max(series_count, 1);
+        job->points_max = size_max(size_min(fitting, job->points_cap), 1);
 }
 
 static void on_history_answer(void *userdata, const struct prometheus_answer *answer) {
@@ -117,8 +114,7 @@ static void on_history_answer(void *userdata, const struct prometheus_answer *an
                         end_job(backfill);
                         return;
                 }
-                job->points_max = job->points_max / 2 > 0 ? job->points_max / 2 : 1;
-                job->points_cap = job->points_max;
+                job->points_max = job->points_cap = size_max(job->points_max / 2, 1);
                 ask_history_at(backfill,
                                backfill_now(backfill) + RETRY_MS * (int64_t)backfill->retries);
                 return;
