@@ -40,7 +40,7 @@ struct exposition_set {
                 size_t len;
         } families[EXPOSITION_MAX_FAMILIES];
         size_t prefix_len;    /* bytes that all names have in common */
-        bool may_follow[256]; /* by byte: behind that prefix, of a line that has one of the names */
+        bool may_follow[256]; /* can a byte stand behind that prefix? */
 };
 
 /**

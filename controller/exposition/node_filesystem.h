@@ -30,7 +30,7 @@ enum node_filesystem_field {
         FILESYSTEM_FIELD_COUNT
 };
 
-/** node_filesystem_take() - note one sample of a family; false when it is not usable */
+/** node_filesystem_take() - note one sample of a family; false when the sample is not usable */
 bool node_filesystem_take(struct series_list *series, const struct exposition_sample *sample);
 
 /**

@@ -57,7 +57,7 @@ enum node_network_field {
         NETWORK_FIELD_COUNT,
 };
 
-/** node_network_take() - note one sample of a family; false when it is not usable */
+/** node_network_take() - note one sample of a family; false when the sample is not usable */
 bool node_network_take(struct series_list *series, const struct node_network_options *rules,
                        enum node_network_field field, const struct exposition_sample *sample);
 

@@ -65,7 +65,7 @@ static bool step_cpu(const struct node_state *state, const struct node_reading *
         return total_s > 0; /* not so when an exporter serves the same exposition again */
 }
 
-/* Whether both have CPUs, and as many. */
+/* Whether both have CPUs, and the same number of them. */
 static bool has_as_many_cpus(const struct node_state *state, const struct node_reading *reading) {
         return (state->usable & reading->usable & NODE_RESOURCE_BIT(METRIC_CPU)) &&
                state->cpu_count == reading->cpu_count;

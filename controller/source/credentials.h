@@ -70,8 +70,8 @@ struct credentials_options {
  */
 _must_check_ int credentials_options_check(const struct credentials_options *options,
                                            const char *prefix, bool opens_files, struct error *err);
-/** credentials_file_check() - can the file be read, and does it hold what it should? NULL is none
- */
+/** credentials_file_check() - can the file be read, and does it hold what it should? @path may be
+ * NULL: 0 */
 _must_check_ int credentials_file_check(enum credentials_file file, const char *path,
                                         struct error *err);
 

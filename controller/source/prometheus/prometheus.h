@@ -28,7 +28,7 @@
 #include "controller/source/prometheus/prometheus_api.h"
 #include "controller/source/source.h"
 
-enum { PROMETHEUS_QUERIES_AT_A_TIME = 4 }; /* of a round; one of history is beside them */
+enum { PROMETHEUS_QUERIES_AT_A_TIME = 4 }; /* of a round, beside one of history */
 
 struct prometheus_options {
         struct prometheus_api_options api;

@@ -44,6 +44,6 @@ void prometheus_backfill_free(struct prometheus_backfill *backfill);
  */
 void prometheus_backfill_add(struct prometheus_backfill *backfill, unsigned resource,
                              int64_t reach_ms, double now_unix_s);
-/** prometheus_backfill_drop() - cancel the query and drop all resources, without calls; before the
- * round's policy changes */
+/** prometheus_backfill_drop() - cancel the query and drop all resources, without calls; to
+ * be done before the round's policy changes */
 void prometheus_backfill_drop(struct prometheus_backfill *backfill);

@@ -121,7 +121,8 @@ static void grow_slots(struct prometheus_round *round, size_t slot_cap) {
         round->slot_cap = slot_cap;
 }
 
-/* The slot is another node's now, or nobody's, or the node another machine's. */
+/* Another node, or none, or the same one with another address: the slot's values are not its own.
+ */
 static void set_node(struct prometheus_round *round, size_t slot, struct node *node) {
         round->slots[slot].node = node;
         round->is_match_stale = true;

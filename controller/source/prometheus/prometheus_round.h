@@ -54,7 +54,7 @@ struct prometheus_query {
 /* A node's place. */
 struct prometheus_slot {
         struct node *node; /* NULL: none */
-        bool is_silent;    /* the owner's: that the last round had nothing of it has been logged */
+        bool is_silent;    /* for the owner: it has logged that the last round had nothing of it */
 };
 
 /* Zero-initialise, and set promql.network and is_percent. */
