@@ -23,16 +23,6 @@ static const char *skip_blanks(const char *at, const char *end) {
         return at;
 }
 
-static void filter_add(struct exposition_set *set, char c) {
-        unsigned char byte = (unsigned char)c;
-        set->filter[byte / 64] |= UINT64_C(1) << byte % 64;
-}
-
-static bool filter_has(const struct exposition_set *set, char c) {
-        unsigned char byte = (unsigned char)c;
-        return set->filter[byte / 64] >> byte % 64 & 1;
-}
-
 void exposition_set_init(struct exposition_set *set, const char *const *names, size_t count) {
         assert(count <= EXPOSITION_MAX_FAMILIES);
         *set = (struct exposition_set){.count = count};
@@ -49,19 +39,16 @@ void exposition_set_init(struct exposition_set *set, const char *const *names, s
                 set->prefix_len = i == 0 ? common : size_min(set->prefix_len, common);
         }
         for (size_t i = 0; i < count; i++) {
-                if (set->families[i].len > set->prefix_len) {
-                        filter_add(set, names[i][set->prefix_len]);
-                } else {
-                        filter_add(set, '{');
-                        filter_add(set, ' ');
-                        filter_add(set, '\t');
-                }
+                if (set->families[i].len > set->prefix_len)
+                        set->may_follow[(unsigned char)names[i][set->prefix_len]] = true;
+                else
+                        set->may_follow['{'] = set->may_follow[' '] = set->may_follow['\t'] = true;
         }
 }
 
 /* The family whose name begins the line, with a brace or a blank behind it; or -1. */
 static int find_family(const struct exposition_set *set, const char *line, size_t len) {
-        if (len <= set->prefix_len || !filter_has(set, line[set->prefix_len]))
+        if (len <= set->prefix_len || !set->may_follow[(unsigned char)line[set->prefix_len]])
                 return -1;
         for (size_t i = 0; i < set->count; i++) {
                 size_t name_len = set->families[i].len;

@@ -39,8 +39,8 @@ struct exposition_set {
                 const char *name; /* borrowed */
                 size_t len;
         } families[EXPOSITION_MAX_FAMILIES];
-        size_t prefix_len;  /* bytes that all names have in common */
-        uint64_t filter[4]; /* bytes that may follow the common prefix, a bit each */
+        size_t prefix_len;    /* bytes that all names have in common */
+        bool may_follow[256]; /* can a byte stand behind that prefix? */
 };
 
 /**

@@ -30,12 +30,12 @@ enum node_filesystem_field {
         FILESYSTEM_FIELD_COUNT
 };
 
-/** node_filesystem_take() - note one sample of a family; false when it is not usable */
+/** node_filesystem_take() - note one sample of a family; false when the sample is not usable */
 bool node_filesystem_take(struct series_list *series, const struct exposition_sample *sample);
 
 /**
  * node_filesystem_finish() - the fullest
- * @fields:    a family each, by enum node_filesystem_field
+ * @fields:    the series of each family, by enum node_filesystem_field
  * @ret_ratio: in [0, 1]
  * Return: NULL, or why nothing can be said (constant text)
  */

@@ -40,12 +40,12 @@ bool node_network_take(struct series_list *series, const struct node_network_opt
                 !is_counter || series_value_is_within(sample->value, NODE_COUNTER_MAX));
 }
 
-/* A device as its families show it; NULL: not in that family. */
+/* A device's value in each family; NULL: the family does not have the device. */
 struct device {
         const double *values[NETWORK_FIELD_COUNT];
 };
 
-/* Whether a family has the device, with another value than @value. */
+/* Whether the family has the device with a value other than @value. */
 static bool is_other(const struct device *device, enum node_network_field field, double value) {
         return device->values[field] && *device->values[field] != value;
 }

@@ -57,7 +57,7 @@ enum node_network_field {
         NETWORK_FIELD_COUNT,
 };
 
-/** node_network_take() - note one sample of a family; false when it is not usable */
+/** node_network_take() - note one sample of a family; false when the sample is not usable */
 bool node_network_take(struct series_list *series, const struct node_network_options *rules,
                        enum node_network_field field, const struct exposition_sample *sample);
 
@@ -70,7 +70,7 @@ struct node_link {
 
 /**
  * node_network_finish() - the devices that count, by ascending id
- * @fields:    a family each, by enum node_network_field
+ * @fields:    the series of each family, by enum node_network_field
  * @ret_links: room for as many as have a NETWORK_RECEIVED
  * @ret_count: how many there are
  * Return: NULL, or why nothing can be said (constant text)

@@ -28,7 +28,7 @@ struct node_reading_scratch {
         bool is_idle_missing;               /* of a CPU */
         uint32_t cpu_end;                   /* one more than the largest id met */
         struct cpu_sum cpus[NODE_MAX_CPUS]; /* by id; all zero between two expositions */
-        int idle_mode;                      /* -1: has not been met */
+        int idle_mode;                      /* its number; -1: not met yet */
         size_t mode_count;
         struct {
                 char name[MODE_NAME_MAX];

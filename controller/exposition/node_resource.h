@@ -18,7 +18,7 @@ struct node_resource_tally {
 };
 
 /** node_resource_take() - note one sample of `series` or `capacitySeries`, if it matches; false
- * when it is not usable */
+ * when the sample is not usable */
 bool node_resource_take(struct series_list *series, const struct policy_resource *resource,
                         const struct exposition_sample *sample);
 

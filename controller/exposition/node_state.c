@@ -65,7 +65,7 @@ static bool step_cpu(const struct node_state *state, const struct node_reading *
         return total_s > 0; /* not so when an exporter serves the same exposition again */
 }
 
-/* Whether both have CPUs, and as many. */
+/* Whether both have CPUs, and the same number of them. */
 static bool has_as_many_cpus(const struct node_state *state, const struct node_reading *reading) {
         return (state->usable & reading->usable & NODE_RESOURCE_BIT(METRIC_CPU)) &&
                state->cpu_count == reading->cpu_count;
@@ -208,7 +208,7 @@ static bool is_gauge(const struct node_wants *wants, unsigned resource) {
                        : wants->own[resource - METRIC_RESOURCE_COUNT].type == POLICY_GAUGE;
 }
 
-/* A copy of @items in @array, whose pointer is at that address: nodes change the length of their
+/* Copies @items into the array that @array is the address of. Nodes change the length of their
  * arrays only on hotplug, so it is cut to fit. */
 static void keep(void *array, uint32_t *count, const void *items, size_t new_count,
                  size_t item_bytes) {

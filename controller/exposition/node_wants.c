@@ -19,7 +19,7 @@ static void want_resource(struct node_wants *wants, size_t *count, unsigned reso
         for (size_t i = 0; i < METRIC_MAX_FAMILIES && row->families[i].name; i++) {
                 size_t family = want_family(wants, count, row->families[i].name);
                 assert(family < NODE_MAX_FAMILIES);
-                /* Of METRIC_KIND_PER_CPU the second family is the CPUs'. */
+                /* The second family of METRIC_KIND_PER_CPU is read as that of METRIC_KIND_CPU. */
                 wants->families[family].kind = (uint8_t)(row->kind == METRIC_KIND_PER_CPU && i > 0
                                                                  ? METRIC_KIND_CPU
                                                                  : row->kind);

@@ -1,6 +1,6 @@
 /*
- * The series of one family in an exposition, each with an id by which it is found in another family
- * or in the exposition before. Ids are hashes of labels (hash_fnv1a()): a peer that finds
+ * The series of one family in an exposition. Each has an id, by which it is found in other families
+ * and in the exposition before. Ids are hashes of labels (hash_fnv1a()): a peer that finds
  * collisions only blurs its own node.
  */
 #pragma once
@@ -32,7 +32,7 @@ struct series_list {
 /**
  * series_list_add() - note a series; of a repeated one the first counts
  * @is_usable: whether @value is one
- * Return: false when it is not, or when there are more than NODE_MAX_DEVICES
+ * Return: false when it is none, or when there are more than NODE_MAX_DEVICES series
  */
 bool series_list_add(struct series_list *series, uint64_t id, double value, bool is_usable);
 /** series_list_find() - the value with @id; NULL: there is none. Good until the next addition */

@@ -15,11 +15,11 @@
 #include "net/http_client.h"
 
 enum credentials_file {
-        CREDENTIALS_CA,   /* else the system's */
-        CREDENTIALS_CERT, /* ours */
+        CREDENTIALS_CA,   /* none: the system's */
+        CREDENTIALS_CERT, /* of the client */
         CREDENTIALS_KEY,
         CREDENTIALS_PASSWORD, /* for basic authentication */
-        CREDENTIALS_TOKEN,    /* the bearer's */
+        CREDENTIALS_TOKEN,    /* for Authorization: Bearer */
         CREDENTIALS_FILE_COUNT,
 };
 
@@ -70,8 +70,8 @@ struct credentials_options {
  */
 _must_check_ int credentials_options_check(const struct credentials_options *options,
                                            const char *prefix, bool opens_files, struct error *err);
-/** credentials_file_check() - can the file be read, and does it hold what it should? NULL is none
- */
+/** credentials_file_check() - can the file be read, and does it hold what it should? @path may be
+ * NULL: 0 */
 _must_check_ int credentials_file_check(enum credentials_file file, const char *path,
                                         struct error *err);
 

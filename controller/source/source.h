@@ -32,7 +32,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/attributes.h"
 #include "base/error.h"
 #include "controller/node/node_set.h"
 #include "controller/source/source_scope.h"
@@ -155,11 +154,10 @@ struct source_item {
 /* The head of every source. */
 struct source {
         const struct source_ops *ops;
-        struct outage_log outages; /* the nodes that fail; the set logs its summary */
+        struct outage_log outages; /* which nodes fail; its tick is the set's */
 };
 
 static inline void source_free(struct source *source) {
         if (source)
                 source->ops->free(source);
 }
-DEFINE_FREEP(struct source, source_free);

@@ -49,7 +49,6 @@ struct source_set *source_set_new(const struct source_parts *parts,
                                   const struct source_set_options *options,
                                   const struct source_sink *sink);
 void source_set_free(struct source_set *set);
-DEFINE_FREEP(struct source_set, source_set_free);
 
 /* To each of them, see struct source_ops. */
 void source_set_policy(struct source_set *set, const struct policy *policy);

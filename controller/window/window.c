@@ -204,8 +204,8 @@ static double buckets_fullness(const struct window_ring *ring, size_t count) {
 /* Each of these fills in @ret but for status and age, and is false when there is nothing to read.
  */
 
-/* The mean in @cells at the newest step, whether or not it is full enough to be remembered. @ring:
- * the one that is read, whose window the mean must be within. */
+/* The mean in @cells at the newest step, whether or not it is full enough to be remembered. It must
+ * not be older than the window of @ring, which is the one that is read. */
 static bool read_mean(const struct window_store *store, const struct window_ring *cells,
                       const struct window_ring *ring, unsigned channel,
                       struct window_reading *ret) {

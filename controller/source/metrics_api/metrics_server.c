@@ -28,8 +28,9 @@ static const struct source_scope scope = {.resources = UINT32_C(1) << METRIC_CPU
 struct entry {
         struct node *node;
         struct metrics_api_sample sample;
-        struct metrics_api_item answered; /* of the last list with the node; empty: not usable */
-        uint32_t listed_round;            /* of that list */
+        struct metrics_api_item
+                answered;      /* of the last list with the node; empty: it was not usable */
+        uint32_t listed_round; /* of that list */
         bool is_failing;
 };
 
@@ -331,7 +332,7 @@ static const struct source_ops metrics_server_ops = {
         .free = metrics_server_free,
 };
 
-/* Its flags */
+/* Flags */
 
 static int64_t interval_ms;
 

@@ -5,7 +5,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "controller/source/prometheus/prometheus_backfill.h"
-#include "controller/source/prometheus/prometheus_match.h"
 #include "controller/source/prometheus/prometheus_round.h"
 
 #define SOURCE_NAME "prometheus"
@@ -49,12 +48,7 @@ struct prometheus {
         struct prometheus_api *api;
         struct prometheus_backfill *backfill;
 
-        struct node **nodes; /* by slot */
-        bool *is_silent;     /* by slot: the last round had nothing, and that was logged */
         size_t node_count;
-        struct prometheus_match match;
-        bool is_match_stale;
-
         struct prometheus_round round;
         struct ask asks[PROMETHEUS_MAX_QUERIES]; /* by the round's query */
 
@@ -63,10 +57,6 @@ struct prometheus {
         int64_t due_mono_ms, first_latest_mono_ms;
         size_t next_ask, in_flight;
         bool has_history_begun; /* a round has shown whose history has to be read */
-        struct {
-                struct node *node;
-                bool is_recorded;
-        } past; /* the series of history whose points come */
 
         const char *trouble; /* why no query can be sent; NULL: none */
         unsigned logged;     /* LOGGED_* */
@@ -97,17 +87,6 @@ static bool log_once(struct prometheus *source, unsigned what) {
         return is_first;
 }
 
-static const struct prometheus_match *current_match(struct prometheus *source) {
-        if (source->is_match_stale) {
-                prometheus_match_done(&source->match);
-                for (size_t slot = 0; slot < source->round.slot_cap; slot++)
-                        if (source->nodes[slot])
-                                prometheus_match_add(&source->match, source->nodes[slot]);
-                source->is_match_stale = false;
-        }
-        return &source->match;
-}
-
 /* Readings */
 
 /* History that windows of ours need and no rule has for every node: to be read, once. */
@@ -120,14 +99,16 @@ static void begin_history(struct prometheus *source) {
         round->awaited &= prometheus_round_missing(round);
         for (unsigned resource = 0; resource < WINDOW_MAX_CHANNELS; resource++)
                 if (round->awaited >> resource & 1)
-                        prometheus_backfill_add(source->backfill, &round->promql, resource,
+                        prometheus_backfill_add(source->backfill, resource,
                                                 round->reach_ms[resource], round->present_unix_s);
 }
 
 static void note_silence(struct prometheus *source, const struct node *node, bool is_silent) {
-        if (source->is_silent[node->slot] == is_silent)
+        struct prometheus_slot *slot = &source->round.slots[node->slot];
+
+        if (slot->is_silent == is_silent)
                 return;
-        source->is_silent[node->slot] = is_silent;
+        slot->is_silent = is_silent;
         if (is_silent)
                 outage_log_failed(&source->source.outages, prometheus_now(source), node->name, NULL,
                                   "no_data",
@@ -156,7 +137,7 @@ static void hand_in(struct prometheus *source, const char *failure) {
         size_t failing = 0;
 
         for (size_t slot = 0; slot < source->round.slot_cap; slot++) {
-                struct node *node = source->nodes[slot];
+                struct node *node = source->round.slots[slot].node;
                 if (!node || hand_in_node(source, node))
                         continue;
                 failing++;
@@ -231,7 +212,7 @@ static void take_reply(struct prometheus *source, struct prometheus_query *query
                                 MSG("Prometheus returned a warning, its results may be incomplete"),
                                 STR("metric", query->name), STR("warning", reply->warning));
         }
-        prometheus_round_take(&source->round, query, *reply, current_match(source));
+        prometheus_round_take(&source->round, query, *reply);
 }
 
 static void next_asks(struct prometheus *source);
@@ -320,27 +301,6 @@ static void on_round_due(void *userdata) {
 
 /* History */
 
-static bool on_series(void *userdata, const struct prometheus_series *series, unsigned resource) {
-        struct prometheus *source = userdata;
-        char name[METRIC_NAME_MAX + 1];
-
-        promql_mean_name(&source->round.promql, resource, name);
-        source->past.is_recorded = strcmp(series->labels[PROMETHEUS_NAME], name) == 0;
-        source->past.node = prometheus_match_find(current_match(source), series);
-        return source->past.node != NULL;
-}
-
-static void on_point(void *userdata, unsigned resource, const struct prometheus_point *point,
-                     int64_t age_ms) {
-        const struct metric_query mean = {
-                .resource = resource, .statistic = METRIC_AVG, .window_ms = WINDOW_MEAN_MS};
-        struct prometheus *source = userdata;
-        double ratio = 0;
-
-        if (prometheus_round_ratio(&source->round, source->past.is_recorded, point->value, &ratio))
-                source->sink.on_peak(&source->sink, source->past.node, &mean, ratio, age_ms);
-}
-
 static void on_history(void *userdata, unsigned resource) {
         struct prometheus *source = userdata;
 
@@ -350,8 +310,8 @@ static void on_history(void *userdata, unsigned resource) {
         if (source->phase == PHASE_IN_ROUND || source->trouble || source->options.is_once)
                 return;
         for (size_t slot = 0; slot < source->round.slot_cap; slot++)
-                if (source->nodes[slot])
-                        (void)hand_in_node(source, source->nodes[slot]);
+                if (source->round.slots[slot].node)
+                        (void)hand_in_node(source, source->round.slots[slot].node);
 }
 
 /* As a source */
@@ -373,34 +333,16 @@ static void prometheus_set_policy(struct source *base, const struct policy *poli
                 source->asks[i] = (struct ask){.source = source};
 }
 
-static void make_room_for_slot(struct prometheus *source, size_t slot) {
-        size_t old_cap = source->round.slot_cap, cap = old_cap ? old_cap : 64;
-
-        while (cap <= slot)
-                cap *= 2;
-        if (cap == old_cap)
-                return;
-        source->nodes = xreallocarray(source->nodes, cap, sizeof(struct node *));
-        memset(source->nodes + old_cap, 0, (cap - old_cap) * sizeof(struct node *));
-        source->is_silent = xreallocarray(source->is_silent, cap, sizeof(bool));
-        memset(source->is_silent + old_cap, 0, (cap - old_cap) * sizeof(bool));
-        prometheus_round_grow(&source->round, cap);
-}
-
-/* The slot is another node's now, or the node another machine's. */
-static void forget(struct prometheus *source, size_t slot) {
-        source->is_match_stale = true;
-        prometheus_round_forget(&source->round, slot);
+static bool holds_node(const struct prometheus *source, const struct node *node) {
+        return node->slot < source->round.slot_cap && source->round.slots[node->slot].node;
 }
 
 static void prometheus_add_node(struct source *base, struct node *node) {
         struct prometheus *source = prometheus_of(base);
 
-        make_room_for_slot(source, node->slot);
-        forget(source, node->slot);
-        if (!source->nodes[node->slot])
+        if (!holds_node(source, node))
                 source->node_count++;
-        source->nodes[node->slot] = node;
+        prometheus_round_add_node(&source->round, node);
         if (source->phase != PHASE_BEFORE_FIRST)
                 return;
         /* History is read once, so all nodes have to be known before. */
@@ -414,16 +356,15 @@ static void prometheus_add_node(struct source *base, struct node *node) {
 
 static void prometheus_remove_node(struct source *base, struct node *node) {
         struct prometheus *source = prometheus_of(base);
-        size_t slot = node->slot;
 
-        if (slot >= source->round.slot_cap || !source->nodes[slot])
+        if (!holds_node(source, node))
                 return;
-        source->nodes[slot] = NULL;
+        struct prometheus_slot *slot = &source->round.slots[node->slot];
         source->node_count--;
-        if (source->is_silent[slot])
+        if (slot->is_silent)
                 outage_log_gone(&source->source.outages);
-        source->is_silent[slot] = false;
-        forget(source, slot);
+        slot->is_silent = false;
+        prometheus_round_remove_node(&source->round, node->slot);
 }
 
 static void prometheus_stop(struct source *base) {
@@ -442,9 +383,6 @@ static void prometheus_free(struct source *base) {
         prometheus_round_done(&source->round);
         prometheus_backfill_free(source->backfill);
         prometheus_api_free(source->api);
-        prometheus_match_done(&source->match);
-        free(source->nodes);
-        free(source->is_silent);
         free(source);
 }
 
@@ -481,11 +419,10 @@ static struct source *prometheus_new(const struct source_parts *parts,
                                          &source->options.api);
         source->backfill = prometheus_backfill_new(
                 parts->loop, source->api, parts->metrics,
-                &(struct prometheus_backfill_events){.on_series = on_series,
-                                                     .on_point = on_point,
-                                                     .on_done = on_history,
-                                                     .userdata = source});
-        make_room_for_slot(source, 0);
+                &(struct prometheus_backfill_options){.round = &source->round,
+                                                      .sink = &source->sink,
+                                                      .on_done = on_history,
+                                                      .userdata = source});
         register_query_metrics(source, parts->metrics);
         return &source->source;
 }

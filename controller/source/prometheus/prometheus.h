@@ -28,11 +28,7 @@
 #include "controller/source/prometheus/prometheus_api.h"
 #include "controller/source/source.h"
 
-enum {
-        PROMETHEUS_QUERIES_AT_A_TIME = 4, /* of a round */
-        /* What the HTTP client must allow in flight: history is read beside. */
-        PROMETHEUS_IN_FLIGHT = PROMETHEUS_QUERIES_AT_A_TIME + 1,
-};
+enum { PROMETHEUS_QUERIES_AT_A_TIME = 4 }; /* of a round, beside one of history */
 
 struct prometheus_options {
         struct prometheus_api_options api;
@@ -42,9 +38,7 @@ struct prometheus_options {
         bool is_once;    /* two rounds as soon as possible, history in between */
 };
 
-/* Of a source whose item has struct prometheus_options; the HTTP client allows
- * PROMETHEUS_IN_FLIGHT.
- */
+/* Of a source whose item has struct prometheus_options. */
 extern const struct source_ops prometheus_ops;
 
 /* The kind of source; its flags are in prometheus_settings.c. */

@@ -100,14 +100,12 @@ static void query_call_free(struct prometheus_call *call) {
 
 /* The last thing that a call does. */
 static void finish_query(struct prometheus_call *call) {
-        struct prometheus_api *api = call->api;
-        struct prometheus_answer answer = call->answer;
-        prometheus_answer_fn *on_answer = call->on_answer;
-        void *userdata = call->userdata;
+        const struct prometheus_api *api = call->api;
+        const char *failure = call->answer.failure;
 
-        metrics_inc(answer.failure ? queries_with(api->metrics, answer.failure) : api->asked);
+        metrics_inc(failure ? queries_with(api->metrics, failure) : api->asked);
+        call->on_answer(call->userdata, &call->answer);
         query_call_free(call);
-        on_answer(userdata, &answer);
 }
 
 static void on_failed(void *userdata) {

@@ -50,8 +50,8 @@ struct prometheus_answer {
         struct prometheus_reply reply; /* borrowed for the callback */
 };
 
-/** Called exactly once unless the call was cancelled; the call is gone then. It may cancel and
- * begin other calls. */
+/** Called exactly once unless the call was cancelled; the call ends with it, and must not be
+ * cancelled any more. It may cancel and begin other calls. */
 typedef void prometheus_answer_fn(void *userdata, const struct prometheus_answer *answer);
 
 struct prometheus_question {

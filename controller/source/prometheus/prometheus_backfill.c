@@ -1,12 +1,12 @@
 #include "controller/source/prometheus/prometheus_backfill.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "controller/source/prometheus/promql.h"
 
 enum {
         POINTS_FIRST = 10, /* of each series in the first piece: their number is not known yet */
@@ -20,7 +20,6 @@ enum {
 
 /* A resource whose history is being read, or is still to be read. */
 struct job {
-        const struct promql *promql;
         unsigned resource;
         int64_t reach_ms;
         int64_t done_ms; /* how much of it has been read, counted back from now_unix_s */
@@ -35,7 +34,7 @@ struct job {
 struct prometheus_backfill {
         struct loop *loop;
         struct prometheus_api *api;
-        struct prometheus_backfill_events events;
+        struct prometheus_backfill_options options;
         struct job jobs[WINDOW_MAX_CHANNELS];
         size_t job_count;
         unsigned retries;
@@ -64,44 +63,47 @@ static void end_job(struct prometheus_backfill *backfill) {
         backfill->retries = 0;
         if (backfill->job_count > 0)
                 ask_history_at(backfill, backfill_now(backfill));
-        backfill->events.on_done(backfill->events.userdata, resource);
+        backfill->options.on_done(backfill->options.userdata, resource);
 }
 
 static void take_history(struct prometheus_backfill *backfill, struct job *job,
                          struct prometheus_reply *reply) {
-        const struct prometheus_backfill_events *events = &backfill->events;
+        const struct metric_query mean = {
+                .resource = job->resource, .statistic = METRIC_AVG, .window_ms = WINDOW_MEAN_MS};
+        const struct source_sink *sink = backfill->options.sink;
+        struct prometheus_round *round = backfill->options.round;
+        char name[METRIC_NAME_MAX + 1];
         struct prometheus_series series;
         struct prometheus_point point;
         size_t series_count = 0;
         double present_unix_s = job->now_unix_s +
                                 (double)(backfill_now(backfill) - job->now_mono_ms) / 1000;
 
+        promql_mean_name(&round->promql, job->resource, name);
         while (prometheus_reply_next(reply, &series)) {
+                bool is_recorded = strcmp(series.labels[PROMETHEUS_NAME], name) == 0;
+                struct node *node = prometheus_round_find(round, &series);
                 series_count++;
-                if (!events->on_series(events->userdata, &series, job->resource))
-                        continue;
-                while (prometheus_series_next(&series, &point)) {
-                        double age_s = present_unix_s - point.at_unix_s;
+                while (node && prometheus_series_next(&series, &point)) {
+                        double age_s = present_unix_s - point.at_unix_s, ratio = 0;
                         /* Outside of what was queried: Prometheus' clock was set. */
                         if (!(age_s >= 0 && age_s <= 2.0 * PROMETHEUS_BACKFILL_LONGEST_MS / 1000))
                                 continue;
                         job->points++;
                         metrics_inc(backfill->points);
-                        events->on_point(events->userdata, job->resource, &point,
-                                         (int64_t)(age_s * 1000));
+                        if (prometheus_round_ratio(round, is_recorded, point.value, &ratio))
+                                sink->on_peak(sink, node, &mean, ratio, (int64_t)(age_s * 1000));
                 }
         }
-        job->points_max = ANSWER_POINTS_MAX / (series_count > 0 ? series_count : 1);
-        if (job->points_max > job->points_cap)
-                job->points_max = job->points_cap;
-        if (job->points_max == 0)
-                job->points_max = 1;
+        size_t fitting = ANSWER_POINTS_MAX / size_max(series_count, 1);
+        job->points_max = size_max(size_min(fitting, job->points_cap), 1);
 }
 
 static void on_history_answer(void *userdata, const struct prometheus_answer *answer) {
         struct prometheus_backfill *backfill = userdata;
         struct job *job = &backfill->jobs[0];
-        const char *resource = policy_resource_name(job->promql->policy, job->resource);
+        const char *resource = policy_resource_name(backfill->options.round->promql.policy,
+                                                    job->resource);
 
         backfill->call = NULL;
         if (answer->failure) {
@@ -112,8 +114,7 @@ static void on_history_answer(void *userdata, const struct prometheus_answer *an
                         end_job(backfill);
                         return;
                 }
-                job->points_max = job->points_max / 2 > 0 ? job->points_max / 2 : 1;
-                job->points_cap = job->points_max;
+                job->points_max = job->points_cap = size_max(job->points_max / 2, 1);
                 ask_history_at(backfill,
                                backfill_now(backfill) + RETRY_MS * (int64_t)backfill->retries);
                 return;
@@ -150,7 +151,7 @@ static void ask_history(void *userdata) {
         if (backfill->piece_ms > end_ms - job->done_ms)
                 backfill->piece_ms = end_ms - job->done_ms;
         double to_unix_s = job->now_unix_s - (double)job->done_ms / 1000;
-        (void)promql_history(job->promql, job->resource, step_ms, &query);
+        (void)promql_history(&backfill->options.round->promql, job->resource, step_ms, &query);
         backfill->call = prometheus_ask(
                 backfill->api,
                 &(struct prometheus_question){
@@ -165,11 +166,10 @@ static void ask_history(void *userdata) {
         buf_done(&query);
 }
 
-void prometheus_backfill_add(struct prometheus_backfill *backfill, const struct promql *promql,
-                             unsigned resource, int64_t reach_ms, double now_unix_s) {
+void prometheus_backfill_add(struct prometheus_backfill *backfill, unsigned resource,
+                             int64_t reach_ms, double now_unix_s) {
         assert(backfill->job_count < WINDOW_MAX_CHANNELS);
         backfill->jobs[backfill->job_count++] = (struct job){
-                .promql = promql,
                 .resource = resource,
                 .reach_ms = reach_ms < PROMETHEUS_BACKFILL_LONGEST_MS
                                     ? reach_ms
@@ -193,12 +193,12 @@ void prometheus_backfill_drop(struct prometheus_backfill *backfill) {
 
 struct prometheus_backfill *prometheus_backfill_new(
         struct loop *loop, struct prometheus_api *api, struct metrics *metrics,
-        const struct prometheus_backfill_events *events) {
+        const struct prometheus_backfill_options *options) {
         struct prometheus_backfill *backfill = xcalloc(1, sizeof(*backfill));
 
         backfill->loop = loop;
         backfill->api = api;
-        backfill->events = *events;
+        backfill->options = *options;
         backfill->points = metrics_counter(metrics, "plimsoll_prometheus_history_points_total",
                                            "Points of history read from Prometheus.", NULL);
         return backfill;

@@ -14,20 +14,17 @@
 #include <stdint.h>
 
 #include "controller/source/prometheus/prometheus_api.h"
-#include "controller/source/prometheus/promql.h"
-#include "controller/window/window.h"
+#include "controller/source/prometheus/prometheus_round.h"
+#include "controller/source/source.h"
 
 enum { PROMETHEUS_BACKFILL_LONGEST_MS = 24 * 60 * 60 * 1000 };
 
 struct prometheus_backfill;
 
-struct prometheus_backfill_events {
-        /* A series, whose points follow: false when nobody wants them. */
-        bool (*on_series)(void *userdata, const struct prometheus_series *series,
-                          unsigned resource);
-        /* A point of the last series, with its age. */
-        void (*on_point)(void *userdata, unsigned resource, const struct prometheus_point *point,
-                         int64_t age_ms);
+/* Borrowed. */
+struct prometheus_backfill_options {
+        struct prometheus_round *round; /* whose nodes and policy it is for */
+        const struct source_sink *sink; /* gets the peaks */
         /* A resource's history has been read, or was given up. */
         void (*on_done)(void *userdata, unsigned resource);
         void *userdata;
@@ -35,18 +32,18 @@ struct prometheus_backfill_events {
 
 struct prometheus_backfill *prometheus_backfill_new(
         struct loop *loop, struct prometheus_api *api, struct metrics *metrics,
-        const struct prometheus_backfill_events *events);
+        const struct prometheus_backfill_options *options);
 /** prometheus_backfill_free() - as prometheus_backfill_drop() */
 void prometheus_backfill_free(struct prometheus_backfill *backfill);
 
 /**
  * prometheus_backfill_add() - read a resource's last @reach_ms, after those that were added before
- * @promql:     borrowed until prometheus_backfill_drop()
  * @resource:   not one that was added since then
  * @reach_ms:   cut to PROMETHEUS_BACKFILL_LONGEST_MS
  * @now_unix_s: the time by Prometheus' clock
  */
-void prometheus_backfill_add(struct prometheus_backfill *backfill, const struct promql *promql,
-                             unsigned resource, int64_t reach_ms, double now_unix_s);
-/** prometheus_backfill_drop() - cancel the query and drop all resources, without calls */
+void prometheus_backfill_add(struct prometheus_backfill *backfill, unsigned resource,
+                             int64_t reach_ms, double now_unix_s);
+/** prometheus_backfill_drop() - cancel the query and drop all resources, without calls; to
+ * be done before the round's policy changes */
 void prometheus_backfill_drop(struct prometheus_backfill *backfill);

@@ -20,6 +20,8 @@ static void drop_queries(struct prometheus_round *round) {
 
 void prometheus_round_done(struct prometheus_round *round) {
         drop_queries(round);
+        prometheus_match_done(&round->match);
+        free(round->slots);
 }
 
 static bool is_short_mean(const struct metric_query *query) {
@@ -106,9 +108,11 @@ void prometheus_round_set_policy(struct prometheus_round *round, const struct po
         }
 }
 
-void prometheus_round_grow(struct prometheus_round *round, size_t slot_cap) {
+static void grow_slots(struct prometheus_round *round, size_t slot_cap) {
         size_t more = slot_cap - round->slot_cap;
 
+        round->slots = xreallocarray(round->slots, slot_cap, sizeof(*round->slots));
+        memset(round->slots + round->slot_cap, 0, more * sizeof(*round->slots));
         for (size_t i = 0; i < round->query_count; i++) {
                 struct prometheus_query *query = &round->queries[i];
                 query->values = xreallocarray(query->values, slot_cap, sizeof(*query->values));
@@ -117,9 +121,35 @@ void prometheus_round_grow(struct prometheus_round *round, size_t slot_cap) {
         round->slot_cap = slot_cap;
 }
 
-void prometheus_round_forget(struct prometheus_round *round, size_t slot) {
+/* Another node, or none, or the same one with another address: the slot's values are not its own.
+ */
+static void set_node(struct prometheus_round *round, size_t slot, struct node *node) {
+        round->slots[slot].node = node;
+        round->is_match_stale = true;
         for (size_t i = 0; i < round->query_count; i++)
                 round->queries[i].values[slot] = (struct prometheus_value){0};
+}
+
+void prometheus_round_add_node(struct prometheus_round *round, struct node *node) {
+        if (node->slot >= round->slot_cap)
+                grow_slots(round, size_max(64, 2 * (size_t)node->slot));
+        set_node(round, node->slot, node);
+}
+
+void prometheus_round_remove_node(struct prometheus_round *round, size_t slot) {
+        set_node(round, slot, NULL);
+}
+
+struct node *prometheus_round_find(struct prometheus_round *round,
+                                   const struct prometheus_series *series) {
+        if (round->is_match_stale) {
+                prometheus_match_done(&round->match);
+                for (size_t slot = 0; slot < round->slot_cap; slot++)
+                        if (round->slots[slot].node)
+                                prometheus_match_add(&round->match, round->slots[slot].node);
+                round->is_match_stale = false;
+        }
+        return prometheus_match_find(&round->match, series);
 }
 
 void prometheus_round_begin(struct prometheus_round *round) {
@@ -151,11 +181,10 @@ bool prometheus_round_ratio(struct prometheus_round *round, bool is_recorded, do
 
 static enum prometheus_fate take_series(struct prometheus_round *round,
                                         struct prometheus_query *query,
-                                        const struct prometheus_series *series, double number,
-                                        const struct prometheus_match *match) {
+                                        const struct prometheus_series *series, double number) {
         bool is_recorded = strcmp(series->labels[PROMETHEUS_NAME], query->name) == 0;
         enum prometheus_rank rank = is_recorded ? PROMETHEUS_RECORDED : PROMETHEUS_COMPUTED;
-        const struct node *node = prometheus_match_find(match, series);
+        const struct node *node = prometheus_round_find(round, series);
         double ratio = 0;
 
         if (!node)
@@ -170,7 +199,7 @@ static enum prometheus_fate take_series(struct prometheus_round *round,
 }
 
 void prometheus_round_take(struct prometheus_round *round, struct prometheus_query *query,
-                           struct prometheus_reply reply, const struct prometheus_match *match) {
+                           struct prometheus_reply reply) {
         struct prometheus_series series;
         struct prometheus_point point;
 
@@ -178,7 +207,7 @@ void prometheus_round_take(struct prometheus_round *round, struct prometheus_que
                 enum prometheus_fate fate = PROMETHEUS_UNUSABLE;
                 if (prometheus_series_next(&series, &point)) {
                         round->present_unix_s = point.at_unix_s;
-                        fate = take_series(round, query, &series, point.value, match);
+                        fate = take_series(round, query, &series, point.value);
                 }
                 round->series[fate]++;
         }

@@ -51,11 +51,20 @@ struct prometheus_query {
         struct prometheus_value *values; /* [slot of the node] */
 };
 
-/* Zero-initialise, set promql.network and is_percent, then prometheus_round_grow(). */
+/* A node's place. */
+struct prometheus_slot {
+        struct node *node; /* NULL: none */
+        bool is_silent;    /* for the owner: it has logged that the last round had nothing of it */
+};
+
+/* Zero-initialise, and set promql.network and is_percent. */
 struct prometheus_round {
         struct promql promql; /* the policy in force */
         bool is_percent;      /* the unit of recorded values */
         size_t slot_cap;
+        struct prometheus_slot *slots;
+        struct prometheus_match match; /* of them, unless it is stale; private */
+        bool is_match_stale;
         size_t query_count;
         struct prometheus_query queries[PROMETHEUS_MAX_QUERIES];
 
@@ -75,16 +84,20 @@ void prometheus_round_done(struct prometheus_round *round);
  * history it still awaited */
 void prometheus_round_set_policy(struct prometheus_round *round, const struct policy *policy);
 
-/** prometheus_round_grow() - make room for @slot_cap nodes */
-void prometheus_round_grow(struct prometheus_round *round, size_t slot_cap);
-/** prometheus_round_forget() - drop the values of a node */
-void prometheus_round_forget(struct prometheus_round *round, size_t slot);
+/** prometheus_round_add_node() - @node has no value yet; also after its address has changed.
+ * Borrowed until it is removed */
+void prometheus_round_add_node(struct prometheus_round *round, struct node *node);
+/** prometheus_round_remove_node() - the node that is in @slot */
+void prometheus_round_remove_node(struct prometheus_round *round, size_t slot);
+/** prometheus_round_find() - the node of a series, or NULL */
+struct node *prometheus_round_find(struct prometheus_round *round,
+                                   const struct prometheus_series *series);
 
 /** prometheus_round_begin() - drop all values */
 void prometheus_round_begin(struct prometheus_round *round);
 /** prometheus_round_take() - store the values of a response to @query */
 void prometheus_round_take(struct prometheus_round *round, struct prometheus_query *query,
-                           struct prometheus_reply reply, const struct prometheus_match *match);
+                           struct prometheus_reply reply);
 
 /**
  * prometheus_round_ratio() - the usage that a value stands for

@@ -7,18 +7,13 @@
 
 #define KUBELET_ACCOUNT "/var/run/secrets/kubernetes.io/serviceaccount"
 
-/* Where the rows put their values. */
-static struct {
-        const char *ca_file, *token_file, *certificate, *key;
-        bool is_insecure;
-} raw;
-
-static struct scrape_options options; /* what they come to */
+static struct credentials_options raw; /* where the rows put their values */
+static struct scrape_options options;  /* what they come to */
 
 /* clang-format off */
 static const struct option_row rows[] = {
         {.help = "Kubelet source"},
-        {.name = "kubelet-ca-file", .type = OPTION_STRING, .value = &raw.ca_file,
+        {.name = "kubelet-ca-file", .type = OPTION_STRING, .value = &raw.files[CREDENTIALS_CA],
          .fallback = KUBELET_ACCOUNT "/ca.crt", .metavar = "FILE",
          .help = "Certificate authorities of the kubelets. A kubelet's certificate must have "
                  "the name of its node."},
@@ -26,15 +21,15 @@ static const struct option_row rows[] = {
          .help = "Do not verify the kubelets' certificates. Whoever can answer at a node's "
                  "address then gets the token, and all that the controller may do with it, "
                  "unless there is a client certificate in its place."},
-        {.name = "kubelet-bearer-token-file", .type = OPTION_STRING, .value = &raw.token_file,
-         .fallback = KUBELET_ACCOUNT "/token", .metavar = "FILE",
+        {.name = "kubelet-bearer-token-file", .type = OPTION_STRING,
+         .value = &raw.files[CREDENTIALS_TOKEN], .fallback = KUBELET_ACCOUNT "/token", .metavar = "FILE",
          .help = "File with the token for the kubelets; read again every minute. Not used with "
                  "a client certificate."},
-        {.name = "kubelet-client-certificate", .type = OPTION_STRING, .value = &raw.certificate,
-         .metavar = "FILE",
+        {.name = "kubelet-client-certificate", .type = OPTION_STRING,
+         .value = &raw.files[CREDENTIALS_CERT], .metavar = "FILE",
          .help = "Client certificate for the kubelets, with --kubelet-client-key; read again "
                  "every minute. Kubelets need not ask the API server about it, as about a token."},
-        {.name = "kubelet-client-key", .type = OPTION_STRING, .value = &raw.key,
+        {.name = "kubelet-client-key", .type = OPTION_STRING, .value = &raw.files[CREDENTIALS_KEY],
          .metavar = "FILE",
          .help = "Key of the client certificate."}
 };
@@ -61,18 +56,17 @@ static int open_kubelet_files(const char *const *files, struct error *err) {
 
 static int configure_kubelet(struct source_set_options *set, const struct source_setup *setup,
                              struct error *err) {
-        if (!raw.certificate != !raw.key)
+        if (!raw.files[CREDENTIALS_CERT] != !raw.files[CREDENTIALS_KEY])
                 return error_set(err, EINVAL,
                                  "--kubelet-client-certificate and --kubelet-client-key must be "
                                  "set together");
         options = scrape_settings_common(setup);
         options.profile = &scrape_kubelet;
-        options.credentials = (struct credentials_options){
-                .files = {[CREDENTIALS_CA] = raw.is_insecure ? NULL : raw.ca_file,
-                          [CREDENTIALS_TOKEN] = raw.certificate ? NULL : raw.token_file,
-                          [CREDENTIALS_CERT] = raw.certificate,
-                          [CREDENTIALS_KEY] = raw.key},
-                .is_insecure = raw.is_insecure};
+        options.credentials = raw;
+        if (raw.is_insecure)
+                options.credentials.files[CREDENTIALS_CA] = NULL;
+        if (raw.files[CREDENTIALS_CERT])
+                options.credentials.files[CREDENTIALS_TOKEN] = NULL;
         scrape_settings_put(set, &kubelet_kind, &options);
         return setup->opens_files && source_set_item(set, &kubelet_kind)
                        ? open_kubelet_files(options.credentials.files, err)

@@ -25,7 +25,7 @@ enum {
         /* Scrapes under way, at least; see scrape_pool_places(). */
         SCRAPE_HEALTHY_PLACES = 256,
         SCRAPE_FAILING_PLACES = 32,
-        /* The budget, for each healthy place; at least two of the largest pages. */
+        /* Of the budget, for each healthy place; it has room for two of the largest pages, too. */
         SCRAPE_BUDGET_BYTES = 128 << 10,
         SCRAPE_IDLE_KEPT = 8,
         SCRAPE_IDLE_KEPT_BYTES = 256 << 10,
@@ -63,10 +63,10 @@ size_t scrape_pool_places(enum scrape_lane lane, size_t targets);
 
 /** scrape_pool_wait() - @scrape, which is idle, waits in @lane */
 void scrape_pool_wait(struct scrape_pool *pool, struct scrape *scrape, enum scrape_lane lane);
-/** scrape_pool_next() - the next whose lane has a place free, healthy ones first, is under way;
- * NULL: there is none */
+/** scrape_pool_next() - take the next scrape whose lane has a free place, healthy ones first: it is
+ * under way then; NULL: there is none */
 struct scrape *scrape_pool_next(struct scrape_pool *pool);
-/** scrape_pool_end() - it is idle, whatever it was; its call has ended or was cancelled, its page
+/** scrape_pool_end() - make it idle, whatever it was. Its call has ended or was cancelled; its page
  * is discarded */
 void scrape_pool_end(struct scrape_pool *pool, struct scrape *scrape);
 

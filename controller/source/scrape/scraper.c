@@ -60,50 +60,6 @@ static enum scrape_lane lane_of(const struct target *target) {
         return target->failure ? SCRAPE_LANE_FAILING : SCRAPE_LANE_HEALTHY;
 }
 
-/* Outcomes */
-
-static struct metrics_series *scrapes_with(const struct scraper *source, const char *result) {
-        return metrics_counter(source->metrics, "plimsoll_scrapes_total",
-                               "Scrapes by source and result.",
-                               LABELS("source", source->name, "result", result));
-}
-
-static void show_failing_targets(struct scraper *source) {
-        metrics_set(source->failing, (double)source->source.outages.failing);
-}
-
-static void target_failed(struct target *target, const char *reason, const char *detail) {
-        struct scraper *source = target->source;
-
-        metrics_inc(scrapes_with(source, reason));
-        if (!target->failure)
-                outage_log_failed(&source->source.outages, loop_now_mono_ms(source->loop),
-                                  target->node->name, target_url_to_log(&source->url), reason,
-                                  detail);
-        target->failure = reason;
-        show_failing_targets(source);
-        source->sink.on_failure(&source->sink, target->node, reason);
-}
-
-static void target_succeeded(struct target *target) {
-        struct scraper *source = target->source;
-
-        metrics_inc(source->scrapes_ok);
-        if (target->failure)
-                outage_log_recovered(&source->source.outages, loop_now_mono_ms(source->loop),
-                                     target->node->name);
-        target->failure = NULL;
-        show_failing_targets(source);
-}
-
-/* Nobody looks any more. */
-static void forget_failure(struct target *target) {
-        if (target->failure)
-                outage_log_gone(&target->source->source.outages);
-        target->failure = NULL;
-        show_failing_targets(target->source);
-}
-
 static const char no_address[] = "no_address";
 
 /* The URL of the target's page, in source->url. NULL: it is there; else why it cannot be. */
@@ -126,6 +82,52 @@ static const char *build_url(struct target *target, bool with_collectors) {
                 is_ok = target_url_add_collectors(source->reader.collectors,
                                                   source->reader.collector_count, &source->url);
         return is_ok ? NULL : "url_too_long";
+}
+
+/* Outcomes */
+
+static struct metrics_series *scrapes_with(const struct scraper *source, const char *result) {
+        return metrics_counter(source->metrics, "plimsoll_scrapes_total",
+                               "Scrapes by source and result.",
+                               LABELS("source", source->name, "result", result));
+}
+
+static void show_failing_targets(struct scraper *source) {
+        metrics_set(source->failing, (double)source->source.outages.failing);
+}
+
+static void target_failed(struct target *target, const char *reason, const char *detail) {
+        struct scraper *source = target->source;
+
+        metrics_inc(scrapes_with(source, reason));
+        if (!target->failure) {
+                (void)build_url(target, false);
+                outage_log_failed(&source->source.outages, loop_now_mono_ms(source->loop),
+                                  target->node->name, target_url_to_log(&source->url), reason,
+                                  detail);
+        }
+        target->failure = reason;
+        show_failing_targets(source);
+        source->sink.on_failure(&source->sink, target->node, reason);
+}
+
+static void target_succeeded(struct target *target) {
+        struct scraper *source = target->source;
+
+        metrics_inc(source->scrapes_ok);
+        if (target->failure)
+                outage_log_recovered(&source->source.outages, loop_now_mono_ms(source->loop),
+                                     target->node->name);
+        target->failure = NULL;
+        show_failing_targets(source);
+}
+
+/* Nobody looks any more. */
+static void forget_failure(struct target *target) {
+        if (target->failure)
+                outage_log_gone(&target->source->source.outages);
+        target->failure = NULL;
+        show_failing_targets(target->source);
 }
 
 static void take_page(struct target *target, const struct scrape *scrape) {
@@ -161,13 +163,23 @@ static bool on_data(void *userdata, const char *data, size_t len) {
                         scrape->is_over_budget = true;
                         return false;
                 }
-                struct target *loser = largest->owner;
-                (void)build_url(loser, largest->with_collectors); /* for the log */
                 http_cancel(TAKE_PTR(largest->call));
                 scrape_pool_end(&source->pool, largest);
-                fail_over_budget(loser);
+                fail_over_budget(largest->owner);
         }
         return true;
+}
+
+/* Of the first target. */
+static void log_fallback(struct target *target) {
+        struct scraper *source = target->source;
+
+        if (source->has_logged_fallback)
+                return;
+        source->has_logged_fallback = true;
+        (void)build_url(target, false);
+        log_info(MSG("exporter has a needed collector disabled, scraping its whole page instead"),
+                 STR("node", target->node->name), STR("url", target_url_to_log(&source->url)));
 }
 
 static void on_scrape_done(void *userdata, const struct http_response *response) {
@@ -179,7 +191,6 @@ static void on_scrape_done(void *userdata, const struct http_response *response)
 
         scrape->call = NULL;
         metrics_observe(source->duration, (double)response->duration_ms / 1000);
-        (void)build_url(target, scrape->with_collectors);
         if (scrape->is_over_budget) {
                 fail_over_budget(target);
         } else if (response->failure != HTTP_OK) {
@@ -189,13 +200,7 @@ static void on_scrape_done(void *userdata, const struct http_response *response)
                 target->whole_page_until_mono_ms = loop_now_mono_ms(source->loop) +
                                                    SCRAPE_WHOLE_PAGE_MS;
                 metrics_inc(source->fallbacks);
-                if (!source->has_logged_fallback)
-                        log_info(MSG("exporter has a needed collector disabled, scraping its whole "
-                                     "page "
-                                     "instead"),
-                                 STR("node", target->node->name),
-                                 STR("url", target_url_to_log(&source->url)));
-                source->has_logged_fallback = true;
+                log_fallback(target);
         } else if (response->status != 200) {
                 const char *forbidden = source->reader.profile->forbidden;
                 char detail[64];

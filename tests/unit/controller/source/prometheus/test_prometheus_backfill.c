@@ -7,20 +7,12 @@
 #define NOW_UNIX_S 1784805954.0
 #define NOTHING RESULT("matrix", "")
 
-static bool on_series(void *userdata, const struct prometheus_series *series, unsigned resource) {
-        struct fixture *f = userdata;
-        const char *instance = series->labels[PROMETHEUS_INSTANCE];
+static void on_peak(const struct source_sink *sink, struct node *node,
+                    const struct metric_query *query, double ratio, int64_t age_ms) {
+        struct fixture *f = sink->userdata;
 
-        if (instance[0])
-                (void)buf_printf(&f->log, "%u %s:", resource, instance);
-        return strcmp(instance, "stranger") != 0;
-}
-
-static void on_point(void *userdata, unsigned resource, const struct prometheus_point *point,
-                     int64_t age_ms) {
-        struct fixture *f = userdata;
-
-        (void)buf_printf(&f->log, "%u %g %lld;", resource, point->value, (long long)age_ms);
+        (void)buf_printf(&f->log, "%s %u %g %lld;", node->name, query->resource, ratio,
+                         (long long)age_ms);
 }
 
 static void on_done(void *userdata, unsigned resource) {
@@ -31,10 +23,12 @@ static void on_done(void *userdata, unsigned resource) {
 
 static const struct policy policy;
 static const struct node_network_options network;
-static const struct promql promql = {.policy = &policy, .network = &network};
+static struct node a = {.name = (char[]){"a"}};
 
 struct history {
         struct fixture f;
+        struct prometheus_round round;
+        struct source_sink sink;
         struct prometheus_api *api;
         struct prometheus_backfill *backfill;
 };
@@ -47,17 +41,21 @@ static void begin(struct history *history) {
                 f->rig.loop, f->rig.client, f->rig.metrics,
                 &(struct prometheus_api_options){
                         .address = f->address, .timeout_ms = 10000, .max_reply_bytes = 1 << 20});
+        history->round.promql = (struct promql){.policy = &policy, .network = &network};
+        prometheus_round_add_node(&history->round, &a);
+        history->sink = (struct source_sink){.on_peak = on_peak, .userdata = f};
         history->backfill = prometheus_backfill_new(
                 f->rig.loop, history->api, f->rig.metrics,
-                &(struct prometheus_backfill_events){.on_series = on_series,
-                                                     .on_point = on_point,
-                                                     .on_done = on_done,
-                                                     .userdata = f});
+                &(struct prometheus_backfill_options){.round = &history->round,
+                                                      .sink = &history->sink,
+                                                      .on_done = on_done,
+                                                      .userdata = f});
 }
 
 static void end(struct history *history) {
         prometheus_backfill_free(history->backfill);
         prometheus_api_free(history->api);
+        prometheus_round_done(&history->round);
         stop(&history->f);
 }
 
@@ -93,8 +91,8 @@ TEST(retries) {
         expect_points(&history, 1, 0, 422, FAILED);
         expect_points(&history, 10, 0, 200, NOTHING);
         begin(&history);
-        prometheus_backfill_add(history.backfill, &promql, METRIC_CPU, MS_PER_HOUR, NOW_UNIX_S);
-        prometheus_backfill_add(history.backfill, &promql, METRIC_MEM, 10 * MS_PER_MIN, NOW_UNIX_S);
+        prometheus_backfill_add(history.backfill, METRIC_CPU, MS_PER_HOUR, NOW_UNIX_S);
+        prometheus_backfill_add(history.backfill, METRIC_MEM, 10 * MS_PER_MIN, NOW_UNIX_S);
         for (size_t i = 0; i < ARRAY_LEN(pauses_ms); i++) {
                 run_until_asked(f, "query", (double)i + 1);
                 check_log(f, "");
@@ -121,7 +119,7 @@ TEST(one_point) {
         expect_points(&history, 1, 1, 422, FAILED);
         expect_points(&history, 1, 1, 200, NOTHING);
         begin(&history);
-        prometheus_backfill_add(history.backfill, &promql, METRIC_CPU, 2 * MS_PER_MIN, NOW_UNIX_S);
+        prometheus_backfill_add(history.backfill, METRIC_CPU, 2 * MS_PER_MIN, NOW_UNIX_S);
         /* The second piece begins at once, and ends the history. */
         for (int i = 1; i <= 4; i++) {
                 run_until_asked(f, "query", i);
@@ -154,14 +152,13 @@ TEST(many_series) {
         expect_points(&history, 40, 10, 200, too_many);
         expect_points(&history, 1, 50, 200, NOTHING);
         begin(&history);
-        prometheus_backfill_add(history.backfill, &promql, METRIC_CPU, 51 * MS_PER_MIN, NOW_UNIX_S);
+        prometheus_backfill_add(history.backfill, METRIC_CPU, 51 * MS_PER_MIN, NOW_UNIX_S);
         run_until_asked(f, "ok", 3);
         free_texts(&history);
         end(&history);
 }
 
-/* A series is looked at once, however many points it has; points that cannot be of the time that
- * was asked for are left out. */
+/* Series of nobody, and points that cannot be of the time that was asked for, are left out. */
 TEST(times) {
         struct history history = {0};
         struct fixture *f = &history.f;
@@ -174,11 +171,10 @@ TEST(times) {
                                        "[1784805955,\"0.1\"],[1784805954,\"0.2\"],"
                                        "[1784633154,\"0.3\"],[1784633153,\"0.4\"]]}"));
         begin(&history);
-        prometheus_backfill_add(history.backfill, &promql, METRIC_CPU, MS_PER_MIN, NOW_UNIX_S);
+        prometheus_backfill_add(history.backfill, METRIC_CPU, MS_PER_MIN, NOW_UNIX_S);
         run_until_asked(f, "ok", 1);
-        (void)snprintf(expected, sizeof(expected),
-                       "%d stranger:%d a:%d 0.2 0;%d 0.3 172800000;%d done;", METRIC_CPU,
-                       METRIC_CPU, METRIC_CPU, METRIC_CPU, METRIC_CPU);
+        (void)snprintf(expected, sizeof(expected), "a %d 0.2 0;a %d 0.3 172800000;%d done;",
+                       METRIC_CPU, METRIC_CPU, METRIC_CPU);
         check_log(f, expected);
         free_texts(&history);
         end(&history);

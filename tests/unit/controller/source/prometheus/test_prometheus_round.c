@@ -122,12 +122,11 @@ TEST(policies_with_own_resources) {
         prometheus_round_done(&round);
 }
 
-static void take(struct prometheus_round *round, size_t query, const struct prometheus_match *match,
-                 const char *text) {
+static void take(struct prometheus_round *round, size_t query, const char *text) {
         struct prometheus_reply reply;
 
         assert_int_equal(prometheus_reply_open(text, strlen(text), &reply, NULL), 0);
-        prometheus_round_take(round, &round->queries[query], reply, match);
+        prometheus_round_take(round, &round->queries[query], reply);
 }
 
 #define VECTOR(labels, value)                                                                      \
@@ -139,25 +138,24 @@ TEST(grow) {
         static const char *const names[] = {"cpu_usage_avg_5m", "my_gauge"};
         static struct policy policy;
         struct prometheus_round round = {.promql.network = &network, .is_percent = true};
-        struct prometheus_match match = PROMETHEUS_MATCH_NULL;
         struct node a = {.name = (char[]){"a"}, .slot = 3};
+        struct node b = {.name = (char[]){"b"}, .slot = 999};
         struct window_step step;
         double values[POLICY_MAX_METRICS];
         uint64_t ready;
 
         fill_policy(&policy, names, ARRAY_LEN(names));
-        prometheus_match_add(&match, &a);
-        prometheus_round_grow(&round, 4);
+        prometheus_round_add_node(&round, &a);
         prometheus_round_set_policy(&round, &policy);
-        take(&round, 0, &match, VECTOR("", "0.25"));
-        take(&round, 1, &match, VECTOR(",\"__name__\":\"my_gauge\"", "50"));
-        prometheus_round_grow(&round, 1000);
+        take(&round, 0, VECTOR("", "0.25"));
+        take(&round, 1, VECTOR(",\"__name__\":\"my_gauge\"", "50"));
+        prometheus_round_add_node(&round, &b);
+        assert_true(round.slot_cap > b.slot);
         assert_true(prometheus_round_read(&round, 3, 1, &step, values, &ready));
         assert_int_equal(ready, 3);
         assert_true(values[0] == 0.25 && values[1] == 0.5);
         /* New places are empty. */
-        for (size_t slot = 4; slot < 1000; slot++)
+        for (size_t slot = 4; slot < round.slot_cap; slot++)
                 assert_false(prometheus_round_read(&round, slot, 1, &step, values, &ready));
-        prometheus_match_done(&match);
         prometheus_round_done(&round);
 }
