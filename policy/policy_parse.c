@@ -112,7 +112,7 @@ static size_t read_labels(const struct policy_map *item, const char *field, enum
 
 static bool is_built_in(const char *name) {
         for (unsigned r = 0; r < METRIC_RESOURCE_COUNT; r++)
-                if (strcmp(metric_resource_name(r), name) == 0)
+                if (strcmp(metric_resource_rows[r].name, name) == 0)
                         return true;
         return false;
 }
