@@ -205,7 +205,8 @@ static int run_cleanup(const struct settings *settings, struct error *err) {
         const struct controller_options *options = &settings->controller;
 
         daemon_init(&daemon, PROGRAM);
-        if (policy_options_load(&settings->shared, &policy, err) < 0 ||
+        if (policy_load_file(settings->shared.policy_path, settings->shared.is_strict, &policy,
+                             err) < 0 ||
             daemon_connect(&daemon, PROGRAM, &settings->shared.kube, err) < 0 ||
             daemon_on_signals(&daemon, on_cleanup_signal, daemon.loop, err) < 0)
                 return program_exit_code(err);

@@ -5,8 +5,8 @@
  *     node_hot_value: <integer>,<timestamp>
  *     node_covered_seconds: <seconds>,<timestamp>    while windows are not full yet: how much time
  *                                                    the means of the same patch cover
- *     <metric>_peak: <ratio>,<timestamp>             for a maximum: the largest 5-minute mean of
- * the window; only controllers read it
+ *     <metric>_peak: <ratio>,<timestamp>             for a maximum: the largest 5-minute mean
+ *                                                   of the window; only controllers read it
  *
  * The timestamp of a metric is that of its newest sample, where the window of a mean ends; that of
  * the hot value is when it was counted and written; that of a peak is when the 5-minute mean was

@@ -24,9 +24,8 @@ void kept_annotations_done(struct kept_annotations *kept);
  * @prefix:      annotation prefix; keys without it are ignored, others are kept without it
  * Return: false when they are the same as before
  *
- * Values are cut after ANNOTATION_MAX_BYTES + 1 bytes, and bytes that are not printable ASCII
- * become
- * '?': such values are malformed in either form, and these are safe to print.
+ * Values are cut after ANNOTATION_MAX_BYTES + 1 bytes, and a byte that is not printable ASCII
+ * becomes '?'. Such values are malformed before and after, and then they are safe to print.
  */
 bool kept_annotations_set(struct kept_annotations *kept, const json_t *annotations,
                           const char *prefix);

@@ -1,6 +1,5 @@
 #include "policy/metric_name.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -117,9 +116,4 @@ bool metric_name_is_valid(const char *name) {
                 if (!is_letter_or_digit(name[i]) && !strchr("._-", name[i]))
                         return false;
         return true;
-}
-
-const char *metric_resource_name(unsigned resource) {
-        assert(resource < METRIC_RESOURCE_COUNT);
-        return metric_resource_rows[resource].name;
 }

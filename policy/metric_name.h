@@ -55,9 +55,3 @@ void metric_query_offer(const char *resource_name, struct nearest *nearest,
 /** metric_name_is_valid() - can be an annotation's key: 1 to 63 of [A-Za-z0-9._-], the first and
  * the last one alphanumeric */
 bool metric_name_is_valid(const char *name);
-
-/**
- * metric_resource_name() - "cpu", "mem", ...
- * @resource: below METRIC_RESOURCE_COUNT; policy_resource_name() has a policy's own as well
- */
-const char *metric_resource_name(unsigned resource);

@@ -131,7 +131,7 @@ char *policy_warnings_text(const struct policy *policy) {
 
 const char *policy_resource_name(const struct policy *policy, unsigned resource) {
         if (resource < METRIC_RESOURCE_COUNT)
-                return metric_resource_name(resource);
+                return metric_resource_rows[resource].name;
         assert(resource - METRIC_RESOURCE_COUNT < policy->resource_count);
         return policy->resources[resource - METRIC_RESOURCE_COUNT].name;
 }

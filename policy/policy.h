@@ -200,7 +200,8 @@ _must_check_ int policy_parse(const char *text, size_t len, bool is_strict, stru
 /** policy_from_tree() - the same from a tree, such as an API object's (tree_from_json()) */
 _must_check_ int policy_from_tree(const struct tree_node *root, bool is_strict, struct policy **ret,
                                   struct error *err);
-/** policy_load_file() - policy_parse() for a file; @err begins with its path */
+/** policy_load_file() - policy_parse() for a file; @err begins with its path
+ * @path: NULL: the built-in policy */
 _must_check_ int policy_load_file(const char *path, bool is_strict, struct policy **ret,
                                   struct error *err);
 /** policy_default() - the built-in policy: policy/policy.yaml, the recommended one, compiled in */

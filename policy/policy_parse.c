@@ -112,7 +112,7 @@ static size_t read_labels(const struct policy_map *item, const char *field, enum
 
 static bool is_built_in(const char *name) {
         for (unsigned r = 0; r < METRIC_RESOURCE_COUNT; r++)
-                if (strcmp(metric_resource_name(r), name) == 0)
+                if (strcmp(metric_resource_rows[r].name, name) == 0)
                         return true;
         return false;
 }
@@ -500,6 +500,10 @@ int policy_parse(const char *text, size_t len, bool is_strict, struct policy **r
 int policy_load_file(const char *path, bool is_strict, struct policy **ret, struct error *err) {
         _cleanup_(tree_freep) struct tree *tree = NULL;
 
+        if (!path) {
+                *ret = policy_default();
+                return 0;
+        }
         int r = tree_load_file(path, &tree, err);
         if (r == 0)
                 r = policy_from_tree(tree_root(tree), is_strict, ret, err);

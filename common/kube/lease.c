@@ -114,13 +114,13 @@ static bool keep_object(struct lease *lease, const struct kube_answer *answer) {
 
 /* Events */
 
-static void on_term_end(void *userdata);
+static void update(void *userdata);
 
 static void update_leading(struct lease *lease) {
         bool is_leading = lease_is_leading(lease);
 
         if (is_leading)
-                loop_timer_arm(lease->loop, &lease->term, lease_until_mono_ms(lease), on_term_end,
+                loop_timer_arm(lease->loop, &lease->term, lease_until_mono_ms(lease), update,
                                lease);
         else
                 loop_timer_disarm(lease->loop, &lease->term);
@@ -144,7 +144,9 @@ static void update_leading(struct lease *lease) {
         lease->events.on_stopped_leading(lease->events.userdata);
 }
 
-static void update(struct lease *lease) {
+/* Also when the term ends. */
+static void update(void *userdata) {
+        struct lease *lease = userdata;
         const char *holder = lease->candidate.seen.holder;
 
         update_leading(lease);
@@ -156,10 +158,6 @@ static void update(struct lease *lease) {
         else if (!lease_candidate_is_holder(&lease->candidate))
                 log_info(MSG("new leader elected"), STR("lease", lease->name),
                          STR("leader", holder));
-}
-
-static void on_term_end(void *userdata) {
-        update(userdata);
 }
 
 static void lease_set_trouble(struct lease *lease, const struct kube_answer *answer) {

@@ -372,7 +372,7 @@ static void look_for_answer_later(struct reflector *r, int64_t after_ms) {
 static bool on_watch_data(void *userdata, const char *data, size_t len) {
         struct reflector *r = userdata;
 
-        bool goes_on = watch_stream_feed(&r->stream, data, len, NULL) == 0;
+        bool goes_on = watch_stream_feed(&r->stream, data, len) == 0;
         if (r->has_events)
                 reflector_clear_trouble(r);
         (void)delivery_count(&r->delivery);

@@ -268,19 +268,12 @@ static int feed_frames(struct watch_stream *stream, const char *data, size_t len
 }
 
 /* A frame is below 16 MiB, so that its first byte is 0, with which no JSON begins. */
-static int feed(struct watch_stream *stream, const char *data, size_t len) {
+int watch_stream_feed(struct watch_stream *stream, const char *data, size_t len) {
+        if (stream->failure.code)
+                return stream->failure.code;
         if (!stream->has_begun && len > 0) {
                 stream->has_begun = true;
                 stream->is_framed = stream->message && data[0] == '\0';
         }
         return stream->is_framed ? feed_frames(stream, data, len) : feed_lines(stream, data, len);
-}
-
-int watch_stream_feed(struct watch_stream *stream, const char *data, size_t len,
-                      struct error *err) {
-        int r = stream->failure.code ? stream->failure.code : feed(stream, data, len);
-
-        if (r < 0 && err)
-                *err = stream->failure;
-        return r;
 }

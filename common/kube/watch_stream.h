@@ -63,8 +63,8 @@ void watch_stream_done(struct watch_stream *stream);
  * watch_stream_feed() - take the next piece
  *
  * Empty lines are skipped. An incomplete last line is never taken: the watch resumes before it.
- * Return: 0; -EBADMSG for an invalid event; -EFBIG for a line over the limit; -ECANCELED when the
- * callback returned false. After a failure every call returns it again.
+ * Return: 0; or the code of stream->failure: -EBADMSG for an invalid event; -EFBIG for a line over
+ * the limit; -ECANCELED when the callback returned false. After a failure every call returns it
+ * again.
  */
-_must_check_ int watch_stream_feed(struct watch_stream *stream, const char *data, size_t len,
-                                   struct error *err);
+_must_check_ int watch_stream_feed(struct watch_stream *stream, const char *data, size_t len);

@@ -88,8 +88,9 @@ size_t http_call_authority(const char *url, const char **ret_authority);
 /**
  * http_call_configure() - set all options of call->easy
  * @user_agent: of the request; NULL for none
- * @ca_bundle:  path of the CAs that are trusted where the request names none; NULL for libcurl's
- * own Return: CURLE_OK, or why the call cannot be started
+ * @ca_bundle:  path of the CAs that are trusted where the request names none; NULL: libcurl's own
+ *
+ * Return: CURLE_OK, or why the call cannot be started
  */
 CURLcode http_call_configure(struct http_call *call, const char *user_agent, const char *ca_bundle);
 

@@ -128,7 +128,7 @@ int http_server_start(const struct http_server_options *options, struct http_ser
         body_pool_init(&server->bodies,
                        (options->max_body_bytes + BODY_PADDING) * 2 + SPARE_BODY_BYTES, SIZE_MAX);
         server->port = listen_port(fd);
-        server->needs_client_cert = tls && server_tls_has_client_ca(tls);
+        server->needs_client_cert = options->tls.client_ca_file != NULL;
         server->handshakes = tls ? handshake_watch_new(options->metrics) : NULL;
         server->tls = TAKE_PTR(tls);
         clock_cond_init(&server->changed);

@@ -141,10 +141,6 @@ void server_tls_validity(const struct server_tls *tls, int64_t *ret_begins_unix_
         *ret_ends_unix_ms = tls->ends_unix_ms;
 }
 
-bool server_tls_has_client_ca(const struct server_tls *tls) {
-        return tls->client_ca != NULL;
-}
-
 bool server_tls_has_same_trust(const struct server_tls *a, const struct server_tls *b) {
         return !a->client_ca || strcmp(a->client_ca, b->client_ca) == 0;
 }

@@ -39,7 +39,6 @@ DEFINE_FREEP(struct server_tls, server_tls_unref);
 /** server_tls_validity() - of the server's own certificate, not of its issuers' */
 void server_tls_validity(const struct server_tls *tls, int64_t *ret_begins_unix_ms,
                          int64_t *ret_ends_unix_ms);
-bool server_tls_has_client_ca(const struct server_tls *tls);
 /** server_tls_has_same_trust() - whether both have the same client CA; they have one, or neither */
 bool server_tls_has_same_trust(const struct server_tls *a, const struct server_tls *b);
 

@@ -8,7 +8,7 @@
 #include "extender/explain/explain_input.h"
 #include "extender/explain/explanation.h"
 #include "extender/table/annotation_style.h"
-#include "policy/live/policy_options.h"
+#include "policy/policy.h"
 #include "program/program_options.h"
 
 enum output { OUTPUT_TABLE, OUTPUT_JSON };
@@ -61,7 +61,7 @@ static int explain(const char *path, struct error *err) {
         int r = annotation_style_init(&style, &settings.shared, settings.unit, err);
         if (r < 0)
                 return r;
-        r = policy_options_load(&settings.shared, &policy, err);
+        r = policy_load_file(settings.shared.policy_path, settings.shared.is_strict, &policy, err);
         if (r < 0)
                 return r;
         for (size_t i = 0; i < policy->warning_count && i < POLICY_MAX_WARNINGS; i++)

@@ -8,9 +8,9 @@ enum { JUDGE_NAMED_MAX = 16 }; /* candidates with points; all other candidates g
 
 /**
  * judge_find_headrooms() - set judge->headrooms, after judge_find_last(). It is -DBL_MAX for
- * candidates without a row and, after judge_filter(), for those that were rejected Return: the
- * first candidate with the most headroom; judge->count: no candidate has a headroom that is a
- * finite number
+ * candidates without a row and, after judge_filter(), for those that were rejected
+ *
+ * Return: the first candidate with the most headroom; judge->count: no headroom is a finite number
  */
 size_t judge_find_headrooms(struct judge *judge);
 /** judge_reserved() - the load reserved for other pods that is in the headroom of a row; NULL:

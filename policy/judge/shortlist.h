@@ -15,8 +15,8 @@
  *   samples nodes, it begins with other ones; if it does not, the same nodes would be the best
  *   again. So a pod gets all nodes the second time (struct shortlist_pods).
  * - A scheduler that finds no node for a pod looks for pods to evict. From 1.31 on it does not look
- *   on nodes that an extender has left out; older ones do, and find nothing to evict. Either way
- * the pod is tried again.
+ *   on nodes that an extender has left out; older ones do, and find nothing to evict. In both cases
+ *   the pod is tried again.
  *
  * What the choice takes care of:
  *
@@ -25,12 +25,12 @@
  *   these pods. So zones share the places evenly, however many nodes they have: in whichever zone
  *   the scheduler wants the pod, it can choose from as many. A zone with fewer nodes than places
  *   leaves the rest to the other zones. Each zone has at least one place, even if that makes more
- *   places than asked for. A hard constraint leaves only candidates in the zones that it allows,
- * and these share all places.
+ *   places than asked for. A hard constraint leaves only candidates in the zones that it
+ *   allows, and these share all places.
  * - Preferences. A pod that prefers some nodes to others (pod_facts.h) gets the whole list, unless
  *   the policy says otherwise.
- * - Nodes with a taint of effect PreferNoSchedule are idle because they are avoided. They count as
- * a zone of their own, so that they do not take the places of other nodes.
+ * - Nodes with a taint of effect PreferNoSchedule are idle because they are avoided. They count
+ *   as a zone of their own, so that they do not take the places of other nodes.
  *
  * Candidates without a row get the places that are left when all others are in. If no passing
  * candidate has a row, as after a start without the API server, the answer has all of them.

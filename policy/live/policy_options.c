@@ -6,14 +6,6 @@
 
 enum { POLICY_TEXT_MAX_BYTES = 1 << 20 };
 
-int policy_options_load(const struct program_options *options, struct policy **ret,
-                        struct error *err) {
-        if (options->policy_path)
-                return policy_load_file(options->policy_path, options->is_strict, ret, err);
-        *ret = policy_default();
-        return 0;
-}
-
 int policy_options_check(const char *program, const struct program_options *options,
                          const struct option_row *rows, size_t row_count, struct error *err) {
         _cleanup_(buf_done) struct buf text = BUF_INIT(POLICY_TEXT_MAX_BYTES);
@@ -21,7 +13,7 @@ int policy_options_check(const char *program, const struct program_options *opti
         _cleanup_(kube_access_freep) struct kube_access *config = NULL;
         const struct kube_access_options *kube = &options->kube;
 
-        int r = policy_options_load(options, &policy, err);
+        int r = policy_load_file(options->policy_path, options->is_strict, &policy, err);
         if (r == 0 && (kube->kubeconfig || kube->choice.context || kube->master))
                 r = kube_access_load(kube, &config, err);
         if (r < 0)

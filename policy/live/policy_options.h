@@ -1,18 +1,10 @@
-/*
- * The policy that a program's options name, read once: for --check-config and for subcommands that
- * end. See policy_source.h for one that is followed.
- */
+/* --check-config, of both programs. */
 #pragma once
 
 #include "base/attributes.h"
 #include "base/error.h"
 #include "policy/policy.h"
 #include "program/program_options.h"
-
-/** policy_options_load() - the file's policy, or the built-in one without a file; owned by the
- * caller */
-_must_check_ int policy_options_load(const struct program_options *options, struct policy **ret,
-                                     struct error *err);
 
 /**
  * policy_options_check() - --check-config: print the options, then the policy

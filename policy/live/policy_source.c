@@ -274,14 +274,9 @@ int policy_source_new(const struct policy_source_options *options, struct policy
                       struct policy **ret_policy, struct error *err) {
         struct policy *policy = NULL;
 
-        if (options->path) {
-                int r = policy_load_file(options->path, options->is_strict, &policy, err);
-                if (r < 0)
-                        return r;
-        } else {
-                policy = policy_default();
-        }
-
+        int r = policy_load_file(options->path, options->is_strict, &policy, err);
+        if (r < 0)
+                return r;
         struct policy_source *source = xcalloc(1, sizeof(*source));
         source->options = *options;
         source->path = xstrdup_or_null(options->path);

@@ -6,8 +6,9 @@
  *     Job            without a CronJob's time
  *     Node           (of a mirror pod) the pod's name without the node's, such as
  *                    "kube-system/Node/etcd"
- *     a single run   the pod's request, such as "ci/TaskRun/500m": no other run has the same name,
- * so what is learned holds for the pods of the namespace with the same request
+ *     a single run   the pod's request, such as "ci/TaskRun/500m": no other run has the same
+ *                    name, so what is learned holds for the pods of the namespace with the same
+ *                    request
  *
  * Pure.
  */

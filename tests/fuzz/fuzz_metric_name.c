@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 (void)metric_name_is_valid(name);
                 return 0;
         }
-        const char *resource = metric_resource_name(query.resource);
+        const char *resource = metric_resource_rows[query.resource].name;
         require(strncmp(name, resource, strlen(resource)) == 0);
         require(strncmp(name + strlen(resource), "_usage_", strlen("_usage_")) == 0);
         require(query.window_ms > 0);

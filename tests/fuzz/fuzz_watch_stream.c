@@ -53,7 +53,7 @@ static int decode(const struct proto_message *message, const char *text, size_t 
                 if (!piece)
                         mem_exhausted();
                 memcpy(piece, text + at, n);
-                r = watch_stream_feed(&stream, piece, n, NULL);
+                r = watch_stream_feed(&stream, piece, n);
                 free(piece);
                 at += n;
         }
@@ -67,7 +67,7 @@ static void compare(const struct proto_message *message, const char *text, size_
         struct watch_stream stream;
 
         watch_stream_init(&stream, message, LINE_MAX_BYTES, note, &whole);
-        int r = watch_stream_feed(&stream, text, len, NULL);
+        int r = watch_stream_feed(&stream, text, len);
         watch_stream_done(&stream);
         if (decode(message, text, len, seed, &pieces) != r || whole.len != pieces.len ||
             (whole.len > 0 && memcmp(whole.data, pieces.data, whole.len) != 0))

@@ -108,7 +108,7 @@ MAY_USE = {
     ],
     "extender/bind": [*COMMON, "extender/table"],
     "extender/explain": [
-        *(*COMMON, "policy/live", "policy/estimate", "policy/judge", "extender/estimator"),
+        *(*COMMON, "policy", "policy/estimate", "policy/judge", "extender/estimator"),
         *("policy/pods", "extender/table"),
     ],
     "extender": [

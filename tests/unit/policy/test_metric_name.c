@@ -62,7 +62,7 @@ TEST(query) {
                         fail_msg("'%s' gave %d, %d, %lld", rows[i].name, (int)query.resource,
                                  (int)query.statistic, (long long)query.window_ms);
                 /* The name begins with the resource's. */
-                const char *resource = metric_resource_name(query.resource);
+                const char *resource = metric_resource_rows[query.resource].name;
                 assert_memory_equal(rows[i].name, resource, strlen(resource));
         }
 }

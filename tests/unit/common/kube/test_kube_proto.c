@@ -404,7 +404,7 @@ TEST(recorded_watches) {
                 expected.at = json;
                 watch_stream_init(&stream, rows[i].message, WATCH_LINE_MAX_BYTES, compare_event,
                                   &expected);
-                assert_int_equal(watch_stream_feed(&stream, data, len, NULL), 0);
+                assert_int_equal(watch_stream_feed(&stream, data, len), 0);
                 assert_string_equal(expected.at, "");
                 watch_stream_done(&stream);
                 free(json);

@@ -27,9 +27,11 @@ static int decode(const struct buf *data, size_t piece_len, size_t max_bytes, st
                 size_t n = size_min(piece_len, data->len - at);
                 char *piece = xmalloc(n);
                 memcpy(piece, data->data + at, n);
-                r = watch_stream_feed(&stream, piece, n, err);
+                r = watch_stream_feed(&stream, piece, n);
                 free(piece);
         }
+        if (err)
+                *err = stream.failure;
         watch_stream_done(&stream);
         return r;
 }
@@ -239,8 +241,8 @@ TEST(lines) {
         struct watch_stream stream;
         buf_clear(&log);
         watch_stream_init(&stream, &kube_proto_pod, WATCH_LINE_MAX_BYTES, note_event, &log);
-        assert_int_equal(watch_stream_feed(&stream, "", 0, NULL), 0);
-        assert_int_equal(watch_stream_feed(&stream, data.data, data.len, NULL), 0);
+        assert_int_equal(watch_stream_feed(&stream, "", 0), 0);
+        assert_int_equal(watch_stream_feed(&stream, data.data, data.len), 0);
         assert_string_equal(log.data, "ADDED 1 " POD("a", "1") ";");
         watch_stream_done(&stream);
         buf_done(&data);

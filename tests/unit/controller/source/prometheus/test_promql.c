@@ -84,7 +84,8 @@ TEST(every_resource) {
         struct buf out = BUF_INIT(PROMQL_MAX_BYTES);
 
         for (unsigned r = 0; r < METRIC_RESOURCE_COUNT; r++) {
-                _cleanup_(freep) char *name = xasprintf("%s_usage_avg_3m", metric_resource_name(r));
+                _cleanup_(freep) char *name = xasprintf("%s_usage_avg_3m",
+                                                        metric_resource_rows[r].name);
                 assert_non_null(strstr(now(&out, name), "[3m]"));
                 assert_non_null(strstr(out.data, ") and on (instance) node_"));
                 assert_null(strstr(out.data, "$"));
