@@ -243,21 +243,6 @@ struct node_table *top_requests_table(const struct top_requests *requests) {
         return requests->table;
 }
 
-int top_requests_update(struct top_requests *requests, int64_t now_unix_ms,
-                        struct top_requests_sum **ret, struct error *err) {
-        requests->now_unix_ms = now_unix_ms;
-        if (node_list_each(requests->cluster, true, on_nodes_begin, requests_on_node, requests,
-                           err) != KUBE_OK)
-                return err->code;
-        node_table_list_ended(requests->table);
-        int r = pod_feed_update(requests->feed, err);
-        if (r < 0)
-                return r;
-        sum_all(requests);
-        *ret = &requests->sum;
-        return 0;
-}
-
 static int compare_rows(const void *a, const void *b, void *userdata) {
         const struct top_requests_row *left = a, *right = b;
         int r = *(const int *)userdata;
@@ -272,7 +257,19 @@ static void sort_rows(struct top_requests_rows *rows, int resource) {
                 qsort_r(rows->items, rows->count, sizeof(*rows->items), compare_rows, &resource);
 }
 
-void top_requests_sort(struct top_requests_sum *sum, int resource) {
-        sort_rows(&sum->nodes, resource);
-        sort_rows(&sum->spaces, resource);
+int top_requests_update(struct top_requests *requests, int64_t now_unix_ms, int sort_by,
+                        const struct top_requests_sum **ret, struct error *err) {
+        requests->now_unix_ms = now_unix_ms;
+        if (node_list_each(requests->cluster, true, on_nodes_begin, requests_on_node, requests,
+                           err) != KUBE_OK)
+                return err->code;
+        node_table_list_ended(requests->table);
+        int r = pod_feed_update(requests->feed, err);
+        if (r < 0)
+                return r;
+        sum_all(requests);
+        sort_rows(&requests->sum.nodes, sort_by);
+        sort_rows(&requests->sum.spaces, sort_by);
+        *ret = &requests->sum;
+        return 0;
 }
