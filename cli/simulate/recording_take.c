@@ -9,7 +9,7 @@
 #include "cli/cluster/cluster_policy.h"
 #include "cli/explain/explain_ask.h"
 #include "cli/nodes/node_list.h"
-#include "cli/nodes/pod_feed.h"
+#include "cli/nodes/pod_list.h"
 #include "cli/simulate/recording.h"
 #include "codec/json.h"
 #include "extender/table/annotation_style.h"
@@ -78,10 +78,8 @@ static int take_pods(struct taking *taking, struct error *err) {
                 .list_begins = begin_pods,
                 .pod = take_pod,
         };
-        _cleanup_(pod_feed_freep) struct pod_feed *feed = pod_feed_new(taking->cluster, false,
-                                                                       &events, taking);
 
-        return pod_feed_update(feed, err);
+        return pod_list(taking->cluster, &events, taking, err);
 }
 
 static void begin_nodes(void *userdata) {

@@ -40,7 +40,7 @@ struct top_requests;
  * top_requests_new() - nothing is known before the first update
  * @policy:      owned by the table from now on; usage is read from its means of CPU and memory with
  *               the shortest window
- * @is_watching: as in pod_feed_new()
+ * @is_watching: pods are watched between updates, instead of being listed at each
  */
 struct top_requests *top_requests_new(struct cluster *cluster,
                                       const struct node_table_options *options,
