@@ -181,29 +181,29 @@ static void explain_by_annotations(const struct node_list *list, const struct ex
                 explanation_print(&explanation, nodes, &style, stdout);
 }
 
-static void show_pod(const struct explain_place *place, const struct explain_answer *answer,
+/* @decision: NULL: there is none, and the nodes are explained */
+static void show_pod(const struct explain_place *place, json_t *decision, const char *why_not,
                      const struct node_list *nodes, int64_t now_unix_ms) {
         enum { SOME_NODES = 5 };
         struct style style = style_of(stdout);
 
         if (output_is_document(settings.output)) {
                 json_t *root = explain_place_json(place);
-                json_object_update_new(root, json_pack("{s:O?, s:s?}", "decision", answer->decision,
-                                                       "whyNot", answer->why_not));
-                if (!answer->decision)
+                json_object_update_new(
+                        root, json_pack("{s:O?, s:s?}", "decision", decision, "whyNot", why_not));
+                if (!decision)
                         explain_by_annotations(nodes, place, now_unix_ms, root);
                 output_document(root, settings.output, stdout);
                 return;
         }
         explain_place_print(place, &style, stdout);
-        if (answer->why_not) {
-                (void)fputs(answer->decision ? "not every extender answered: " : "no decision: ",
-                            stdout);
-                (void)style_text(answer->why_not, ERROR_MSG_MAX, stdout);
+        if (why_not) {
+                (void)fputs(decision ? "not every extender answered: " : "no decision: ", stdout);
+                (void)style_text(why_not, ERROR_MSG_MAX, stdout);
                 (void)fputc('\n', stdout);
         }
-        if (answer->decision) {
-                explain_decision_print(answer->decision, place,
+        if (decision) {
+                explain_decision_print(decision, place,
                                        settings.output == OUTPUT_WIDE ? SIZE_MAX : SOME_NODES,
                                        &style, stdout);
                 return;
@@ -218,7 +218,7 @@ static int run_pod(struct cluster *cluster, const struct subject *subject,
         _cleanup_(freep) char *full_name = full_name_of(cluster, subject->pod);
         _cleanup_(node_list_freep) struct node_list *nodes = NULL;
         _cleanup_(cluster_extenders_done) struct cluster_extenders extenders = {0};
-        _cleanup_(explain_answer_done) struct explain_answer answer = {0};
+        _cleanup_(freep) char *why_not = NULL;
         struct explain_place place;
         int r = 0;
 
@@ -227,15 +227,15 @@ static int run_pod(struct cluster *cluster, const struct subject *subject,
                                  full_name);
         find_place(cluster, full_name, &place);
         cluster_extenders_find(cluster, settings.plimsoll_namespace, &extenders);
-        explain_ask(cluster, &extenders, full_name, &answer);
-        if (!answer.decision && !place.pod) {
+        json_auto_t *decision = explain_ask(cluster, &extenders, full_name, &why_not);
+        if (!decision && !place.pod) {
                 *err = place.why_not;
                 r = err->code;
-        } else if (!answer.decision) {
+        } else if (!decision) {
                 r = fill_table(cluster, subject, options, now_unix_ms, &nodes, err);
         }
         if (r == 0)
-                show_pod(&place, &answer, nodes, now_unix_ms);
+                show_pod(&place, decision, why_not, nodes, now_unix_ms);
         json_decref(place.pod);
         return r;
 }

@@ -115,17 +115,17 @@ static int compare_node_names(const void *a, const void *b) {
 
 static void record_decision(struct taking *taking, const struct cluster_extenders *extenders,
                             const char *full_name) {
-        _cleanup_(explain_answer_done) struct explain_answer answer;
+        _cleanup_(freep) char *why_not = NULL;
+        json_auto_t *decision = explain_ask(taking->cluster, extenders, full_name, &why_not);
+        const char *uid = json_string_at(decision, "uid", NULL);
 
-        explain_ask(taking->cluster, extenders, full_name, &answer);
-        const char *uid = json_string_at(answer.decision, "uid", NULL);
-        if (!answer.decision)
+        if (!decision)
                 return;
         (void)json_array_append_new(
                 taking->decisions,
                 json_pack("{s:O?, s:O}", "node",
                           uid ? strmap_get(&taking->places, uid, strlen(uid)) : NULL, "decision",
-                          answer.decision));
+                          decision));
         style_progress("decisions", json_array_size(taking->decisions));
 }
 
