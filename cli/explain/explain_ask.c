@@ -16,10 +16,10 @@ bool explain_is_full_name(const char *text) {
                name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-.")] == '\0';
 }
 
-json_t *explain_ask(struct cluster *cluster, const struct cluster_extenders *extenders,
-                    const char *full_name, char **ret_why_not) {
+json_t *explain_ask(const struct cluster_extenders *extenders, const char *full_name,
+                    char **ret_why_not) {
         _cleanup_(freep) char *page = xasprintf("decisions?pod=%s", full_name);
-        struct cluster_question question = {cluster, extenders, page};
+        struct cluster_question question = {extenders, page};
         json_t *decision = NULL, *answer;
 
         while ((answer = cluster_question_next(&question)))
@@ -50,9 +50,8 @@ static void take_names(const json_t *answer, json_t *names) {
         }
 }
 
-json_t *explain_ask_names(struct cluster *cluster, const struct cluster_extenders *extenders,
-                          char **ret_why_not) {
-        struct cluster_question question = {cluster, extenders, "decisions"};
+json_t *explain_ask_names(const struct cluster_extenders *extenders, char **ret_why_not) {
+        struct cluster_question question = {extenders, "decisions"};
         json_t *names = json_object(), *answer;
 
         while ((answer = cluster_question_next(&question))) {

@@ -97,10 +97,9 @@ static int show_nodes(struct cluster *cluster, const struct node_list *list, con
                       int64_t now_unix_ms, struct error *err) {
         _cleanup_(explanation_done) struct explanation explanation;
         struct style style = style_of(stdout);
-        const struct explained_pod nobody = {0};
         const struct policy *policy = node_table_policy(node_list_table(list));
 
-        node_list_explain(list, &nobody, now_unix_ms, &explanation);
+        node_list_explain(list, NULL, now_unix_ms, &explanation);
         uint32_t row = node ? explanation_row(&explanation, node) : NODE_ROW_NONE;
         if (node && row == NODE_ROW_NONE)
                 return error_set(err, ENOENT, "there is no node '%.64s'", node);
@@ -227,7 +226,7 @@ static int run_pod(struct cluster *cluster, const struct subject *subject,
                                  full_name);
         find_place(cluster, full_name, &place);
         cluster_extenders_find(cluster, settings.plimsoll_namespace, &extenders);
-        json_auto_t *decision = explain_ask(cluster, &extenders, full_name, &why_not);
+        json_auto_t *decision = explain_ask(&extenders, full_name, &why_not);
         if (!decision && !place.pod) {
                 *err = place.why_not;
                 r = err->code;

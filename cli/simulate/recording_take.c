@@ -116,7 +116,7 @@ static int compare_node_names(const void *a, const void *b) {
 static void record_decision(struct taking *taking, const struct cluster_extenders *extenders,
                             const char *full_name) {
         _cleanup_(freep) char *why_not = NULL;
-        json_auto_t *decision = explain_ask(taking->cluster, extenders, full_name, &why_not);
+        json_auto_t *decision = explain_ask(extenders, full_name, &why_not);
         const char *uid = json_string_at(decision, "uid", NULL);
 
         if (!decision)
@@ -139,7 +139,7 @@ static void take_decisions(struct taking *taking) {
         json_t *at;
 
         cluster_extenders_find(taking->cluster, taking->options->plimsoll_namespace, &extenders);
-        found = explain_ask_names(taking->cluster, &extenders, &why_not);
+        found = explain_ask_names(&extenders, &why_not);
         if (why_not)
                 note(taking, json_object_size(found) > 0 ? "not all decisions" : "no decisions",
                      why_not);

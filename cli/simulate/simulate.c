@@ -102,9 +102,8 @@ static void explain_recorded(const struct recording *recording, struct node_tabl
                              bool is_under_way, struct error *why_unscored,
                              struct explanation *ret) {
         const char *from = recording_estimate(recording, table, is_under_way, why_unscored);
-        const struct explained_pod nobody = {0};
 
-        explanation_init(ret, table, &nobody, recording->at_unix_ms);
+        explanation_init(ret, table, NULL, recording->at_unix_ms);
         ret->estimate_from = from;
         ret->why_unscored = why_unscored->code ? why_unscored->msg : NULL;
 }

@@ -116,14 +116,12 @@ static int show_requests(struct looking *looking, int64_t now_unix_ms, struct er
 }
 
 static int show_load(struct looking *looking, int64_t now_unix_ms, struct error *err) {
-        const struct explained_pod nobody = {0};
-
         int r = node_list_update(looking->load, now_unix_ms, err);
         if (r < 0)
                 return r;
 
         _cleanup_(explanation_done) struct explanation explanation;
-        node_list_explain(looking->load, &nobody, now_unix_ms, &explanation);
+        node_list_explain(looking->load, NULL, now_unix_ms, &explanation);
         return show_view(&explanation, looking->policy_from, err);
 }
 
