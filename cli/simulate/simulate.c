@@ -137,7 +137,7 @@ static int compare_policies(const struct recording *recording,
         explain_recorded(recording, after, is_under_way, &unscored_after, &explained_after);
         difference_init(&difference, &explained_before, &explained_after);
         show_simulation(&(struct simulation){recording, file_input_name(settings.filename),
-                                             node_table_policy(after), &difference, &placements});
+                                             &difference, &placements});
         return difference.newly_rejected > 0 ? EXIT_REJECTS : 0;
 }
 
