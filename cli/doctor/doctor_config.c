@@ -26,15 +26,12 @@ const struct tree_node *doctor_config_list(const struct tree *tree, const char *
 
 /* By the addresses and ports of the extender and its Service, or by its name. */
 static bool is_our_url(const struct doctor_facts *facts, const char *url) {
-        const json_t *ports = json_at(facts->objects[DOCTOR_SERVICE].json, "spec", "ports", NULL);
         const struct doctor_address address = doctor_address_parse(url, 0);
         long long port = address.port;
 
-        for (size_t i = 0; i < json_array_size(ports); i++)
-                if (json_int_at(KUBE_PORT_EXTENDER, json_array_get(ports, i), "port", NULL) == port)
-                        return true;
         return strstr(url, "plimsoll") || strcmp(address.host, DOCTOR_PLACEHOLDER) == 0 ||
-               doctor_url_is_service(facts, &address) || port == KUBE_PORT_EXTENDER ||
+               doctor_url_is_service(facts, &address) ||
+               doctor_url_has_port(facts, &address, "port") || port == KUBE_PORT_EXTENDER ||
                port == program_flags_int(&facts->extender, FLAG_PORT, KUBE_PORT_EXTENDER) ||
                port == program_flags_int(&facts->sidecar, FLAG_PORT, KUBE_PORT_EXTENDER);
 }
