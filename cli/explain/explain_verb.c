@@ -123,7 +123,6 @@ static int fill_table(struct cluster *cluster, const struct subject *subject,
                       const struct node_table_options *options, int64_t now_unix_ms,
                       struct node_list **ret, struct error *err) {
         _cleanup_(freep) char *from = NULL;
-        struct explained_pod nobody = {0};
         struct policy *policy = NULL;
 
         int r = cluster_policy_load(cluster, settings.filename, settings.plimsoll_namespace,
@@ -132,7 +131,7 @@ static int fill_table(struct cluster *cluster, const struct subject *subject,
                 return r;
         *ret = node_list_new(cluster, options, policy, settings.plimsoll_namespace, now_unix_ms);
         if (subject->is_from_input)
-                return explain_read(node_list_table(*ret), "-", NULL, now_unix_ms, &nobody, err);
+                return explain_read(node_list_table(*ret), "-", NULL, now_unix_ms, NULL, err);
         return node_list_update(*ret, now_unix_ms, err);
 }
 
