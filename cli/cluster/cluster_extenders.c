@@ -93,17 +93,17 @@ json_t *cluster_estimate(struct cluster *cluster, const char *namespace, char **
 
         cluster_extenders_find(cluster, namespace, &extenders);
         json_t *page = cluster_question_next(&question);
-        const char *at = json_string_at(page, "at", NULL);
-        size_t count = json_array_size(extenders.pods);
         if (!page) {
                 *ret_from = question.why_not;
                 return NULL;
         }
         free(question.why_not);
-        at = at ? at : "an unknown time";
-        *ret_from = count > 1 ? xasprintf("%.253s, the first that answers of %zu extenders, at "
-                                          "%.40s",
-                                          question.pod, count, at)
-                              : xasprintf("%.253s, at %.40s", question.pod, at);
+        const char *told = json_string_at(page, "at", NULL), *at = told ? told : "an unknown time";
+        size_t count = json_array_size(extenders.pods);
+        if (count > 1)
+                *ret_from = xasprintf("%.253s, the first that answers of %zu extenders, at %.40s",
+                                      question.pod, count, at);
+        else
+                *ret_from = xasprintf("%.253s, at %.40s", question.pod, at);
         return page;
 }
