@@ -21,7 +21,7 @@ void cluster_extenders_find(struct cluster *cluster, const char *namespace,
         json_t *pod;
         size_t i;
 
-        *ret = (struct cluster_extenders){.namespace = namespace, .pods = json_array()};
+        *ret = (struct cluster_extenders){cluster, namespace, .pods = json_array()};
         (void)cluster_get(cluster, path, &list, &ret->err);
         json_array_foreach (json_at(list, "items", NULL), i, pod) {
                 if (is_app(pod, PROGRAM_EXTENDER))
@@ -54,7 +54,7 @@ static json_t *ask_one(struct cluster_question *question, const json_t *pod) {
                 return NULL;
         question->asked_count++;
         question->pod = json_string_at(pod, "metadata", "name", NULL);
-        enum kube_outcome outcome = cluster_get(question->cluster, path, &answer, &err);
+        enum kube_outcome outcome = cluster_get(question->extenders->cluster, path, &answer, &err);
         if (json_is_object(answer))
                 return answer;
         if (outcome == KUBE_OK)
@@ -89,21 +89,21 @@ json_t *cluster_question_next(struct cluster_question *question) {
 
 json_t *cluster_estimate(struct cluster *cluster, const char *namespace, char **ret_from) {
         _cleanup_(cluster_extenders_done) struct cluster_extenders extenders;
-        struct cluster_question question = {cluster, &extenders, "estimate"};
+        struct cluster_question question = {&extenders, "estimate"};
 
         cluster_extenders_find(cluster, namespace, &extenders);
         json_t *page = cluster_question_next(&question);
-        const char *at = json_string_at(page, "at", NULL);
-        size_t count = json_array_size(extenders.pods);
         if (!page) {
                 *ret_from = question.why_not;
                 return NULL;
         }
         free(question.why_not);
-        at = at ? at : "an unknown time";
-        *ret_from = count > 1 ? xasprintf("%.253s, the first that answers of %zu extenders, at "
-                                          "%.40s",
-                                          question.pod, count, at)
-                              : xasprintf("%.253s, at %.40s", question.pod, at);
+        const char *told = json_string_at(page, "at", NULL), *at = told ? told : "an unknown time";
+        size_t count = json_array_size(extenders.pods);
+        if (count > 1)
+                *ret_from = xasprintf("%.253s, the first that answers of %zu extenders, at %.40s",
+                                      question.pod, count, at);
+        else
+                *ret_from = xasprintf("%.253s, at %.40s", question.pod, at);
         return page;
 }

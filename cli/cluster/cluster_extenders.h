@@ -15,10 +15,11 @@
 /* clang-format on */
 
 struct cluster_extenders {
-        const char *namespace; /* borrowed */
-        json_t *pods;          /* owned; of the extenders */
-        bool has_loopback;     /* an extender is beside a second scheduler */
-        struct error err;      /* why the pods cannot be listed; code 0: they were */
+        struct cluster *cluster; /* borrowed */
+        const char *namespace;   /* borrowed */
+        json_t *pods;            /* owned; of the extenders */
+        bool has_loopback;       /* an extender is beside a second scheduler */
+        struct error err;        /* why the pods cannot be listed; code 0: they were */
 };
 
 /**
@@ -32,7 +33,6 @@ void cluster_extenders_done(struct cluster_extenders *extenders);
 
 /* What the extenders are asked, one after the other. */
 struct cluster_question {
-        struct cluster *cluster;
         const struct cluster_extenders *extenders;
         const char *page; /* with its query */
         /* Set by cluster_question_next(). */

@@ -16,7 +16,7 @@ enum { LOOK_AGAIN_MS = 5000, WAIT_MAX_MS = MS_PER_HOUR };
 static struct {
         struct cluster_options cluster;
         struct program_options shared;
-        const char *namespace, *scheduler_config;
+        struct doctor_options look;
         int64_t wait_ms;
         int output, unit, fail_on;
 } settings;
@@ -25,10 +25,11 @@ static const char *const fail_on_names[] = {"warning", "error", NULL};
 
 /* clang-format off */
 static const struct option_row rows[] = {
-        {.name = "namespace", .letter = 'n', .type = OPTION_STRING, .value = &settings.namespace,
-         .fallback = "kube-system", .metavar = "NAME", .help = "Where Plimsoll is installed."},
-        {.name = "scheduler-config", .type = OPTION_STRING, .value = &settings.scheduler_config,
-         .metavar = "FILE",
+        {.name = "namespace", .letter = 'n', .type = OPTION_STRING,
+         .value = &settings.look.namespace, .fallback = "kube-system", .metavar = "NAME",
+         .help = "Where Plimsoll is installed."},
+        {.name = "scheduler-config", .type = OPTION_STRING,
+         .value = &settings.look.scheduler_config, .metavar = "FILE",
          .help = "kube-scheduler's configuration, such as /etc/kubernetes/plimsoll/scheduler.yaml "
                  "of a control-plane node. Default: the ConfigMaps of the namespace."},
         {.name = "fail-on", .type = OPTION_ENUM, .value = &settings.fail_on,
@@ -55,7 +56,6 @@ static bool is_namespace(const char *text) {
 /* One look at the cluster; released together. */
 struct look {
         struct cluster *cluster;
-        struct doctor_options options;
         struct doctor_facts facts;
         struct doctor_report *report; /* NULL: the facts could not be had */
 };
@@ -67,7 +67,7 @@ static void look_done(struct look *look) {
 
 static int look_take(struct look *look, struct error *err) {
         look_done(look);
-        int r = doctor_facts_collect(look->cluster, &look->options, clock_wall_unix_ms(),
+        int r = doctor_facts_collect(look->cluster, &settings.look, clock_wall_unix_ms(),
                                      &look->facts, err);
         if (r == 0)
                 look->report = doctor_report_new(&look->facts);
@@ -105,9 +105,9 @@ static int doctor_run(int count, char **words, struct error *err) {
         _cleanup_(look_done) struct look look = {0};
 
         int r = verb_no_words(count, words, err);
-        if (r == 0 && !is_namespace(settings.namespace))
+        if (r == 0 && !is_namespace(settings.look.namespace))
                 r = error_set(err, EINVAL, "--namespace: '%.64s' is no namespace's name",
-                              settings.namespace);
+                              settings.look.namespace);
         if (r == 0)
                 r = annotation_style_init(&style, &settings.shared, settings.unit, err);
         if (r == 0)
@@ -115,8 +115,7 @@ static int doctor_run(int count, char **words, struct error *err) {
         if (r < 0)
                 return r;
         look.cluster = cluster;
-        look.options = (struct doctor_options){settings.namespace, settings.scheduler_config,
-                                               &style.table};
+        settings.look.table = &style.table;
         r = look_until_well(&look, err);
         if (r < 0)
                 return r;

@@ -11,6 +11,8 @@
 #include "codec/json.h"
 #include "kube/kube_path.h"
 
+#define KIND "KubeSchedulerConfiguration"
+
 const char *doctor_config_text(const struct tree_node *map, const char *key) {
         const struct tree_node *node = tree_get(map, key);
 
@@ -26,15 +28,12 @@ const struct tree_node *doctor_config_list(const struct tree *tree, const char *
 
 /* By the addresses and ports of the extender and its Service, or by its name. */
 static bool is_our_url(const struct doctor_facts *facts, const char *url) {
-        const json_t *ports = json_at(facts->objects[DOCTOR_SERVICE].json, "spec", "ports", NULL);
         const struct doctor_address address = doctor_address_parse(url, 0);
         long long port = address.port;
 
-        for (size_t i = 0; i < json_array_size(ports); i++)
-                if (json_int_at(KUBE_PORT_EXTENDER, json_array_get(ports, i), "port", NULL) == port)
-                        return true;
         return strstr(url, "plimsoll") || strcmp(address.host, DOCTOR_PLACEHOLDER) == 0 ||
-               doctor_url_is_service(facts, &address) || port == KUBE_PORT_EXTENDER ||
+               doctor_url_is_service(facts, &address) ||
+               doctor_url_has_port(facts, &address, "port") || port == KUBE_PORT_EXTENDER ||
                port == program_flags_int(&facts->extender, FLAG_PORT, KUBE_PORT_EXTENDER) ||
                port == program_flags_int(&facts->sidecar, FLAG_PORT, KUBE_PORT_EXTENDER);
 }
@@ -49,16 +48,8 @@ static const struct tree_node *find_entry(const struct doctor_facts *facts,
         return NULL;
 }
 
-/* Takes name and tree. */
-static void doctor_config_add(struct doctor_facts *facts, const struct doctor_config *config) {
-        if (facts->config_count == DOCTOR_MAX_CONFIGS ||
-            strcmp(doctor_config_text(tree_root(config->tree), "kind"),
-                   "KubeSchedulerConfiguration") != 0) {
-                free(config->from);
-                tree_free(config->tree);
-                return;
-        }
-        facts->configs[facts->config_count++] = *config;
+static bool is_configuration(const struct tree *tree) {
+        return strcmp(doctor_config_text(tree_root(tree), "kind"), KIND) == 0;
 }
 
 /* By the second scheduler, which deploy/ brings. */
@@ -70,17 +61,17 @@ static bool is_mounted(const struct doctor_facts *facts, const char *config_map)
 
 static void search_text(struct doctor_facts *facts, const char *map, const json_t *value) {
         const char *text = json_string_value(value);
-        struct doctor_config config = {.is_mounted = is_mounted(facts, map)};
+        _cleanup_(tree_freep) struct tree *tree = NULL;
+        bool is_ours = is_mounted(facts, map);
 
-        if (!text || !strstr(text, "KubeSchedulerConfiguration") ||
-            tree_parse(text, json_string_length(value), &config.tree, NULL) < 0)
+        if (!text || !strstr(text, KIND) || facts->config_count == DOCTOR_MAX_CONFIGS ||
+            tree_parse(text, json_string_length(value), &tree, NULL) < 0 ||
+            !is_configuration(tree) || !(is_ours || find_entry(facts, tree)))
                 return;
-        if (!config.is_mounted && !find_entry(facts, config.tree)) {
-                tree_free(config.tree);
-                return;
-        }
-        config.from = xasprintf("ConfigMap %.64s", map);
-        doctor_config_add(facts, &config);
+        facts->configs[facts->config_count++] = (struct doctor_config){
+                .from = xasprintf("ConfigMap %.64s", map),
+                .is_mounted = is_ours,
+                .tree = TAKE_PTR(tree)};
 }
 
 static void search_maps(struct doctor_facts *facts) {
@@ -98,7 +89,7 @@ static void search_maps(struct doctor_facts *facts) {
 
 int doctor_config_load(struct doctor_facts *facts, const char *path, struct error *err) {
         _cleanup_(freep) char *text = NULL;
-        struct tree *tree = NULL;
+        _cleanup_(tree_freep) struct tree *tree = NULL;
         size_t len = 0;
 
         int r = file_read_input(path, TREE_MAX_BYTES, &text, &len, err);
@@ -106,12 +97,11 @@ int doctor_config_load(struct doctor_facts *facts, const char *path, struct erro
                 r = tree_parse(text, len, &tree, err);
         if (r < 0)
                 return error_wrap(err, r, "%s", file_input_name(path));
-        doctor_config_add(facts, &(struct doctor_config){.from = xstrdup(file_input_name(path)),
-                                                         .is_file = true,
-                                                         .tree = tree});
-        return facts->config_count > 0
-                       ? 0
-                       : error_set(err, EINVAL, "%s: no KubeSchedulerConfiguration", path);
+        if (!is_configuration(tree))
+                return error_set(err, EINVAL, "%s: no " KIND, path);
+        facts->configs[facts->config_count++] = (struct doctor_config){
+                .from = xstrdup(file_input_name(path)), .is_file = true, .tree = TAKE_PTR(tree)};
+        return 0;
 }
 
 void doctor_config_find(struct doctor_facts *facts) {

@@ -253,7 +253,7 @@ struct doctor_sum doctor_page_sum(const struct doctor_facts *facts, enum doctor_
         exposition_set_init(&set, &metric, 1);
         for (size_t i = 0; i < facts->page_count; i++) {
                 const struct doctor_page *page = &facts->pages[i];
-                if (page->program != program || !page->text)
+                if ((program && page->program != program) || !page->text)
                         continue;
                 exposition_begin(&skim, &set, page->text, page->text_bytes, true);
                 while (exposition_next(&skim, &sample)) {

@@ -135,7 +135,7 @@ struct doctor_sum {
 
 /**
  * doctor_page_sum() - on all pages that could be read of a program
- * @program:       DOCTOR_CONTROLLER or DOCTOR_EXTENDER
+ * @program:       DOCTOR_CONTROLLER or DOCTOR_EXTENDER; 0: both
  * @label, @value: only those with this label; NULL: all
  */
 struct doctor_sum doctor_page_sum(const struct doctor_facts *facts, enum doctor_object program,

@@ -22,21 +22,16 @@ static void check_established(const struct doctor_facts *facts, struct doctor_fi
  * built-in one. */
 static void find_no_object(const struct doctor_facts *facts, struct doctor_finding *finding) {
         static const char metric[] = "plimsoll_policy_object_deleted";
-        const struct doctor_sum controllers = doctor_page_sum(facts, DOCTOR_CONTROLLER, metric,
-                                                              NULL, NULL);
-        const struct doctor_sum extenders = doctor_page_sum(facts, DOCTOR_EXTENDER, metric, NULL,
-                                                            NULL);
-        double kept = controllers.sum + extenders.sum;
-        size_t count = controllers.count + extenders.count;
+        const struct doctor_sum kept = doctor_page_sum(facts, 0, metric, NULL, NULL);
 
-        if (kept <= 0)
+        if (kept.sum <= 0)
                 doctor_find(finding, DOCTOR_WARNING, "no object named default: %s is in force",
                             facts->policy_from);
-        else if (kept < (double)count)
+        else if (kept.sum < (double)kept.count)
                 doctor_find(finding, DOCTOR_FAULT,
                             "no object named default: %.0f of %zu programs keep the policy of the "
                             "deleted one, and the others do not",
-                            kept, count);
+                            kept.sum, kept.count);
         else
                 doctor_find(finding, DOCTOR_WARNING,
                             "no object named default: the programs keep the policy of the deleted "

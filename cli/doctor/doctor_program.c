@@ -100,15 +100,10 @@ static void check_restarts(const struct doctor_facts *facts, struct doctor_findi
 
 /* The running programs name their versions on their pages. */
 static void check_skew(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        static const enum doctor_object programs[] = {DOCTOR_CONTROLLER, DOCTOR_EXTENDER};
-        size_t all = 0, ours = 0;
+        static const char metric[] = "plimsoll_build_info";
+        size_t all = doctor_page_sum(facts, 0, metric, NULL, NULL).count;
+        size_t ours = doctor_page_sum(facts, 0, metric, "version", PLIMSOLL_VERSION).count;
 
-        for (size_t i = 0; i < ARRAY_LEN(programs); i++) {
-                all += doctor_page_sum(facts, programs[i], "plimsoll_build_info", NULL, NULL).count;
-                ours += doctor_page_sum(facts, programs[i], "plimsoll_build_info", "version",
-                                        PLIMSOLL_VERSION)
-                                .count;
-        }
         if (all == 0)
                 doctor_find(finding, DOCTOR_UNKNOWN, "no program's metrics can be read");
         else if (ours < all)

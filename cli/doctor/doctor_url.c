@@ -41,13 +41,12 @@ bool doctor_url_is_service(const struct doctor_facts *facts, const struct doctor
                json_find_at(host, balanced, "hostname", NULL);
 }
 
-/* @key: "port", or "nodePort" */
-static bool has_service_port(const struct target *target, const char *key) {
-        const json_t *ports = json_at(target->facts->objects[DOCTOR_SERVICE].json, "spec", "ports",
-                                      NULL);
+bool doctor_url_has_port(const struct doctor_facts *facts, const struct doctor_address *address,
+                         const char *key) {
+        const json_t *ports = json_at(facts->objects[DOCTOR_SERVICE].json, "spec", "ports", NULL);
 
         for (size_t i = 0; i < json_array_size(ports); i++)
-                if (json_int_at(0, json_array_get(ports, i), key, NULL) == target->address.port)
+                if (json_int_at(0, json_array_get(ports, i), key, NULL) == address->port)
                         return true;
         return false;
 }
@@ -131,7 +130,7 @@ static void check_service_url(const struct target *target, struct doctor_finding
                             "%.200s: urlPrefix has %.100s, the name of a Service, which "
                             "kube-scheduler cannot resolve in the host's network",
                             target->config->from, target->address.host);
-        else if (ports && !has_service_port(target, "port"))
+        else if (ports && !doctor_url_has_port(target->facts, &target->address, "port"))
                 doctor_find(finding, DOCTOR_FAULT,
                             "%.200s: urlPrefix has port %lld, and the Service " SERVICE " %lld",
                             target->config->from, target->address.port,
@@ -150,7 +149,8 @@ static void check_place(const struct target *target, struct doctor_finding *find
                 check_port(target, is_own_port(target), finding);
         } else if (facts->nodes.has_host) {
                 check_port(target,
-                           has_service_port(target, "nodePort") || doctor_is_called_lately(facts),
+                           doctor_url_has_port(facts, &target->address, "nodePort") ||
+                                   doctor_is_called_lately(facts),
                            finding);
         } else if (doctor_needs(facts, DOCTOR_SERVICE, finding) &&
                    !doctor_is_called_lately(facts)) { /* as through a load balancer */

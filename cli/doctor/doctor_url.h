@@ -11,6 +11,11 @@
  */
 bool doctor_url_is_service(const struct doctor_facts *facts, const struct doctor_address *address);
 
+/** doctor_url_has_port() - whether the port is one of the extender's Service
+ * @key: "port", or "nodePort" */
+bool doctor_url_has_port(const struct doctor_facts *facts, const struct doctor_address *address,
+                         const char *key);
+
 /** doctor_url_check() - a doctor_check_fn: scheme, host and port of urlPrefix */
 void doctor_url_check(const struct doctor_facts *facts, struct doctor_finding *finding);
 /** doctor_url_leads_to() - whether a call of @verb, appended to the urlPrefix, is one of the

@@ -16,25 +16,19 @@ bool explain_is_full_name(const char *text) {
                name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-.")] == '\0';
 }
 
-void explain_ask(struct cluster *cluster, const struct cluster_extenders *extenders,
-                 const char *full_name, struct explain_answer *ret) {
+json_t *explain_ask(const struct cluster_extenders *extenders, const char *full_name,
+                    char **ret_why_not) {
         _cleanup_(freep) char *page = xasprintf("decisions?pod=%s", full_name);
-        struct cluster_question question = {cluster, extenders, page};
-        json_t *answer;
+        struct cluster_question question = {extenders, page};
+        json_t *decision = NULL, *answer;
 
-        *ret = (struct explain_answer){0};
         while ((answer = cluster_question_next(&question)))
-                ret->decision = explain_decision_newer(ret->decision, answer);
-        ret->why_not = question.why_not;
-        if (!ret->decision && !ret->why_not)
-                ret->why_not = xstrdup("the scheduler has not asked about it lately: each extender "
+                decision = explain_decision_newer(decision, answer);
+        *ret_why_not = question.why_not;
+        if (!decision && !question.why_not)
+                *ret_why_not = xstrdup("the scheduler has not asked about it lately: each extender "
                                        "keeps the last 1,024 pods");
-}
-
-void explain_answer_done(struct explain_answer *answer) {
-        json_decref(answer->decision);
-        free(answer->why_not);
-        *answer = (struct explain_answer){0};
+        return decision;
 }
 
 /* The times have one format, so they sort as text. */
@@ -56,9 +50,8 @@ static void take_names(const json_t *answer, json_t *names) {
         }
 }
 
-json_t *explain_ask_names(struct cluster *cluster, const struct cluster_extenders *extenders,
-                          char **ret_why_not) {
-        struct cluster_question question = {cluster, extenders, "decisions"};
+json_t *explain_ask_names(const struct cluster_extenders *extenders, char **ret_why_not) {
+        struct cluster_question question = {extenders, "decisions"};
         json_t *names = json_object(), *answer;
 
         while ((answer = cluster_question_next(&question))) {

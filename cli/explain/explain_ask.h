@@ -7,28 +7,22 @@
 
 #include "cli/cluster/cluster_extenders.h"
 
-struct explain_answer {
-        json_t *decision; /* owned; see explain_decision.h. NULL: no extender has one */
-        char *why_not;    /* owned; why none, or not every extender, answered; NULL: all did */
-};
-
 /** explain_is_full_name() - "namespace/name" of lower-case letters, digits, "-" and ".", which can
  * be part of a path and a query */
 bool explain_is_full_name(const char *text);
 
 /**
  * explain_ask() - ask every extender, and take the newest answers
- * @full_name: explain_is_full_name()
- * @ret:       to be released with explain_answer_done()
+ * @full_name:   explain_is_full_name()
+ * @ret_why_not: why none, or not every extender, answered; owned by the caller; NULL: all did
+ * Return: see explain_decision.h; owned by the caller; NULL: no extender has one
  */
-void explain_ask(struct cluster *cluster, const struct cluster_extenders *extenders,
-                 const char *full_name, struct explain_answer *ret);
-void explain_answer_done(struct explain_answer *answer);
+json_t *explain_ask(const struct cluster_extenders *extenders, const char *full_name,
+                    char **ret_why_not);
 
 /**
  * explain_ask_names() - the pods that any extender was asked about lately
- * @ret_why_not: as explain_answer.why_not
+ * @ret_why_not: as above
  * Return: {full name: time of the last answer}, owned by the caller
  */
-json_t *explain_ask_names(struct cluster *cluster, const struct cluster_extenders *extenders,
-                          char **ret_why_not);
+json_t *explain_ask_names(const struct cluster_extenders *extenders, char **ret_why_not);

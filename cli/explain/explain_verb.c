@@ -97,10 +97,9 @@ static int show_nodes(struct cluster *cluster, const struct node_list *list, con
                       int64_t now_unix_ms, struct error *err) {
         _cleanup_(explanation_done) struct explanation explanation;
         struct style style = style_of(stdout);
-        const struct explained_pod nobody = {0};
         const struct policy *policy = node_table_policy(node_list_table(list));
 
-        node_list_explain(list, &nobody, now_unix_ms, &explanation);
+        node_list_explain(list, NULL, now_unix_ms, &explanation);
         uint32_t row = node ? explanation_row(&explanation, node) : NODE_ROW_NONE;
         if (node && row == NODE_ROW_NONE)
                 return error_set(err, ENOENT, "there is no node '%.64s'", node);
@@ -124,7 +123,6 @@ static int fill_table(struct cluster *cluster, const struct subject *subject,
                       const struct node_table_options *options, int64_t now_unix_ms,
                       struct node_list **ret, struct error *err) {
         _cleanup_(freep) char *from = NULL;
-        struct explained_pod nobody = {0};
         struct policy *policy = NULL;
 
         int r = cluster_policy_load(cluster, settings.filename, settings.plimsoll_namespace,
@@ -133,7 +131,7 @@ static int fill_table(struct cluster *cluster, const struct subject *subject,
                 return r;
         *ret = node_list_new(cluster, options, policy, settings.plimsoll_namespace, now_unix_ms);
         if (subject->is_from_input)
-                return explain_read(node_list_table(*ret), "-", NULL, now_unix_ms, &nobody, err);
+                return explain_read(node_list_table(*ret), "-", NULL, now_unix_ms, NULL, err);
         return node_list_update(*ret, now_unix_ms, err);
 }
 
@@ -181,29 +179,29 @@ static void explain_by_annotations(const struct node_list *list, const struct ex
                 explanation_print(&explanation, nodes, &style, stdout);
 }
 
-static void show_pod(const struct explain_place *place, const struct explain_answer *answer,
+/* @decision: NULL: there is none, and the nodes are explained */
+static void show_pod(const struct explain_place *place, json_t *decision, const char *why_not,
                      const struct node_list *nodes, int64_t now_unix_ms) {
         enum { SOME_NODES = 5 };
         struct style style = style_of(stdout);
 
         if (output_is_document(settings.output)) {
                 json_t *root = explain_place_json(place);
-                json_object_update_new(root, json_pack("{s:O?, s:s?}", "decision", answer->decision,
-                                                       "whyNot", answer->why_not));
-                if (!answer->decision)
+                json_object_update_new(
+                        root, json_pack("{s:O?, s:s?}", "decision", decision, "whyNot", why_not));
+                if (!decision)
                         explain_by_annotations(nodes, place, now_unix_ms, root);
                 output_document(root, settings.output, stdout);
                 return;
         }
         explain_place_print(place, &style, stdout);
-        if (answer->why_not) {
-                (void)fputs(answer->decision ? "not every extender answered: " : "no decision: ",
-                            stdout);
-                (void)style_text(answer->why_not, ERROR_MSG_MAX, stdout);
+        if (why_not) {
+                (void)fputs(decision ? "not every extender answered: " : "no decision: ", stdout);
+                (void)style_text(why_not, ERROR_MSG_MAX, stdout);
                 (void)fputc('\n', stdout);
         }
-        if (answer->decision) {
-                explain_decision_print(answer->decision, place,
+        if (decision) {
+                explain_decision_print(decision, place,
                                        settings.output == OUTPUT_WIDE ? SIZE_MAX : SOME_NODES,
                                        &style, stdout);
                 return;
@@ -218,7 +216,7 @@ static int run_pod(struct cluster *cluster, const struct subject *subject,
         _cleanup_(freep) char *full_name = full_name_of(cluster, subject->pod);
         _cleanup_(node_list_freep) struct node_list *nodes = NULL;
         _cleanup_(cluster_extenders_done) struct cluster_extenders extenders = {0};
-        _cleanup_(explain_answer_done) struct explain_answer answer = {0};
+        _cleanup_(freep) char *why_not = NULL;
         struct explain_place place;
         int r = 0;
 
@@ -227,15 +225,15 @@ static int run_pod(struct cluster *cluster, const struct subject *subject,
                                  full_name);
         find_place(cluster, full_name, &place);
         cluster_extenders_find(cluster, settings.plimsoll_namespace, &extenders);
-        explain_ask(cluster, &extenders, full_name, &answer);
-        if (!answer.decision && !place.pod) {
+        json_auto_t *decision = explain_ask(&extenders, full_name, &why_not);
+        if (!decision && !place.pod) {
                 *err = place.why_not;
                 r = err->code;
-        } else if (!answer.decision) {
+        } else if (!decision) {
                 r = fill_table(cluster, subject, options, now_unix_ms, &nodes, err);
         }
         if (r == 0)
-                show_pod(&place, &answer, nodes, now_unix_ms);
+                show_pod(&place, decision, why_not, nodes, now_unix_ms);
         json_decref(place.pod);
         return r;
 }

@@ -38,6 +38,7 @@ struct node_table *node_list_table(const struct node_list *list);
 _must_check_ int node_list_update(struct node_list *list, int64_t now_unix_ms, struct error *err);
 /** node_list_explain() - explanation_init() of the last update, with where the estimate is from, or
  * why there are no scores
+ * @pod: may be NULL, as there
  * @ret: borrows until the next update */
 void node_list_explain(const struct node_list *list, const struct explained_pod *pod,
                        int64_t now_unix_ms, struct explanation *ret);

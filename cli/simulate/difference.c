@@ -5,56 +5,43 @@
 
 #include "base/mem.h"
 
-struct ranked {
-        size_t row;
-        const char *name;
-        bool is_rejected;
-        int score10;
-        double fine; /* the score before rounding */
-};
+/* Return: negative if row @a is better, 0 if they are equal */
+static int compare_merit(const struct explanation *of, size_t a, size_t b) {
+        bool is_a_out = of->rejected_by[a] >= 0, is_b_out = of->rejected_by[b] >= 0;
+        int a10 = explanation_score(of, a), b10 = explanation_score(of, b);
 
-/* Return: negative if @a is better, 0 if they are equal */
-static int compare_merit(const struct ranked *a, const struct ranked *b) {
-        if (a->is_rejected != b->is_rejected)
-                return a->is_rejected ? 1 : -1;
-        if (a->is_rejected)
-                return 0;
-        if (a->score10 != b->score10)
-                return a->score10 > b->score10 ? -1 : 1;
-        return a->fine > b->fine ? -1 : a->fine < b->fine;
+        if (is_a_out || is_b_out)
+                return is_a_out - is_b_out;
+        if (a10 != b10 || a10 < 0)
+                return b10 - a10;
+        double a_fine = explanation_fine(of, a), b_fine = explanation_fine(of, b);
+        return a_fine > b_fine ? -1 : a_fine < b_fine;
 }
 
-static int compare_ranked(const void *a, const void *b) {
-        const struct ranked *left = a, *right = b;
-        int merit = compare_merit(left, right);
+static int compare_places(const void *a, const void *b, void *userdata) {
+        const size_t left = *(const size_t *)a, right = *(const size_t *)b;
+        const struct explanation *of = ((const struct difference_side *)userdata)->explanation;
+        int merit = compare_merit(of, left, right);
 
-        return merit ? merit : strcmp(left->name, right->name);
+        return merit ? merit
+                     : strcmp(node_table_name(of->table, left), node_table_name(of->table, right));
 }
 
 static void rank_nodes(struct difference_side *side, size_t count) {
         const struct explanation *of = side->explanation;
-        _cleanup_(freep) struct ranked *ranked = xcalloc(count + 1, sizeof(*ranked));
 
-        for (size_t row = 0; row < count; row++)
-                ranked[row] = (struct ranked){
-                        .row = row,
-                        .name = node_table_name(of->table, row),
-                        .is_rejected = of->rejected_by[row] >= 0,
-                        .score10 = explanation_score(of, row),
-                        .fine = explanation_score(of, row) >= 0 ? explanation_fine(of, row) : 0,
-                };
-        qsort(ranked, count, sizeof(*ranked), compare_ranked);
         side->ranks = xcalloc(count + 1, sizeof(*side->ranks));
         side->order = xcalloc(count + 1, sizeof(*side->order));
+        for (size_t row = 0; row < count; row++)
+                side->order[row] = row;
+        qsort_r(side->order, count, sizeof(*side->order), compare_places, side);
         for (size_t place = 0; place < count; place++) {
-                size_t row = ranked[place].row;
-                side->order[place] = row;
-                if (ranked[place].is_rejected)
+                size_t row = side->order[place], before = place > 0 ? side->order[place - 1] : row;
+                if (of->rejected_by[row] >= 0)
                         continue;
                 side->passing++;
-                side->ranks[row] = place > 0 && compare_merit(&ranked[place - 1], &ranked[place]) ==
-                                                           0
-                                           ? side->ranks[ranked[place - 1].row]
+                side->ranks[row] = place > 0 && compare_merit(of, before, row) == 0
+                                           ? side->ranks[before]
                                            : place + 1;
         }
 }

@@ -159,12 +159,11 @@ static void placement_judge_both(const struct judging *judging, const json_t *ca
         _cleanup_(explanation_done) struct explanation before, after;
         _cleanup_(difference_done) struct difference difference;
         int64_t now_unix_ms = judging->recording->at_unix_ms;
-        const struct explained_pod pod = {0};
 
         placement_fill(judging, judging->before, candidates);
         placement_fill(judging, judging->after, candidates);
-        explanation_init(&before, judging->before, &pod, now_unix_ms);
-        explanation_init(&after, judging->after, &pod, now_unix_ms);
+        explanation_init(&before, judging->before, NULL, now_unix_ms);
+        explanation_init(&after, judging->after, NULL, now_unix_ms);
         difference_init(&difference, &before, &after);
         placement_rank(placement, &difference);
 }

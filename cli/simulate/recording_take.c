@@ -9,7 +9,7 @@
 #include "cli/cluster/cluster_policy.h"
 #include "cli/explain/explain_ask.h"
 #include "cli/nodes/node_list.h"
-#include "cli/nodes/pod_feed.h"
+#include "cli/nodes/pod_list.h"
 #include "cli/simulate/recording.h"
 #include "codec/json.h"
 #include "extender/table/annotation_style.h"
@@ -78,10 +78,8 @@ static int take_pods(struct taking *taking, struct error *err) {
                 .list_begins = begin_pods,
                 .pod = take_pod,
         };
-        _cleanup_(pod_feed_freep) struct pod_feed *feed = pod_feed_new(taking->cluster, false,
-                                                                       &events, taking);
 
-        return pod_feed_update(feed, err);
+        return pod_list(taking->cluster, &events, taking, err);
 }
 
 static void begin_nodes(void *userdata) {
@@ -117,17 +115,17 @@ static int compare_node_names(const void *a, const void *b) {
 
 static void record_decision(struct taking *taking, const struct cluster_extenders *extenders,
                             const char *full_name) {
-        _cleanup_(explain_answer_done) struct explain_answer answer;
+        _cleanup_(freep) char *why_not = NULL;
+        json_auto_t *decision = explain_ask(extenders, full_name, &why_not);
+        const char *uid = json_string_at(decision, "uid", NULL);
 
-        explain_ask(taking->cluster, extenders, full_name, &answer);
-        const char *uid = json_string_at(answer.decision, "uid", NULL);
-        if (!answer.decision)
+        if (!decision)
                 return;
         (void)json_array_append_new(
                 taking->decisions,
                 json_pack("{s:O?, s:O}", "node",
                           uid ? strmap_get(&taking->places, uid, strlen(uid)) : NULL, "decision",
-                          answer.decision));
+                          decision));
         style_progress("decisions", json_array_size(taking->decisions));
 }
 
@@ -141,7 +139,7 @@ static void take_decisions(struct taking *taking) {
         json_t *at;
 
         cluster_extenders_find(taking->cluster, taking->options->plimsoll_namespace, &extenders);
-        found = explain_ask_names(taking->cluster, &extenders, &why_not);
+        found = explain_ask_names(&extenders, &why_not);
         if (why_not)
                 note(taking, json_object_size(found) > 0 ? "not all decisions" : "no decisions",
                      why_not);

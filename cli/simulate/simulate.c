@@ -52,16 +52,20 @@ static const struct option_row record_rows[] = {
 };
 /* clang-format on */
 
-static int take_recording(const struct node_table_options *table, bool has_load, json_t **ret,
+static int take_recording(struct annotation_style *style, bool has_load, json_t **ret,
                           struct error *err) {
         _cleanup_(cluster_freep) struct cluster *cluster = NULL;
         struct recording_options *options = &settings.recording;
 
-        options->table = table;
+        int r = annotation_style_init(style, &options->flags, options->unit, err);
+        if (r == 0)
+                r = cluster_open(&settings.cluster, &cluster, err);
+        if (r < 0)
+                return r;
+        options->table = &style->table;
         options->has_load = has_load;
         options->now_unix_ms = clock_wall_unix_ms();
-        int r = cluster_open(&settings.cluster, &cluster, err);
-        return r < 0 ? r : recording_take(cluster, options, ret, err);
+        return recording_take(cluster, options, ret, err);
 }
 
 /* How annotations are read is part of the recording. */
@@ -80,11 +84,7 @@ static int look_at_cluster(struct annotation_style *style, const struct policy *
                            struct recording *ret, struct error *err) {
         json_auto_t *root = NULL;
 
-        int r = annotation_style_init(style, &settings.recording.flags, settings.recording.unit,
-                                      err);
-        if (r == 0)
-                r = take_recording(&style->table, policy->scoring == POLICY_SCORING_ESTIMATE, &root,
-                                   err);
+        int r = take_recording(style, policy->scoring == POLICY_SCORING_ESTIMATE, &root, err);
         return r < 0 ? r : recording_from_json(root, ret, err);
 }
 
@@ -102,9 +102,8 @@ static void explain_recorded(const struct recording *recording, struct node_tabl
                              bool is_under_way, struct error *why_unscored,
                              struct explanation *ret) {
         const char *from = recording_estimate(recording, table, is_under_way, why_unscored);
-        const struct explained_pod nobody = {0};
 
-        explanation_init(ret, table, &nobody, recording->at_unix_ms);
+        explanation_init(ret, table, NULL, recording->at_unix_ms);
         ret->estimate_from = from;
         ret->why_unscored = why_unscored->code ? why_unscored->msg : NULL;
 }
@@ -138,7 +137,7 @@ static int compare_policies(const struct recording *recording,
         explain_recorded(recording, after, is_under_way, &unscored_after, &explained_after);
         difference_init(&difference, &explained_before, &explained_after);
         show_simulation(&(struct simulation){recording, file_input_name(settings.filename),
-                                             node_table_policy(after), &difference, &placements});
+                                             &difference, &placements});
         return difference.newly_rejected > 0 ? EXIT_REJECTS : 0;
 }
 
@@ -190,10 +189,7 @@ static int run_record(int count, char **words, struct error *err) {
 
         if (count != 1)
                 return error_set(err, EINVAL, "expected the FILE to write");
-        int r = annotation_style_init(&style, &settings.recording.flags, settings.recording.unit,
-                                      err);
-        if (r == 0)
-                r = take_recording(&style.table, true, &root, err);
+        int r = take_recording(&style, true, &root, err);
         if (r == 0)
                 r = recording_save(root, words[0], err);
         if (r < 0)

@@ -14,7 +14,6 @@
 struct simulation {
         const struct recording *recording;
         const char *policy_from; /* the file of the simulated policy */
-        const struct policy *policy;
         const struct difference *difference;
         const struct placements *placements;
 };

@@ -34,13 +34,13 @@ static json_t *nodes_json(const struct difference *difference) {
         return nodes;
 }
 
-static json_t *metrics_json(const struct simulation *simulation) {
-        const struct difference *difference = simulation->difference;
+static json_t *metrics_json(const struct difference *difference) {
         json_t *metrics = json_array();
 
         for (size_t i = 0; i < difference->metric_count; i++) {
                 const struct difference_metric *metric = &difference->metrics[i];
-                const struct policy_metric *of = &simulation->policy->metrics[metric->metric];
+                const struct policy_metric *of =
+                        &difference->after.explanation->policy->metrics[metric->metric];
                 json_t *window = of->is_query ? json_real((double)of->query.window_ms / MS_PER_S)
                                               : json_null();
                 json_array_append_new(metrics,
@@ -74,7 +74,7 @@ static json_t *placements_json(const struct placements *placements) {
 }
 
 static json_t *simulated_policy_json(const struct simulation *simulation) {
-        const struct policy *policy = simulation->policy;
+        const struct policy *policy = simulation->difference->after.explanation->policy;
         json_t *warnings = json_array();
 
         for (size_t i = 0; i < policy->warning_count && i < POLICY_MAX_WARNINGS; i++)
@@ -103,6 +103,6 @@ json_t *simulation_json(const struct simulation *simulation) {
                          json_object_get(recording->root, "at"), "policy",
                          simulated_policy_json(simulation), "estimate", estimate, "summary",
                          summary, "nodes", nodes_json(difference), "metrics",
-                         metrics_json(simulation), "placements",
+                         metrics_json(difference), "placements",
                          placements_json(simulation->placements), "notes", recording->notes);
 }

@@ -164,7 +164,7 @@ static void put_scores(const struct printing *to) {
 
 static void put_metrics(const struct printing *to) {
         const struct difference *difference = to->of->difference;
-        const struct policy *policy = to->of->policy;
+        const struct policy *policy = difference->after.explanation->policy;
 
         for (size_t i = 0; i < difference->metric_count; i++) {
                 const struct difference_metric *metric = &difference->metrics[i];
@@ -242,7 +242,7 @@ static void put_placements(const struct printing *to) {
 void simulation_print(const struct simulation *simulation, const struct style *style, bool is_wide,
                       FILE *out) {
         const struct printing to = {simulation, style, is_wide, out};
-        const struct policy *policy = simulation->policy;
+        const struct policy *policy = simulation->difference->after.explanation->policy;
         const json_t *note;
         size_t i;
 

@@ -93,18 +93,17 @@ static int show_requests(struct looking *looking, int64_t now_unix_ms, struct er
         static const char *const keys[] = {[ESTIMATE_CPU] = "cpu", [ESTIMATE_MEM] = "mem"};
         struct style style = style_of(stdout);
         int resource = ESTIMATE_RESOURCE_COUNT - 1;
-        struct top_requests_sum *sum = NULL;
+        const struct top_requests_sum *sum = NULL;
 
-        int r = top_requests_update(looking->requests, now_unix_ms, &sum, err);
-        if (r < 0)
-                return r;
         while (resource >= 0 && strcmp(keys[resource], settings.sort) != 0)
                 resource--;
         if (resource < 0 && strcmp(settings.sort, "name") != 0)
                 return error_set(err, EINVAL,
                                  "--sort: '%.64s': with --requests expected name, cpu or mem",
                                  settings.sort);
-        top_requests_sort(sum, resource);
+        int r = top_requests_update(looking->requests, now_unix_ms, resource, &sum, err);
+        if (r < 0)
+                return r;
         if (output_is_document(settings.output)) {
                 output_document(top_requests_json(sum), settings.output, stdout);
                 return 0;
@@ -117,14 +116,12 @@ static int show_requests(struct looking *looking, int64_t now_unix_ms, struct er
 }
 
 static int show_load(struct looking *looking, int64_t now_unix_ms, struct error *err) {
-        const struct explained_pod nobody = {0};
-
         int r = node_list_update(looking->load, now_unix_ms, err);
         if (r < 0)
                 return r;
 
         _cleanup_(explanation_done) struct explanation explanation;
-        node_list_explain(looking->load, &nobody, now_unix_ms, &explanation);
+        node_list_explain(looking->load, NULL, now_unix_ms, &explanation);
         return show_view(&explanation, looking->policy_from, err);
 }
 

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "cli/nodes/node_list.h"
-#include "cli/nodes/pod_feed.h"
+#include "cli/nodes/pod_list.h"
 #include "codec/json.h"
 #include "codec/quantity.h"
 #include "policy/pods/pod_facts.h"
@@ -19,7 +19,8 @@ struct pod {
 struct top_requests {
         struct cluster *cluster;
         struct node_table *table;
-        struct pod_feed *feed;
+        struct pod_watch *watch; /* NULL: not begun */
+        bool is_watching;
         struct strmap pods, incoming; /* id -> pod; incoming: of the list that is being read */
         bool is_listing;
         int64_t now_unix_ms;
@@ -213,24 +214,18 @@ struct top_requests *top_requests_new(struct cluster *cluster,
                                       const struct node_table_options *options,
                                       struct policy *policy, bool is_watching,
                                       int64_t now_unix_ms) {
-        static const struct pod_watch_events events = {
-                .list_begins = requests_on_pods_begin,
-                .pod = requests_on_pod,
-                .gone = requests_on_pod_gone,
-                .list_ended = requests_on_pods_ended,
-        };
         struct top_requests *requests = xcalloc(1, sizeof(*requests));
 
         requests->cluster = cluster;
         requests->table = node_table_new(options, policy, now_unix_ms);
-        requests->feed = pod_feed_new(cluster, is_watching, &events, requests);
+        requests->is_watching = is_watching;
         return requests;
 }
 
 void top_requests_free(struct top_requests *requests) {
         if (!requests)
                 return;
-        pod_feed_free(requests->feed);
+        pod_watch_free(requests->watch);
         forget_pods(&requests->pods);
         forget_pods(&requests->incoming);
         rows_done(&requests->sum.nodes);
@@ -241,21 +236,6 @@ void top_requests_free(struct top_requests *requests) {
 
 struct node_table *top_requests_table(const struct top_requests *requests) {
         return requests->table;
-}
-
-int top_requests_update(struct top_requests *requests, int64_t now_unix_ms,
-                        struct top_requests_sum **ret, struct error *err) {
-        requests->now_unix_ms = now_unix_ms;
-        if (node_list_each(requests->cluster, true, on_nodes_begin, requests_on_node, requests,
-                           err) != KUBE_OK)
-                return err->code;
-        node_table_list_ended(requests->table);
-        int r = pod_feed_update(requests->feed, err);
-        if (r < 0)
-                return r;
-        sum_all(requests);
-        *ret = &requests->sum;
-        return 0;
 }
 
 static int compare_rows(const void *a, const void *b, void *userdata) {
@@ -272,7 +252,28 @@ static void sort_rows(struct top_requests_rows *rows, int resource) {
                 qsort_r(rows->items, rows->count, sizeof(*rows->items), compare_rows, &resource);
 }
 
-void top_requests_sort(struct top_requests_sum *sum, int resource) {
-        sort_rows(&sum->nodes, resource);
-        sort_rows(&sum->spaces, resource);
+int top_requests_update(struct top_requests *requests, int64_t now_unix_ms, int sort_by,
+                        const struct top_requests_sum **ret, struct error *err) {
+        static const struct pod_watch_events events = {
+                .list_begins = requests_on_pods_begin,
+                .pod = requests_on_pod,
+                .gone = requests_on_pod_gone,
+                .list_ended = requests_on_pods_ended,
+        };
+
+        requests->now_unix_ms = now_unix_ms;
+        if (node_list_each(requests->cluster, true, on_nodes_begin, requests_on_node, requests,
+                           err) != KUBE_OK)
+                return err->code;
+        node_table_list_ended(requests->table);
+        int r = requests->is_watching ? pod_list_watched(requests->cluster, &requests->watch,
+                                                         &events, requests, err)
+                                      : pod_list(requests->cluster, &events, requests, err);
+        if (r < 0)
+                return r;
+        sum_all(requests);
+        sort_rows(&requests->sum.nodes, sort_by);
+        sort_rows(&requests->sum.spaces, sort_by);
+        *ret = &requests->sum;
+        return 0;
 }

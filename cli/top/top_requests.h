@@ -40,7 +40,7 @@ struct top_requests;
  * top_requests_new() - nothing is known before the first update
  * @policy:      owned by the table from now on; usage is read from its means of CPU and memory with
  *               the shortest window
- * @is_watching: as in pod_feed_new()
+ * @is_watching: pods are watched between updates, instead of being listed at each
  */
 struct top_requests *top_requests_new(struct cluster *cluster,
                                       const struct node_table_options *options,
@@ -51,18 +51,16 @@ DEFINE_FREEP(struct top_requests, top_requests_free);
 struct node_table *top_requests_table(const struct top_requests *requests);
 
 /**
- * top_requests_update() - list nodes and pods, and sum them up
- * @ret: borrowed until the next update
+ * top_requests_update() - list nodes and pods, sum them up, and sort nodes and namespaces
+ * @sort_by: the resource of which they request most; negative: by name
+ * @ret:     borrowed until the next update
  *
  * Pods that have ended or are not bound do not count.
  * Return: 0; negative errno
  */
 _must_check_ int top_requests_update(struct top_requests *requests, int64_t now_unix_ms,
-                                     struct top_requests_sum **ret, struct error *err);
-
-/** top_requests_sort() - sort nodes and namespaces by what they request of @resource, or by name if
- * that is negative */
-void top_requests_sort(struct top_requests_sum *sum, int resource);
+                                     int sort_by, const struct top_requests_sum **ret,
+                                     struct error *err);
 
 /** top_requests_print() - print the tables; on a narrow terminal without capacities and shares */
 void top_requests_print(const struct top_requests_sum *sum, const struct style *style, FILE *out);

@@ -1,28 +1,13 @@
 #include "extender/estimate_page/estimate_import.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/mem.h"
 #include "base/strmap.h"
 #include "codec/json.h"
 #include "policy/pods/pod_facts.h"
-
-/* A place in the page, for errors: "nodes[3].cpu". */
-struct place {
-        char text[64];
-};
-
-_printf_(1, 2) static struct place place_of(const char *fmt, ...) {
-        struct place place;
-        va_list args;
-
-        va_start(args, fmt);
-        (void)vsnprintf(place.text, sizeof(place.text), fmt, args);
-        va_end(args);
-        return place;
-}
 
 static const char *const resource_names[ESTIMATE_RESOURCE_COUNT] = {"cpu", "mem"};
 static const double LOAD_MAX = 1e18; /* cores or bytes of a node */
@@ -34,7 +19,8 @@ struct number_field {
         bool may_be_null; /* then it stays as it is */
 };
 
-static int import_numbers(const json_t *object, const struct place *place,
+/* @place: of the object in the page, for errors: "nodes[3].cpu" */
+static int import_numbers(const json_t *object, const char *place,
                           const struct number_field *fields, size_t count, struct error *err) {
         for (size_t i = 0; i < count; i++) {
                 const json_t *number = json_at(object, fields[i].key, NULL);
@@ -43,7 +29,7 @@ static int import_numbers(const json_t *object, const struct place *place,
                         continue;
                 if (!json_is_number(number) || !(value >= 0 && value <= fields[i].max))
                         return error_set(err, EINVAL, "%s.%s: expected a number from 0 to %g",
-                                         place->text, fields[i].key, fields[i].max);
+                                         place, fields[i].key, fields[i].max);
                 *fields[i].ret = value;
         }
         return 0;
@@ -54,10 +40,10 @@ static int import_list(const json_t *page, const char *key, const json_t **ret, 
         return json_is_array(*ret) ? 0 : error_set(err, EINVAL, "%s: expected a list", key);
 }
 
-static int import_name(const json_t *object, const struct place *place, const char *key,
-                       const char **ret, struct error *err) {
+static int import_name(const json_t *object, const char *place, const char *key, const char **ret,
+                       struct error *err) {
         *ret = json_string_at(object, key, NULL);
-        return *ret ? 0 : error_set(err, EINVAL, "%s.%s: expected a string", place->text, key);
+        return *ret ? 0 : error_set(err, EINVAL, "%s.%s: expected a string", place, key);
 }
 
 /* ---- Nodes. */
@@ -79,7 +65,7 @@ static int import_check_metric(const struct node_table *table, size_t row, int r
                          wanted ? wanted : "nothing");
 }
 
-static int import_resource(const json_t *object, const struct place *place, int resource,
+static int import_resource(const json_t *object, const char *place, int resource,
                            struct tracked_node *ret, struct error *err) {
         struct tracked_reading *reading = &ret->readings[resource];
         double window_s = 0, noise = 0, pods_error = 0, reserved = 0;
@@ -102,16 +88,15 @@ static int import_resource(const json_t *object, const struct place *place, int 
         return r;
 }
 
-/* @place: of @object */
 static int import_node(struct node_table *table, size_t row, const json_t *object,
-                       const struct place *place, struct error *err) {
+                       const char *place, struct error *err) {
         struct tracked_node node = {0};
         int r = 0;
 
         for (int i = 0; r == 0 && i < ESTIMATE_RESOURCE_COUNT; i++) {
                 const json_t *resource = json_at(object, resource_names[i], NULL);
-                const struct place its = place_of("%s.%s", place->text, resource_names[i]);
-                r = import_resource(resource, &its, i, &node, err);
+                _cleanup_(freep) char *its = xasprintf("%s.%s", place, resource_names[i]);
+                r = import_resource(resource, its, i, &node, err);
                 if (r == 0)
                         r = import_check_metric(table, row, i, resource, err);
         }
@@ -132,12 +117,12 @@ static int import_nodes(struct node_table *table, const json_t *page, struct err
         int r = import_list(page, "nodes", &list, err);
         for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
                 const json_t *object = json_array_get(list, i);
-                const struct place place = place_of("nodes[%zu]", i);
+                _cleanup_(freep) char *place = xasprintf("nodes[%zu]", i);
                 const char *name = NULL;
-                r = import_name(object, &place, "node", &name, err);
+                r = import_name(object, place, "node", &name, err);
                 size_t row = r < 0 ? 0 : (size_t)(uintptr_t)strmap_get(&rows, name, strlen(name));
                 if (row > 0)
-                        r = import_node(table, row - 1, object, &place, err);
+                        r = import_node(table, row - 1, object, place, err);
         }
         return r;
 }
@@ -149,20 +134,20 @@ static int import_cluster(const json_t *page, struct cluster_load *ret, struct e
         int r = 0;
 
         for (int i = 0; r == 0 && i < ESTIMATE_RESOURCE_COUNT; i++) {
-                const struct place place = place_of("cluster.%s", resource_names[i]);
+                _cleanup_(freep) char *place = xasprintf("cluster.%s", resource_names[i]);
                 const struct number_field fields[] = {
                         {"usageToRequest", FACTOR_MAX, &ret->factor.ratio[i]},
                         {"base", ANNOTATION_RATIO_MAX, &ret->base_ratio[i]},
                 };
-                r = import_numbers(json_at(page, "cluster", resource_names[i], NULL), &place,
-                                   fields, ARRAY_LEN(fields), err);
+                r = import_numbers(json_at(page, "cluster", resource_names[i], NULL), place, fields,
+                                   ARRAY_LEN(fields), err);
         }
         return r;
 }
 
 static int import_workload(const json_t *object, size_t i, struct workload_facts *ret,
                            struct error *err) {
-        const struct place place = place_of("workloads[%zu]", i);
+        _cleanup_(freep) char *place = xasprintf("workloads[%zu]", i);
         double pods = 0;
         const struct number_field fields[] = {
                 {"pods", INT32_MAX, &pods},
@@ -172,9 +157,9 @@ static int import_workload(const json_t *object, size_t i, struct workload_facts
         };
 
         *ret = (struct workload_facts){0};
-        int r = import_name(object, &place, "workload", &ret->name, err);
+        int r = import_name(object, place, "workload", &ret->name, err);
         if (r == 0)
-                r = import_numbers(object, &place, fields, ARRAY_LEN(fields), err);
+                r = import_numbers(object, place, fields, ARRAY_LEN(fields), err);
         if (r < 0)
                 return r;
         ret->name_len = strlen(ret->name);

@@ -32,7 +32,7 @@ void explain_pod_add(struct node_table *table, const json_t *pod, const char *wa
  * explain_read() - put what a file holds into @table: a NodeList, kubectl's List, or one Node
  * @path:    "-": standard input
  * @wanted:  "namespace/name" of the pod that looks for a node, or NULL
- * @ret_pod: zeroed by the caller; set when @wanted is among the pods
+ * @ret_pod: zeroed by the caller; set when @wanted is among the pods; NULL without @wanted
  * Return: 0; negative errno with path and item in @err
  */
 _must_check_ int explain_read(struct node_table *table, const char *path, const char *wanted,

@@ -8,9 +8,11 @@
 
 void explanation_init(struct explanation *explanation, struct node_table *table,
                       const struct explained_pod *pod, int64_t now_unix_ms) {
+        static const struct explained_pod any_pod;
         struct estimator *estimator = node_table_estimator(table);
         size_t count = node_table_count(table);
 
+        pod = pod ? pod : &any_pod;
         node_table_publish(table, now_unix_ms);
         *explanation = (struct explanation){
                 .table = table,

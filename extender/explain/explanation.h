@@ -31,7 +31,7 @@ struct explanation {
 
 /**
  * explanation_init() - publish @table and judge its rows
- * @pod: the pod that looks for a node
+ * @pod: the pod that looks for a node; NULL: any pod
  * @ret: borrows @table and pod->name; released with explanation_done(); not to be moved
  */
 void explanation_init(struct explanation *explanation, struct node_table *table,

@@ -72,8 +72,8 @@ static void simulate(struct simulated *ret, json_t *root, const char *before, co
         explanation_init(&ret->explained_before, ret->before, &nobody, recording->at_unix_ms);
         explanation_init(&ret->explained_after, ret->after, &nobody, recording->at_unix_ms);
         difference_init(&ret->difference, &ret->explained_before, &ret->explained_after);
-        ret->simulation = (struct simulation){recording, "a file", node_table_policy(ret->after),
-                                              &ret->difference, &ret->placements};
+        ret->simulation = (struct simulation){recording, "a file", &ret->difference,
+                                              &ret->placements};
 }
 
 static void simulated_done(struct simulated *simulated) {
@@ -185,7 +185,8 @@ TEST(many_warnings) {
                 (void)buf_printf(&policy, "  unknown%d: 1\n", i);
         simulate(&simulated, record(1, "0.1"), LAX, policy.data);
         buf_done(&policy);
-        assert_int_equal(simulated.simulation.policy->warning_count, POLICY_MAX_WARNINGS + 3);
+        assert_int_equal(node_table_policy(simulated.after)->warning_count,
+                         POLICY_MAX_WARNINGS + 3);
         _cleanup_(freep) char *text = print(&simulated, false);
         assert_int_equal(count_of(text, "\nwarning: line "), POLICY_MAX_WARNINGS);
         json_auto_t *root = simulation_json(&simulated.simulation);

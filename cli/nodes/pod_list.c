@@ -1,0 +1,72 @@
+#include "cli/nodes/pod_list.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "kube/kube_path.h"
+#include "kube/kube_proto.h"
+
+/* Selects the same pods as the watch. */
+#define PODS_PATH                                                                                  \
+        KUBE_PODS "?fieldSelector=spec.nodeName!%3D%2Cstatus.phase!%3DSucceeded%2C"                \
+                  "status.phase!%3DFailed"
+
+enum { LOOK_MS = 20 };
+
+struct listing {
+        const struct pod_watch_events *events;
+        void *userdata;
+};
+
+static void begin_pod_list(void *userdata) {
+        const struct listing *listing = userdata;
+
+        listing->events->list_begins(listing->userdata);
+}
+
+static void list_on_pod(void *userdata, const char *text, size_t len) {
+        const struct listing *listing = userdata;
+        struct pod_facts facts;
+
+        /* Only bound pods are selected, but a proxy may ignore the selector. */
+        if (pod_facts_skim(&facts, text, len) && facts.id != 0 && facts.node.len > 0 &&
+            !facts.is_finished)
+                listing->events->pod(listing->userdata, &facts, false);
+}
+
+int pod_list(struct cluster *cluster, const struct pod_watch_events *events, void *userdata,
+             struct error *err) {
+        struct listing listing = {events, userdata};
+        const struct cluster_listing pods = {
+                .path = PODS_PATH,
+                .accept = KUBE_ACCEPT_PROTO,
+                .proto = &kube_proto_pod,
+                .on_begin = begin_pod_list,
+                .on_item = list_on_pod,
+                .userdata = &listing,
+        };
+
+        if (cluster_list(cluster, &pods, err) != KUBE_OK)
+                return err->code;
+        if (events->list_ended)
+                events->list_ended(userdata);
+        return 0;
+}
+
+int pod_list_watched(struct cluster *cluster, struct pod_watch **watch,
+                     const struct pod_watch_events *events, void *userdata, struct error *err) {
+        bool is_new = !*watch;
+
+        if (is_new)
+                *watch = pod_watch_new(cluster_loop(cluster), cluster_api(cluster),
+                                       cluster_metrics(cluster), POD_WATCH_ALL, events, userdata);
+        const struct reflector *reflector = pod_watch_reflector(*watch);
+        _cleanup_(freep) char *trouble = xstrdup(reflector_trouble(reflector));
+        while (is_new && !reflector_is_synced(reflector) &&
+               strcmp(trouble, reflector_trouble(reflector)) == 0)
+                cluster_pause(cluster, LOOK_MS);
+        if (reflector_trouble(reflector)[0] == '\0')
+                return 0;
+        return error_set(err, EIO, "pods: %s", reflector_trouble(reflector));
+}
