@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import shutil
 import ssl
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 import yaml
 
 from hardening import missing
+from pages import TOP
 from resolver_kit import Resolver
 from tls_kit import Authority
 
@@ -59,6 +61,16 @@ def test_each_program_for_each_processor(dist, version):
             assert f"{program}_{version}_{architecture}.deb" in names
         for program in DAEMONS:
             assert f"{program}-image-{version}-linux-{architecture}.spdx.json" in names
+
+
+def test_the_page_lists_every_file(dist):
+    """With its size: within a tenth, and a kilobyte, of what came out."""
+    rows = re.findall(r"^\| `(\S+)` \| ([\d,]+) \|", (TOP / "docs/releasing.md").read_text(), re.M)
+    told = {name: int(size.replace(",", "")) for name, size in rows}
+    made = {path.name: path.stat().st_size / 1000 for path in dist.iterdir()}
+    assert told.keys() == made.keys()
+    wrong = {n: (told[n], size) for n, size in made.items() if abs(told[n] - size) > size / 10 + 1}
+    assert wrong == {}, "release.py prints the table anew"
 
 
 @pytest.fixture(name="empty")
