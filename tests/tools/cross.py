@@ -113,7 +113,9 @@ def main():
     names = [test["name"] for test in tests]
     argv = ["meson", "test", "-C", build, "--no-rebuild", "--suite=unit", "--timeout-multiplier=20"]
     argv += names
-    return subprocess.run([str(part) for part in argv], check=False).returncode and 1
+    # In full size qemu takes an hour, and what is different on another processor shows before.
+    env = {**os.environ, "PLIMSOLL_NIGHTLY": "0"}
+    return subprocess.run([str(part) for part in argv], env=env, check=False).returncode and 1
 
 
 if __name__ == "__main__":
