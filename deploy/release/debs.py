@@ -57,7 +57,8 @@ DEFAULTS = """\
 # Flags of {name}: each is also a variable, see its man page. The kubeconfig
 # is /etc/plimsoll/{short}.kubeconfig.
 """
-# As debhelper's: the packages run where there is no systemd too.
+# As debhelper's: the packages run where there is no systemd too. A purge takes what an administrator has added to
+# make the unit run: the kubeconfig, which is a secret, and the link of `systemctl enable`.
 SCRIPTS = {
     "postinst": """\
 #!/bin/sh
@@ -77,6 +78,10 @@ fi
     "postrm": """\
 #!/bin/sh
 set -e
+if [ "$1" = purge ]; then
+  rm -f /etc/plimsoll/{short}.kubeconfig /etc/systemd/system/multi-user.target.wants/{name}.service
+  rmdir --ignore-fail-on-non-empty /etc/plimsoll 2>/dev/null || true
+fi
 if [ -d /run/systemd/system ]; then
   systemctl --system daemon-reload >/dev/null || true
 fi
@@ -126,12 +131,12 @@ def fill(release, name, program, page, root):
         return
     unit = release.source / "deploy/systemd" / f"{name}.service"
     put(unit.read_bytes(), root / "lib/systemd/system" / unit.name)
-    defaults = DEFAULTS.format(name=name, short=name.removeprefix("plimsoll-"))
-    put(defaults.encode(), root / "etc/default" / name)
+    words = {"name": name, "short": name.removeprefix("plimsoll-")}
+    put(DEFAULTS.format(**words).encode(), root / "etc/default" / name)
     put(f"/etc/default/{name}\n".encode(), root / "DEBIAN/conffiles")
     (root / "etc/plimsoll").mkdir(mode=0o755)
     for script, text in SCRIPTS.items():
-        put(text.format(name=name).encode(), root / "DEBIAN" / script, 0o755)
+        put(text.format(**words).encode(), root / "DEBIAN" / script, 0o755)
 
 
 def write_checksums(root):

@@ -58,7 +58,7 @@ KINDS = (
     (r"kubectl-plimsoll-.*-in-cluster\.tar\.gz", "the plugin for macOS and Windows: a script that runs it in the cluster"),
     (r"kubectl-plimsoll-.*\.tar\.gz", "the plugin, for any Linux; krew installs it"),
     (r"plimsoll-(controller|extender)-.*\.tar\.gz", "the program for Debian 12 and what has its libraries"),
-    (r".*\.deb", "package for Debian 12"),
+    (r".*\.deb", "package for Debian 12 and 13"),
     (r"plimsoll-chart-.*\.oci\.tar", "the chart as an OCI artifact"),
     (r".*\.oci\.tar", "image for each processor, with one index"),
     (r"plimsoll-[\d.]+\.tgz", "the Helm chart"),

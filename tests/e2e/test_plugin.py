@@ -5,11 +5,12 @@ kwok lets our pods "run", so nobody answers on their ports: what needs their met
 
 import json
 import os
+import re
 import subprocess
 
 import pytest
 from cluster.nodes import Fleet
-from cluster.pages import follow
+from cluster.pages import environment, follow
 from cluster.plimsoll import fast_policy
 from harness import wait_until
 from pages import TOP, block
@@ -141,3 +142,65 @@ def test_in_the_cluster(bare, installed, plimsoll_verb):
     somebody = ("--as=system:serviceaccount:kube-system:plimsoll-doctor",)
     commands = block("docs/kubectl-plugin.md", "in-the-cluster")
     check_every_verb(bare, installed[0], plimsoll_verb, somebody, lambda: follow(bare, commands))
+
+
+# What docs/kubectl-plugin.md says that somebody needs who runs the plugin in the cluster.
+RUNNERS = {
+    "deployments": "get",
+    "pods": "create,get,list,watch,delete",
+    "pods/attach": "create",
+    "pods/log": "get",
+}
+
+
+def test_the_script_of_other_machines(bare, installed, tmp_path):
+    """cli/in-cluster by the real kubectl, with no more rights than the page says: the API server takes its pod,
+    and the pod does not stay. Nobody can attach to a pod of kwok, so what the plugin prints is not seen.
+    """
+    assert installed
+    follow(bare, block("docs/kubectl-plugin.md", "in-the-cluster"))
+    inside = ("--namespace=kube-system",)
+    bare.kubectl("create", "serviceaccount", "jane", *inside)
+    for number, (resource, verbs) in enumerate(RUNNERS.items()):
+        role = f"runner-{number}"
+        bare.kubectl("create", "role", role, f"--resource={resource}", f"--verb={verbs}", *inside)
+        account = "--serviceaccount=kube-system:jane"
+        bare.kubectl("create", "rolebinding", role, f"--role={role}", account, *inside)
+    token = tmp_path / "token"
+    token.write_text(bare.kubectl("create", "token", "jane", *inside).strip(), "ascii")
+    kubeconfig = bare.write_kubeconfig("jane", token_file=str(token))
+    watch = [
+        build.program("kubectl"),
+        "get",
+        "pods",
+        "-ojson",
+        "--watch",
+        "--selector=run",
+        *inside,
+    ]
+    seen = tmp_path / "seen"
+    with open(seen, "wb") as out, subprocess.Popen(
+        watch, stdout=out, env=environment(bare)
+    ) as watcher:
+        done = subprocess.run(
+            ["sh", TOP / "cli/in-cluster/kubectl-plimsoll", "top", "--sort=a b"], timeout=120, check=False,
+            env=environment(bare, kubeconfig), stdin=subprocess.DEVNULL, capture_output=True, text=True,
+        )  # fmt: skip
+        said = done.stdout + done.stderr
+        wait_until(lambda: seen.read_text("utf-8").endswith("}\n"), 60, f"its pod; {said}")
+        watcher.terminate()
+    started, _ = json.JSONDecoder().raw_decode(seen.read_text("utf-8"))
+    assert "couldn't attach to pod/" in said and "forbidden" not in said.lower(), said
+    assert not json.loads(bare.kubectl("get", "pods", "-ojson", "--selector=run", *inside))["items"]
+    assert started["spec"]["serviceAccountName"] == "plimsoll-doctor"
+    (container,) = started["spec"]["containers"]
+    deployment = json.loads(
+        bare.kubectl("get", "deployment/plimsoll-controller", "-ojson", *inside)
+    )
+    assert container["image"] == deployment["spec"]["template"]["spec"]["containers"][0]["image"]
+    assert container["command"] == ["/usr/bin/kubectl-plimsoll", "top", "--sort=a b"]
+    page = (TOP / "docs/kubectl-plugin.md").read_text("utf-8")
+    for resource, verbs in RUNNERS.items():
+        *others, last = [f"`{verb}`" for verb in verbs.split(",")]
+        told = f"{', '.join(others)} and {last}" if others else last
+        assert re.search(rf"{told}\s+on\s+`?{resource}`?", page), (resource, told)

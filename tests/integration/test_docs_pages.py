@@ -30,7 +30,6 @@ NOT_RUN = {
     ("ARCHITECTURE.md", "node_exporter x N --scrape-->"): "a drawing",
     ("CONTRIBUTING.md", "meson setup build"): "builds and formats the tree, as make check does",
     ("README.md", "make test"): "runs these tests",
-    ("README.md", "docker build"): "needs docker; test_image.py builds these targets by buildah",
     (
         "docs/crane-compatibility.md",
         "score100 =",

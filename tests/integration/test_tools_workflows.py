@@ -9,7 +9,7 @@ import sys
 import pytest
 import yaml
 
-from pages import TOP, block
+from pages import TOP, block, pages
 
 sys.path[:0] = [str(TOP / "tests" / "tools"), str(TOP / "tests" / "e2e")]
 import gate  # noqa: E402  # the folders have to be in the path first
@@ -212,14 +212,66 @@ def test_assets(bench, is_there):
     ]
 
 
+# The flags of cosign that our commands use, by its verb; each takes a value.
+COSIGN = {
+    "verify": {"--certificate-oidc-issuer", "--certificate-identity"},
+    "verify-attestation": {"--certificate-oidc-issuer", "--certificate-identity", "--type"},
+}
+
+
+def read_cosign(call):
+    """(verb, {flag: value}, the image), as cosign would take the words of a command apart."""
+    program, verb, *words = call.split()
+    assert program == "cosign" and verb in COSIGN, call
+    flags, images = {}, []
+    while words:
+        flag, is_joined, value = words.pop(0).partition("=")
+        if flag.startswith("-"):
+            assert flag in COSIGN[verb], f"{verb} has no flag {flag}"
+            flags[flag] = value if is_joined else words.pop(0)
+        else:
+            images.append(flag)
+    (image,) = images
+    assert re.fullmatch(r"[a-z0-9.-]+(:\d+)?(/[\w.-]+)+:[\w.-]+", image), image
+    return verb, flags, image
+
+
 def test_how_to_verify(bench):
-    """The page's commands ask for the identity that this tree's workflow has for the tag."""
+    """The pages' commands ask for the identity that this tree's workflow has for the tag."""
+    environment = {"PATH": f"{bench.bin}:{os.environ['PATH']}"}
     bench.program("cosign")
     bench.program("gh")
-    environment = {"PATH": f"{bench.bin}:{os.environ['PATH']}"}
-    subprocess.run(["sh", "-euc", block("docs/install.md", "verify")], env=environment, check=True)
-    identity = re.search(
-        r"--certificate-identity=\S+/plimsoll/(\S+)@refs/tags/(\S+)", bench.called()[0]
-    )
-    assert (TOP / identity[1]) == FOLDER / "release.yml" and identity[2] == f"v{VERSION}"
-    assert all(call.endswith(f"/plimsoll-controller:{VERSION}") for call in bench.called()[:2])
+    for commands in (block("README.md", "verify"), block("docs/install.md", "verify")):
+        subprocess.run(["sh", "-euc", commands], env=environment, check=True)
+    *calls, gh = bench.called()
+    found = [read_cosign(call) for call in calls]
+    assert [verb for verb, _, _ in found] == ["verify", "verify", "verify-attestation"]
+    identity = r"https://github\.com/OWNER/plimsoll/(\S+)@refs/tags/(\S+)"
+    for _, flags, image in found:
+        workflow, tag = re.fullmatch(identity, flags["--certificate-identity"]).groups()
+        assert (TOP / workflow) == FOLDER / "release.yml" and tag == f"v{VERSION}"
+        assert flags["--certificate-oidc-issuer"] == "https://token.actions.githubusercontent.com"
+        assert image == f"ghcr.io/OWNER/plimsoll-controller:{VERSION}"
+    assert found[-1][1]["--type"] == "spdxjson", "what deploy/release/publish attests"
+    assert gh == f"gh attestation verify oci://{found[0][2]} --repo OWNER/plimsoll"
+
+
+def test_badges_are_of_workflows():
+    page = (TOP / "README.md").read_text("utf-8")
+    named = re.findall(r"/OWNER/plimsoll/actions/workflows/([\w.]+)", page)
+    assert len(named) == 4 and all((FOLDER / name).exists() for name in named), named
+    assert "scorecard" in workflows()
+
+
+def test_the_owner_gets_a_name(tmp_path):
+    """No other page but the one that says so waits for it."""
+    waiting = {page for page in pages() if re.search(r"\bOWNER\b", (TOP / page).read_text("utf-8"))}
+    assert waiting == {"README.md", "docs/install.md", "docs/releasing.md"}
+    (tmp_path / "docs").mkdir()
+    for page in waiting:
+        (tmp_path / page).write_bytes((TOP / page).read_bytes())
+    commands = block("docs/releasing.md", "owner")
+    subprocess.run(["sh", "-euc", commands], cwd=tmp_path, check=True)
+    for page in ("README.md", "docs/install.md"):
+        text = (tmp_path / page).read_text("utf-8")
+        assert "OWNER" not in text and "ghcr.io/load-lines" in text

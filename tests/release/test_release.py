@@ -2,36 +2,20 @@
 
 import hashlib
 import json
-import os
+import re
 import shutil
 import ssl
-import subprocess
-import tarfile
-import tempfile
 
 import pytest
 import yaml
 
 from hardening import missing
+from pages import TOP
+from release_kit import DAEMONS, EMULATORS, ENV, PROGRAMS, output
 from resolver_kit import Resolver
 from tls_kit import Authority
 
-PROGRAMS = {
-    "plimsoll-controller": "plimsoll-controller.8",
-    "plimsoll-extender": "plimsoll-extender.8",
-    "kubectl-plimsoll": "kubectl-plimsoll.1",
-}
-DAEMONS = ("plimsoll-controller", "plimsoll-extender")
-EMULATORS = {"amd64": (), "arm64": ("qemu-aarch64",)}
 FEDORAS_PLACE = "etc/pki/tls/certs/ca-bundle.crt"
-
-
-def output(*argv, status=0, **more):
-    done = subprocess.run(
-        [str(word) for word in argv], capture_output=True, text=True, check=False, **more
-    )
-    assert done.returncode == status, f"{argv}: {done.stdout}{done.stderr}"
-    return done.stdout + done.stderr
 
 
 def sums(folder):
@@ -61,6 +45,16 @@ def test_each_program_for_each_processor(dist, version):
             assert f"{program}-image-{version}-linux-{architecture}.spdx.json" in names
 
 
+def test_the_page_lists_every_file(dist):
+    """With its size: within a tenth, and a kilobyte, of what came out."""
+    rows = re.findall(r"^\| `(\S+)` \| ([\d,]+) \|", (TOP / "docs/releasing.md").read_text(), re.M)
+    told = {name: int(size.replace(",", "")) for name, size in rows}
+    made = {path.name: path.stat().st_size / 1000 for path in dist.iterdir()}
+    assert told.keys() == made.keys()
+    wrong = {n: (told[n], size) for n, size in made.items() if abs(told[n] - size) > size / 10 + 1}
+    assert wrong == {}, "release.py prints the table anew"
+
+
 @pytest.fixture(name="empty")
 def fixture_empty(unpacked, tmp_path):
     """A root with nothing but the plugin: no loader, no library, no /dev, no /proc."""
@@ -84,10 +78,6 @@ def fixture_api(cluster, tmp_path):
 def put(source, path):
     path.parent.mkdir(parents=True, exist_ok=True)
     shutil.copy(source, path)
-
-
-# Of this test: not this machine's SSL_CERT_FILE or proxy.
-ENV = {"PATH": os.environ["PATH"], "HOME": "/"}
 
 
 def test_the_plugin_runs_in_an_empty_root(empty, api, tmp_path):
@@ -144,58 +134,6 @@ def test_the_archives_say_whose_code_is_in_them(unpacked, dist, version):
         assert all((path / "copyright").stat().st_size for path in (folder / "licences").iterdir())
         links = {row["relationshipType"] for row in document["relationships"]}
         assert links == {"DESCRIBES", "STATIC_LINK"}
-
-
-@pytest.mark.parametrize("program", DAEMONS)
-@pytest.mark.parametrize("architecture", EMULATORS)
-def test_the_image_starts(dist, version, program, architecture, tmp_path):
-    """Its files alone, as a root: the loader and each library are there."""
-    with tarfile.open(dist / f"{program}-{version}.oci.tar") as archive:
-        archive.extractall(tmp_path / "layout")
-
-    def blob(descriptor):
-        path = tmp_path / "layout" / "blobs" / descriptor["digest"].replace(":", "/")
-        return path if descriptor["mediaType"].endswith("gzip") else json.loads(path.read_text())
-
-    top = json.loads((tmp_path / "layout" / "index.json").read_text())
-    index = blob(top["manifests"][0])
-    (entry,) = (
-        row for row in index["manifests"] if row["platform"]["architecture"] == architecture
-    )
-    manifest = blob(entry)
-    root = tmp_path / "root"
-    root.mkdir()
-    for layer in manifest["layers"]:
-        output("tar", "-xzf", blob(layer), "-C", root)
-    (start,) = blob(manifest["config"])["config"]["Entrypoint"]
-    if architecture == "amd64":
-        run = ("chroot", "--userspec=65532:65532", root)
-    else:
-        run = ("qemu-aarch64", "-L", root)
-        start = root / start.lstrip("/")
-    assert output(*run, start, "--version", env=ENV) == f"{program} {version}\n"
-    assert "cpu_usage_avg_5m" in output(*run, start, "--check-config", env=ENV)
-    document = json.loads((root / "usr/share/plimsoll.spdx.json").read_text())
-    for package in document["packages"]:
-        folder = root / "usr/share/doc" / package["name"]
-        assert package["versionInfo"] == version or (folder / "copyright").exists()
-
-
-@pytest.fixture(name="storage")
-def fixture_storage():
-    """Podman's, on a path that is short enough for it."""
-    with tempfile.TemporaryDirectory(prefix="podman-") as folder:
-        yield [f"--root={folder}/root", f"--runroot={folder}/run", "--storage-driver=vfs"]
-
-
-def test_podman_takes_the_images(dist, version, storage):
-    for architecture in EMULATORS:
-        source = f"oci-archive:{dist}/plimsoll-controller-{version}.oci.tar"
-        output("podman", *storage, "pull", f"--arch={architecture}", source)
-        name = f"localhost/plimsoll-controller:{version}"
-        described = json.loads(output("podman", *storage, "image", "inspect", name))[0]
-        assert described["Architecture"] == architecture
-        assert described["Labels"]["org.opencontainers.image.version"] == version
 
 
 def test_lintian_has_nothing_to_say(dist):

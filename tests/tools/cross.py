@@ -1,9 +1,10 @@
 #!/usr/bin/python3
-"""Runs the unit tests of the pure libraries as another machine would: cross.py ARCHITECTURE
+"""Runs unit tests as another machine would: cross.py ARCHITECTURE
 
-s390x counts bytes from the other end, arm64 is what half of all clusters have. Built by Debian's
-cross compiler against Debian's libraries, which mmdebstrap unpacks into the user's cache, and run
-by qemu. Prints meson's counts; ends with 1 when a test failed.
+arm64 is what half of all clusters have: all unit tests. s390x counts bytes from the other end: those of
+the pure libraries. Built by Debian's cross compiler against Debian's libraries, which mmdebstrap
+unpacks into the user's cache, and run by qemu. Prints what is not run, and meson's counts; ends with 1
+when a test failed.
 """
 
 import json
@@ -25,14 +26,24 @@ PACKAGES = (
     "libc6-dev,libgcc-12-dev,libjansson-dev,libyaml-dev,libcmocka-dev,"
     "libcurl4-openssl-dev,libmicrohttpd-dev"
 )
-SUITES = {
+PURE = {
     *("common/base", "common/codec", "common/metrics", "policy", "policy/estimate"),
     *("policy/judge", "policy/pods", "controller/window", "controller/exposition"),
     "controller/track",
     *("extender/estimator", "extender/table", "extender/answer", "extender/decisions"),
 }
-# qemu writes into stderr, or has no /proc of its own.
-NOT_UNDER_QEMU = {"json", "mem", "metrics"}
+SUITES = {"s390x": PURE}  # else all
+# Unit tests that need more than qemu does.
+NOT_UNDER_QEMU = {
+    "cleanup": "its clock goes a hundred times as fast as ours, and qemu a tenth",
+    "exec_credential": "it starts /proc/self/exe, which is qemu, and a program that is not there is no error",
+    "http_client": "its limits are tenths of a second, which qemu needs to begin",
+    "json": "it reads stderr, into which qemu writes",
+    "mem": "it reads stderr, into which qemu writes",
+    "metrics": "it reads /proc, which is qemu's",
+    "server_tls": "qemu knows no TCP_INFO, by which a failed handshake differs from a probe",
+    "style": "qemu knows no terminals of one's own",
+}
 
 
 def run(*argv, **more):
@@ -77,6 +88,12 @@ endian = '{endian}'
     )
 
 
+def is_run(test, architecture):
+    suites = {suite.split(":")[-1] for suite in test["suite"]}
+    wanted = suites & SUITES[architecture] if architecture in SUITES else suites
+    return "unit" in suites and wanted and test["name"] not in NOT_UNDER_QEMU
+
+
 def main():
     if len(sys.argv) != 2 or sys.argv[1] not in ARCHITECTURES:
         print(__doc__)
@@ -89,18 +106,16 @@ def main():
     if not (build / "build.ninja").exists():
         run("meson", "setup", build, TOP, f"--cross-file={cross}", "-Dwerror=true")
     said = run("meson", "introspect", "--tests", build, stdout=subprocess.PIPE).stdout
-    tests = [
-        test
-        for test in json.loads(said)
-        if {suite.split(":")[-1] for suite in test["suite"]} >= {"unit"}
-        and {suite.split(":")[-1] for suite in test["suite"]} & SUITES
-        and test["name"] not in NOT_UNDER_QEMU
-    ]
+    tests = [test for test in json.loads(said) if is_run(test, architecture)]
+    for name, why in NOT_UNDER_QEMU.items():
+        print(f"{name} is not run: {why}")
     run("ninja", "-C", build, *(os.path.relpath(test["cmd"][0], build) for test in tests))
     names = [test["name"] for test in tests]
     argv = ["meson", "test", "-C", build, "--no-rebuild", "--suite=unit", "--timeout-multiplier=20"]
     argv += names
-    return subprocess.run([str(part) for part in argv], check=False).returncode and 1
+    # In full size qemu takes an hour, and what is different on another processor shows before.
+    env = {**os.environ, "PLIMSOLL_NIGHTLY": "0"}
+    return subprocess.run([str(part) for part in argv], env=env, check=False).returncode and 1
 
 
 if __name__ == "__main__":

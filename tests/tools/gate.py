@@ -10,9 +10,10 @@
                            with it; see tests/e2e/README.md
     gate.py alone          those of them that nothing else may run beside, and the quick benchmark
     gate.py fuzz           every fuzz target for $FUZZ_SECONDS, 60; see tests/tools/fuzz
-    gate.py cross          the unit tests of the pure libraries for arm64 and s390x, by qemu
+    gate.py cross          the unit tests for arm64, and those of the pure libraries for s390x, by qemu
     gate.py bare           `make demo` and `make test` in a Debian 12 where nothing is installed
-    gate.py release        `make release`, twice, and what came out: the same bytes, programs that run
+    gate.py release        `make release`, twice, and what came out: the same bytes, programs that run,
+                           packages that are installed and removed
     gate.py mutants        small changes in what decides about nodes: do the unit tests notice?
                            ($MUTANTS of them, 600)
     gate.py coverage       what unit tests, fuzz corpora and integration tests reach, by library, and
