@@ -184,7 +184,6 @@ static int read_sources(struct source_set_options *ret, struct error *err) {
 static void settle_options(struct controller_options *controller) {
         bool has_targets = controller->targets.count > 0;
 
-        parsed.needs_cluster = !has_targets;
         parsed.has_server = !controller->is_once && !parsed.is_cleanup && !has_targets;
         controller->nodes.keeps_labels = parsed.shared.has_status_page && parsed.has_server;
         controller->has_events &= !controller->is_dry_run && !controller->is_once;
