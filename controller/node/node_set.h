@@ -67,9 +67,8 @@ struct node_set_options {
         /* status.addresses[].type in order of preference: "InternalIP", "Hostname", ... */
         const char *address_types[NODE_SET_MAX_ADDRESS_TYPES];
         size_t address_type_count;
-        /* Keep the labels of each node to show them, but for those that say what its name says,
-         * and the deprecated names (beta.kubernetes.io/) of others: some 300 bytes on a usual node.
-         */
+        /* Keep the labels of each node to show them, except those whose value is the node's name,
+         * and those with deprecated keys (beta.kubernetes.io/): some 300 bytes of a usual node. */
         bool keeps_labels;
 };
 
