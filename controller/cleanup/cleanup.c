@@ -85,7 +85,7 @@ static void delete_lease(struct cleanup *cleanup) {
 /* Nodes */
 
 static void report_cleanup(struct cleanup *cleanup) {
-        size_t dirty = publisher_job_count(cleanup->publisher);
+        size_t dirty = cleanup->publisher->job_count;
 
         if (cleanup->options.is_dry_run)
                 log_info(MSG("dry run, no annotations removed"), INT("nodes", cleanup->nodes),
@@ -107,7 +107,7 @@ static void report_cleanup(struct cleanup *cleanup) {
 static void on_cleanup_progress(void *userdata) {
         struct cleanup *cleanup = userdata;
 
-        log_info(MSG("cleaning up"), INT("nodes", publisher_job_count(cleanup->publisher)),
+        log_info(MSG("cleaning up"), INT("nodes", cleanup->publisher->job_count),
                  INT("cleaned", cleanup->done), INT("failed", cleanup->failed));
         publisher_tick(cleanup->publisher);
         loop_timer_arm(cleanup->daemon->loop, &cleanup->progress,
@@ -122,7 +122,7 @@ static void count_cleaned(struct cleanup *cleanup, bool is_clean) {
                 cleanup->done++;
         else
                 cleanup->failed++;
-        if (cleanup->done + cleanup->failed == publisher_job_count(cleanup->publisher))
+        if (cleanup->done + cleanup->failed == cleanup->publisher->job_count)
                 report_cleanup(cleanup);
 }
 
@@ -163,7 +163,7 @@ static void on_cleanup_done(void *userdata, struct publisher_job *job,
 static void drop_dirty(struct cleanup *cleanup) {
         struct publisher_job *job;
 
-        while ((job = TAILQ_FIRST(publisher_jobs(cleanup->publisher))) != NULL) {
+        while ((job = TAILQ_FIRST(&cleanup->publisher->jobs)) != NULL) {
                 struct dirty_node *node = (struct dirty_node *)job;
                 publisher_remove(job);
                 json_decref(node->nulls);
@@ -229,13 +229,13 @@ static void on_all_listed(void *userdata, size_t count) {
                 return;
         cleanup->nodes = count;
         loop_timer_disarm(cleanup->daemon->loop, &cleanup->deadline);
-        TAILQ_FOREACH (job, publisher_jobs(cleanup->publisher), link) {
+        TAILQ_FOREACH (job, &cleanup->publisher->jobs, link) {
                 if (cleanup->options.is_dry_run)
                         print_keys((struct dirty_node *)job);
                 else
                         publisher_push(job, 0);
         }
-        if (cleanup->options.is_dry_run || publisher_job_count(cleanup->publisher) == 0)
+        if (cleanup->options.is_dry_run || cleanup->publisher->job_count == 0)
                 report_cleanup(cleanup);
         else
                 on_cleanup_progress(cleanup);

@@ -100,7 +100,7 @@ static bool is_settled(void *userdata) {
         const struct fixture *f = userdata;
 
         return atomic_load(&f->api.rig.server.served) == f->patched &&
-               publisher_is_idle(taint_writer_publisher(f->writer));
+               publisher_is_idle(f->writer->publisher);
 }
 
 /* Nothing more than the script has is asked for, for as long as a patch would take. */
@@ -193,13 +193,13 @@ TEST(stopped) {
         wait_ms(&f, AWAITED_MS);
         read_all(&f, 0.9);
         taint_writer_tick(f.writer, true);
-        assert_false(publisher_is_idle(taint_writer_publisher(f.writer)));
+        assert_false(publisher_is_idle(f.writer->publisher));
         taint_writer_stop(f.writer);
-        assert_true(publisher_is_idle(taint_writer_publisher(f.writer)));
+        assert_true(publisher_is_idle(f.writer->publisher));
         wait_ms(&f, LOAD_LEVEL_REST_MS);
         read_all(&f, 0.9);
         taint_writer_tick(f.writer, false);
-        assert_true(publisher_is_idle(taint_writer_publisher(f.writer)));
+        assert_true(publisher_is_idle(f.writer->publisher));
         end(&f);
 }
 
@@ -235,7 +235,7 @@ TEST(many_nodes) {
         taint_writer_tick(f.writer, true);
         read_all(&f, 0.9);
         taint_writer_tick(f.writer, true);
-        assert_true(publisher_is_idle(taint_writer_publisher(f.writer)));
+        assert_true(publisher_is_idle(f.writer->publisher));
         wait_ms(&f, LOOK_EVERY_MS);
         read_all(&f, 0.9);
         expect_patch(&f);
