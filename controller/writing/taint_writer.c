@@ -123,10 +123,6 @@ void taint_writer_add(struct taint_writer *writer, struct taint_node *node, cons
         publisher_add(writer->publisher, &node->job, name);
 }
 
-void taint_writer_remove(struct taint_node *node) {
-        publisher_remove(&node->job);
-}
-
 void taint_writer_seen(struct taint_node *node, const json_t *taints) {
         unsigned before = node_taints_count(&node->taints);
 

@@ -64,11 +64,9 @@ void taint_writer_free(struct taint_writer *writer);
 /** taint_writer_replan() - the tracks have another policy */
 void taint_writer_replan(struct taint_writer *writer);
 
-/** taint_writer_add() - @name and @track are borrowed until taint_writer_remove() */
+/** taint_writer_add() - @name and @track are borrowed until publisher_remove() of the job */
 void taint_writer_add(struct taint_writer *writer, struct taint_node *node, const char *name,
                       const struct node_track *track);
-/** taint_writer_remove() - cancels the patch that is queued or in flight */
-void taint_writer_remove(struct taint_node *node);
 /** taint_writer_seen() - the node has these @taints now; see node_taints_read() */
 void taint_writer_seen(struct taint_node *node, const json_t *taints);
 /** taint_writer_update() - the node has been read: @values. Readings that come faster than one per

@@ -302,7 +302,7 @@ void writer_add(struct writer *writer, struct writer_node *node, const char *nam
 void writer_remove(struct writer_node *node) {
         publisher_remove(&node->job);
         free(TAKE_PTR(node->pending));
-        taint_writer_remove(&node->taints);
+        publisher_remove(&node->taints.job);
         loop_timer_disarm(node->writer->options.daemon->loop, &node->sync);
 }
 
