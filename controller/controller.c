@@ -24,8 +24,8 @@ enum { STANDBY_TURNS = 3 };
 /* Nodes */
 
 struct controller_node *controller_node_next(const struct controller *c, size_t *slot) {
-        while (*slot < node_set_slots(c->nodes)) {
-                struct node *node = node_set_at(c->nodes, (*slot)++);
+        while (*slot < c->nodes->slot_count) {
+                const struct node *node = c->nodes->slots[(*slot)++];
                 if (node)
                         return node->userdata;
         }

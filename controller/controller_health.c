@@ -94,8 +94,8 @@ static void check_reflector(struct health_check *check, const struct reflector *
 static void check_watches(const struct controller *c) {
         const struct reflector *bindings = bindings_reflector(c->bindings);
 
-        check_reflector(c->health.node_watch, node_set_reflector(c->nodes),
-                        node_set_is_listed(c->nodes), node_set_count(c->nodes), "");
+        check_reflector(c->health.node_watch, c->nodes->reflector, c->nodes->is_listed,
+                        node_set_count(c->nodes), "");
         check_reflector(c->health.binding_watch, bindings,
                         bindings && reflector_is_synced(bindings), bindings_nodes(c->bindings),
                         " with recent bindings");

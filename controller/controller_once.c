@@ -10,7 +10,7 @@ enum {
 
 /* The lists of nodes, and of bindings if the policy needs them, are complete. */
 static bool are_nodes_listed(const struct controller *c) {
-        const struct reflector *nodes = node_set_reflector(c->nodes);
+        const struct reflector *nodes = c->nodes->reflector;
         const struct reflector *bindings = bindings_reflector(c->bindings);
 
         if (!nodes)
@@ -46,7 +46,7 @@ static size_t count_unread(const struct controller *c) {
 }
 
 static void log_late(const struct controller *c) {
-        const struct reflector *nodes = node_set_reflector(c->nodes);
+        const struct reflector *nodes = c->nodes->reflector;
         const struct reflector *bindings = bindings_reflector(c->bindings);
 
         log_error(MSG("--once timed out"), INT("nodes", node_set_count(c->nodes)),

@@ -60,26 +60,21 @@ static void on_request(void *userdata, struct http_exchange *exchange) {
         exchange->status = 404;
 }
 
-/* A connection is kept open to every node. */
-static void raise_file_limit(void) {
+/* A connection is kept open to every node, as far as there are descriptors: a quarter is for the
+ * rest of the program, and for connections that curl has yet to close. Returns how many; 0: no
+ * limit. */
+static size_t raise_scrape_descriptors(void) {
         struct rlimit limit;
 
-        if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == limit.rlim_max)
-                return;
-        limit.rlim_cur = limit.rlim_max;
-        if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
+        if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+                return 0;
+        struct rlimit raised = {.rlim_cur = limit.rlim_max, .rlim_max = limit.rlim_max};
+        if (setrlimit(RLIMIT_NOFILE, &raised) == 0)
+                limit = raised;
+        else
                 log_warn(MSG("cannot raise the limit of open files"),
                          STR("error", strerror(errno)));
-}
-
-/* To as many nodes as there are descriptors for; a quarter is for the rest of the program, and for
- * connections that curl has yet to close. */
-static size_t max_scrape_descriptors(void) {
-        struct rlimit limit;
-
-        if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
-                return 0;
-        return (size_t)limit.rlim_cur / 4 * 3;
+        return limit.rlim_cur == RLIM_INFINITY ? 0 : (size_t)limit.rlim_cur / 4 * 3;
 }
 
 static int start_server(const struct settings *settings, struct program *state,
@@ -129,7 +124,7 @@ static int connect_and_run(const struct settings *settings, struct program *stat
                                                       : settings->controller.targets.count,
                         .max_in_flight = source_set_in_flight(&settings->controller.sources,
                                                               EXPECTED_NODES),
-                        .max_descriptors = max_scrape_descriptors(),
+                        .max_descriptors = raise_scrape_descriptors(),
                         .user_agent = PROGRAM "/" PLIMSOLL_VERSION,
                 });
         _cleanup_(controller_freep) struct controller *controller = NULL;
@@ -169,7 +164,6 @@ static int run_controller(const struct settings *settings, struct error *err) {
         struct program state = {.daemon = &daemon};
         struct policy *policy = NULL;
 
-        raise_file_limit();
         daemon_init(&daemon, PROGRAM);
         const struct policy_source_options source_options = {
                 .loop = daemon.loop,
@@ -183,7 +177,7 @@ static int run_controller(const struct settings *settings, struct error *err) {
         if (policy_source_new(&source_options, &source, &policy, err) < 0)
                 return program_exit_code(err);
         state.policy_source = source;
-        if (settings->needs_cluster &&
+        if (settings->controller.targets.count == 0 &&
             daemon_connect(&daemon, PROGRAM, &settings->shared.kube, err) < 0) {
                 policy_free(policy);
                 (void)error_wrap(

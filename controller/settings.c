@@ -81,7 +81,7 @@ static const struct option_row rows_behind[] = {
         {.name = "target", .type = OPTION_LIST, .value = &parsed.controller.targets, .metavar = "NAME=URL", .hides_query = true,
          .help = "With --dry-run: scrape this page instead of the cluster's nodes; no cluster is needed."},
         {.name = "once", .type = OPTION_BOOL, .value = &parsed.controller.is_once,
-         .help = "Scrape every node twice, one interval apart, write (or print) once, and exit. A page that is repeated is no second one. Acquires no lease, so do not use it beside a running controller. The exit status is 1 when a node could not be read or written."},
+         .help = "Scrape every node twice, one interval apart, write (or print) once, and exit. A page that is the same as the one before does not count. Acquires no lease, so do not use it beside a running controller. The exit status is 1 when a node could not be read or written."},
         {.name = "output", .type = OPTION_ENUM, .value = &parsed.controller.output, .fallback = "table", .choices = outputs,
          .help = "Output format of --dry-run: table, or json (one object per node and line)."},
         PROGRAM_CHECK_ROW(parsed.shared),
@@ -184,7 +184,6 @@ static int read_sources(struct source_set_options *ret, struct error *err) {
 static void settle_options(struct controller_options *controller) {
         bool has_targets = controller->targets.count > 0;
 
-        parsed.needs_cluster = !has_targets;
         parsed.has_server = !controller->is_once && !parsed.is_cleanup && !has_targets;
         controller->nodes.keeps_labels = parsed.shared.has_status_page && parsed.has_server;
         controller->has_events &= !controller->is_dry_run && !controller->is_once;

@@ -16,7 +16,6 @@ struct settings {
         struct controller_options controller;
         struct program_options shared;
         struct program_annotations annotations; /* controller.compiled.style borrows them */
-        bool needs_cluster;                     /* false: a dry run with --target */
         bool is_cleanup;                        /* remove annotations, nothing else */
         bool has_server;                        /* health and metrics are served */
         const char *bind_address;               /* NULL: every address */

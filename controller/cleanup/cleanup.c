@@ -6,7 +6,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/strmap.h"
 #include "base/timestamp.h"
 #include "codec/json.h"
 #include "controller/cleanup/own_keys.h"
@@ -36,13 +35,12 @@ struct cleanup {
         struct cleanup_options options;
         struct policy *policy;
         struct reflector *reflector;
-        struct publisher *publisher;
-        struct kube_call *call; /* for the lease, the policy, and the lease again */
+        struct publisher *publisher; /* with a job for each node that has something of ours */
+        struct kube_call *call;      /* for the lease, the policy, and the lease again */
         char *lease_path;
         char *lease_version; /* of the Lease that nobody holds; NULL: there is none */
         int64_t lease_give_up_mono_ms;
         bool is_waiting;
-        struct strmap by_name; /* struct dirty_node */
         struct loop_timer deadline, progress, lease_timer;
         size_t nodes, done, failed;
         int exit_code;
@@ -87,7 +85,7 @@ static void delete_lease(struct cleanup *cleanup) {
 /* Nodes */
 
 static void report_cleanup(struct cleanup *cleanup) {
-        size_t dirty = cleanup->by_name.len;
+        size_t dirty = cleanup->publisher->job_count;
 
         if (cleanup->options.is_dry_run)
                 log_info(MSG("dry run, no annotations removed"), INT("nodes", cleanup->nodes),
@@ -109,7 +107,7 @@ static void report_cleanup(struct cleanup *cleanup) {
 static void on_cleanup_progress(void *userdata) {
         struct cleanup *cleanup = userdata;
 
-        log_info(MSG("cleaning up"), INT("nodes", cleanup->by_name.len),
+        log_info(MSG("cleaning up"), INT("nodes", cleanup->publisher->job_count),
                  INT("cleaned", cleanup->done), INT("failed", cleanup->failed));
         publisher_tick(cleanup->publisher);
         loop_timer_arm(cleanup->daemon->loop, &cleanup->progress,
@@ -124,7 +122,7 @@ static void count_cleaned(struct cleanup *cleanup, bool is_clean) {
                 cleanup->done++;
         else
                 cleanup->failed++;
-        if (cleanup->done + cleanup->failed == cleanup->by_name.len)
+        if (cleanup->done + cleanup->failed == cleanup->publisher->job_count)
                 report_cleanup(cleanup);
 }
 
@@ -162,11 +160,16 @@ static void on_cleanup_done(void *userdata, struct publisher_job *job,
 
 /* Listing */
 
-static void dirty_node_free(struct dirty_node *node) {
-        publisher_remove(&node->job);
-        json_decref(node->nulls);
-        free(node->name);
-        free(node);
+static void drop_dirty(struct cleanup *cleanup) {
+        struct publisher_job *job;
+
+        while ((job = TAILQ_FIRST(&cleanup->publisher->jobs)) != NULL) {
+                struct dirty_node *node = (struct dirty_node *)job;
+                publisher_remove(job);
+                json_decref(node->nulls);
+                free(node->name);
+                free(node);
+        }
 }
 
 /* Events after the list are our own patches, or new nodes, which have none. */
@@ -174,27 +177,31 @@ static bool is_past_list(const struct cleanup *cleanup) {
         return loop_timer_is_armed(&cleanup->progress) || cleanup->call;
 }
 
+static void on_dirty_list_begins(void *userdata) {
+        struct cleanup *cleanup = userdata;
+
+        if (!is_past_list(cleanup))
+                drop_dirty(cleanup);
+}
+
 static void on_listed_node(void *userdata, enum reflector_event event, const json_t *object) {
         struct cleanup *cleanup = userdata;
-        const char *name = json_string_at(object, "metadata", "name", NULL);
 
         if (event != REFLECTOR_PRESENT || is_past_list(cleanup))
                 return;
         json_t *nulls = own_keys_find(object, cleanup->policy, cleanup->options.prefix);
         struct node_taints taints = node_taints_read(json_at(object, "spec", "taints", NULL));
-        struct dirty_node *known = strmap_get(&cleanup->by_name, name, strlen(name));
-        if ((json_object_size(nulls) == 0 && node_taints_count(&taints) == 0) || known) {
+        if (json_object_size(nulls) == 0 && node_taints_count(&taints) == 0) {
                 json_decref(nulls);
                 return;
         }
         struct dirty_node *node = xcalloc(1, sizeof(*node));
-        node->name = xstrdup(name);
+        node->name = xstrdup(json_string_at(object, "metadata", "name", NULL));
         node->nulls = nulls;
         node->taints = taints;
         if (json_object_size(nulls) == 0)
                 node->job.content_type = NODE_TAINTS_PATCH_TYPE;
         publisher_add(cleanup->publisher, &node->job, node->name);
-        (void)strmap_put(&cleanup->by_name, name, strlen(name), node);
 }
 
 static void print_keys(const struct dirty_node *node) {
@@ -214,33 +221,21 @@ static void print_keys(const struct dirty_node *node) {
         (void)putchar('\n');
 }
 
-static int compare_dirty(const void *a, const void *b) {
-        const struct dirty_node *const *left = a, *const *right = b;
-
-        return strcmp((*left)->name, (*right)->name);
-}
-
 static void on_all_listed(void *userdata, size_t count) {
         struct cleanup *cleanup = userdata;
-        const struct strmap_entry *entry;
-        size_t dirty = 0;
+        struct publisher_job *job;
 
         if (is_past_list(cleanup))
                 return;
         cleanup->nodes = count;
         loop_timer_disarm(cleanup->daemon->loop, &cleanup->deadline);
-        _cleanup_(freep) struct dirty_node **nodes = xreallocarray(NULL, cleanup->by_name.len + 1,
-                                                                   sizeof(struct dirty_node *));
-        STRMAP_FOREACH (entry, &cleanup->by_name)
-                nodes[dirty++] = entry->value;
-        qsort(nodes, dirty, sizeof(struct dirty_node *), compare_dirty);
-        for (size_t i = 0; i < dirty; i++) {
+        TAILQ_FOREACH (job, &cleanup->publisher->jobs, link) {
                 if (cleanup->options.is_dry_run)
-                        print_keys(nodes[i]);
+                        print_keys((struct dirty_node *)job);
                 else
-                        publisher_push(&nodes[i]->job, 0);
+                        publisher_push(job, 0);
         }
-        if (cleanup->options.is_dry_run || cleanup->by_name.len == 0)
+        if (cleanup->options.is_dry_run || cleanup->publisher->job_count == 0)
                 report_cleanup(cleanup);
         else
                 on_cleanup_progress(cleanup);
@@ -262,6 +257,7 @@ static void list_dirty(struct cleanup *cleanup) {
                                                    .path = KUBE_NODES,
                                                    .label_selector = cleanup->options.node_selector,
                                                    .page_limit = PAGE_LIMIT,
+                                                   .on_list_begin = on_dirty_list_begins,
                                                    .on_event = on_listed_node,
                                                    .on_synced = on_all_listed,
                                                    .userdata = cleanup,
@@ -383,14 +379,10 @@ struct cleanup *cleanup_new(const struct daemon *daemon, const struct cleanup_op
 }
 
 void cleanup_free(struct cleanup *cleanup) {
-        const struct strmap_entry *entry;
-
         kube_cancel(cleanup->call);
         reflector_free(cleanup->reflector);
-        STRMAP_FOREACH (entry, &cleanup->by_name)
-                dirty_node_free(entry->value);
+        drop_dirty(cleanup);
         publisher_free(cleanup->publisher);
-        strmap_done(&cleanup->by_name);
         loop_timer_disarm(cleanup->daemon->loop, &cleanup->deadline);
         loop_timer_disarm(cleanup->daemon->loop, &cleanup->progress);
         loop_timer_disarm(cleanup->daemon->loop, &cleanup->lease_timer);

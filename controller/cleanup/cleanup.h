@@ -2,8 +2,9 @@
  * --cleanup: remove our annotations and taints from every node, with one patch per node for each of
  * the two, at the controller's usual pace. Nodes without any are not touched, so the command can be
  * repeated. own_keys.h defines which annotations are ours, node_taints.h which taints. Then the
- * Lease is deleted. A running controller would write the annotations again: one that is being
- * stopped is waited for, for 21 s; after that it is logged, not prevented, and the Lease stays.
+ * Lease is deleted. A running controller would write the annotations again. So cleanup waits up to
+ * 21 s for the Lease to be given up, as by a controller that is being stopped. If it is still held
+ * then, cleanup logs that, removes what there is, and leaves the Lease.
  */
 #pragma once
 

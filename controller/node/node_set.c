@@ -6,7 +6,6 @@
 
 #include "base/json_write.h"
 #include "base/mem.h"
-#include "base/strmap.h"
 #include "codec/json.h"
 #include "codec/quantity.h"
 #include "controller/node/target_url.h"
@@ -15,26 +14,6 @@
 
 /* Whole Nodes are listed, some 17 kB each: of 100,000 in 400 pages. One at a time is a tree. */
 enum { PAGE_LIMIT = 250 };
-
-struct node_set {
-        struct node_set_options options;
-        struct node_set_events events;
-        const struct policy *policy; /* whose pools the nodes are in; NULL: none yet */
-        const struct policy *next;   /* that they are being listed again for; NULL: none */
-        struct strmap by_name;
-        struct node **slots; /* NULL: free */
-        size_t slot_count, slot_cap;
-        uint32_t *free_slots;
-        size_t free_count, free_cap;
-        struct {
-                struct loop *loop;
-                struct kube_api *api;
-                struct metrics *metrics;
-                const char *selector;
-        } watch;
-        struct reflector *reflector;
-        bool is_listed, must_sweep;
-};
 
 /* As the API has them; any order and choice of these is allowed. */
 static const char *const known_types[NODE_SET_MAX_ADDRESS_TYPES] = {
@@ -358,14 +337,6 @@ bool node_set_set_policy(struct node_set *set, const struct policy *policy) {
         return true;
 }
 
-const struct reflector *node_set_reflector(const struct node_set *set) {
-        return set->reflector;
-}
-
-bool node_set_is_listed(const struct node_set *set) {
-        return set->is_listed;
-}
-
 int node_set_read_target(const char *text, char **ret_name, const char **ret_url,
                          struct error *err) {
         bool is_url = strncmp(text, "http://", 7) == 0 || strncmp(text, "https://", 8) == 0;
@@ -402,14 +373,6 @@ int node_set_add_target(struct node_set *set, const char *text, struct error *er
 
 size_t node_set_count(const struct node_set *set) {
         return set->by_name.len;
-}
-
-size_t node_set_slots(const struct node_set *set) {
-        return set->slot_count;
-}
-
-struct node *node_set_at(const struct node_set *set, size_t slot) {
-        return slot < set->slot_count ? set->slots[slot] : NULL;
 }
 
 struct node *node_set_get(const struct node_set *set, const char *name) {

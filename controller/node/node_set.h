@@ -12,6 +12,7 @@
 
 #include "base/attributes.h"
 #include "base/error.h"
+#include "base/strmap.h"
 #include "kube/reflector.h"
 #include "policy/policy.h"
 
@@ -67,10 +68,35 @@ struct node_set_options {
         /* status.addresses[].type in order of preference: "InternalIP", "Hostname", ... */
         const char *address_types[NODE_SET_MAX_ADDRESS_TYPES];
         size_t address_type_count;
-        /* Keep the labels of each node to show them, but for those that say what its name says,
-         * and the deprecated names (beta.kubernetes.io/) of others: some 300 bytes on a usual node.
-         */
+        /* Keep the labels of each node to show them, except those whose value is the node's name,
+         * and those with deprecated keys (beta.kubernetes.io/): some 300 bytes of a usual node. */
         bool keeps_labels;
+};
+
+struct node_set {
+        /* Its owner may read these. */
+        struct node **slots; /* NULL: free */
+        size_t slot_count;
+        /* Of the watch; NULL: there is none. Another one after each call of node_set_set_policy()
+         * that has returned false. */
+        struct reflector *reflector;
+        bool is_listed; /* all nodes have been, however long ago */
+
+        struct node_set_options options;
+        struct node_set_events events;
+        const struct policy *policy; /* whose pools the nodes are in; NULL: none yet */
+        const struct policy *next;   /* that they are being listed again for; NULL: none */
+        struct strmap by_name;
+        size_t slot_cap;
+        uint32_t *free_slots;
+        size_t free_count, free_cap;
+        struct {
+                struct loop *loop;
+                struct kube_api *api;
+                struct metrics *metrics;
+                const char *selector;
+        } watch;
+        bool must_sweep; /* when all nodes have been listed again */
 };
 
 /**
@@ -98,12 +124,6 @@ bool node_set_set_policy(struct node_set *set, const struct policy *policy);
 /** node_set_watch() - follow the API server's nodes; @selector may be NULL */
 void node_set_watch(struct node_set *set, struct loop *loop, struct kube_api *api,
                     struct metrics *metrics, const char *selector);
-/** node_set_reflector() - for readiness; NULL without a watch. Another one after each call of
- * node_set_set_policy() that has returned false */
-const struct reflector *node_set_reflector(const struct node_set *set);
-/** node_set_is_listed() - all nodes have been listed, however long ago */
-bool node_set_is_listed(const struct node_set *set);
-
 /** node_set_apply() - apply one event of the watch; public for tests */
 void node_set_apply(struct node_set *set, enum reflector_event event, const json_t *object);
 
@@ -122,8 +142,4 @@ _must_check_ int node_set_read_target(const char *text, char **ret_name, const c
 _must_check_ int node_set_add_target(struct node_set *set, const char *text, struct error *err);
 
 size_t node_set_count(const struct node_set *set);
-/** node_set_slots() - one above the highest slot */
-size_t node_set_slots(const struct node_set *set);
-/** node_set_at() - the node of a slot, or NULL */
-struct node *node_set_at(const struct node_set *set, size_t slot);
 struct node *node_set_get(const struct node_set *set, const char *name);

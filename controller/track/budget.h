@@ -13,8 +13,8 @@
  *
  * Within the last three, the more the node's score changes, the higher; a missing value counts as
  * 0, as readers take it. If there are more nodes than the budget can keep from expiring, a value
- * that expires soon counts as missing: so those nodes keep their values whose values
- * change the most for readers.
+ * that expires soon counts as missing: then the nodes whose values matter most to readers are
+ * written, and the values of the rest expire.
  */
 #pragma once
 

@@ -6,7 +6,7 @@
  * - Two changes of one node are at least the hold time apart. So a node that flaps around its limit
  *   is reported once, and again when it has been calm for the hold time.
  * - A node that is normal when it is first seen is no change. One that is overloaded then is
- *   reported: whether a predecessor has reported it is not known, and its Event is the same one.
+ *   reported. If a predecessor has reported it before, that was the same Event, whose count grows.
  */
 #pragma once
 

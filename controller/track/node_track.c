@@ -48,7 +48,7 @@ void node_track_done(struct node_track *track) {
         for (size_t i = 0; i < track->compiled->options.source_count; i++)
                 feed_done(&track->feeds[i]);
         free(track->feeds);
-        plan_record_free(track->record);
+        free(track->record);
         kept_annotations_done(&track->annotations);
         *track = (struct node_track){0};
 }

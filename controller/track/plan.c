@@ -64,12 +64,8 @@ struct plan_record *plan_record_replan(struct plan_record *record, const struct 
                 if (at >= 0)
                         next->metrics[at] = record->metrics[i];
         }
-        plan_record_free(record);
-        return next;
-}
-
-void plan_record_free(struct plan_record *record) {
         free(record);
+        return next;
 }
 
 int64_t plan_first_sync_unix_ms(const struct plan *plan, const char *node, int64_t now_unix_ms) {

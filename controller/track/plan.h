@@ -119,14 +119,13 @@ struct plan_choice {
 void plan_init(struct plan *plan, const struct policy *policy, double dead_band_ratio,
                double early_delta_ratio);
 
+/** plan_record_new() - to be freed with free() */
 struct plan_record *plan_record_new(const struct plan *plan);
 /** plan_record_replan() - the record under another policy; metrics that both policies have are kept
  * @record: consumed
  */
 struct plan_record *plan_record_replan(struct plan_record *record, const struct policy *old,
                                        const struct plan *plan);
-void plan_record_free(struct plan_record *record);
-DEFINE_FREEP(struct plan_record, plan_record_free);
 
 /**
  * plan_next_sync_unix_ms() - the turn of the node that follows one at @now_unix_ms

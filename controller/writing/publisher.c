@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "kube/kube_path.h"
-#include "program/outage_log.h"
 
 enum {
         PATCH_TIMEOUT_MS = 10000,
@@ -16,23 +15,6 @@ enum {
         DENIED_PAUSE_MS = 5000,
         /* This many failures in a row are reported; fewer may be about one node. */
         TROUBLE_IN_A_ROW = 4,
-};
-
-struct publisher {
-        struct publisher_options options;
-        struct publisher_jobs jobs;
-        size_t job_count;
-        struct patch_queue queue;
-        size_t in_flight;
-        double max_tokens, tokens;
-        int64_t filled_mono_ms;
-        size_t denied; /* in a row */
-        size_t failed; /* in a row, whatever the reason */
-        char trouble[ERROR_MSG_MAX];
-        struct outage_log outages;
-        int64_t paused_until_mono_ms;
-        struct loop_timer timer;
-        struct buf patch;
 };
 
 static int64_t publisher_now(const struct publisher *publisher) {
@@ -77,10 +59,6 @@ static void note_failed_run(struct publisher *publisher, const struct kube_answe
                                kube_outcome_name(answer->outcome),
                                (int)sizeof(publisher->trouble) - 128, answer->err.msg,
                                is_denied(answer) ? "; see the RBAC rule for patching nodes" : "");
-}
-
-const char *publisher_trouble(const struct publisher *publisher) {
-        return publisher->trouble;
 }
 
 /* Whether a node that is gone has failed or not, the watch will show it to be gone. */
@@ -207,14 +185,6 @@ void publisher_remove(struct publisher_job *job) {
         job->publisher->job_count--;
 }
 
-const struct publisher_jobs *publisher_jobs(const struct publisher *publisher) {
-        return &publisher->jobs;
-}
-
-size_t publisher_job_count(const struct publisher *publisher) {
-        return publisher->job_count;
-}
-
 void publisher_push(struct publisher_job *job, unsigned urgency) {
         if (job->call)
                 return;
@@ -246,14 +216,6 @@ void publisher_drop_queue(struct publisher *publisher) {
 
 void publisher_tick(struct publisher *publisher) {
         outage_log_tick(&publisher->outages, publisher_now(publisher));
-}
-
-size_t publisher_failing(const struct publisher *publisher) {
-        return publisher->outages.failing;
-}
-
-size_t publisher_waiting(const struct publisher *publisher) {
-        return publisher->queue.len;
 }
 
 bool publisher_is_idle(const struct publisher *publisher) {

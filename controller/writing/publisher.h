@@ -16,6 +16,7 @@
 #include "controller/writing/patch_queue.h"
 #include "daemon/daemon.h"
 #include "kube/kube_api.h"
+#include "program/outage_log.h"
 
 enum { PUBLISHER_MAX_PATCH_BYTES = 64 << 10 };
 
@@ -48,7 +49,24 @@ struct publisher_options {
         void *userdata;
 };
 
-struct publisher;
+struct publisher {
+        /* Its owner may read these. */
+        struct publisher_jobs jobs; /* all that were added */
+        size_t job_count;
+        struct patch_queue queue;    /* those that wait */
+        struct outage_log outages;   /* of those whose last patch failed */
+        char trouble[ERROR_MSG_MAX]; /* why the last patches failed; "": they did not */
+
+        struct publisher_options options;
+        size_t in_flight;
+        double max_tokens, tokens;
+        int64_t filled_mono_ms;
+        size_t denied; /* in a row */
+        size_t failed; /* in a row, whatever the reason */
+        int64_t paused_until_mono_ms;
+        struct loop_timer timer;
+        struct buf patch;
+};
 
 struct publisher *publisher_new(const struct publisher_options *options);
 /** publisher_free() - with every job idle, or removed */
@@ -58,10 +76,6 @@ void publisher_free(struct publisher *publisher);
 void publisher_add(struct publisher *publisher, struct publisher_job *job, const char *name);
 /** publisher_remove() - cancels it, too */
 void publisher_remove(struct publisher_job *job);
-/** publisher_jobs() - all that were added */
-const struct publisher_jobs *publisher_jobs(const struct publisher *publisher);
-/** publisher_job_count() - their number */
-size_t publisher_job_count(const struct publisher *publisher);
 
 /** publisher_push() - queue a job; gives it another @urgency when it is queued, does nothing when
  * it is in flight
@@ -72,14 +86,8 @@ void publisher_push(struct publisher_job *job, unsigned urgency);
 void publisher_cancel(struct publisher_job *job);
 /** publisher_drop_queue() - no queued job is sent; patches in flight continue */
 void publisher_drop_queue(struct publisher *publisher);
-/** publisher_trouble() - why the last patches failed, for /readyz; "" when they did not */
-const char *publisher_trouble(const struct publisher *publisher);
 
 /** publisher_tick() - every few seconds: log what was held back */
 void publisher_tick(struct publisher *publisher);
-/** publisher_failing() - jobs whose last patch failed */
-size_t publisher_failing(const struct publisher *publisher);
-/** publisher_waiting() - jobs that are queued */
-size_t publisher_waiting(const struct publisher *publisher);
 /** publisher_is_idle() - nothing is queued or in flight */
 bool publisher_is_idle(const struct publisher *publisher);

@@ -15,16 +15,6 @@ enum {
         NODES_PER_MS = 10,
 };
 
-struct taint_writer {
-        struct loop *loop;
-        struct publisher *publisher;
-        int64_t look_mono_ms;
-        /* As of the last tick. */
-        struct load_levels least; /* of the nodes that pods may be given to */
-        size_t awaited;           /* nodes that have come lately, whose levels have not settled */
-        struct metrics_series *shown[POLICY_MAX_LEVELS];
-};
-
 static int64_t taints_now(const struct taint_writer *writer) {
         return loop_now_mono_ms(writer->loop);
 }
@@ -114,7 +104,7 @@ void taint_writer_free(struct taint_writer *writer) {
 void taint_writer_replan(struct taint_writer *writer) {
         struct publisher_job *job;
 
-        TAILQ_FOREACH (job, publisher_jobs(writer->publisher), link) {
+        TAILQ_FOREACH (job, &writer->publisher->jobs, link) {
                 forget_load(tainted_of_job(job));
                 await_load(tainted_of_job(job));
         }
@@ -131,10 +121,6 @@ void taint_writer_add(struct taint_writer *writer, struct taint_node *node, cons
         forget_load(node);
         await_load(node);
         publisher_add(writer->publisher, &node->job, name);
-}
-
-void taint_writer_remove(struct taint_node *node) {
-        publisher_remove(&node->job);
 }
 
 void taint_writer_seen(struct taint_node *node, const json_t *taints) {
@@ -190,7 +176,7 @@ static void compare_node_levels(struct taint_writer *writer) {
 
         writer->least = LOAD_LEVEL_NONE;
         writer->awaited = 0;
-        TAILQ_FOREACH (job, publisher_jobs(writer->publisher), link) {
+        TAILQ_FOREACH (job, &writer->publisher->jobs, link) {
                 struct taint_node *node = tainted_of_job(job);
                 if (!has_taints(node) ||
                     (node->level.has_load && !node_track_is_fresh(node->track, now_mono_ms)))
@@ -215,7 +201,7 @@ static bool is_taint_due(const struct taint_node *node, int64_t now_mono_ms) {
 }
 
 void taint_writer_tick(struct taint_writer *writer, bool may_write) {
-        size_t node_count = publisher_job_count(writer->publisher);
+        size_t node_count = writer->publisher->job_count;
         int64_t now_mono_ms = taints_now(writer);
         struct publisher_job *job;
 
@@ -226,7 +212,7 @@ void taint_writer_tick(struct taint_writer *writer, bool may_write) {
         compare_node_levels(writer);
         if (writer->awaited * NODES_PER_AWAITED > node_count || !may_write)
                 return;
-        TAILQ_FOREACH (job, publisher_jobs(writer->publisher), link)
+        TAILQ_FOREACH (job, &writer->publisher->jobs, link)
                 if (is_taint_due(tainted_of_job(job), now_mono_ms))
                         publisher_push(job, 0);
 }
@@ -234,10 +220,6 @@ void taint_writer_tick(struct taint_writer *writer, bool may_write) {
 void taint_writer_stop(struct taint_writer *writer) {
         struct publisher_job *job;
 
-        TAILQ_FOREACH (job, publisher_jobs(writer->publisher), link)
+        TAILQ_FOREACH (job, &writer->publisher->jobs, link)
                 publisher_cancel(job);
-}
-
-struct publisher *taint_writer_publisher(const struct taint_writer *writer) {
-        return writer->publisher;
 }

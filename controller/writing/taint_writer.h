@@ -26,8 +26,6 @@
 #include "controller/writing/publisher.h"
 #include "kube/backoff.h"
 
-struct taint_writer;
-
 /* Its part of a node; embedded in its owner, which does not touch the members. */
 struct taint_node {
         struct publisher_job job; /* its first member */
@@ -39,6 +37,16 @@ struct taint_node {
         struct backoff backoff;
         struct node_taints taints; /* what the node carries */
         bool is_seen;              /* the watch has shown it */
+};
+
+struct taint_writer {
+        struct publisher *publisher; /* whose state the owner may read */
+        struct loop *loop;
+        int64_t look_mono_ms;
+        /* As of the last tick. */
+        struct load_levels least; /* of the nodes that pods may be given to */
+        size_t awaited;           /* nodes that have come lately, whose levels have not settled */
+        struct metrics_series *shown[POLICY_MAX_LEVELS];
 };
 
 /**
@@ -56,11 +64,9 @@ void taint_writer_free(struct taint_writer *writer);
 /** taint_writer_replan() - the tracks have another policy */
 void taint_writer_replan(struct taint_writer *writer);
 
-/** taint_writer_add() - @name and @track are borrowed until taint_writer_remove() */
+/** taint_writer_add() - @name and @track are borrowed until publisher_remove() of the job */
 void taint_writer_add(struct taint_writer *writer, struct taint_node *node, const char *name,
                       const struct node_track *track);
-/** taint_writer_remove() - cancels the patch that is queued or in flight */
-void taint_writer_remove(struct taint_node *node);
 /** taint_writer_seen() - the node has these @taints now; see node_taints_read() */
 void taint_writer_seen(struct taint_node *node, const json_t *taints);
 /** taint_writer_update() - the node has been read: @values. Readings that come faster than one per
@@ -71,5 +77,3 @@ void taint_writer_update(struct taint_node *node, const struct plan_values *valu
 void taint_writer_tick(struct taint_writer *writer, bool may_write);
 /** taint_writer_stop() - cancel what is queued or in flight: this replica no longer leads */
 void taint_writer_stop(struct taint_writer *writer);
-/** taint_writer_publisher() - of its patches; to drop those that are queued, and for its state */
-struct publisher *taint_writer_publisher(const struct taint_writer *writer);

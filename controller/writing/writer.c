@@ -77,7 +77,7 @@ static void arm_next_sync(struct writer_node *node, int64_t now_unix_ms) {
 static unsigned urgency_of(const struct writer_node *node, const struct plan_values *values) {
         const struct writer *writer = node->writer;
         const struct plan *plan = &writer->compiled->plan;
-        bool is_short = publisher_job_count(writer->publisher) >
+        bool is_short = writer->publisher->job_count >
                         budget_nodes_alive(plan, writer->options.patches_per_s);
 
         return budget_urgency(plan, node->track->record, values, is_short, writer_now_unix(writer));
@@ -207,7 +207,7 @@ static void on_started_leading(void *userdata) {
         struct publisher_job *job;
 
         writer->options.on_active(writer->options.userdata);
-        TAILQ_FOREACH (job, publisher_jobs(writer->publisher), link) {
+        TAILQ_FOREACH (job, &writer->publisher->jobs, link) {
                 struct writer_node *node = node_of_job(job);
                 struct plan_values values;
                 if (node->turn_unix_ms < since_unix_ms)
@@ -226,7 +226,7 @@ static void on_stopped_leading(void *userdata) {
         struct publisher_job *job;
 
         writer->options.on_active(writer->options.userdata);
-        TAILQ_FOREACH (job, publisher_jobs(writer->publisher), link) {
+        TAILQ_FOREACH (job, &writer->publisher->jobs, link) {
                 publisher_cancel(job);
                 free(TAKE_PTR(node_of_job(job)->pending));
         }
@@ -302,7 +302,7 @@ void writer_add(struct writer *writer, struct writer_node *node, const char *nam
 void writer_remove(struct writer_node *node) {
         publisher_remove(&node->job);
         free(TAKE_PTR(node->pending));
-        taint_writer_remove(&node->taints);
+        publisher_remove(&node->taints.job);
         loop_timer_disarm(node->writer->options.daemon->loop, &node->sync);
 }
 
@@ -327,7 +327,7 @@ void writer_update(struct writer_node *node, const struct plan_values *values) {
 void writer_push_all(struct writer *writer) {
         struct publisher_job *job;
 
-        TAILQ_FOREACH (job, publisher_jobs(writer->publisher), link)
+        TAILQ_FOREACH (job, &writer->publisher->jobs, link)
                 publisher_push(job, 0);
 }
 
@@ -397,7 +397,7 @@ void writer_set_policy(struct writer *writer, const struct compiled_policy *comp
 
         writer->compiled = compiled;
         taint_writer_replan(writer->taints);
-        TAILQ_FOREACH (job, publisher_jobs(writer->publisher), link) {
+        TAILQ_FOREACH (job, &writer->publisher->jobs, link) {
                 /* Its indices are those of the policy before. */
                 free(TAKE_PTR(node_of_job(job)->pending));
                 arm_first_sync(node_of_job(job));
@@ -406,7 +406,7 @@ void writer_set_policy(struct writer *writer, const struct compiled_policy *comp
 
 void writer_tick(struct writer *writer) {
         show_leader(writer);
-        metrics_set(writer->waiting, (double)publisher_waiting(writer->publisher));
+        metrics_set(writer->waiting, (double)writer->publisher->queue.len);
         metrics_set(writer->budget, (double)writer_budget_nodes(writer));
         publisher_tick(writer->publisher);
         if (writer->options.has_turns)
@@ -418,19 +418,18 @@ size_t writer_budget_nodes(const struct writer *writer) {
 }
 
 bool writer_is_idle(const struct writer *writer) {
-        return publisher_is_idle(writer->publisher) &&
-               publisher_is_idle(taint_writer_publisher(writer->taints));
+        return publisher_is_idle(writer->publisher) && publisher_is_idle(writer->taints->publisher);
 }
 
 size_t writer_failing(const struct writer *writer) {
-        return publisher_failing(writer->publisher);
+        return writer->publisher->outages.failing;
 }
 
 const char *writer_trouble(const struct writer *writer) {
         if (writer->options.is_dry_run)
                 return NULL;
-        const char *trouble = publisher_trouble(writer->publisher);
-        return *trouble ? trouble : publisher_trouble(taint_writer_publisher(writer->taints));
+        const char *trouble = writer->publisher->trouble;
+        return *trouble ? trouble : writer->taints->publisher->trouble;
 }
 
 void writer_stop(struct writer *writer, lease_released_fn *on_stopped, void *userdata) {
@@ -438,7 +437,7 @@ void writer_stop(struct writer *writer, lease_released_fn *on_stopped, void *use
         writer->on_stopped = on_stopped;
         writer->on_stopped_userdata = userdata;
         publisher_drop_queue(writer->publisher);
-        publisher_drop_queue(taint_writer_publisher(writer->taints));
+        publisher_drop_queue(writer->taints->publisher);
         if (writer_is_idle(writer))
                 resign(writer);
 }

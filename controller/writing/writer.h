@@ -91,7 +91,8 @@ size_t writer_budget_nodes(const struct writer *writer);
 bool writer_is_idle(const struct writer *writer);
 /** writer_failing() - number of nodes whose last patch failed */
 size_t writer_failing(const struct writer *writer);
-/** writer_trouble() - see publisher_trouble(); NULL when nothing is ever written */
+/** writer_trouble() - why the last patches failed, for /readyz; "" when they did not; NULL when
+ * nothing is ever written */
 const char *writer_trouble(const struct writer *writer);
 /** writer_fence() - for every request that writes; it closes when this replica no longer leads */
 struct kube_fence writer_fence(const struct writer *writer);

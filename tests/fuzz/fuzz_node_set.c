@@ -99,8 +99,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 at = line_end < end ? line_end + 1 : end;
         }
         require(world.live == node_set_count(set));
-        for (size_t i = 0; i < node_set_slots(set); i++) {
-                struct node *node = node_set_at(set, i);
+        for (size_t i = 0; i < set->slot_count; i++) {
+                struct node *node = set->slots[i];
                 if (!node)
                         continue;
                 require(node->slot == i && node_set_get(set, node->name) == node);

@@ -68,7 +68,7 @@ void published_free(struct published *published) {
                 return;
         for (size_t n = 0; n < published->world->node_count; n++) {
                 window_store_free(published->nodes[n].windows);
-                plan_record_free(published->nodes[n].record);
+                free(published->nodes[n].record);
                 binding_ring_done(&published->nodes[n].bound);
                 json_decref(published->nodes[n].annotations);
         }

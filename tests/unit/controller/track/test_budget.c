@@ -64,7 +64,7 @@ TEST(urgency) {
         fill_policy(&policy);
         plan_init(&plan, &policy, 0.01, 0.1);
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                _cleanup_(plan_record_freep) struct plan_record *record = plan_record_new(&plan);
+                _cleanup_(freep) struct plan_record *record = plan_record_new(&plan);
                 struct plan_values values;
                 all_usable(&policy, &values, 0.5);
                 struct plan_choice all = plan_choose_all(&plan, &values);

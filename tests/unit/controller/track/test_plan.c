@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/mem.h"
 #include "controller/node/spread.h"
 #include "controller/track/plan.h"
 #include "tests/unit/fixture/plan_fixture.h"
@@ -35,7 +36,7 @@ static void simulate_day(struct day *day) {
         all_usable(&policy, &values, 0.5);
         for (int n = 0; n < DAY_NODES; n++) {
                 char name[32];
-                _cleanup_(plan_record_freep) struct plan_record *record = plan_record_new(&plan);
+                _cleanup_(freep) struct plan_record *record = plan_record_new(&plan);
                 int64_t now = start_unix_ms + n * DAY_START_SPREAD_S * MS_PER_S / DAY_NODES;
                 int64_t last_sync = INT64_MIN, last_period = INT64_MIN;
 
@@ -158,7 +159,7 @@ TEST(policy_without_periods) {
         plan_init(&plan, &policy, 0.01, 0);
         assert_int_equal(plan.sync_ms, PLAN_SYNC_DEFAULT_MS);
         all_usable(&policy, &values, 0.5);
-        _cleanup_(plan_record_freep) struct plan_record *record = plan_record_new(&plan);
+        _cleanup_(freep) struct plan_record *record = plan_record_new(&plan);
         struct plan_choice choice = plan_choose(&plan, record, &values, start_unix_ms);
         assert_true(plan_choice_is_empty(&choice)); /* period 0: kept, never written */
         assert_false(plan_is_overdue(&plan, record, &values, start_unix_ms));
@@ -403,5 +404,5 @@ TEST(replan) {
         assert_true(record->metrics[0].at_unix_ms == PLAN_NEVER);
         assert_true(record->metrics[1].at_unix_ms == start_unix_ms);
         assert_true(record->hot.at_unix_ms == start_unix_ms);
-        plan_record_free(record);
+        free(record);
 }

@@ -217,7 +217,7 @@ static void run_hour(struct hour *hour) {
                 struct node_hour node = {.record = plan_record_new(&plan)};
                 snprintf(node.name, sizeof(node.name), "node-%d", n);
                 run_node(&plan, hour, &node, &patches, &early);
-                plan_record_free(node.record);
+                free(node.record);
         }
         hour->patches_per_min = (double)patches / NODES / 60;
         hour->early_per_min = (double)early / NODES / 60;

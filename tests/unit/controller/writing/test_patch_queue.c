@@ -109,7 +109,7 @@ static void sim_init(struct sim *sim, size_t count, double patches_per_s) {
 
 static void sim_done(struct sim *sim) {
         for (size_t i = 0; i < sim->count; i++)
-                plan_record_free(sim->nodes[i].record);
+                free(sim->nodes[i].record);
         free(sim->nodes);
 }
 

@@ -66,7 +66,7 @@ TEST(denied) {
         api_answer(&f.api, 200, "{}", "PATCH /api/v1/nodes/a?", NULL);
         begin(&f);
         api_run(&f.api, is_denied, &f);
-        assert_string_equal(publisher_trouble(f.publisher),
+        assert_string_equal(f.publisher->trouble,
                             "the last 16 patches failed: forbidden: 403 no; see the RBAC rule for "
                             "patching nodes");
         api_run(&f.api, is_quiet, &f);
@@ -74,7 +74,7 @@ TEST(denied) {
         later_ms += DENIED_PAUSE_MS;
         api_run(&f.api, is_idle, &f);
         assert_int_equal(f.done, JOBS);
-        assert_string_equal(publisher_trouble(f.publisher), "");
+        assert_string_equal(f.publisher->trouble, "");
         end(&f);
 }
 

@@ -56,8 +56,8 @@ static void begin(struct fixture *f, const char *taints) {
 }
 
 static void end(struct fixture *f) {
-        taint_writer_remove(&f->hot);
-        taint_writer_remove(&f->idle);
+        publisher_remove(&f->hot.job);
+        publisher_remove(&f->idle.job);
         taint_writer_free(f->writer);
         node_track_done(&f->hot_track);
         node_track_done(&f->idle_track);
@@ -100,7 +100,7 @@ static bool is_settled(void *userdata) {
         const struct fixture *f = userdata;
 
         return atomic_load(&f->api.rig.server.served) == f->patched &&
-               publisher_is_idle(taint_writer_publisher(f->writer));
+               publisher_is_idle(f->writer->publisher);
 }
 
 /* Nothing more than the script has is asked for, for as long as a patch would take. */
@@ -173,7 +173,7 @@ TEST(failing) {
         begin(&f, "null");
         for (size_t i = 0; i < 3; i++) {
                 if (i == 2) {
-                        taint_writer_remove(&f.hot);
+                        publisher_remove(&f.hot.job);
                         add(&f, &f.hot, "hot", &f.hot_track, "null");
                 }
                 wait_ms(&f, 2 * RETRY_MS);
@@ -193,13 +193,13 @@ TEST(stopped) {
         wait_ms(&f, AWAITED_MS);
         read_all(&f, 0.9);
         taint_writer_tick(f.writer, true);
-        assert_false(publisher_is_idle(taint_writer_publisher(f.writer)));
+        assert_false(publisher_is_idle(f.writer->publisher));
         taint_writer_stop(f.writer);
-        assert_true(publisher_is_idle(taint_writer_publisher(f.writer)));
+        assert_true(publisher_is_idle(f.writer->publisher));
         wait_ms(&f, LOAD_LEVEL_REST_MS);
         read_all(&f, 0.9);
         taint_writer_tick(f.writer, false);
-        assert_true(publisher_is_idle(taint_writer_publisher(f.writer)));
+        assert_true(publisher_is_idle(f.writer->publisher));
         end(&f);
 }
 
@@ -217,7 +217,7 @@ TEST(not_seen_yet) {
                 read_node(&f, &unseen, &f.hot_track, 0.9);
         }
         expect_quiet(&f);
-        taint_writer_remove(&unseen);
+        publisher_remove(&unseen.job);
         end(&f);
 }
 
@@ -235,12 +235,12 @@ TEST(many_nodes) {
         taint_writer_tick(f.writer, true);
         read_all(&f, 0.9);
         taint_writer_tick(f.writer, true);
-        assert_true(publisher_is_idle(taint_writer_publisher(f.writer)));
+        assert_true(publisher_is_idle(f.writer->publisher));
         wait_ms(&f, LOOK_EVERY_MS);
         read_all(&f, 0.9);
         expect_patch(&f);
         for (size_t i = 0; i < MANY; i++)
-                taint_writer_remove(&nodes[i]);
+                publisher_remove(&nodes[i].job);
         free(nodes);
         end(&f);
 }
@@ -257,15 +257,15 @@ struct cluster {
 
 static void cluster_begin(struct cluster *c) {
         begin(&c->f, "null");
-        taint_writer_remove(&c->f.hot);
-        taint_writer_remove(&c->f.idle);
+        publisher_remove(&c->f.hot.job);
+        publisher_remove(&c->f.idle.job);
         node_track_init(&c->track, c->f.compiled);
         c->step_ms = INTERVAL_MS / NODES;
 }
 
 static void cluster_end(struct cluster *c) {
         for (size_t i = 0; i < c->count; i++)
-                taint_writer_remove(&c->nodes[i]);
+                publisher_remove(&c->nodes[i].job);
         node_track_done(&c->track);
         add(&c->f, &c->f.hot, "hot", &c->f.hot_track, "null");
         add(&c->f, &c->f.idle, "idle", &c->f.idle_track, "null");
