@@ -158,7 +158,7 @@ static int run_simulate(int count, char **words, struct error *err) {
         if (r == 0)
                 r = settings.replay ? replay(&style, &recording, err)
                                     : look_at_cluster(&style, policy, &recording, err);
-        if (r < 0)
+        if (r != 0)
                 return r;
         r = compare_policies(&recording, &style.table, TAKE_PTR(policy), err);
         return r < 0 && settings.replay ? error_wrap(err, r, "%s", file_input_name(settings.replay))
