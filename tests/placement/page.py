@@ -2,7 +2,7 @@
 """Simulates every scenario, and writes all figures and plots of docs/placement.md from what comes out (but for
 those of idle.py), and the README's one figure.
 
-    page.py BUILD              a quarter of an hour on two processors; one that was stopped goes on
+    page.py BUILD              half an hour on two processors; one that was stopped goes on
     page.py BUILD --again      write the page from what the last run measured
     page.py BUILD --quick OUT  few seeds of everything, and the page into the folder OUT: to try this
 
