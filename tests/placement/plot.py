@@ -83,11 +83,12 @@ def dots(title, rows, ours, ideals):
     names = list(next(values for values in rows.values() if values))
     kinds = marks(names, ours, ideals)
     plot = Plot(title, len(rows), 0.01, 5, (0.01, 0.03, 0.1, 0.3, 1, 3))
-    x = LEFT
-    for name in names:
+    wide = [30 + 7 * len(name) for name in names]
+    x = min(LEFT, WIDTH - sum(wide))
+    for name, width in zip(names, wide, strict=True):
         plot.dot(*kinds[name], x, 26)
         plot.out.append(f'<text x="{x + 9}" y="30">{name}</text>')
-        x += 30 + 7 * len(name)
+        x += width
     for label, values in rows.items():
         y = plot.begin_row(label, None if values else "head")
         if values:
