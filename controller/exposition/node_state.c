@@ -208,17 +208,16 @@ static bool is_gauge(const struct node_wants *wants, unsigned resource) {
                        : wants->own[resource - METRIC_RESOURCE_COUNT].type == POLICY_GAUGE;
 }
 
-/* Copies @items into the array that @array is the address of. Nodes change the length of their
- * arrays only on hotplug, so it is cut to fit. */
-static void keep(void *array, uint32_t *count, const void *items, size_t new_count,
-                 size_t item_bytes) {
-        void **kept = array;
-
+/* Copies @items into @kept, an array of *@count. Nodes change the length of their arrays only on
+ * hotplug, so it is cut to fit. Return: @kept, where it is now */
+static void *keep(void *kept, uint32_t *count, const void *items, size_t new_count,
+                  size_t item_bytes) {
         if (*count != new_count)
-                *kept = xreallocarray(*kept, new_count, item_bytes);
+                kept = xreallocarray(kept, new_count, item_bytes);
         if (new_count > 0)
-                memcpy(*kept, items, new_count * item_bytes);
+                memcpy(kept, items, new_count * item_bytes);
         *count = (uint32_t)new_count;
+        return kept;
 }
 
 static void remember_own(struct node_state *state, const struct node_wants *wants,
@@ -229,9 +228,10 @@ static void remember_own(struct node_state *state, const struct node_wants *want
                         continue;
                 if (!state->own)
                         state->own = xcalloc(1, sizeof(*state->own));
-                keep(&state->own->series[i], &state->own->counts[i],
-                     is_usable ? reading->own[i].series->items : NULL,
-                     is_usable ? reading->own[i].series->count : 0, sizeof(struct node_device));
+                state->own->series[i] = keep(state->own->series[i], &state->own->counts[i],
+                                             is_usable ? reading->own[i].series->items : NULL,
+                                             is_usable ? reading->own[i].series->count : 0,
+                                             sizeof(struct node_device));
         }
 }
 
@@ -239,13 +239,15 @@ static void remember(struct node_state *state, const struct node_wants *wants,
                      const struct node_reading *reading, int64_t now_mono_ms) {
         uint32_t usable = reading->usable;
 
-        keep(&state->cpus, &state->cpu_count, reading->cpus,
-             usable & NODE_RESOURCE_BIT(METRIC_CPU) ? reading->cpu_count : 0, sizeof(*state->cpus));
-        keep(&state->disks, &state->disk_count, reading->disks,
-             usable & NODE_RESOURCE_BIT(METRIC_DISK) ? reading->disk_count : 0,
-             sizeof(*state->disks));
-        keep(&state->links, &state->link_count, reading->links,
-             usable & NODE_NETWORK_RESOURCES ? reading->link_count : 0, sizeof(*state->links));
+        state->cpus = keep(state->cpus, &state->cpu_count, reading->cpus,
+                           usable & NODE_RESOURCE_BIT(METRIC_CPU) ? reading->cpu_count : 0,
+                           sizeof(*state->cpus));
+        state->disks = keep(state->disks, &state->disk_count, reading->disks,
+                            usable & NODE_RESOURCE_BIT(METRIC_DISK) ? reading->disk_count : 0,
+                            sizeof(*state->disks));
+        state->links = keep(state->links, &state->link_count, reading->links,
+                            usable & NODE_NETWORK_RESOURCES ? reading->link_count : 0,
+                            sizeof(*state->links));
         remember_own(state, wants, reading);
         memcpy(state->seconds, reading->values, sizeof(state->seconds));
         state->usable = usable;
