@@ -43,7 +43,9 @@ def stack(plimsoll, exporters, scheduler, may_bind, name):
     """Both programs and a scheduler that leaves binding to the extender, or to `binder_url`."""
 
     def start(binder_url=None):
-        policy = plimsoll.write_policy(fast_policy())
+        # Without hot values: they lower one node's points as soon as its bindings are counted, so
+        # that where six pods go would hang on whether that takes longer than binding them.
+        policy = plimsoll.write_policy(fast_policy(hot_value=False))
         controller = plimsoll.controller(policy, exporters)
         extender = plimsoll.extender(policy, "--bind")
         entries = [plimsoll.scheduler_entry(extender)]

@@ -36,7 +36,8 @@ def test_only_metrics_of_another_exporter(start_standin, start_controller, gpus)
     controller = start_controller(standin, 1, gpus, content=gpu_policy(GPU))
     wait_until(lambda: reading(standin, NODE, GPU), what="the GPU's usage")
     controller.wait_ready()
-    assert "2 of 2 nodes have recent samples" in controller.ready()[1]
+    both = "2 of 2 nodes have recent samples"
+    wait_until(lambda: both in controller.ready()[1], what="the other node to be read")
     assert controller.metric("plimsoll_nodes_stale") == 0
     assert controller.metric("plimsoll_scrapes_total", source="node-exporter") == 0
     assert log_lines(controller.process, "node switched to another source") == []
