@@ -159,7 +159,7 @@ static void on_node_added(void *userdata, struct node *node) {
         n->node = node;
         node_track_init(&n->track, c->compiled);
         node->userdata = n;
-        writer_add(c->writer, &n->writing, node->name, &n->track);
+        writer_add(c->writer, &n->writing, node, &n->track);
         size_t count = node_set_count(c->nodes);
         http_client_expect(c->parts.scrape_client, source_set_hosts(&c->options.sources, count),
                            source_set_in_flight(&c->options.sources, count));
@@ -178,7 +178,7 @@ static void on_node_seen(void *userdata, struct node *node, const json_t *object
 
         node_track_annotations(&n->track, json_at(object, "metadata", "annotations", NULL),
                                controller_now_mono(c), controller_now_unix(c));
-        taint_writer_seen(&n->writing.taints, json_at(object, "spec", "taints", NULL));
+        writer_seen(&n->writing, object);
 }
 
 static void controller_node_free(struct controller_node *n) {

@@ -113,6 +113,20 @@ bool policy_has_same_pools(const struct policy *a, const struct policy *b) {
         return true;
 }
 
+size_t policy_shortest_cpu_mean(const struct policy *policy) {
+        size_t shortest = policy->metric_count;
+
+        for (size_t i = 0; i < policy->metric_count; i++) {
+                const struct policy_metric *metric = &policy->metrics[i];
+                if (metric->is_query && metric->query.resource == METRIC_CPU &&
+                    metric->query.statistic == METRIC_AVG &&
+                    (shortest == policy->metric_count ||
+                     metric->query.window_ms < policy->metrics[shortest].query.window_ms))
+                        shortest = i;
+        }
+        return shortest;
+}
+
 bool policy_is_relative(const struct policy *policy) {
         for (size_t i = 0; i < policy->priority_total; i++)
                 if (policy->priorities[i].scale == POLICY_SCALE_RELATIVE)

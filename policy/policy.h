@@ -22,6 +22,8 @@
 /* The key of a taint of spec.taints: this, followed by the level. */
 #define POLICY_TAINT_PREFIX "load.plimsoll.io/"
 #define POLICY_TAINT_EFFECT "PreferNoSchedule"
+/* The metric that spec.idle.peak is the window of. */
+#define POLICY_IDLE_PEAK_PREFIX "cpu_usage_max_avg_"
 
 enum {
         POLICY_MAX_METRICS = 64,
@@ -180,6 +182,9 @@ struct policy {
          * none: there are no taints. */
         size_t level_count;
         double level_ratios[POLICY_MAX_LEVELS];
+        /* spec.idle: CPU below the line that services do not use is offered to batch pods. */
+        double idle_line_ratio; /* (0, 1]; 0: nothing is offered */
+        size_t idle_peak;       /* the metric whose usage is left to services */
 
         /* "line 7: spec.predicat: unknown field" */
         size_t warning_count; /* the number found; the first POLICY_MAX_WARNINGS have a text */
@@ -244,6 +249,10 @@ bool policy_has_same_pools(const struct policy *a, const struct policy *b);
 /** policy_taint_level() - the level of a taint in a Node's spec.taints, 1 to POLICY_MAX_LEVELS; 0:
  * it is not one of ours */
 unsigned policy_taint_level(const json_t *taint);
+
+/** policy_shortest_cpu_mean() - the metric with the mean of CPU usage over the shortest window;
+ * metric_count: there is none */
+size_t policy_shortest_cpu_mean(const struct policy *policy);
 
 /** policy_is_relative() - some priority has scale: relative, so a node's score depends on the
  * candidates */

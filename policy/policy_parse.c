@@ -429,12 +429,35 @@ static void read_taints(const struct policy_map *spec, struct policy *policy) {
                               "expected spec.priority, whose metrics make the load, got nothing");
 }
 
-/* Others refer to what is read first: syncPolicy to metrics, predicate and priority to syncPolicy,
- * taints to priority. */
+static void read_idle(const struct policy_map *spec, struct policy *policy) {
+        static const char *const fields[] = {"line", "peak", NULL};
+        static const char what[] = "the window of a " POLICY_IDLE_PEAK_PREFIX
+                                   "<window> of spec.syncPolicy";
+        struct policy_map idle = {.fields = fields};
+
+        if (!policy_map_field(spec, "idle", POLICY_OPTIONAL, &idle))
+                return;
+        policy->idle_line_ratio = 0.65;
+        policy_read_number(&idle, "line", POLICY_OPTIONAL, "a ratio above 0, up to 1", DBL_TRUE_MIN,
+                           1, &policy->idle_line_ratio);
+        const char *window = policy_read_text(&idle, "peak", POLICY_OPTIONAL, what);
+        _cleanup_(freep) char *name = xasprintf(POLICY_IDLE_PEAK_PREFIX "%s",
+                                                window ? window : "1h");
+        int metric = policy_metric_index(policy, name);
+        if (metric < 0 || !policy->metrics[metric].is_query ||
+            policy->metrics[metric].period_ms == 0)
+                policy_expected(&idle, "peak", "%s with a period above 0", what);
+        else
+                policy->idle_peak = (size_t)metric;
+        (void)policy_map_end(&idle);
+}
+
+/* Others refer to what is read first: syncPolicy to metrics, predicate, priority and idle to
+ * syncPolicy, taints to priority. */
 static void read_policy_spec(const struct policy_map *document, struct policy *policy) {
         static const char *const fields[] = {"metrics", "syncPolicy", "predicate", "priority",
                                              "pools",   "rules",      "hotValue",  "extender",
-                                             "taints",  NULL};
+                                             "taints",  "idle",       NULL};
         struct policy_map spec = {.fields = fields};
 
         if (!policy_map_field(document, "spec", POLICY_REQUIRED, &spec))
@@ -450,6 +473,7 @@ static void read_policy_spec(const struct policy_map *document, struct policy *p
         read_hot_values(&spec, policy);
         read_extender(&spec, policy);
         read_taints(&spec, policy);
+        read_idle(&spec, policy);
         if (policy_map_end(&spec))
                 policy_advise(&spec, policy);
 }

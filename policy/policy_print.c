@@ -196,4 +196,11 @@ void policy_print(const struct policy *policy, struct buf *out) {
                 buf_printf(out, "%s%s%s", i == 0 ? "  taints:\n    levels: [" : ", ", text,
                            i + 1 == policy->level_count ? "]\n" : "");
         }
+        if (policy->idle_line_ratio > 0) {
+                char text[NUMBER_TEXT_MAX];
+                number_format(policy->idle_line_ratio, text);
+                buf_printf(out, "  idle: {line: %s, peak: %s}\n", text,
+                           policy->metrics[policy->idle_peak].name +
+                                   strlen(POLICY_IDLE_PEAK_PREFIX));
+        }
 }

@@ -23,8 +23,13 @@ static inline bool policy_equal(const struct policy *a, const struct policy *b) 
             a->priority_total != b->priority_total || !policy_has_same_pools(a, b) ||
             a->hot_value_count != b->hot_value_count || a->scoring != b->scoring ||
             a->when_all_over != b->when_all_over || a->shortlist != b->shortlist ||
-            a->shortlist_for != b->shortlist_for || a->resource_count != b->resource_count)
+            a->shortlist_for != b->shortlist_for || a->resource_count != b->resource_count ||
+            a->level_count != b->level_count || a->idle_line_ratio != b->idle_line_ratio ||
+            a->idle_peak != b->idle_peak)
                 return false;
+        for (size_t i = 0; i < a->level_count; i++)
+                if (a->level_ratios[i] != b->level_ratios[i])
+                        return false;
         for (size_t i = 0; i < POLICY_MAX_RULES; i++) {
                 const struct policy_rule *p = &a->rules[i], *q = &b->rules[i];
                 if (p->is_exempt != q->is_exempt || p->limits.begin != q->limits.begin ||

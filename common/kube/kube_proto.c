@@ -14,6 +14,7 @@ static const struct proto_member status_members[] = {
 const struct proto_message kube_proto_status = PROTO_MESSAGE(status_members);
 
 static const char *const cpu_and_memory[] = {"cpu", "memory", NULL};
+static const char *const cpu_memory_and_idle[] = {"cpu", "memory", KUBE_IDLE_RESOURCE, NULL};
 
 /* ---- Pod. */
 
@@ -41,7 +42,7 @@ static const struct proto_member pod_metadata_members[] = {
 static const struct proto_message pod_metadata = PROTO_MESSAGE(pod_metadata_members);
 
 static const struct proto_member resources_members[] = {
-        {2, PROTO_QUANTITIES, "requests", NULL, cpu_and_memory},
+        {2, PROTO_QUANTITIES, "requests", NULL, cpu_memory_and_idle},
 };
 static const struct proto_message resources = PROTO_MESSAGE(resources_members);
 
@@ -60,7 +61,7 @@ static const struct proto_member pod_spec_members[] = {
         {2, PROTO_LIST, "containers", &container, NULL},
         {10, PROTO_STRING, "nodeName", NULL, NULL},
         {20, PROTO_LIST, "initContainers", &init_container, NULL},
-        {32, PROTO_QUANTITIES, "overhead", NULL, cpu_and_memory},
+        {32, PROTO_QUANTITIES, "overhead", NULL, cpu_memory_and_idle},
         {40, PROTO_OBJECT, "resources", &resources, NULL},
 };
 static const struct proto_message pod_spec = PROTO_MESSAGE(pod_spec_members);
@@ -85,7 +86,7 @@ static const struct proto_message container_state = PROTO_MESSAGE(container_stat
 
 static const struct proto_member container_status_members[] = {
         {2, PROTO_OBJECT, "state", &container_state, NULL},
-        {10, PROTO_QUANTITIES, "allocatedResources", NULL, cpu_and_memory},
+        {10, PROTO_QUANTITIES, "allocatedResources", NULL, cpu_memory_and_idle},
         {11, PROTO_OBJECT, "resources", &resources, NULL},
 };
 static const struct proto_message container_status = PROTO_MESSAGE(container_status_members);
@@ -114,7 +115,7 @@ static const struct proto_member pod_status_members[] = {
         {1, PROTO_STRING, "phase", NULL, NULL},
         {2, PROTO_LIST, "conditions", &condition, pod_conditions},
         {8, PROTO_LIST, "containerStatuses", &container_status, NULL},
-        {19, PROTO_QUANTITIES, "allocatedResources", NULL, cpu_and_memory},
+        {19, PROTO_QUANTITIES, "allocatedResources", NULL, cpu_memory_and_idle},
         {20, PROTO_OBJECT, "resources", &resources, NULL},
         {21, PROTO_LIST, "nodeAllocatableResourceClaimStatuses", &claim, NULL},
 };
@@ -176,8 +177,8 @@ static const struct proto_member node_info_members[] = {
 static const struct proto_message node_info = PROTO_MESSAGE(node_info_members);
 
 static const struct proto_member node_status_members[] = {
-        {1, PROTO_QUANTITIES, "capacity", NULL, cpu_and_memory},
-        {2, PROTO_QUANTITIES, "allocatable", NULL, cpu_and_memory},
+        {1, PROTO_QUANTITIES, "capacity", NULL, cpu_memory_and_idle},
+        {2, PROTO_QUANTITIES, "allocatable", NULL, cpu_memory_and_idle},
         {5, PROTO_LIST, "addresses", &address, NULL},
         {6, PROTO_OBJECT, "daemonEndpoints", &daemon_endpoints, NULL},
         {7, PROTO_OBJECT, "nodeInfo", &node_info, NULL},

@@ -32,12 +32,16 @@
         "vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v="                        \
         "v1," KUBE_ACCEPT_METADATA
 
+/* The extended resource of spec.idle: thousandths of a CPU that a node offers to batch pods, and
+ * that these request. */
+#define KUBE_IDLE_RESOURCE "plimsoll.io/idle-milli-cpu"
+
 /* A Pod's fields that the estimate and the counting of bindings read, with only those annotations,
- * labels and conditions; of resources cpu and memory. */
+ * labels and conditions; of resources cpu, memory and KUBE_IDLE_RESOURCE. */
 extern const struct proto_message kube_proto_pod;
-/* A Node's fields that both programs read, of whole objects and of their metadata: of resources cpu
- * and memory; all labels, since people filter by them; all annotations, since their names depend on
- * the policy. */
+/* A Node's fields that both programs read, of whole objects and of their metadata: of resources
+ * cpu, memory and KUBE_IDLE_RESOURCE; all labels, since people filter by them; all annotations,
+ * since their names depend on the policy. */
 extern const struct proto_message kube_proto_node;
 /* metav1.Status: message, reason, code */
 extern const struct proto_message kube_proto_status;

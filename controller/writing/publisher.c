@@ -58,7 +58,11 @@ static void note_failed_run(struct publisher *publisher, const struct kube_answe
                                "the last %zu patches failed: %s: %.*s%s", publisher->failed,
                                kube_outcome_name(answer->outcome),
                                (int)sizeof(publisher->trouble) - 128, answer->err.msg,
-                               is_denied(answer) ? "; see the RBAC rule for patching nodes" : "");
+                               !is_denied(answer)                ? ""
+                               : publisher->options.is_of_status ? "; see the RBAC rule for "
+                                                                   "patching nodes/status"
+                                                                 : "; see the RBAC rule for "
+                                                                   "patching nodes");
 }
 
 /* Whether a node that is gone has failed or not, the watch will show it to be gone. */
@@ -97,7 +101,9 @@ static void on_patch_done(void *userdata, const struct kube_answer *answer) {
 
 static void send_patch(struct publisher *publisher, struct publisher_job *job) {
         _cleanup_(freep) char *path = kube_path(KUBE_CORE, NULL, "nodes", job->node,
-                                                "?fieldManager=" KUBE_FIELD_MANAGER);
+                                                publisher->options.is_of_status
+                                                        ? "/status?fieldManager=" KUBE_FIELD_MANAGER
+                                                        : "?fieldManager=" KUBE_FIELD_MANAGER);
 
         publisher->in_flight++;
         job->call = kube_start(publisher->options.daemon->api,
@@ -205,6 +211,13 @@ void publisher_cancel(struct publisher_job *job) {
         publisher->in_flight -= job->call != NULL;
         kube_cancel(TAKE_PTR(job->call));
         publisher_wake(publisher);
+}
+
+void publisher_cancel_all(struct publisher *publisher) {
+        struct publisher_job *job;
+
+        TAILQ_FOREACH (job, &publisher->jobs, link)
+                publisher_cancel(job);
 }
 
 void publisher_drop_queue(struct publisher *publisher) {

@@ -36,6 +36,7 @@ TAILQ_HEAD(publisher_jobs, publisher_job);
 struct publisher_options {
         const char *what;            /* is patched, for the log; static text */
         const struct daemon *daemon; /* without an API client nothing is ever pushed */
+        bool is_of_status;           /* the subresource is patched, which has rights of its own */
         double patches_per_s;        /* > 0; a tenth of this may be sent in one burst */
         size_t max_in_flight;        /* > 0 */
         struct kube_fence fence;     /* of every patch */
@@ -84,6 +85,8 @@ void publisher_push(struct publisher_job *job, unsigned urgency);
 /** publisher_cancel() - the job is idle when this returns, without on_done(), and does not count as
  * failing */
 void publisher_cancel(struct publisher_job *job);
+/** publisher_cancel_all() - every job */
+void publisher_cancel_all(struct publisher *publisher);
 /** publisher_drop_queue() - no queued job is sent; patches in flight continue */
 void publisher_drop_queue(struct publisher *publisher);
 

@@ -216,10 +216,3 @@ void taint_writer_tick(struct taint_writer *writer, bool may_write) {
                 if (is_taint_due(tainted_of_job(job), now_mono_ms))
                         publisher_push(job, 0);
 }
-
-void taint_writer_stop(struct taint_writer *writer) {
-        struct publisher_job *job;
-
-        TAILQ_FOREACH (job, &writer->publisher->jobs, link)
-                publisher_cancel(job);
-}

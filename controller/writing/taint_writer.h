@@ -75,5 +75,3 @@ void taint_writer_update(struct taint_node *node, const struct plan_values *valu
 /** taint_writer_tick() - every second or so: decide, and queue patches if this replica @may_write
  */
 void taint_writer_tick(struct taint_writer *writer, bool may_write);
-/** taint_writer_stop() - cancel what is queued or in flight: this replica no longer leads */
-void taint_writer_stop(struct taint_writer *writer);

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "codec/json.h"
 #include "controller/track/budget.h"
 
 static_assert((int)BUDGET_URGENCIES <= (int)PATCH_QUEUE_URGENCIES, "every urgency has its list");
@@ -11,8 +12,8 @@ static_assert((int)BUDGET_URGENCIES <= (int)PATCH_QUEUE_URGENCIES, "every urgenc
 enum {
         /* Scrapes after which a healthy node has usable windows. */
         FIRST_OUTCOMES = 4,
-        /* Patches of taints per second are those of annotations divided by this. */
-        TAINT_PART = 10,
+        /* Patches of taints per second, and of offers, are those of annotations divided by this. */
+        OTHERS_PART = 10,
 };
 
 /* What a patch in flight contains; recorded once the API server has accepted it. */
@@ -29,6 +30,7 @@ struct writer {
         struct health_check *leader_check;
         struct publisher *publisher;
         struct taint_writer *taints;
+        struct idle_writer *offers;
         bool is_stopping;
         lease_released_fn *on_stopped;
         void *on_stopped_userdata;
@@ -230,7 +232,8 @@ static void on_stopped_leading(void *userdata) {
                 publisher_cancel(job);
                 free(TAKE_PTR(node_of_job(job)->pending));
         }
-        taint_writer_stop(writer->taints);
+        publisher_cancel_all(writer->taints->publisher);
+        publisher_cancel_all(writer->offers->publisher);
 }
 
 static struct lease *campaign(struct writer *writer) {
@@ -291,11 +294,12 @@ static void show_leader(const struct writer *writer) {
 
 /* Nodes */
 
-void writer_add(struct writer *writer, struct writer_node *node, const char *name,
+void writer_add(struct writer *writer, struct writer_node *node, const struct node *of,
                 struct node_track *track) {
         *node = (struct writer_node){.writer = writer, .track = track};
-        publisher_add(writer->publisher, &node->job, name);
-        taint_writer_add(writer->taints, &node->taints, name, track);
+        publisher_add(writer->publisher, &node->job, of->name);
+        taint_writer_add(writer->taints, &node->taints, of->name, track);
+        idle_writer_add(writer->offers, &node->idle, of, track);
         arm_first_sync(node);
 }
 
@@ -303,7 +307,13 @@ void writer_remove(struct writer_node *node) {
         publisher_remove(&node->job);
         free(TAKE_PTR(node->pending));
         publisher_remove(&node->taints.job);
+        publisher_remove(&node->idle.job);
         loop_timer_disarm(node->writer->options.daemon->loop, &node->sync);
+}
+
+void writer_seen(struct writer_node *node, const json_t *object) {
+        taint_writer_seen(&node->taints, json_at(object, "spec", "taints", NULL));
+        idle_writer_seen(&node->idle, json_at(object, "status", NULL));
 }
 
 void writer_update(struct writer_node *node, const struct plan_values *values) {
@@ -314,6 +324,7 @@ void writer_update(struct writer_node *node, const struct plan_values *values) {
 
         node->has_values = values->usable != 0;
         taint_writer_update(&node->taints, values);
+        idle_writer_update(&node->idle, values);
         if (!writer->options.has_turns || !writer_is_active(writer) ||
             writer_now_mono(writer) < node->not_before_mono_ms)
                 return;
@@ -380,14 +391,18 @@ struct writer *writer_new(const struct writer_options *options,
                                             .on_done = on_annotations_done,
                                             .on_idle = on_publisher_idle,
                                             .userdata = writer});
-        writer->taints = taint_writer_new(options->daemon, options->patches_per_s / TAINT_PART,
-                                          writer_fence(writer), on_publisher_idle, writer);
+        double others_per_s = options->patches_per_s / OTHERS_PART;
+        writer->taints = taint_writer_new(options->daemon, others_per_s, writer_fence(writer),
+                                          on_publisher_idle, writer);
+        writer->offers = idle_writer_new(options->daemon, others_per_s, writer_fence(writer),
+                                         on_publisher_idle, writer);
         return writer;
 }
 
 void writer_free(struct writer *writer) {
         lease_free(writer->lease);
         taint_writer_free(writer->taints);
+        idle_writer_free(writer->offers);
         publisher_free(writer->publisher);
         free(writer);
 }
@@ -397,6 +412,7 @@ void writer_set_policy(struct writer *writer, const struct compiled_policy *comp
 
         writer->compiled = compiled;
         taint_writer_replan(writer->taints);
+        idle_writer_replan(writer->offers);
         TAILQ_FOREACH (job, &writer->publisher->jobs, link) {
                 /* Its indices are those of the policy before. */
                 free(TAKE_PTR(node_of_job(job)->pending));
@@ -409,8 +425,10 @@ void writer_tick(struct writer *writer) {
         metrics_set(writer->waiting, (double)writer->publisher->queue.len);
         metrics_set(writer->budget, (double)writer_budget_nodes(writer));
         publisher_tick(writer->publisher);
-        if (writer->options.has_turns)
-                taint_writer_tick(writer->taints, writer_is_active(writer));
+        if (!writer->options.has_turns)
+                return;
+        taint_writer_tick(writer->taints, writer_is_active(writer));
+        idle_writer_tick(writer->offers, writer_is_active(writer));
 }
 
 size_t writer_budget_nodes(const struct writer *writer) {
@@ -418,7 +436,9 @@ size_t writer_budget_nodes(const struct writer *writer) {
 }
 
 bool writer_is_idle(const struct writer *writer) {
-        return publisher_is_idle(writer->publisher) && publisher_is_idle(writer->taints->publisher);
+        return publisher_is_idle(writer->publisher) &&
+               publisher_is_idle(writer->taints->publisher) &&
+               publisher_is_idle(writer->offers->publisher);
 }
 
 size_t writer_failing(const struct writer *writer) {
@@ -428,8 +448,10 @@ size_t writer_failing(const struct writer *writer) {
 const char *writer_trouble(const struct writer *writer) {
         if (writer->options.is_dry_run)
                 return NULL;
-        const char *trouble = writer->publisher->trouble;
-        return *trouble ? trouble : writer->taints->publisher->trouble;
+        if (*writer->publisher->trouble)
+                return writer->publisher->trouble;
+        const char *of_taints = writer->taints->publisher->trouble;
+        return *of_taints ? of_taints : writer->offers->publisher->trouble;
 }
 
 void writer_stop(struct writer *writer, lease_released_fn *on_stopped, void *userdata) {
@@ -438,6 +460,7 @@ void writer_stop(struct writer *writer, lease_released_fn *on_stopped, void *use
         writer->on_stopped_userdata = userdata;
         publisher_drop_queue(writer->publisher);
         publisher_drop_queue(writer->taints->publisher);
+        publisher_drop_queue(writer->offers->publisher);
         if (writer_is_idle(writer))
                 resign(writer);
 }

@@ -1,5 +1,6 @@
 /*
- * When each node's annotations are patched, and with what; its taints are taint_writer.h's. A node
+ * When each node's annotations are patched, and with what; its taints are taint_writer.h's, its
+ * offer of idle CPU idle_writer.h's. A node
  * has turns at its own instants (plan.h), and is patched sooner when its annotations are missing or
  * have expired, or when a mean has moved far. Only the replica that leads patches: with leader
  * election the one that holds the Lease, without election every one, in a dry run none. One that
@@ -19,6 +20,7 @@
 
 #include "base/attributes.h"
 #include "controller/track/node_track.h"
+#include "controller/writing/idle_writer.h"
 #include "controller/writing/publisher.h"
 #include "controller/writing/taint_writer.h"
 #include "kube/kube_api.h"
@@ -27,13 +29,15 @@
 struct writer;
 struct writer_patch;
 
-/* The writer's part of a node; embedded in its owner, which does not touch the members. */
+/* The writer's part of a node; embedded in its owner, which may read what taints
+ * and idle say that the node carries. */
 struct writer_node {
         struct publisher_job job; /* its first member */
         struct writer *writer;
         struct node_track *track;
         struct loop_timer sync;
-        struct taint_node taints;     /* the owner reports to it what the node carries */
+        struct taint_node taints;
+        struct idle_node idle;
         struct writer_patch *pending; /* in flight, of the policy in force; NULL: none */
         bool has_values;              /* some metric was usable at the last reading */
         bool is_early;                /* it is, or was last, pushed between its turns */
@@ -69,9 +73,11 @@ void writer_free(struct writer *writer);
 /** writer_set_policy() - another policy; the turns of all nodes follow it from now on */
 void writer_set_policy(struct writer *writer, const struct compiled_policy *compiled);
 
-/** writer_add() - give @node turns; @name and @track are borrowed until writer_remove() */
-void writer_add(struct writer *writer, struct writer_node *node, const char *name,
+/** writer_add() - give @node turns; @of and @track are borrowed until writer_remove() */
+void writer_add(struct writer *writer, struct writer_node *node, const struct node *of,
                 struct node_track *track);
+/** writer_seen() - the Node is like this now; @object may hold anything */
+void writer_seen(struct writer_node *node, const json_t *object);
 /** writer_remove() - cancels the patch that is queued or in flight */
 void writer_remove(struct writer_node *node);
 /** writer_update() - the node has new @values: patch it at once if its annotations have expired, or

@@ -9,10 +9,18 @@
 #include "base/timestamp.h"
 #include "codec/quantity.h"
 #include "codec/skim_fields.h"
+#include "kube/kube_proto.h"
 #include "policy/pods/pod_workload.h"
 
 /* After the epoch: when a pod has started of which no time is known. */
 enum { LONG_AGO_MS = 1 };
+
+/* What is summed up: the estimate's resources, and one more. */
+enum { IDLE_MILLI_CPU = ESTIMATE_RESOURCE_COUNT, REQUESTED_COUNT };
+
+struct request_sum {
+        double of[REQUESTED_COUNT];
+};
 
 struct owner {
         struct skim_string kind, name;
@@ -43,7 +51,7 @@ struct amount {
 };
 
 struct requests {
-        struct amount of[ESTIMATE_RESOURCE_COUNT];
+        struct amount of[REQUESTED_COUNT];
 };
 
 /* What a node has given to a container or a pod that may be resized in place. */
@@ -58,7 +66,7 @@ struct container {
 
 /* The sums over several containers. */
 struct sums {
-        struct pod_load all, sidecars, starting;
+        struct request_sum all, sidecars, starting;
         size_t requesting; /* how many request something */
 };
 
@@ -93,7 +101,7 @@ struct container_status {
 
 struct container_statuses {
         int64_t runs_unix_ms;
-        struct pod_load allocated, actuated;
+        struct request_sum allocated, actuated;
         size_t allocated_count; /* containers that were given something */
 };
 
@@ -106,7 +114,7 @@ struct claimed {
 struct claim {
         size_t containers;
         struct claim_sum {
-                struct pod_load once, per_container;
+                struct request_sum once, per_container;
         } mapping, overhead;
 };
 
@@ -115,7 +123,7 @@ struct status {
         struct conditions conditions;
         struct container_statuses containers;
         struct given given;
-        struct pod_load claimed;
+        struct request_sum claimed;
 };
 
 struct pod {
@@ -214,15 +222,15 @@ static const struct skim_field metadata_fields[] = {
 
 /* spec */
 
-static void add_requests(struct pod_load *sum, const struct requests *requests) {
-        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
+static void add_requests(struct request_sum *sum, const struct requests *requests) {
+        for (int r = 0; r < REQUESTED_COUNT; r++)
                 sum->of[r] += requests->of[r].value;
 }
 
 static bool is_any_given(const struct requests *requests) {
         bool is_any = false;
 
-        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
+        for (int r = 0; r < REQUESTED_COUNT; r++)
                 is_any |= requests->of[r].is_given;
         return is_any;
 }
@@ -242,6 +250,7 @@ static bool read_pod_amount(struct skim *skim, void *ret) {
 static const struct skim_field requests_fields[] = {
         SKIM_VALUE("cpu", struct requests, of[ESTIMATE_CPU], read_pod_amount),
         SKIM_VALUE("memory", struct requests, of[ESTIMATE_MEM], read_pod_amount),
+        SKIM_VALUE(KUBE_IDLE_RESOURCE, struct requests, of[IDLE_MILLI_CPU], read_pod_amount),
         {0},
 };
 
@@ -263,9 +272,9 @@ static bool read_container(struct skim *skim, void *ret) {
                 return false;
         add_requests(&sums->all, &container.requests);
         sums->requesting += is_any_given(&container.requests);
-        struct pod_load starting = sums->sidecars;
+        struct request_sum starting = sums->sidecars;
         add_requests(&starting, &container.requests);
-        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
+        for (int r = 0; r < REQUESTED_COUNT; r++)
                 sums->starting.of[r] = fmax(sums->starting.of[r], starting.of[r]);
         if (skim_is(&container.restart_policy, "Always"))
                 sums->sidecars = starting;
@@ -395,13 +404,15 @@ static bool read_claimed(struct skim *skim, void *ret) {
                 SKIM_VALUE("perContainer", struct claimed, per_container, read_pod_amount),
                 {0},
         };
-        static const char *const names[] = {[ESTIMATE_CPU] = "cpu", [ESTIMATE_MEM] = "memory"};
+        static const char *const names[] = {[ESTIMATE_CPU] = "cpu",
+                                            [ESTIMATE_MEM] = "memory",
+                                            [IDLE_MILLI_CPU] = KUBE_IDLE_RESOURCE};
         struct claim_sum *sum = ret;
         struct claimed claimed = {0};
 
         if (!skim_fields(skim, fields, &claimed))
                 return false;
-        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
+        for (int r = 0; r < REQUESTED_COUNT; r++) {
                 if (!skim_is(&claimed.name, names[r]))
                         continue;
                 sum->once.of[r] += claimed.quantity.value + claimed.per_pod.value;
@@ -417,12 +428,12 @@ static bool read_claim(struct skim *skim, void *ret) {
                 SKIM_LIST("overhead", struct claim, overhead, read_claimed),
                 {0},
         };
-        struct pod_load *sum = ret;
+        struct request_sum *sum = ret;
         struct claim claim = {0};
 
         if (!skim_fields(skim, fields, &claim))
                 return false;
-        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
+        for (int r = 0; r < REQUESTED_COUNT; r++) {
                 sum->of[r] += claim.mapping.once.of[r] + claim.overhead.once.of[r];
                 if (claim.containers > 0) /* else 0 times infinity */
                         sum->of[r] += (double)claim.containers * claim.overhead.per_container.of[r];
@@ -477,16 +488,10 @@ static double own_request(const struct pod *pod, int r) {
                        fmax(given->allocated.of[r].value, given->actuated.of[r].value));
 }
 
-static struct pod_load total_of(const struct pod *pod) {
-        static const struct pod_load most = {{POD_FACTS_CORES_MAX, POD_FACTS_BYTES_MAX}};
-        struct pod_load total;
+static double total_of(const struct pod *pod, int r, double most) {
+        double sum = pod->spec.own.of[r].is_given ? own_request(pod, r) : sum_of_containers(pod, r);
 
-        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
-                double sum = pod->spec.own.of[r].is_given ? own_request(pod, r)
-                                                          : sum_of_containers(pod, r);
-                total.of[r] = fmin(sum + pod->spec.overhead.of[r].value, most.of[r]);
-        }
-        return total;
+        return fmin(sum + pod->spec.overhead.of[r].value, most);
 }
 
 static size_t name_workload(const struct pod *pod, double cores, char *ret) {
@@ -537,7 +542,10 @@ bool pod_facts_take(struct pod_facts *facts, struct skim *skim) {
         facts->priority_class = pod.spec.priority_class;
         facts->priority = pod.spec.priority;
         facts->node = pod.spec.node;
-        facts->request = total_of(&pod);
+        facts->request.of[ESTIMATE_CPU] = total_of(&pod, ESTIMATE_CPU, POD_FACTS_CORES_MAX);
+        facts->request.of[ESTIMATE_MEM] = total_of(&pod, ESTIMATE_MEM, POD_FACTS_BYTES_MAX);
+        facts->idle_cores = fmin(total_of(&pod, IDLE_MILLI_CPU, INFINITY) / 1000,
+                                 POD_FACTS_CORES_MAX);
         facts->workload_len = name_workload(&pod, facts->request.of[ESTIMATE_CPU], facts->workload);
         facts->bound_unix_ms = pod.status.conditions.bound_unix_ms
                                        ? pod.status.conditions.bound_unix_ms

@@ -60,7 +60,9 @@ struct pod_facts {
         char workload[POD_FACTS_WORKLOAD_MAX];
         size_t workload_len;
         struct pod_load request; /* 0: none; a negative or unreadable quantity counts as none */
-        int64_t bound_unix_ms;   /* PodScheduled, else the creation; 0: unknown */
+        /* Of KUBE_IDLE_RESOURCE, in whole CPUs. 0: the pod does not run on idle CPU. */
+        double idle_cores;
+        int64_t bound_unix_ms; /* PodScheduled, else the creation; 0: unknown */
         /* When the first container that is no init container started (startedAt). If the phase is
          * Running without that: bound_unix_ms, or a time before all windows if that is unknown,
          * too. 0: the pod does not run yet. */

@@ -171,6 +171,7 @@ NAMES = [
     "a.b-c",
     "load_usage_p99_1d",
 ]
+PEAK = "cpu_usage_max_avg_"
 ODD_NAMES = ["", "-a", "a_", "a b", "x/y", "ä", "a" * 63, "a" * 64]
 DURATIONS = [
     "3m",
@@ -352,6 +353,14 @@ class Sample:
                             ["0.5"], 0.5], 0.2)  # fmt: skip
         return self.pick([{}, {"levels": levels}], [{"levels": levels}])
 
+    def idle(self, known):
+        windows = [name.removeprefix(PEAK) for name in known if name.startswith(PEAK)]
+        fields = {
+            "line": self.pick([0.65, 1, 0.01], [0, 1.1, -0.5, "0.5", ""]),
+            "peak": self.pick(windows or ["1h"], ["", "h", "0h", "1.5h", "1h30m", "2h", 6]),
+        }
+        return {name: value for name, value in fields.items() if self.random.random() < 0.7}
+
     def policy(self):
         known = self.some_names(NAMES)
         spec = {
@@ -385,6 +394,8 @@ class Sample:
             spec["extender"] = self.extender()
         if self.random.random() < 0.2:
             spec["taints"] = self.taints()
+        if self.random.random() < 0.3:
+            spec["idle"] = self.idle(known)
         return {**fast_policy(), "spec": spec}
 
 

@@ -61,7 +61,7 @@ MAY_USE = {
         *(*COMMON, "policy", "policy/estimate", "controller/window", "controller/source"),
         "controller/track",
     ],
-    "controller/writing": [*COMMON, "policy", "controller/track"],
+    "controller/writing": [*COMMON, "policy", "controller/node", "controller/track"],
     "controller/cleanup": [*COMMON, "policy", "controller/writing"],
     "controller": [
         *(

@@ -19,7 +19,7 @@ apiVersion: scheduler.policy.crane.io/v1alpha1
 kind: DynamicSchedulerPolicy
 spec:
   metrics: [{name: x, series: x, kind: gauge, capacity: 1}]
-  syncPolicy: [{name: x_usage_avg_5m, period: 1m}]
+  syncPolicy: [{name: x_usage_avg_5m, period: 1m}, {name: cpu_usage_max_avg_1h, period: 15m}]
   predicate: [{name: x_usage_avg_5m, maxLimitPecent: 1}]
   priority: [{name: x_usage_avg_5m, weight: 1}]
   pools:
@@ -28,6 +28,7 @@ spec:
     priority: [{name: x_usage_avg_5m, weight: 1}]
   rules: [{match: {namespaces: [x]}, limits: [{name: x_usage_avg_5m, maxLimitPecent: 1}]}]
   taints: {}
+  idle: {}
   hotValue: [{timeRange: 1m, count: 1}]
   extender: {}
 """

@@ -347,6 +347,37 @@ TEST(taints) {
         }
 }
 
+TEST(idle) {
+        static const char metrics[] = "spec:\n"
+                                      "  syncPolicy:\n"
+                                      "  - {name: cpu_usage_avg_5m, period: 3m}\n"
+                                      "  - {name: cpu_usage_avg_120s, period: 3m}\n"
+                                      "  - {name: mem_usage_avg_1m, period: 3m}\n"
+                                      "  - {name: cpu_usage_max_avg_6h, period: 15m}\n"
+                                      "  - {name: cpu_usage_max_avg_1h, period: 15m}\n";
+        static const struct {
+                const char *spec;
+                double line_ratio;
+                const char *peak;
+        } rows[] = {
+                {"  idle:\n", 0, NULL}, /* null is absent */
+                {"  idle: {}\n", 0.65, "cpu_usage_max_avg_1h"},
+                {"  idle: {line: , peak: }\n", 0.65, "cpu_usage_max_avg_1h"},
+                {"  idle: {line: 1}\n", 1, "cpu_usage_max_avg_1h"},
+                {"  idle: {line: 0.5, peak: 6h}\n", 0.5, "cpu_usage_max_avg_6h"},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(freep) char *text = xasprintf(HEAD "%s%s", metrics, rows[i].spec);
+                _cleanup_(policy_freep) struct policy *policy = parse(text, true);
+                assert_float_equal(policy->idle_line_ratio, rows[i].line_ratio, 0);
+                if (rows[i].peak)
+                        assert_string_equal(policy->metrics[policy->idle_peak].name, rows[i].peak);
+                assert_int_equal(policy_shortest_cpu_mean(policy), 1);
+                assert_round_trip(policy);
+        }
+}
+
 TEST(many_warnings) {
         struct buf text = BUF_INIT(1 << 16);
 

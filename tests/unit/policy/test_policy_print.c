@@ -102,6 +102,15 @@ static struct policy *random_policy(unsigned short seed[3]) {
         _cleanup_(policy_freep) struct policy *whole = parse(text.data, true);
         if (whole->priority_count > 0 && draw(seed) < 0.3)
                 buf_printf(&text, "  taints: {levels: [%.17g, 1]}\n", 0.01 + draw(seed) / 2);
+        for (size_t i = 0; i < whole->metric_count; i++)
+                if (strncmp(whole->metrics[i].name, POLICY_IDLE_PEAK_PREFIX,
+                            strlen(POLICY_IDLE_PEAK_PREFIX)) == 0 &&
+                    whole->metrics[i].period_ms > 0) {
+                        buf_printf(&text, "  idle: {line: %.17g, peak: %s}\n",
+                                   0.01 + draw(seed) / 2,
+                                   whole->metrics[i].name + strlen(POLICY_IDLE_PEAK_PREFIX));
+                        break;
+                }
         return parse(text.data, true);
 }
 

@@ -194,7 +194,7 @@ TEST(stopped) {
         read_all(&f, 0.9);
         taint_writer_tick(f.writer, true);
         assert_false(publisher_is_idle(f.writer->publisher));
-        taint_writer_stop(f.writer);
+        publisher_cancel_all(f.writer->publisher);
         assert_true(publisher_is_idle(f.writer->publisher));
         wait_ms(&f, LOAD_LEVEL_REST_MS);
         read_all(&f, 0.9);

@@ -17,6 +17,7 @@ struct fixture {
         struct writer *writer;
         struct node_track track;
         struct writer_node node;
+        struct node listed;
         bool is_dry_run;
         double ratio; /* of the node's one metric; below 0: none */
         size_t idle_events, stopped, quiet_looks;
@@ -37,6 +38,8 @@ static void on_stopped(void *userdata) {
 }
 
 static void begin(struct fixture *f, bool has_turns) {
+        static char name[] = "a";
+
         f->compiled = compiled_policy_new(
                 policy_of(policy_text),
                 &(struct compiled_policy_options){.style = {.prefix = ""},
@@ -55,7 +58,8 @@ static void begin(struct fixture *f, bool has_turns) {
                                                         .userdata = f},
                                f->compiled);
         node_track_init(&f->track, f->compiled);
-        writer_add(f->writer, &f->node, "a", &f->track);
+        f->listed.name = name;
+        writer_add(f->writer, &f->node, &f->listed, &f->track);
 }
 
 static void end(struct fixture *f) {

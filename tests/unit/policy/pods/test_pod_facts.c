@@ -132,6 +132,32 @@ TEST(requests) {
         }
 }
 
+/* Thousandths of a CPU, summed up like CPU. */
+TEST(idle_cpu) {
+        static const struct {
+                const char *spec;
+                double idle_cores, cores;
+        } rows[] = {
+#define IDLE(amount) "{\"resources\":{\"requests\":{\"" KUBE_IDLE_RESOURCE "\":\"" amount "\"}}}"
+                {"\"containers\":[" CONTAINER("1", "1Gi") "]", 0, 1},
+                {"\"containers\":[" IDLE("2k") "]", 2, 0},
+                {"\"containers\":[" IDLE("500") "," CONTAINER("1", "1Gi") "," IDLE("1500") "]", 2,
+                 1},
+                {"\"containers\":[" IDLE("500") "],\"initContainers\":[" IDLE("3000") "]", 3, 0},
+                {"\"containers\":[" IDLE("-5") "," IDLE("x") "]", 0, 0},
+                {"\"containers\":[" IDLE("1e300") "]", POD_FACTS_CORES_MAX, 0},
+#undef IDLE
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct pod_facts facts;
+                _cleanup_(freep) char *text = xasprintf("{\"spec\":{%s}}", rows[i].spec);
+                assert_true(pod_read(&facts, text));
+                assert_float_equal(facts.idle_cores, rows[i].idle_cores, 0);
+                assert_float_equal(facts.request.of[ESTIMATE_CPU], rows[i].cores, 0);
+        }
+}
+
 #define CPU(amount) "{\"cpu\":\"" amount "\"}"
 #define ALLOCATED(cpu) "\"allocatedResources\":" CPU(cpu)
 #define ACTUATED(cpu) "\"resources\":{\"requests\":" CPU(cpu) "}"

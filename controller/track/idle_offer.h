@@ -1,0 +1,39 @@
+/*
+ * How much idle CPU a node offers to batch pods, by spec.idle. Pure.
+ *
+ * The room is what is left below the line when services use as much as at their peak in the
+ * policy's window, or as in the shortest mean of CPU that the policy has, whichever is more. An
+ * offer falls with the room at once. It rises by at most an eighth of the node's CPUs per shortest
+ * period of the policy (plan.h), and not while less than half of the peak's window is covered: so
+ * pods that have just started are read before more of them come.
+ *
+ * An offer is a multiple of a hundredth of the node's CPUs, so that the node is not written for
+ * less. docs/placement.md has what other rules are worth.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "controller/track/plan.h"
+#include "policy/policy.h"
+
+/* Nothing is known of the node: it shall not have the resource. */
+#define IDLE_OFFER_NONE (-1)
+
+/* In thousandths of a CPU, whole multiples of a hundredth of the node's CPUs; may be
+ * IDLE_OFFER_NONE. */
+struct idle_offer {
+        int64_t most_milli;  /* by the room */
+        int64_t rises_milli; /* one rise is at most so much */
+};
+
+/**
+ * idle_offer_of() - what a node with @cpu_cores, more than 0, could offer by these values
+ */
+struct idle_offer idle_offer_of(const struct policy *policy, const struct plan_values *values,
+                                double cpu_cores);
+
+/** idle_offer_next() - after @now_milli, which may be IDLE_OFFER_NONE; @may_rise: a period has
+ * passed since the last rise */
+int64_t idle_offer_next(const struct idle_offer *offer, int64_t now_milli, bool may_rise);

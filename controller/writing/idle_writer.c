@@ -1,0 +1,181 @@
+#include "controller/writing/idle_writer.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/number.h"
+#include "codec/json.h"
+#include "controller/node/node_set.h"
+#include "kube/kube_proto.h"
+
+enum {
+        MAX_IN_FLIGHT = 4,
+        FIRST_RETRY_MS = 5000,
+        MAX_RETRY_MS = 300000,
+        /* Every node has been read twice by then, and the policy that the cluster has is in force
+         * instead of the built-in one: until then a node that is not read keeps its offer. */
+        SETTLE_INTERVALS = 3,
+        /* A look touches the memory of all nodes: of 100,000, every ten seconds. */
+        NODES_PER_MS = 10,
+        URGENCY_TO_RISE = 0,
+        URGENCY_TO_FALL = 1,
+};
+
+static int64_t offers_now(const struct idle_writer *writer) {
+        return loop_now_mono_ms(writer->loop);
+}
+
+/* Jobs are first members of the nodes that they are embedded in. */
+static struct idle_node *idle_of_job(struct publisher_job *job) {
+        return (struct idle_node *)job;
+}
+
+bool idle_writer_patch(int64_t offered_milli, struct buf *out) {
+        static const char *const maps[] = {"capacity", "allocatable"};
+
+        for (size_t i = 0; i < ARRAY_LEN(maps); i++) {
+                buf_printf(out,
+                           "%s\"%s\":{\"" KUBE_IDLE_RESOURCE "\":", i == 0 ? "{\"status\":{" : ",",
+                           maps[i]);
+                if (offered_milli < 0)
+                        buf_puts(out, "null}");
+                else
+                        buf_printf(out, "\"%lld\"}", (long long)offered_milli);
+        }
+        return buf_puts(out, "}}");
+}
+
+int64_t idle_writer_carried(const json_t *status, bool *ret_is_odd) {
+        const char *capacity = json_string_at(status, "capacity", KUBE_IDLE_RESOURCE, NULL);
+        const char *allocatable = json_string_at(status, "allocatable", KUBE_IDLE_RESOURCE, NULL);
+        int64_t milli = 0;
+
+        if (!capacity && !allocatable) {
+                *ret_is_odd = false;
+                return IDLE_OFFER_NONE;
+        }
+        *ret_is_odd = !capacity || !allocatable || strcmp(capacity, allocatable) != 0 ||
+                      !number_parse_i64(capacity, strlen(capacity), &milli) || milli < 0;
+        return *ret_is_odd ? 0 : milli;
+}
+
+static void await_readings(struct idle_node *idle, int64_t now_mono_ms) {
+        const struct compiled_policy *compiled = idle->track->compiled;
+        int64_t interval_ms = compiled->options.sources[idle->track->serving].interval_ms;
+
+        idle->offer.most_milli = IDLE_OFFER_NONE;
+        idle->awaited_mono_ms = now_mono_ms + SETTLE_INTERVALS * interval_ms;
+        idle->rises_mono_ms = now_mono_ms + compiled->plan.sync_ms;
+}
+
+static int64_t next_offer(const struct idle_node *idle, int64_t now_mono_ms) {
+        if (idle->offer.most_milli == IDLE_OFFER_NONE ||
+            !node_track_is_fresh(idle->track, now_mono_ms))
+                return now_mono_ms < idle->awaited_mono_ms ? idle->carried_milli : IDLE_OFFER_NONE;
+        return idle_offer_next(&idle->offer, idle->carried_milli,
+                               now_mono_ms >= idle->rises_mono_ms);
+}
+
+static bool is_offer_due(const struct idle_node *idle, int64_t next_milli, int64_t now_mono_ms) {
+        return idle->is_seen && now_mono_ms >= idle->rests_mono_ms &&
+               (idle->is_odd || next_milli != idle->carried_milli);
+}
+
+static bool on_offer_turn(void *userdata, struct publisher_job *job, struct buf *patch) {
+        const struct idle_writer *writer = userdata;
+        struct idle_node *idle = idle_of_job(job);
+        int64_t now_mono_ms = offers_now(writer);
+
+        idle->next_milli = next_offer(idle, now_mono_ms);
+        return is_offer_due(idle, idle->next_milli, now_mono_ms) &&
+               idle_writer_patch(idle->next_milli, patch);
+}
+
+static void on_offer_done(void *userdata, struct publisher_job *job,
+                          const struct kube_answer *answer) {
+        const struct idle_writer *writer = userdata;
+        struct idle_node *idle = idle_of_job(job);
+        int64_t now_mono_ms = offers_now(writer);
+
+        if (answer->outcome == KUBE_OK) {
+                if (idle->next_milli > idle->carried_milli)
+                        idle->rises_mono_ms = now_mono_ms + idle->track->compiled->plan.sync_ms;
+                idle->carried_milli = idle->next_milli;
+                idle->is_odd = false;
+        }
+        if (answer->outcome == KUBE_OK || answer->outcome == KUBE_NOT_FOUND)
+                idle->backoff.failures = 0;
+        else
+                idle->rests_mono_ms = now_mono_ms + backoff_next_ms(&idle->backoff, now_mono_ms);
+}
+
+struct idle_writer *idle_writer_new(const struct daemon *daemon, double patches_per_s,
+                                    struct kube_fence fence, void (*on_idle)(void *userdata),
+                                    void *userdata) {
+        struct idle_writer *writer = xcalloc(1, sizeof(*writer));
+
+        writer->loop = daemon->loop;
+        writer->publisher = publisher_new(
+                &(struct publisher_options){.what = "idle CPU",
+                                            .daemon = daemon,
+                                            .is_of_status = true,
+                                            .patches_per_s = patches_per_s,
+                                            .max_in_flight = MAX_IN_FLIGHT,
+                                            .fence = fence,
+                                            .on_turn = on_offer_turn,
+                                            .on_done = on_offer_done,
+                                            .on_idle = on_idle,
+                                            .userdata = userdata});
+        return writer;
+}
+
+void idle_writer_free(struct idle_writer *writer) {
+        publisher_free(writer->publisher);
+        free(writer);
+}
+
+void idle_writer_replan(struct idle_writer *writer) {
+        struct publisher_job *job;
+
+        TAILQ_FOREACH (job, &writer->publisher->jobs, link)
+                await_readings(idle_of_job(job), offers_now(writer));
+}
+
+void idle_writer_add(struct idle_writer *writer, struct idle_node *idle, const struct node *node,
+                     const struct node_track *track) {
+        *idle = (struct idle_node){
+                .node = node,
+                .track = track,
+                .carried_milli = IDLE_OFFER_NONE,
+                .backoff = {.first_ms = FIRST_RETRY_MS, .max_ms = MAX_RETRY_MS},
+        };
+        await_readings(idle, offers_now(writer));
+        publisher_add(writer->publisher, &idle->job, node->name);
+}
+
+void idle_writer_seen(struct idle_node *idle, const json_t *status) {
+        idle->carried_milli = idle_writer_carried(status, &idle->is_odd);
+        idle->is_seen = true;
+}
+
+void idle_writer_update(struct idle_node *idle, const struct plan_values *values) {
+        idle->offer = idle_offer_of(idle->track->compiled->policy, values,
+                                    idle->node->kubelet.capacity_cpu_cores);
+}
+
+void idle_writer_tick(struct idle_writer *writer, bool may_write) {
+        int64_t now_mono_ms = offers_now(writer);
+        struct publisher_job *job;
+
+        publisher_tick(writer->publisher);
+        if (!may_write || now_mono_ms < writer->look_mono_ms)
+                return;
+        writer->look_mono_ms = now_mono_ms + (int64_t)(writer->publisher->job_count / NODES_PER_MS);
+        TAILQ_FOREACH (job, &writer->publisher->jobs, link) {
+                const struct idle_node *idle = idle_of_job(job);
+                int64_t next_milli = next_offer(idle, now_mono_ms);
+                if (is_offer_due(idle, next_milli, now_mono_ms))
+                        publisher_push(job, next_milli < idle->carried_milli ? URGENCY_TO_FALL
+                                                                             : URGENCY_TO_RISE);
+        }
+}

@@ -1,0 +1,74 @@
+/*
+ * Keeps what nodes offer to batch pods (track/idle_offer.h) in their status, as long as the policy
+ * has spec.idle; without it, takes it away.
+ *
+ * An offer is the extended resource KUBE_IDLE_RESOURCE, in status.capacity, and in
+ * status.allocatable, to which a kubelet would copy it in its own time. kube-scheduler subtracts
+ * what pods request from it, as for any extended resource. Nothing is evicted when it falls.
+ *
+ * Like taints (taint_writer.h), offers have a publisher of their own, with a tenth of --patch-qps,
+ * and what a node carries is read from the watch: so a replica begins with the offers that its
+ * predecessor left, and one that a kubelet has reset is written again. A node that is not read
+ * offers nothing.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/buf.h"
+#include "controller/track/idle_offer.h"
+#include "controller/track/node_track.h"
+#include "controller/writing/publisher.h"
+#include "kube/backoff.h"
+
+/* Its part of a node; embedded in its owner, which may read `carried_milli`. */
+struct idle_node {
+        struct publisher_job job; /* its first member */
+        const struct node *node;
+        const struct node_track *track;
+        struct idle_offer offer;
+        int64_t carried_milli;   /* what the node offers now; may be IDLE_OFFER_NONE */
+        bool is_odd;             /* it is no whole number, or capacity and allocatable differ */
+        bool is_seen;            /* the watch has shown it */
+        int64_t next_milli;      /* what the patch in flight says */
+        int64_t awaited_mono_ms; /* until then a node that is not read keeps its offer */
+        int64_t rises_mono_ms;   /* not before */
+        int64_t rests_mono_ms;   /* after a failure */
+        struct backoff backoff;
+};
+
+struct idle_writer {
+        struct publisher *publisher; /* whose state the owner may read */
+        struct loop *loop;
+        int64_t look_mono_ms;
+};
+
+/** idle_writer_new() - see taint_writer_new() */
+struct idle_writer *idle_writer_new(const struct daemon *daemon, double patches_per_s,
+                                    struct kube_fence fence, void (*on_idle)(void *userdata),
+                                    void *userdata);
+/** idle_writer_free() - after every node has been removed */
+void idle_writer_free(struct idle_writer *writer);
+
+/** idle_writer_replan() - the tracks have another policy */
+void idle_writer_replan(struct idle_writer *writer);
+
+/** idle_writer_add() - @node and @track are borrowed until publisher_remove() of the job */
+void idle_writer_add(struct idle_writer *writer, struct idle_node *idle, const struct node *node,
+                     const struct node_track *track);
+/** idle_writer_seen() - @status: the Node's; may be NULL or hold anything */
+void idle_writer_seen(struct idle_node *idle, const json_t *status);
+/** idle_writer_update() - the node has been read: @values */
+void idle_writer_update(struct idle_node *idle, const struct plan_values *values);
+/** idle_writer_tick() - every second or so: decide, and queue patches if this replica @may_write */
+void idle_writer_tick(struct idle_writer *writer, bool may_write);
+
+/** idle_writer_patch() - append the merge patch of a Node's status to @offered_milli, which may be
+ * IDLE_OFFER_NONE; false when not all of it fits */
+bool idle_writer_patch(int64_t offered_milli, struct buf *out);
+/** idle_writer_carried() - what a Node with this @status offers; IDLE_OFFER_NONE: nothing
+ * @ret_is_odd: see struct idle_node */
+int64_t idle_writer_carried(const json_t *status, bool *ret_is_odd);
