@@ -1,10 +1,11 @@
 #include "controller/writing/idle_writer.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/number.h"
 #include "codec/json.h"
+#include "codec/quantity.h"
 #include "controller/node/node_set.h"
 #include "kube/kube_proto.h"
 
@@ -17,6 +18,7 @@ enum {
         SETTLE_INTERVALS = 3,
         /* A look touches the memory of all nodes: of 100,000, every ten seconds. */
         NODES_PER_MS = 10,
+        MAX_CARRIED_MILLI = 1000000000,
         URGENCY_TO_RISE = 0,
         URGENCY_TO_FALL = 1,
 };
@@ -48,15 +50,16 @@ bool idle_writer_patch(int64_t offered_milli, struct buf *out) {
 int64_t idle_writer_carried(const json_t *status, bool *ret_is_odd) {
         const char *capacity = json_string_at(status, "capacity", KUBE_IDLE_RESOURCE, NULL);
         const char *allocatable = json_string_at(status, "allocatable", KUBE_IDLE_RESOURCE, NULL);
-        int64_t milli = 0;
+        double milli = 0;
 
         if (!capacity && !allocatable) {
                 *ret_is_odd = false;
                 return IDLE_OFFER_NONE;
         }
         *ret_is_odd = !capacity || !allocatable || strcmp(capacity, allocatable) != 0 ||
-                      !number_parse_i64(capacity, strlen(capacity), &milli) || milli < 0;
-        return *ret_is_odd ? 0 : milli;
+                      !quantity_parse(capacity, strlen(capacity), &milli) || milli < 0 ||
+                      milli > MAX_CARRIED_MILLI || milli != floor(milli);
+        return *ret_is_odd ? 0 : (int64_t)milli;
 }
 
 static void await_readings(struct idle_node *idle, int64_t now_mono_ms) {

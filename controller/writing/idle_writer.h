@@ -9,7 +9,7 @@
  * Like taints (taint_writer.h), offers have a publisher of their own, with a tenth of --patch-qps,
  * and what a node carries is read from the watch: so a replica begins with the offers that its
  * predecessor left, and one that a kubelet has reset is written again. A node that is not read
- * offers nothing.
+ * offers nothing. (The API server writes 4000 as 4k: what is carried is read as a quantity.)
  */
 #pragma once
 
