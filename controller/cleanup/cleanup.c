@@ -9,9 +9,11 @@
 #include "base/timestamp.h"
 #include "codec/json.h"
 #include "controller/cleanup/own_keys.h"
+#include "controller/writing/idle_writer.h"
 #include "controller/writing/node_taints.h"
 #include "controller/writing/publisher.h"
 #include "kube/kube_path.h"
+#include "kube/kube_proto.h"
 #include "kube/reflector.h"
 
 enum {
@@ -23,11 +25,16 @@ enum {
         LEASE_WAIT_MS = 21000, /* a controller that was killed holds it for 20 s */
 };
 
+/* What is removed of a node, in this order; each is a patch of its own kind. */
+enum cleanup_stage { CLEAN_ANNOTATIONS, CLEAN_TAINTS, CLEAN_OFFER, CLEAN_STAGES };
+
 struct dirty_node {
         struct publisher_job job; /* its first member */
         char *name;
         json_t *nulls;
         struct node_taints taints;
+        bool has_offer; /* of idle CPU */
+        enum cleanup_stage stage;
 };
 
 struct cleanup {
@@ -126,16 +133,29 @@ static void count_cleaned(struct cleanup *cleanup, bool is_clean) {
                 report_cleanup(cleanup);
 }
 
-/* Annotations come first, then taints, which have another kind of patch. */
-static bool is_at_taints(const struct dirty_node *node) {
-        return node->job.content_type != NULL;
+static bool is_stage_needed(const struct dirty_node *node, enum cleanup_stage stage) {
+        if (stage == CLEAN_ANNOTATIONS)
+                return json_object_size(node->nulls) > 0;
+        return stage == CLEAN_TAINTS ? node_taints_count(&node->taints) > 0 : node->has_offer;
+}
+
+/* False when nothing is left from @stage on. */
+static bool begin_stage(struct dirty_node *node, enum cleanup_stage stage) {
+        while (stage < CLEAN_STAGES && !is_stage_needed(node, stage))
+                stage++;
+        node->stage = stage;
+        node->job.content_type = stage == CLEAN_TAINTS ? NODE_TAINTS_PATCH_TYPE : NULL;
+        node->job.is_of_status = stage == CLEAN_OFFER;
+        return stage < CLEAN_STAGES;
 }
 
 static bool on_cleanup_turn(void *userdata, struct publisher_job *job, struct buf *patch) {
         struct dirty_node *node = (struct dirty_node *)job;
 
-        if (is_at_taints(node))
+        if (node->stage == CLEAN_TAINTS)
                 return node_taints_patch(&node->taints, 0, patch);
+        if (node->stage == CLEAN_OFFER)
+                return idle_writer_patch(IDLE_OFFER_NONE, patch);
         _cleanup_(freep) char *nulls = json_dumps(node->nulls, JSON_COMPACT);
         if (buf_printf(patch, "{\"metadata\":{\"annotations\":%s}}", nulls))
                 return true;
@@ -148,14 +168,11 @@ static void on_cleanup_done(void *userdata, struct publisher_job *job,
                             const struct kube_answer *answer) {
         struct dirty_node *node = (struct dirty_node *)job;
 
-        if (answer->outcome == KUBE_OK && !is_at_taints(node) &&
-            node_taints_count(&node->taints) > 0) {
-                job->content_type = NODE_TAINTS_PATCH_TYPE;
+        if (answer->outcome == KUBE_OK && begin_stage(node, node->stage + 1))
                 publisher_push(job, 0);
-                return;
-        }
-        /* A node that is gone has nothing of ours. */
-        count_cleaned(userdata, answer->outcome == KUBE_OK || answer->outcome == KUBE_NOT_FOUND);
+        else /* a node that is gone has nothing of ours */
+                count_cleaned(userdata,
+                              answer->outcome == KUBE_OK || answer->outcome == KUBE_NOT_FOUND);
 }
 
 /* Listing */
@@ -189,18 +206,18 @@ static void on_listed_node(void *userdata, enum reflector_event event, const jso
 
         if (event != REFLECTOR_PRESENT || is_past_list(cleanup))
                 return;
-        json_t *nulls = own_keys_find(object, cleanup->policy, cleanup->options.prefix);
-        struct node_taints taints = node_taints_read(json_at(object, "spec", "taints", NULL));
-        if (json_object_size(nulls) == 0 && node_taints_count(&taints) == 0) {
-                json_decref(nulls);
+        bool is_odd;
+        struct dirty_node *node = xcalloc(1, sizeof(*node));
+        node->nulls = own_keys_find(object, cleanup->policy, cleanup->options.prefix);
+        node->taints = node_taints_read(json_at(object, "spec", "taints", NULL));
+        node->has_offer = idle_writer_carried(json_at(object, "status", NULL), &is_odd) !=
+                          IDLE_OFFER_NONE;
+        if (!begin_stage(node, CLEAN_ANNOTATIONS)) {
+                json_decref(node->nulls);
+                free(node);
                 return;
         }
-        struct dirty_node *node = xcalloc(1, sizeof(*node));
         node->name = xstrdup(json_string_at(object, "metadata", "name", NULL));
-        node->nulls = nulls;
-        node->taints = taints;
-        if (json_object_size(nulls) == 0)
-                node->job.content_type = NODE_TAINTS_PATCH_TYPE;
         publisher_add(cleanup->publisher, &node->job, node->name);
 }
 
@@ -218,6 +235,8 @@ static void print_keys(const struct dirty_node *node) {
                         (void)printf("%s" POLICY_TAINT_PREFIX "%u", between, i);
                         between = ",";
                 }
+        if (node->has_offer)
+                (void)printf("%s" KUBE_IDLE_RESOURCE, between);
         (void)putchar('\n');
 }
 

@@ -1,7 +1,8 @@
 /*
- * --cleanup: remove our annotations and taints from every node, with one patch per node for each of
- * the two, at the controller's usual pace. Nodes without any are not touched, so the command can be
- * repeated. own_keys.h defines which annotations are ours, node_taints.h which taints. Then the
+ * --cleanup: remove our annotations, our taints and the offer of idle CPU from every node, with one
+ * patch per node for each of these, at the controller's usual pace. Nodes without any are not
+ * touched, so the command can be repeated. own_keys.h defines which annotations are ours,
+ * node_taints.h which taints. Then the
  * Lease is deleted. A running controller would write the annotations again. So cleanup waits up to
  * 21 s for the Lease to be given up, as by a controller that is being stopped. If it is still held
  * then, cleanup logs that, removes what there is, and leaves the Lease.

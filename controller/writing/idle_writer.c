@@ -85,10 +85,10 @@ static bool is_offer_due(const struct idle_node *idle, int64_t next_milli, int64
 }
 
 static bool on_offer_turn(void *userdata, struct publisher_job *job, struct buf *patch) {
-        const struct idle_writer *writer = userdata;
         struct idle_node *idle = idle_of_job(job);
-        int64_t now_mono_ms = offers_now(writer);
+        int64_t now_mono_ms = offers_now(idle->writer);
 
+        (void)userdata;
         idle->next_milli = next_offer(idle, now_mono_ms);
         return is_offer_due(idle, idle->next_milli, now_mono_ms) &&
                idle_writer_patch(idle->next_milli, patch);
@@ -96,10 +96,10 @@ static bool on_offer_turn(void *userdata, struct publisher_job *job, struct buf 
 
 static void on_offer_done(void *userdata, struct publisher_job *job,
                           const struct kube_answer *answer) {
-        const struct idle_writer *writer = userdata;
         struct idle_node *idle = idle_of_job(job);
-        int64_t now_mono_ms = offers_now(writer);
+        int64_t now_mono_ms = offers_now(idle->writer);
 
+        (void)userdata;
         if (answer->outcome == KUBE_OK) {
                 if (idle->next_milli > idle->carried_milli)
                         idle->rises_mono_ms = now_mono_ms + idle->track->compiled->plan.sync_ms;
@@ -121,7 +121,6 @@ struct idle_writer *idle_writer_new(const struct daemon *daemon, double patches_
         writer->publisher = publisher_new(
                 &(struct publisher_options){.what = "idle CPU",
                                             .daemon = daemon,
-                                            .is_of_status = true,
                                             .patches_per_s = patches_per_s,
                                             .max_in_flight = MAX_IN_FLIGHT,
                                             .fence = fence,
@@ -147,6 +146,8 @@ void idle_writer_replan(struct idle_writer *writer) {
 void idle_writer_add(struct idle_writer *writer, struct idle_node *idle, const struct node *node,
                      const struct node_track *track) {
         *idle = (struct idle_node){
+                .job.is_of_status = true,
+                .writer = writer,
                 .node = node,
                 .track = track,
                 .carried_milli = IDLE_OFFER_NONE,

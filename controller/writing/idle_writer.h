@@ -27,6 +27,7 @@
 /* Its part of a node; embedded in its owner, which may read `carried_milli`. */
 struct idle_node {
         struct publisher_job job; /* its first member */
+        struct idle_writer *writer;
         const struct node *node;
         const struct node_track *track;
         struct idle_offer offer;

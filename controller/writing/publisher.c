@@ -47,7 +47,11 @@ static bool is_denied(const struct kube_answer *answer) {
         return answer->outcome == KUBE_FORBIDDEN || answer->outcome == KUBE_UNAUTHORIZED;
 }
 
-static void note_failed_run(struct publisher *publisher, const struct kube_answer *answer) {
+static void note_failed_run(struct publisher *publisher, const struct publisher_job *job,
+                            const struct kube_answer *answer) {
+        const char *rule = job->is_of_status ? "; see the RBAC rule for patching nodes/status"
+                                             : "; see the RBAC rule for patching nodes";
+
         if (answer->outcome == KUBE_OK || answer->outcome == KUBE_NOT_FOUND)
                 publisher->failed = 0;
         else
@@ -58,11 +62,7 @@ static void note_failed_run(struct publisher *publisher, const struct kube_answe
                                "the last %zu patches failed: %s: %.*s%s", publisher->failed,
                                kube_outcome_name(answer->outcome),
                                (int)sizeof(publisher->trouble) - 128, answer->err.msg,
-                               !is_denied(answer)                ? ""
-                               : publisher->options.is_of_status ? "; see the RBAC rule for "
-                                                                   "patching nodes/status"
-                                                                 : "; see the RBAC rule for "
-                                                                   "patching nodes");
+                               is_denied(answer) ? rule : "");
 }
 
 /* Whether a node that is gone has failed or not, the watch will show it to be gone. */
@@ -93,7 +93,7 @@ static void on_patch_done(void *userdata, const struct kube_answer *answer) {
                 publisher->denied = 0;
         else if (++publisher->denied >= DENIED_IN_A_ROW)
                 publisher->paused_until_mono_ms = publisher_now(publisher) + DENIED_PAUSE_MS;
-        note_failed_run(publisher, answer);
+        note_failed_run(publisher, job, answer);
         note_failing(publisher, job, answer);
         publisher->options.on_done(publisher->options.userdata, job, answer);
         publisher_run(publisher);
@@ -101,7 +101,7 @@ static void on_patch_done(void *userdata, const struct kube_answer *answer) {
 
 static void send_patch(struct publisher *publisher, struct publisher_job *job) {
         _cleanup_(freep) char *path = kube_path(KUBE_CORE, NULL, "nodes", job->node,
-                                                publisher->options.is_of_status
+                                                job->is_of_status
                                                         ? "/status?fieldManager=" KUBE_FIELD_MANAGER
                                                         : "?fieldManager=" KUBE_FIELD_MANAGER);
 

@@ -26,6 +26,7 @@ struct publisher_job {
         TAILQ_ENTRY(publisher_job) link;
         const char *node;
         const char *content_type; /* set by the owner; NULL: application/merge-patch+json */
+        bool is_of_status; /* set by the owner: the subresource is patched, not the Node itself */
         struct publisher *publisher;
         struct kube_call *call; /* NULL: no patch is in flight */
         bool is_failing;        /* the last patch failed */
@@ -36,7 +37,6 @@ TAILQ_HEAD(publisher_jobs, publisher_job);
 struct publisher_options {
         const char *what;            /* is patched, for the log; static text */
         const struct daemon *daemon; /* without an API client nothing is ever pushed */
-        bool is_of_status;           /* the subresource is patched, which has rights of its own */
         double patches_per_s;        /* > 0; a tenth of this may be sent in one burst */
         size_t max_in_flight;        /* > 0 */
         struct kube_fence fence;     /* of every patch */

@@ -4,6 +4,7 @@
 #include "tests/unit/fixture/api_fixture.h"
 
 #include "controller/cleanup/cleanup.h"
+#include "kube/kube_proto.h"
 
 #define LEASE_PATH "/apis/coordination.k8s.io/v1/namespaces/ns%2F/leases/l"
 #define LEASE "GET " LEASE_PATH " "
@@ -237,6 +238,39 @@ TEST(listed_again) {
                          1);
         assert_int_equal(cleanup_exit_code(cleanup), 0);
         end(&f, cleanup);
+}
+
+/* Annotations, taints and the offer, each by a patch of its own. */
+TEST(all_stages) {
+        static const char node[] =
+                "{\"metadata\":{\"name\":\"a\",\"annotations\":{" HOT "}},\"spec\":{\"taints\":["
+                "{\"key\":\"load.plimsoll.io/1\",\"effect\":\"PreferNoSchedule\"}]},"
+                "\"status\":{\"capacity\":{\"" KUBE_IDLE_RESOURCE "\":\"2k\"},"
+                "\"allocatable\":{\"" KUBE_IDLE_RESOURCE "\":\"2k\"}}}";
+        static const char only_offer[] =
+                "{\"metadata\":{\"name\":\"b\"},\"status\":{\"allocatable\":{\"" KUBE_IDLE_RESOURCE
+                "\":\"odd\"}}}";
+        static const char offer_removed[] = "{\"status\":{\"capacity\":{\"" KUBE_IDLE_RESOURCE
+                                            "\":null},\"allocatable\":{\"" KUBE_IDLE_RESOURCE
+                                            "\":null}}}";
+        static const int statuses[] = {200, 403};
+
+        for (size_t i = 0; i < ARRAY_LEN(statuses); i++) {
+                struct api_fixture f = {0};
+                _cleanup_(freep) char *list = xasprintf(LIST("", "%s,%s"), node, only_offer);
+                api_answer(&f, 404, "{}", LEASE, NULL);
+                api_answer(&f, 200, list, NODES, NULL);
+                api_answer(&f, 200, "{}", PATCH_OF("a"), HOT_REMOVED);
+                api_answer(&f, statuses[i], "{}", "nodes/b/status?", offer_removed);
+                api_answer(&f, 200, "{}", PATCH_OF("a"), "\"op\":\"remove\"");
+                api_answer(&f, statuses[i], "{}", "nodes/a/status?", offer_removed);
+                api_answer_usually(&f, 200, "", WATCH);
+                struct cleanup *cleanup = begin(&f, &(struct cleanup_options){0});
+                api_run(&f, api_is_never, NULL);
+                assert_int_equal(atomic_load(&f.rig.server.surprises), 0);
+                assert_int_equal(cleanup_exit_code(cleanup), statuses[i] != 200);
+                end(&f, cleanup);
+        }
 }
 
 /* A signal ends it while a node waits for its turn: that one is not clean. */

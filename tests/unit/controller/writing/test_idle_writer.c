@@ -1,0 +1,238 @@
+/* Offers of nodes that are read, fall silent, refuse or are reset. Linked with
+ * --wrap=clock_gettime. */
+#include "tests/unit/fixture/policy.h"
+
+#include "tests/unit/fixture/api_fixture.h"
+
+#include "codec/json.h"
+#include "controller/node/node_set.h"
+#include "controller/writing/idle_writer.h"
+#include "kube/kube_proto.h"
+
+enum {
+        INTERVAL_MS = 1000,
+        AWAITED_MS = 3 * INTERVAL_MS,
+        PERIOD_MS = 180000,
+        SILENT_MS = 600000,
+        QUIET_LOOKS = 20,
+        CORES = 16,
+};
+
+#define STATUS(amount)                                                                             \
+        "{\"capacity\":{\"" KUBE_IDLE_RESOURCE "\":" amount "},"                                   \
+        "\"allocatable\":{\"" KUBE_IDLE_RESOURCE "\":" amount "}}"
+#define PATCH "PATCH /api/v1/nodes/a/status?fieldManager=plimsoll-controller "
+
+static const char metrics[] = "  syncPolicy: [{name: cpu_usage_max_avg_1h, period: 3m}]\n";
+
+struct fixture {
+        struct api_fixture api;
+        struct compiled_policy *compiled;
+        struct idle_writer *writer;
+        struct node_track track;
+        struct node node;
+        struct idle_node idle;
+        size_t quiet_looks, patched;
+};
+
+static void see(struct fixture *f, const char *status) {
+        json_auto_t *json = json_loads(status, JSON_DECODE_ANY, NULL);
+
+        idle_writer_seen(&f->idle, json);
+}
+
+static void begin(struct fixture *f, const char *spec, const char *status) {
+        _cleanup_(freep) char *text = xasprintf("%s%s", metrics, spec);
+        static char name[] = "a";
+
+        f->compiled = compiled_policy_new(
+                policy_of(text),
+                &(struct compiled_policy_options){.style = {.prefix = ""},
+                                                  .sources = {{.interval_ms = INTERVAL_MS}},
+                                                  .source_count = 1});
+        f->node.name = name;
+        f->node.kubelet.capacity_cpu_cores = CORES;
+        api_start(&f->api);
+        f->writer = idle_writer_new(&f->api.daemon, 1000, (struct kube_fence){0}, NULL, NULL);
+        node_track_init(&f->track, f->compiled);
+        idle_writer_add(f->writer, &f->idle, &f->node, &f->track);
+        if (status)
+                see(f, status);
+}
+
+static void end(struct fixture *f) {
+        assert_int_equal(atomic_load(&f->api.rig.server.surprises), 0);
+        publisher_remove(&f->idle.job);
+        idle_writer_free(f->writer);
+        node_track_done(&f->track);
+        compiled_policy_free(f->compiled);
+        api_stop(&f->api);
+}
+
+static bool is_quiet(void *userdata) {
+        return ++((struct fixture *)userdata)->quiet_looks >= QUIET_LOOKS;
+}
+
+/* The loop's time is that of its turn. */
+static void wait_ms(struct fixture *f, int64_t ms) {
+        later_ms += ms;
+        f->quiet_looks = QUIET_LOOKS;
+        api_run(&f->api, is_quiet, f);
+}
+
+static void read_values(struct fixture *f, const struct plan_values *values) {
+        node_track_reading(&f->track, 0, &(struct source_reading){0},
+                           loop_now_mono_ms(f->api.rig.loop));
+        idle_writer_update(&f->idle, values);
+}
+
+static void read_node(struct fixture *f, double peak_ratio) {
+        read_values(f, &(struct plan_values){.usable = 1, .ratio = {peak_ratio}});
+}
+
+static void expect_quiet(struct fixture *f) {
+        idle_writer_tick(f->writer, true);
+        f->quiet_looks = 0;
+        api_run(&f->api, is_quiet, f);
+        assert_int_equal(atomic_load(&f->api.rig.server.served), f->patched);
+}
+
+static bool is_settled(void *userdata) {
+        const struct fixture *f = userdata;
+
+        return atomic_load(&f->api.rig.server.served) == f->patched &&
+               publisher_is_idle(f->writer->publisher);
+}
+
+static void expect_patch(struct fixture *f) {
+        idle_writer_tick(f->writer, true);
+        f->patched++;
+        api_run(&f->api, is_settled, f);
+}
+
+#define OFFER(amount)                                                                              \
+        "{\"status\":{\"capacity\":{\"" KUBE_IDLE_RESOURCE "\":" amount "},\"allocatable\":{"      \
+        "\"" KUBE_IDLE_RESOURCE "\":" amount "}}}"
+
+/* At first 0, so that the node has the resource; an eighth of its CPUs more each period, up to the
+ * line; and down at once. */
+TEST(rises_slowly_falls_at_once) {
+        static const char *const offers[] = {
+                OFFER("\"0\""),    OFFER("\"2080\""), OFFER("\"4160\""), OFFER("\"6240\""),
+                OFFER("\"6400\""), OFFER("\"800\""),  OFFER("\"0\"")};
+        struct fixture f = {0};
+
+        for (size_t i = 0; i < ARRAY_LEN(offers); i++)
+                api_answer(&f.api, 200, "{}", PATCH, offers[i]);
+        begin(&f, "  idle: {}\n", "{}");
+        expect_quiet(&f); /* it has not been read */
+        read_node(&f, 0.25);
+        expect_patch(&f);
+        for (size_t i = 0; i < 4; i++) {
+                expect_quiet(&f);
+                wait_ms(&f, PERIOD_MS);
+                read_node(&f, 0.25);
+                expect_patch(&f);
+        }
+        wait_ms(&f, PERIOD_MS);
+        read_node(&f, 0.25);
+        expect_quiet(&f);
+        read_node(&f, 0.6);
+        expect_patch(&f);
+        read_node(&f, 0.9);
+        expect_patch(&f);
+        end(&f);
+}
+
+/* Of its predecessor's offer a replica takes nothing away before it knows better. */
+TEST(begins_with_what_is_there) {
+        struct fixture f = {0};
+
+        api_answer(&f.api, 200, "{}", PATCH, OFFER("\"6400\""));
+        api_answer(&f.api, 200, "{}", PATCH, OFFER("null"));
+        begin(&f, "  idle: {}\n", STATUS("\"8k\""));
+        expect_quiet(&f);
+        wait_ms(&f, AWAITED_MS - INTERVAL_MS);
+        expect_quiet(&f);
+        read_values(&f, &(struct plan_values){.usable = 1, .provisional = 1, .ratio = {0.1}});
+        expect_quiet(&f);
+        read_node(&f, 0.25);
+        expect_patch(&f);
+        wait_ms(&f, SILENT_MS);
+        expect_patch(&f); /* it is not read any more */
+        expect_quiet(&f);
+        end(&f);
+}
+
+/* Without spec.idle what there is goes, also after refusals; and who offers nothing is not touched.
+ */
+TEST(switched_off) {
+        struct fixture f = {0}, none = {0};
+
+        api_answer(&f.api, 403, "{\"message\":\"no\"}", PATCH, OFFER("null"));
+        api_answer(&f.api, 200, "{}", PATCH, OFFER("null"));
+        begin(&f, "", STATUS("\"2\""));
+        read_node(&f, 0.25);
+        expect_quiet(&f);
+        wait_ms(&f, AWAITED_MS);
+        expect_patch(&f);
+        assert_int_equal(api_logged(&f.api, "what=\"idle CPU\" node=a reason=forbidden"), 1);
+        expect_quiet(&f);
+        wait_ms(&f, SILENT_MS);
+        expect_patch(&f);
+        expect_quiet(&f);
+        end(&f);
+
+        begin(&none, "", "{\"capacity\":{\"cpu\":\"16\"}}");
+        read_node(&none, 0.25);
+        wait_ms(&none, AWAITED_MS);
+        expect_quiet(&none);
+        end(&none);
+}
+
+/* A kubelet has reset it, or the two maps differ, or somebody has written what is no amount. */
+TEST(changed_by_others) {
+        static const struct {
+                const char *status, *offer;
+        } rows[] = {
+                {"{}", OFFER("\"0\"")}, /* and from there it rises */
+                {"{\"capacity\":{\"" KUBE_IDLE_RESOURCE "\":\"6400\"}}", OFFER("\"0\"")},
+                {STATUS("\"-5\""), OFFER("\"0\"")},
+                {STATUS("\"2500m\""), OFFER("\"0\"")},
+                {STATUS("\"1e30\""), OFFER("\"0\"")},
+                {STATUS("6400"), OFFER("\"0\"")},
+                {STATUS("\"7k\""), OFFER("\"6400\"")},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct fixture f = {0};
+                api_answer(&f.api, 200, "{}", PATCH, rows[i].offer);
+                begin(&f, "  idle: {}\n", STATUS("\"6400\""));
+                read_node(&f, 0.25);
+                expect_quiet(&f);
+                see(&f, rows[i].status);
+                expect_patch(&f);
+                expect_quiet(&f);
+                end(&f);
+        }
+}
+
+/* What a node carries is not known before the watch has shown it; who does not lead sends nothing.
+ */
+TEST(not_seen_or_not_leading) {
+        struct fixture f = {0};
+
+        begin(&f, "  idle: {}\n", NULL);
+        read_node(&f, 0.25);
+        expect_quiet(&f);
+        see(&f, "null");
+        idle_writer_tick(f.writer, false);
+        assert_true(publisher_is_idle(f.writer->publisher));
+        idle_writer_tick(f.writer, true);
+        assert_false(publisher_is_idle(f.writer->publisher));
+        publisher_cancel_all(f.writer->publisher);
+        f.quiet_looks = 0;
+        api_run(&f.api, is_quiet, &f);
+        assert_int_equal(atomic_load(&f.api.rig.server.served), 0);
+        end(&f);
+}
