@@ -21,11 +21,9 @@ struct idle_offer idle_offer_of(const struct policy *policy, const struct plan_v
         double all_milli = fmin(cpu_cores, MAX_CORES) * MILLI;
         double step_milli = fmax(1, floor(all_milli / STEPS_TO_ALL));
         double room_ratio = fmax(0, policy->idle_line_ratio - services_ratio(policy, values));
-        bool is_provisional = values->provisional >> policy->idle_peak & 1;
-        double rises_milli = is_provisional ? 0 : all_milli / RISES_TO_ALL;
         return (struct idle_offer){
                 .most_milli = (int64_t)(floor(room_ratio * all_milli / step_milli) * step_milli),
-                .rises_milli = (int64_t)(ceil(rises_milli / step_milli) * step_milli),
+                .rises_milli = (int64_t)(ceil(all_milli / RISES_TO_ALL / step_milli) * step_milli),
         };
 }
 

@@ -4,8 +4,7 @@
  * The room is what is left below the line when services use as much as at their peak in the
  * policy's window, or as in the shortest mean of CPU that the policy has, whichever is more. An
  * offer falls with the room at once. It rises by at most an eighth of the node's CPUs per shortest
- * period of the policy (plan.h), and not while less than half of the peak's window is covered: so
- * pods that have just started are read before more of them come.
+ * period of the policy (plan.h): so pods that have just started are read before more of them come.
  *
  * An offer is a multiple of a hundredth of the node's CPUs, so that the node is not written for
  * less. docs/placement.md has what other rules are worth.

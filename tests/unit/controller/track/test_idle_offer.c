@@ -81,17 +81,12 @@ TEST(rise_and_fall) {
         }
 }
 
-/* While the peak's window is young, an offer only falls; it is taken away when nothing is known. */
-TEST(provisional) {
-        const struct plan_values values = {
-                .usable = 7, .provisional = 1 << PEAK, .ratio = {[PEAK] = 0.25}};
-        struct idle_offer offer = idle_offer_of(&policy, &values, 16);
+/* It is taken away when nothing is known. */
+TEST(unknown) {
         struct idle_offer unknown = offer_of(0, 0, 0, 16);
 
-        assert_int_equal(idle_offer_next(&offer, IDLE_OFFER_NONE, true), 0);
-        assert_int_equal(idle_offer_next(&offer, 3200, true), 3200);
-        assert_int_equal(idle_offer_next(&offer, 8000, true), 6400);
         assert_int_equal(idle_offer_next(&unknown, 3200, true), IDLE_OFFER_NONE);
+        assert_int_equal(idle_offer_next(&unknown, IDLE_OFFER_NONE, false), IDLE_OFFER_NONE);
 }
 
 /* Services and batch together stay below the line; a rise is an eighth of the node and a step. */

@@ -1,0 +1,152 @@
+"""spec.idle: nodes offer the CPU below the line that services do not use, as an extended resource of
+their status. What stands there before a controller starts is its predecessor's offer."""
+
+import pytest
+
+from controller_kit import policy
+from harness import wait_until
+from policies import write_policy
+
+RESOURCE = "plimsoll.io/idle-milli-cpu"
+NODES = "/api/v1/nodes"
+CORES = 8  # of the exporters' hosts and of the stand-in's nodes
+# Windows of seconds; an offer rises once in a shortest period, by an eighth.
+METRICS = {"cpu_usage_avg_4s": "2s", "cpu_usage_max_avg_8s": "2s"}
+WITHOUT = policy(METRICS)
+WITH = {**WITHOUT, "spec": WITHOUT["spec"] | {"idle": {"line": 0.65, "peak": "8s"}}}
+CALM, BUSY = {"cpu": 0.25, "mem": 0.2}, {"cpu": 0.9, "mem": 0.2}
+ROOM = int((0.65 - 0.25) * CORES * 1000)
+
+
+def amounts(standin, node):
+    status = standin.admin("objects", resource="nodes", name=f"node-{node:04}")["status"]
+    return [status.get(field, {}).get(RESOURCE) for field in ("capacity", "allocatable")]
+
+
+def offer(standin, node):
+    """In thousandths of a CPU; None: it offers nothing."""
+    capacity, allocatable = amounts(standin, node)
+    assert capacity == allocatable
+    if capacity is None:
+        return None
+    return int(capacity.removesuffix("k")) * (1000 if capacity.endswith("k") else 1)
+
+
+def put(standin, node, amount):
+    body = {"status": {field: {RESOURCE: amount} for field in ("capacity", "allocatable")}}
+    assert standin.patch(f"{NODES}/node-{node:04}/status", body).status == 200
+
+
+def of_offers(standin):
+    return [row for row in standin.patches() if "status" in (row["body"] or {})]
+
+
+@pytest.fixture(scope="module")
+def module_exporters(module_start_exporters):
+    return module_start_exporters()
+
+
+@pytest.fixture
+def exporters(module_exporters):
+    module_exporters.set("all", load=CALM)
+    return module_exporters
+
+
+@pytest.fixture
+def standin(start_standin):
+    return start_standin("--nodes", 3)
+
+
+def is_near_room(standin, node, share=1.0):
+    """Exporters' means are noisy; and never above the line."""
+    found = offer(standin, node)
+    return found is not None and share * ROOM * 0.9 <= found <= ROOM * 1.02
+
+
+def test_rises_slowly_falls_at_once_and_goes(standin, exporters, start_controller, tmp_path):
+    path = write_policy(tmp_path / "policy", WITH)
+    controller = start_controller(standin, exporters, content=path)
+    wait_until(lambda: is_near_room(standin, 0), 60, "the whole offer")
+    steps = [int(row["body"]["status"]["capacity"][RESOURCE]) for row in of_offers(standin)
+             if row["name"] == "node-0000"]  # fmt: skip
+    assert steps[0] == 0 and len(steps) >= 4, steps
+    rises = [after - before for before, after in zip(steps, steps[1:])]
+    assert max(rises) <= CORES * 1000 / 8 + CORES * 10, steps
+    exporters.set(["127.1.0.1"], load=BUSY)
+    wait_until(lambda: offer(standin, 0) == 0, 30, "the busy node's offer to go")
+    assert is_near_room(standin, 1)
+    write_policy(path, WITHOUT)
+    controller.process.wait_log("generation=2")
+    wait_until(lambda: [offer(standin, n) for n in range(3)] == [None] * 3, what="no offer")
+
+
+def test_node_is_not_read(standin, exporters, start_controller):
+    """Its offer is taken away; when it is read again, it begins at 0."""
+    start_controller(standin, exporters, content=WITH)
+    wait_until(lambda: offer(standin, 0), what="an offer")
+    exporters.trouble(["127.1.0.1"], "refuse")
+    wait_until(lambda: offer(standin, 0) is None, 60, "the silent node's offer to go")
+    assert offer(standin, 1) is not None
+    exporters.clear(["127.1.0.1"])
+    wait_until(lambda: offer(standin, 0) is not None, 60, "an offer again")
+
+
+def test_killed_and_started_again(standin, exporters, start_controller):
+    """The offers stand while there is no controller, and the next one lowers none that has room."""
+    first = start_controller(standin, exporters, content=WITH)
+    wait_until(lambda: all(is_near_room(standin, n, 0.5) for n in range(3)), 60, "half of it")
+    first.process.kill()
+    before = [offer(standin, node) for node in range(3)]
+    since = len(of_offers(standin))
+    start_controller(standin, exporters, content=WITH)
+    wait_until(lambda: all(is_near_room(standin, n) for n in range(3)), 60, "the whole offers")
+    for row in of_offers(standin)[since:]:
+        node = int(row["name"].removeprefix("node-"))
+        amount = row["body"]["status"]["capacity"][RESOURCE]
+        assert amount is not None and int(amount) >= before[node] * 0.9, row
+
+
+def test_reset_by_a_kubelet(standin, exporters, start_controller):
+    """A kubelet without its checkpoint sets it to 0; somebody else writes what is no offer."""
+    start_controller(standin, exporters, content=WITH)
+    wait_until(lambda: is_near_room(standin, 0, 0.5), 60, "half of it")
+    put(standin, 0, "0")
+    wait_until(lambda: is_near_room(standin, 0), 60, "the offer again")
+    body = {"status": {"capacity": {RESOURCE: "1"}}}
+    assert standin.patch(f"{NODES}/node-0000/status", body).status == 200
+    wait_until(lambda: len(set(amounts(standin, 0))) == 1, what="both to be equal")
+
+
+@pytest.mark.parametrize("status", (403, 409, 422, 500))
+def test_refused_offers_delay_no_annotation(
+    start_standin, start_exporters, start_controller, status
+):
+    count = 24
+    standin, exporters = start_standin("--nodes", count), start_exporters()
+    exporters.set("all", load=CALM)
+    standin.fault("status", resource="nodes/status", verb="patch", status=status, count=-1)
+    controller = start_controller(standin, exporters, "--patch-qps=2", content=WITH)
+
+    def all_are_written():
+        nodes = (standin.annotations(f"node-{n:04}") for n in range(count))
+        return all("cpu_usage_avg_4s" in annotations for annotations in nodes)
+
+    wait_until(all_are_written, 60, "all annotations")
+    # They are tried all the same, and told of once for each node.
+    controller.process.wait_log(r"node is failing.* what=\"idle CPU\"")
+    standin.clear_faults()
+    wait_until(lambda: offer(standin, 0) is not None, 60, "an offer, after it was given the right")
+
+
+def test_only_the_leader_offers(standin, exporters, start_controller):
+    flags = ("--leader-elect", "--leader-elect-lease-duration=4s", "--leader-elect-renew-deadline=3s",
+             "--leader-elect-retry-period=1s")  # fmt: skip
+    first = start_controller(standin, exporters, *flags, content=WITH)
+    wait_until(lambda: offer(standin, 0), what="an offer")
+    second = start_controller(standin, exporters, *flags, content=WITH)
+    second.wait_ready()
+    assert second.metric("plimsoll_patches_total", outcome="ok") == 0
+    first.process.stop()
+    exporters.set("all", load=BUSY)
+    wait_until(lambda: offer(standin, 0) == 0, 60, "the next leader to lower it")
+    assert second.metric("plimsoll_patches_total", outcome="ok") > 0
