@@ -43,6 +43,8 @@ SAME = {
         {"secondScheduler": {"enabled": True, "byNamespace": True}},
         ["second-scheduler-by-namespace"],
     ),
+    "idle": ({"idle": {"enabled": True}}, [".", "idle"]),
+    "idle-namespaces": ({"idle": {"byNamespace": True}}, [".", "idle-namespaces"]),
     "monitoring": ({"monitoring": {"enabled": True}}, [".", "monitoring"]),
     "monitoring-of-second-scheduler": (
         {"secondScheduler": {"enabled": True}, "monitoring": {"enabled": True}},
@@ -171,6 +173,7 @@ def test_every_value_changes_something(render):
         "controller": part | {"image": {"repository": "mine", "tag": "7"}},
         "extender": part | {"clusterIP": "10.0.0.9", "tls": {"mode": "tls", "secretName": "keys"}},
         "crds": {"keep": False},
+        "idle": {"enabled": True, "byNamespace": True},
         "networkPolicies": {
             "extraEgressPorts": [9090, {"port": 8080}, {"port": 1053, "protocol": "UDP"}]
         },
@@ -189,8 +192,10 @@ def test_every_value_changes_something(render):
     binding = found["RoleBinding", "plimsoll-controller-events"]
     assert binding["metadata"]["namespace"] == "default"
     assert binding["subjects"][0]["namespace"] == "other"
-    binding = found["ClusterRoleBinding", "plimsoll-controller"]
-    assert binding["subjects"][0]["namespace"] == "other"
+    for name in ("plimsoll-controller", "plimsoll-controller-idle"):
+        binding = found["ClusterRoleBinding", name]
+        assert binding["subjects"][0]["namespace"] == "other"
+    assert ("MutatingAdmissionPolicyBinding", "plimsoll-idle") in found
     for name, image in (("controller", "mine:7"), ("extender", "plimsoll-extender:0.2.0")):
         deployment = found["Deployment", f"plimsoll-{name}"]["spec"]
         meta, spec = deployment["template"]["metadata"], deployment["template"]["spec"]

@@ -19,12 +19,12 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 DEPLOY = TOP / "deploy"
 # monitoring*/ have neither pods nor kinds of Kubernetes' own: test_monitoring.py applies them. descheduler/
 # has a namespace of its own, and none of our programs: test_descheduler.py applies it. plugin-users/ has
-# no pods: test_plugin.py applies it.
+# no pods: test_plugin.py applies it. Nor has idle*/: see test_offers_may_be_made() and test_idle_namespaces.py.
 KUSTOMIZATIONS = [
     str(path.parent.relative_to(DEPLOY))
     for path in sorted(DEPLOY.rglob("kustomization.yaml"))
     if "kind: Component" not in path.read_text("utf-8")
-    and not path.parent.name.startswith(("monitoring", "descheduler", "plugin-users"))
+    and not path.parent.name.startswith(("monitoring", "descheduler", "plugin-users", "idle"))
 ]
 # Its pod needs its account first, and it has no --check-config: see test_doctor_may_only_look().
 BUT_DOCTOR = [name for name in KUSTOMIZATIONS if name != "doctor"]
@@ -237,6 +237,24 @@ def test_extender_that_binds_may_no_more_than_it_must(plane):
     wait_until(lambda: allowed(plane, "plimsoll-extender") == may, what="the rules to be gone")
 
 
+@pytest.fixture
+def idle_rights(plane):
+    """With deploy/idle, which leaves nothing behind."""
+    before = MAY["plimsoll-controller"]
+    done = plane.kubectl("apply", "-k", str(DEPLOY / "idle"), check=False)
+    assert done.returncode == 0 and done.stderr == "", done.stderr
+    wait_until(lambda: allowed(plane, "plimsoll-controller") != before, what="the rules")
+    yield
+    plane.kubectl("delete", "-k", str(DEPLOY / "idle"))
+    what = "the rules to be gone"
+    wait_until(lambda: allowed(plane, "plimsoll-controller") == before, what=what)
+
+
+def test_offers_may_be_made(plane, idle_rights):
+    wanted = {**MAY["plimsoll-controller"], "nodes/status": {"patch"}}
+    assert allowed(plane, "plimsoll-controller") == wanted
+
+
 def test_doctor_may_only_look(plane):
     rules = str(DEPLOY / "doctor" / "rbac.yaml")
     plane.kubectl("apply", "-f", rules)
@@ -353,17 +371,20 @@ REFUSED = {
 }
 
 
-def test_guard_lets_readings_through_and_nothing_else(plane, controller_api, guarded_node, figure):
-    api = controller_api
-    path = "/api/v1/nodes/guarded"
-
-    def in_force():
-        status, text = api.request("PATCH", f"{path}?dryRun=All", REFUSED["a taint"][0],
-                                   "application/merge-patch+json")  # fmt: skip
+def wait_in_force(api):
+    def refused():
+        path = "/api/v1/nodes/guarded?dryRun=All"
+        status, text = api.request("PATCH", path, REFUSED["a taint"][0], MERGE_PATCH)
         assert status == 422, f"{status}: {text}"
         return True
 
-    wait_until(in_force, what="the ValidatingAdmissionPolicy to be in force")
+    wait_until(refused, what="the ValidatingAdmissionPolicy to be in force")
+
+
+def test_guard_lets_readings_through_and_nothing_else(plane, controller_api, guarded_node, figure):
+    api = controller_api
+    path = "/api/v1/nodes/guarded"
+    wait_in_force(api)
     for what, (body, message) in REFUSED.items():
         for kind in (MERGE_PATCH, STRATEGIC_PATCH):
             status, text = api.request("PATCH", path, body, kind)
@@ -386,6 +407,142 @@ def test_guard_lets_readings_through_and_nothing_else(plane, controller_api, gua
     figure(f"{len(REFUSED)} kinds of changes refused, {len(ALLOWED)} let through")
 
 
+# -- and in its status -----------------------------------------------------------------------------
+
+IDLE = "plimsoll.io/idle-milli-cpu"
+AMOUNTS = ("capacity", "allocatable")
+STATUS = {
+    "capacity": {"cpu": "4", "memory": "8Gi", "pods": "110"},
+    "allocatable": {"cpu": "3500m", "memory": "7Gi", "pods": "110"},
+    "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady"}],
+    "addresses": [{"type": "InternalIP", "address": "10.0.0.1"}],
+}
+
+
+def offer(milli, allocatable=...):
+    """The same in both, unless it is said."""
+    allocatable = milli if allocatable is ... else allocatable
+    return {"status": {"capacity": {IDLE: milli}, "allocatable": {IDLE: allocatable}}}
+
+
+OFFERS = {
+    "a first one": offer("1500"),
+    "all of the node": offer("4000"),
+    "that again": offer("4000"),
+    "less": offer("40"),
+    "nothing idle": offer("0"),
+    "no longer one": offer(None),
+    "none before and after": offer(None),
+}
+ONLY_OFFERS = "may not change status but for plimsoll.io/idle-milli-cpu"
+SAME = "must be the same in capacity and allocatable"
+WHOLE = "must be a whole number, from 0 to 1000 for each CPU of the node"
+NO_OFFERS = {
+    "more than the node has": (offer("4001"), WHOLE),
+    # The API server says so itself.
+    "a fraction": (offer("0.5"), "must be an integer"),
+    "a fraction in thousandths": (offer("1500m"), "must be an integer"),
+    "less than nothing": (offer("-1"), "must be greater than or equal to 0"),
+    "another in allocatable": (offer("1500", "1400"), SAME),
+    "only capacity": ({"status": {"capacity": {IDLE: "1500"}}}, SAME),
+    "only allocatable": ({"status": {"allocatable": {IDLE: "1500"}}}, SAME),
+    "one taken away in capacity only": (offer(None, "40"), SAME),
+    "another resource": (
+        {
+            "status": {
+                "capacity": {IDLE: "1500", "example.com/gpu": "1"},
+                "allocatable": {IDLE: "1500", "example.com/gpu": "1"},
+            }
+        },
+        ONLY_OFFERS,
+    ),
+    "more CPUs": ({"status": {"capacity": {"cpu": "8"}}}, ONLY_OFFERS),
+    "less to allocate": ({"status": {"allocatable": {"memory": "1Gi"}}}, ONLY_OFFERS),
+    "an amount less": ({"status": {"capacity": {"pods": None}}}, ONLY_OFFERS),
+    "no amounts at all": ({"status": {"capacity": None, "allocatable": None}}, ONLY_OFFERS),
+    "no status": ({"status": None}, ONLY_OFFERS),
+    "a condition": (
+        {"status": {"conditions": [{"type": "Ready", "status": "False"}]}},
+        ONLY_OFFERS,
+    ),
+    "no conditions": ({"status": {"conditions": None}}, ONLY_OFFERS),
+    "an address": (
+        {"status": {"addresses": [{"type": "InternalIP", "address": "10.0.0.2"}]}},
+        ONLY_OFFERS,
+    ),
+    "an image": ({"status": {"images": [{"names": ["x"]}]}}, ONLY_OFFERS),
+    "a reading": (
+        annotate(cpu_usage_avg_5m="0.1,2026-07-23T11:28:54Z"),
+        "may not change annotations",
+    ),
+    "a foreign annotation beside an offer": (
+        {**offer("1500"), **annotate(note="hello")},
+        "may not change annotations",
+    ),
+    "a label": REFUSED["a label"],
+    "a finalizer": REFUSED["a finalizer"],
+    "an owner": REFUSED["an owner"],
+}
+
+
+@pytest.fixture
+def node_with_status(plane, guarded_node):
+    return plane.api.patch("/api/v1/nodes/guarded/status", {"status": STATUS})
+
+
+def without_offer(node):
+    """What others have written of it."""
+    metadata = {
+        key: node["metadata"].get(key) for key in ("labels", "finalizers", "ownerReferences")
+    }
+    notes = {key: node["metadata"]["annotations"].get(key) for key in (FOREIGN, "owner", "gpu")}
+    status = {
+        key: {k: v for k, v in value.items() if k != IDLE} if key in AMOUNTS else value
+        for key, value in node["status"].items()
+    }
+    return metadata, notes, node["spec"], status
+
+
+def test_guard_lets_offers_through_and_nothing_else(
+    plane, controller_api, idle_rights, node_with_status, figure
+):
+    api = controller_api
+    node, path = "/api/v1/nodes/guarded", "/api/v1/nodes/guarded/status"
+    before = without_offer(node_with_status)
+    wait_in_force(api)
+    for what, (body, message) in NO_OFFERS.items():
+        status, text = api.request("PATCH", path, body, MERGE_PATCH)
+        assert status == 422 and message in json.loads(text)["message"], f"{what}: {status}: {text}"
+    # Without an error the API server takes none of this over: each resource has its part.
+    for where, body in ((path, {"spec": {"unschedulable": True}}), (node, offer("1500"))):
+        status, text = api.request("PATCH", where, body, MERGE_PATCH)
+        assert status == 200, f"{status}: {text}"
+    assert plane.api.get(node)["status"] == node_with_status["status"]
+    for what, body in OFFERS.items():
+        status, text = api.request("PATCH", path, body, MERGE_PATCH)
+        assert status == 200, f"{what}: {status}: {text}"
+        wanted = body["status"]["capacity"][IDLE]
+        found = json.loads(text)["status"]
+        for part in AMOUNTS:
+            got = found[part].get(IDLE)
+            assert got == (wanted and wanted.replace("000", "k")), f"{what}: {got}"
+    assert without_offer(plane.api.get(node)) == before
+    # One that is there does not hold up what is written beside it, whoever has put it there.
+    plane.api.patch(path, offer("9000", "1"))
+    assert api.request("PATCH", node, ALLOWED["over rubbish"], MERGE_PATCH)[0] == 200
+    assert api.request("PATCH", path, offer("1500"), MERGE_PATCH)[0] == 200
+    figure(f"{len(NO_OFFERS)} kinds of changes refused, {len(OFFERS)} offers let through")
+
+
+def test_no_offer_is_more_than_the_node_has(plane, controller_api, idle_rights, guarded_node):
+    """A node that has not said how many CPUs it has is offered with nothing."""
+    path = "/api/v1/nodes/guarded/status"
+    wait_in_force(controller_api)
+    status, text = controller_api.request("PATCH", path, offer("1"), MERGE_PATCH)
+    assert status == 422 and WHOLE in json.loads(text)["message"], text
+    assert controller_api.request("PATCH", path, offer("0"), MERGE_PATCH)[0] == 200
+
+
 def test_guard_holds_whatever_rbac_grants(plane, controller_api, guarded_node):
     """An account that somebody made an administrator still does nothing else to Nodes."""
     plane.kubectl(
@@ -394,17 +551,17 @@ def test_guard_holds_whatever_rbac_grants(plane, controller_api, guarded_node):
     )  # fmt: skip
     status = {"status": {"conditions": [{"type": "Ready", "status": "False"}]}}
     attempts = {
-        ("PATCH", "/api/v1/nodes/guarded/status"): status,
-        ("DELETE", "/api/v1/nodes/guarded"): None,
-        ("POST", "/api/v1/nodes"): {"metadata": {"name": "another"}},
+        ("PATCH", "/api/v1/nodes/guarded/status"): (status, ONLY_OFFERS),
+        ("DELETE", "/api/v1/nodes/guarded"): (None, "may only update Nodes"),
+        ("POST", "/api/v1/nodes"): ({"metadata": {"name": "another"}}, "may only update Nodes"),
     }
 
     def all_refused():
-        for (method, path), body in attempts.items():
+        for (method, path), (body, said) in attempts.items():
             kind = MERGE_PATCH if method == "PATCH" else "application/json"
             code, text = controller_api.request(method, f"{path}?dryRun=All", body, kind)
             # 403 until RBAC has heard of it.
-            assert code == 422 and "may only update Nodes" in text, f"{method}: {code}: {text}"
+            assert code == 422 and said in text, f"{method}: {code}: {text}"
         return True
 
     wait_until(all_refused, what="the guard to refuse what RBAC no longer does")

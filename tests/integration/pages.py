@@ -89,6 +89,7 @@ def shown_policies():
         block(REFERENCE, "estimate"),
         block(REFERENCE, "when-all-over"),
         block(REFERENCE, "taints"),
+        block(REFERENCE, "idle"),
         block(REFERENCE, "shortlist"),
         block(REFERENCE, "own-metrics"),
         block(REFERENCE, "own-counter"),
