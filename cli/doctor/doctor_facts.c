@@ -12,6 +12,7 @@
 #include "cli/doctor/doctor_address.h"
 #include "cli/doctor/doctor_called.h"
 #include "cli/doctor/doctor_config.h"
+#include "cli/doctor/doctor_idle.h"
 #include "cli/doctor/doctor_network.h"
 #include "cli/doctor/doctor_permission.h"
 #include "codec/json.h"
@@ -296,6 +297,7 @@ int doctor_facts_collect(struct cluster *cluster, const struct doctor_options *o
         read_pages(cluster, ret);
         doctor_called_ask(cluster, ret);
         doctor_permission_ask(cluster, ret);
+        doctor_idle_ask(cluster, ret);
         return 0;
 }
 
@@ -310,6 +312,7 @@ void doctor_facts_done(struct doctor_facts *facts) {
         program_flags_done(&facts->sidecar);
         doctor_nodes_done(&facts->nodes);
         doctor_called_done(facts);
+        doctor_set_done(&facts->idle_pods);
         free(facts->policy_from);
         program_annotations_done(&facts->annotations);
         *facts = (struct doctor_facts){0};

@@ -39,6 +39,7 @@ enum doctor_object {
         DOCTOR_KUBE_SCHEDULERS,  /* the cluster's own: pods, where they are visible */
         DOCTOR_NODES,            /* see doctor_facts.nodes; without JSON, like the next */
         DOCTOR_BOUND_PODS,       /* see doctor_facts.bound */
+        DOCTOR_IDLE_PODS,        /* see doctor_facts.idle_pods */
         DOCTOR_OBJECT_COUNT,
 };
 
@@ -57,7 +58,9 @@ struct doctor_page {
         struct error err;
 };
 
-enum { DOCTOR_MAX_PAGES = 16, DOCTOR_MAX_CONFIGS = 8, DOCTOR_ACCOUNTS = 2 };
+/* Permissions of the controller's account that only spec.idle needs. */
+enum { DOCTOR_ACCOUNT_IDLE = 2 };
+enum { DOCTOR_MAX_PAGES = 16, DOCTOR_MAX_CONFIGS = 8, DOCTOR_ACCOUNTS = 3 };
 
 /* A KubeSchedulerConfiguration, see doctor_config.h */
 struct doctor_config {
@@ -93,12 +96,14 @@ struct doctor_facts {
         struct error policy_err;     /* code 0: the object, if there is one, is valid */
         struct doctor_nodes nodes;
         struct doctor_bound bound;
+        struct doctor_set idle_pods; /* that request CPU, too; only with spec.idle */
         size_t page_count;
         struct doctor_page pages[DOCTOR_MAX_PAGES];
         size_t config_count;
         struct doctor_config configs[DOCTOR_MAX_CONFIGS];
         const struct doctor_config *config; /* the first with our entry, else any; NULL: none */
-        struct doctor_permissions permissions[DOCTOR_ACCOUNTS]; /* controller, extender */
+        /* controller, extender, and what the controller needs for spec.idle */
+        struct doctor_permissions permissions[DOCTOR_ACCOUNTS];
 };
 
 struct doctor_options {

@@ -3,30 +3,39 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/mem.h"
+#include "base/number.h"
 #include "base/timestamp.h"
 #include "cli/doctor/doctor_check.h"
 #include "codec/json.h"
 
 enum { APPROVAL_MAX_MS = 10 * 60 * MS_PER_S };
 
+/* "<of whom> <the row's text>: a, b, c" */
+static void find_set(const struct doctor_set *set, const char *of_whom, enum doctor_state state,
+                     struct doctor_finding *finding) {
+        _cleanup_(buf_done) struct buf text = BUF_INIT(DOCTOR_WHAT_MAX - 1);
+
+        buf_printf(&text, "%s %s", of_whom, finding->check->what);
+        if (set->detail)
+                buf_printf(&text, " (%s)", set->detail);
+        for (size_t i = 0; i < size_min(set->count, DOCTOR_EXAMPLES); i++)
+                buf_printf(&text, "%s%s", i > 0 ? ", " : ": ", set->names[i]);
+        doctor_find(finding, state, "%s%s", text.data, set->count > DOCTOR_EXAMPLES ? ", ..." : "");
+}
+
 /* "3 of 200 nodes <the row's text>: a, b, c". Without a state in the row, all nodes are a fault,
  * and some are a warning. */
 static void check_nodes(const struct doctor_facts *facts, struct doctor_finding *finding) {
         const struct doctor_check *check = finding->check;
         const struct doctor_set *set = &facts->nodes.sets[check->set];
-        _cleanup_(buf_done) struct buf text = BUF_INIT(DOCTOR_WHAT_MAX - 1);
         enum doctor_state by_share = set->count == facts->nodes.count ? DOCTOR_FAULT
                                                                       : DOCTOR_WARNING;
+        _cleanup_(freep) char *of_whom = xasprintf("%zu of %zu nodes", set->count,
+                                                   facts->nodes.count);
 
-        if (!doctor_needs(facts, DOCTOR_NODES, finding) || set->count == 0)
-                return;
-        buf_printf(&text, "%zu of %zu nodes %s", set->count, facts->nodes.count, check->what);
-        if (set->detail)
-                buf_printf(&text, " (%s)", set->detail);
-        for (size_t i = 0; i < size_min(set->count, DOCTOR_EXAMPLES); i++)
-                buf_printf(&text, "%s%s", i > 0 ? ", " : ": ", set->names[i]);
-        doctor_find(finding, check->state ? check->state : by_share, "%s%s", text.data,
-                    set->count > DOCTOR_EXAMPLES ? ", ..." : "");
+        if (doctor_needs(facts, DOCTOR_NODES, finding) && set->count > 0)
+                find_set(set, of_whom, check->state ? check->state : by_share, finding);
 }
 
 static void check_bare(const struct doctor_facts *facts, struct doctor_finding *finding) {
@@ -91,6 +100,22 @@ static void check_kubelets(const struct doctor_facts *facts, struct doctor_findi
                             waiting, example ? example : "?");
 }
 
+/* That the policy cannot be read, or that the controller lacks the right, is found by another
+ * check. */
+static void check_offers(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        if (facts->policy_err.code == 0 && !facts->permissions[DOCTOR_ACCOUNT_IDLE].missing[0])
+                check_nodes(facts, finding);
+}
+
+static void check_idle_pods(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        const struct doctor_set *set = &facts->idle_pods;
+        _cleanup_(freep) char *of_whom = xasprintf("%zu pod%s", set->count,
+                                                   number_plural(set->count));
+
+        if (set->count > 0)
+                find_set(set, of_whom, DOCTOR_WARNING, finding);
+}
+
 static const struct doctor_check rows[] = {
         {"annotations", "such nodes pass, and nothing is known of them",
          "kubectl -n @NS logs deploy/plimsoll-controller | grep 'node is failing'", check_bare,
@@ -136,6 +161,19 @@ static const struct doctor_check rows[] = {
          "without one a kubelet answers nobody who verifies it, neither us nor metrics-server",
          "kubectl get csr, and kubectl certificate approve NAME; better, run an approver",
          check_kubelets, .needs = DOCTOR_KUBELET_REQUESTS},
+        {"idle-offers", "no batch pod is placed on them",
+         "kubectl -n @NS logs deploy/plimsoll-controller | grep 'idle CPU'", check_offers,
+         .set = DOCTOR_OFFERLESS, .what = "offer no idle CPU, though the policy has spec.idle"},
+        {"idle-left", "nobody lowers it when they get busy",
+         "kubectl apply -k deploy/idle until the controller has taken it away; or "
+         "plimsoll-controller --cleanup, with the controllers stopped",
+         check_offers, .needs = DOCTOR_POLICY, .set = DOCTOR_OFFER_LEFT, .state = DOCTOR_WARNING,
+         .what = "still offer idle CPU, though the policy has no spec.idle"},
+        {"idle-pods", "they are counted twice, and get CPU before other batch pods do",
+         "take cpu out of the pods' requests; if it is not in their template, a LimitRange of the "
+         "namespace adds it: take cpu out of its default and defaultRequest",
+         check_idle_pods, .needs = DOCTOR_IDLE_PODS,
+         .what = "with CPU and idle CPU among the requests"},
 };
 
 const struct doctor_checks doctor_node_checks = {rows, ARRAY_LEN(rows)};

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "codec/json.h"
 #include "kube/kube_path.h"
+#include "kube/kube_proto.h"
 #include "policy/annotation.h"
 
 enum {
@@ -31,7 +32,7 @@ static char *beginning(const char *text) {
         return xmemdup0(text, size_min(strlen(text), NAME_MAX_BYTES));
 }
 
-static void doctor_set_add(struct doctor_set *set, const char *name, const char *detail) {
+void doctor_set_add(struct doctor_set *set, const char *name, const char *detail) {
         if (set->count < DOCTOR_EXAMPLES)
                 set->names[set->count] = beginning(name);
         if (set->count == 0 && *detail)
@@ -39,12 +40,16 @@ static void doctor_set_add(struct doctor_set *set, const char *name, const char 
         set->count++;
 }
 
+void doctor_set_done(struct doctor_set *set) {
+        for (size_t i = 0; i < DOCTOR_EXAMPLES; i++)
+                free(set->names[i]);
+        free(set->detail);
+        *set = (struct doctor_set){0};
+}
+
 void doctor_nodes_done(struct doctor_nodes *nodes) {
-        for (size_t i = 0; i < DOCTOR_SET_COUNT; i++) {
-                for (size_t j = 0; j < DOCTOR_EXAMPLES; j++)
-                        free(nodes->sets[i].names[j]);
-                free(nodes->sets[i].detail);
-        }
+        for (size_t i = 0; i < DOCTOR_SET_COUNT; i++)
+                doctor_set_done(&nodes->sets[i]);
         node_table_free(nodes->table);
         *nodes = (struct doctor_nodes){0};
 }
@@ -162,6 +167,17 @@ static void look_at_writers(struct listing *listing, const json_t *node, traits 
         }
 }
 
+/* A node that is not read offers nothing. */
+static void look_at_offer(const struct listing *listing, const json_t *node, traits is) {
+        const json_t *capacity = json_at(node, "status", "capacity", KUBE_IDLE_RESOURCE, NULL);
+        const json_t *offer = json_at(node, "status", "allocatable", KUBE_IDLE_RESOURCE, NULL);
+
+        if (listing->question->policy->idle_line_ratio == 0)
+                is[DOCTOR_OFFER_LEFT] = capacity || offer ? "" : NULL;
+        else if (!is[DOCTOR_BARE] && !is[DOCTOR_STALE] && !json_equal(capacity, offer))
+                is[DOCTOR_OFFERLESS] = capacity || offer ? "capacity and allocatable differ" : "";
+}
+
 const json_t *doctor_condition(const json_t *object, const char *type) {
         const json_t *condition = json_find_at(type, json_at(object, "status", "conditions", NULL),
                                                "type", NULL);
@@ -192,6 +208,7 @@ static void examine_node(void *userdata, const char *text, size_t len) {
         look_at_readings(listing, nodes->count++, is);
         look_at_keys(listing, annotations, is);
         look_at_writers(listing, node, is);
+        look_at_offer(listing, node, is);
         if (json_find_at(listing->question->host, json_at(node, "status", "addresses", NULL),
                          "address", NULL))
                 nodes->has_host = true;

@@ -26,6 +26,8 @@ enum doctor_set_kind {
         DOCTOR_SHARED,    /* somebody else than the controller writes the policy's metrics */
         DOCTOR_CORDONED,
         DOCTOR_NOT_READY,
+        DOCTOR_OFFERLESS,  /* with spec.idle: has usable annotations, and no sound offer */
+        DOCTOR_OFFER_LEFT, /* without spec.idle: has an offer */
         DOCTOR_SET_COUNT,
 };
 
@@ -35,6 +37,10 @@ struct doctor_set {
         char *names[DOCTOR_EXAMPLES]; /* owned; may be cut */
         char *detail;                 /* of the first; owned, NULL: none */
 };
+
+/** doctor_set_add() - one more that it is true of; @detail "": none */
+void doctor_set_add(struct doctor_set *set, const char *name, const char *detail);
+void doctor_set_done(struct doctor_set *set);
 
 struct doctor_nodes {
         struct node_table *table;

@@ -12,7 +12,8 @@
 #define LEASES "coordination.k8s.io", "leases"
 #define POLICIES "scheduler.policy.crane.io", "dynamicschedulerpolicies"
 
-static const char *const accounts[DOCTOR_ACCOUNTS] = {PROGRAM_CONTROLLER, PROGRAM_EXTENDER};
+static const char *const accounts[DOCTOR_ACCOUNTS] = {PROGRAM_CONTROLLER, PROGRAM_EXTENDER,
+                                                      PROGRAM_CONTROLLER};
 
 static const struct need {
         size_t account; /* of accounts */
@@ -37,6 +38,7 @@ static const struct need {
         {1, "list", CORE, "pods", ""},
         {1, "watch", CORE, "pods", ""},
         {1, "list", POLICIES, ""},
+        {DOCTOR_ACCOUNT_IDLE, "patch", CORE, "nodes", "status"},
 };
 
 /* The body of a SubjectAccessReview; owned by the caller. */
@@ -81,13 +83,16 @@ static int may(struct cluster *cluster, const struct need *need, const struct do
         return -1;
 }
 
-/* Not for a Lease that is not used or not known, nor for kubelets that are not asked. */
+/* Not for a Lease that is not used or not known, nor for kubelets that are not asked, nor for idle
+ * CPU that is not offered. */
 static bool is_needed(const struct need *need, const struct doctor_facts *facts) {
         const struct program_flags *flags = &facts->controller;
 
         if (need->is_of_lease)
                 return program_flags_is_on(flags, FLAG_LEADER_ELECT) &&
                        doctor_lease_namespace(facts) && program_flags_text(flags, FLAG_LEASE_NAME);
+        if (need->account == DOCTOR_ACCOUNT_IDLE)
+                return facts->policy->idle_line_ratio > 0;
         return strcmp(need->subresource, "metrics") != 0 ||
                program_flags_has_word(flags, FLAG_METRICS_SOURCE, "kubelet");
 }

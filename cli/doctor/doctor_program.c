@@ -132,8 +132,10 @@ static void check_lease(const struct doctor_facts *facts, struct doctor_finding 
 }
 
 static void check_permissions(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        enum doctor_object of = finding->check->object;
         const struct doctor_permissions *permissions =
-                &facts->permissions[finding->check->object == DOCTOR_EXTENDER];
+                &facts->permissions[of == DOCTOR_IDLE_PODS ? DOCTOR_ACCOUNT_IDLE
+                                                           : of == DOCTOR_EXTENDER];
 
         if (permissions->missing[0])
                 doctor_find(finding, DOCTOR_FAULT, "it may not %s", permissions->missing);
@@ -186,6 +188,8 @@ static const struct doctor_check rows[] = {
         {"extender-permissions", "what it may not see, it cannot rank by",
          "kubectl apply -f deploy/base/rbac-extender.yaml", check_permissions,
          .needs = DOCTOR_EXTENDER, .object = DOCTOR_EXTENDER},
+        {"idle-rights", "the policy has spec.idle, and no node can offer idle CPU",
+         "kubectl apply -k deploy/idle", check_permissions, .object = DOCTOR_IDLE_PODS},
         {"network-policy", "a source that cannot be reached serves no node",
          "add the port in deploy/base/network-policy.yaml; kubectl apply -k deploy/",
          doctor_network_check, .needs = DOCTOR_CONTROLLER},

@@ -32,8 +32,9 @@ static const struct option_row rows[] = {
                  "begins so. The largest comes first."},
         {.name = "requests", .type = OPTION_BOOL, .value = &settings.has_requests,
          .help = "Show instead what pods request of each node, what it uses, and what is requested "
-                 "and not used; and what the pods of each namespace request. --sort takes name, "
-                 "cpu or mem."},
+                 "and not used; and what the pods of each namespace request. With spec.idle also "
+                 "the idle CPU that each node offers, and what its pods take of it; what these use "
+                 "is on the controller's status page. --sort takes name, cpu or mem."},
         {.name = "watch", .letter = 'w', .type = OPTION_BOOL, .value = &settings.is_watching,
          .help = "List the nodes again and again until Ctrl-C; with --requests watch the pods."},
         {.name = "interval", .type = OPTION_DURATION_MS, .value = &settings.interval_ms,

@@ -8,12 +8,16 @@
 #include "cli/nodes/pod_list.h"
 #include "codec/json.h"
 #include "codec/quantity.h"
+#include "kube/kube_proto.h"
 #include "policy/pods/pod_facts.h"
+
+enum { MILLI = 1000 };
 
 /* A bound pod. */
 struct pod {
         char *node, *space;
         struct pod_load request;
+        double idle_cores;
 };
 
 struct top_requests {
@@ -100,9 +104,12 @@ static void requests_on_node(void *userdata, const char *text, size_t len) {
                 return;
         node_table_put(requests->table, name, json_at(node, "metadata", "annotations", NULL),
                        requests->now_unix_ms);
-        row_of(&requests->sum.nodes, name)->capacity = (struct pod_load){
-                .of = {[ESTIMATE_CPU] = quantity_at(capacity, "cpu"),
-                       [ESTIMATE_MEM] = quantity_at(capacity, "memory")}};
+        struct top_requests_row *row = row_of(&requests->sum.nodes, name);
+        row->capacity = (struct pod_load){.of = {[ESTIMATE_CPU] = quantity_at(capacity, "cpu"),
+                                                 [ESTIMATE_MEM] = quantity_at(capacity, "memory")}};
+        row->idle_offered_cores = quantity_at(json_at(node, "status", "allocatable", NULL),
+                                              KUBE_IDLE_RESOURCE) /
+                                  MILLI;
 }
 
 /* ---- Pods. A list replaces the last one when it has ended. */
@@ -140,6 +147,7 @@ static void requests_on_pod(void *userdata, const struct pod_facts *facts, bool 
                 .node = xmemdup0(facts->node.text, facts->node.len),
                 .space = xmemdup0(facts->namespace.text, facts->namespace.len),
                 .request = facts->request,
+                .idle_cores = facts->idle_cores,
         };
         forget_pod(strmap_put(pods, (const char *)&facts->id, sizeof(facts->id), pod));
 }
@@ -161,10 +169,11 @@ static void requests_on_pods_ended(void *userdata) {
 
 /* ---- The sums. */
 
-static void requests_add(struct top_requests_row *row, const struct pod_load *request) {
+static void requests_add(struct top_requests_row *row, const struct pod *pod) {
         row->pods++;
+        row->idle_taken_cores += pod->idle_cores;
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
-                row->requested.of[r] += request->of[r];
+                row->requested.of[r] += pod->request.of[r];
 }
 
 /* Nodes without a reading are left out of the sums of what is used and unused. */
@@ -175,6 +184,8 @@ static void requests_sum_up(struct top_requests_sum *sum) {
         for (size_t i = 0; i < sum->nodes.count; i++) {
                 struct top_requests_row *row = &sum->nodes.items[i];
                 total->pods += row->pods;
+                total->idle_offered_cores += row->idle_offered_cores;
+                total->idle_taken_cores += row->idle_taken_cores;
                 for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
                         double left = row->requested.of[r] - row->used.of[r];
                         total->capacity.of[r] += row->capacity.of[r];
@@ -193,6 +204,7 @@ static void sum_all(struct top_requests *requests) {
         const struct strmap_entry *entry;
 
         rows_done(&sum->spaces);
+        sum->has_idle = node_table_policy(requests->table)->idle_line_ratio > 0;
         for (size_t i = 0; i < node_table_count(requests->table); i++) {
                 struct top_requests_row *row = row_of(&sum->nodes,
                                                       node_table_name(requests->table, i));
@@ -204,8 +216,8 @@ static void sum_all(struct top_requests *requests) {
                 struct top_requests_row *node = find_row(&sum->nodes, pod->node);
                 if (!node)
                         continue;
-                requests_add(node, &pod->request);
-                requests_add(row_of(&sum->spaces, pod->space), &pod->request);
+                requests_add(node, pod);
+                requests_add(row_of(&sum->spaces, pod->space), pod);
         }
         requests_sum_up(sum);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -21,6 +22,7 @@ struct top_requests_row {
         struct pod_load capacity, requested; /* capacity 0: not known; a namespace has none */
         struct pod_load used;                /* < 0: no usable reading, or no capacity */
         struct pod_load unused; /* requested but not used, so reclaimable; < 0: not known */
+        double idle_offered_cores, idle_taken_cores; /* see top_requests_sum.has_idle */
 };
 
 struct top_requests_rows {
@@ -32,6 +34,7 @@ struct top_requests_rows {
 struct top_requests_sum {
         struct top_requests_rows nodes, spaces;
         struct top_requests_row total; /* of all nodes */
+        bool has_idle;                 /* the policy has spec.idle; if not, nothing idle is shown */
 };
 
 struct top_requests;

@@ -4,7 +4,13 @@
 #include "cli/top/top_requests.h"
 #include "program/table.h"
 
-enum { NAME_MAX_COLUMNS = 40, WHOLE_WIDTH = 130, GIB = 1 << 30 };
+enum {
+        NAME_MAX_COLUMNS = 40,
+        WHOLE_WIDTH = 130,
+        IDLE_WIDTH = 20,
+        IDLE_COLUMNS = 2,
+        GIB = 1 << 30,
+};
 
 /* Titles are as wide as their columns: an amount, or an amount and its share of the capacity. */
 static const struct table_column some[] = {
@@ -17,6 +23,18 @@ static const struct table_column some[] = {
         {"    USED"},
         {"  UNUSED"},
 };
+/* In as many columns of a terminal: without what is unused. */
+static const struct table_column some_with_idle[] = {
+        {"NODE", .max_width = NAME_MAX_COLUMNS, .is_left = true},
+        {" PODS"},
+        {" CPU REQ"},
+        {"    USED"},
+        {" MEM REQ"},
+        {"    USED"},
+        {"    IDLE"},
+        {"   TAKEN"},
+};
+/* Without spec.idle the last IDLE_COLUMNS are left out. */
 static const struct table_column whole[] = {
         {"NODE", .max_width = NAME_MAX_COLUMNS, .is_left = true},
         {" PODS"},
@@ -28,6 +46,8 @@ static const struct table_column whole[] = {
         {"    REQUESTED"},
         {"         USED"},
         {"  UNUSED"},
+        {"    IDLE"},
+        {"   TAKEN"},
 };
 static const struct table_column namespaces[] = {
         {"NAMESPACE", .max_width = NAME_MAX_COLUMNS, .is_left = true},
@@ -48,8 +68,15 @@ static void requests_put(struct table *to, double amount, double capacity, int r
                 table_cell(to, "", capacity < 0 ? "%.2f" : "%.2f     ", shown);
 }
 
+static struct table *requests_table_new(const struct style *style, bool is_whole, bool has_idle) {
+        if (is_whole)
+                return table_new(style, whole, ARRAY_LEN(whole) - (has_idle ? 0 : IDLE_COLUMNS));
+        return has_idle ? table_new(style, some_with_idle, ARRAY_LEN(some_with_idle))
+                        : table_new(style, some, ARRAY_LEN(some));
+}
+
 static void requests_put_row(struct table *to, const struct top_requests_row *row, const char *name,
-                             bool is_whole) {
+                             bool is_whole, bool has_idle) {
         table_row(to);
         table_cell(to, "", "%s", name);
         table_cell(to, "", "%zu", row->pods);
@@ -59,21 +86,26 @@ static void requests_put_row(struct table *to, const struct top_requests_row *ro
                         table_cell(to, "", "%.1f", r == ESTIMATE_MEM ? capacity / GIB : capacity);
                 requests_put(to, row->requested.of[r], capacity, r);
                 requests_put(to, row->used.of[r], capacity, r);
-                requests_put(to, row->unused.of[r], -1, r);
+                if (is_whole || !has_idle)
+                        requests_put(to, row->unused.of[r], -1, r);
+        }
+        if (has_idle) {
+                requests_put(to, row->idle_offered_cores, -1, ESTIMATE_CPU);
+                requests_put(to, row->idle_taken_cores, -1, ESTIMATE_CPU);
         }
 }
 
 void top_requests_print(const struct top_requests_sum *sum, const struct style *style, FILE *out) {
-        bool is_whole = style->width >= WHOLE_WIDTH;
-        _cleanup_(table_freep) struct table *by_node =
-                is_whole ? table_new(style, whole, ARRAY_LEN(whole))
-                         : table_new(style, some, ARRAY_LEN(some));
+        bool is_whole = style->width >= WHOLE_WIDTH + (sum->has_idle ? IDLE_WIDTH : 0);
+        _cleanup_(table_freep) struct table *by_node = requests_table_new(style, is_whole,
+                                                                          sum->has_idle);
         _cleanup_(table_freep) struct table *by_space = table_new(style, namespaces,
                                                                   ARRAY_LEN(namespaces));
 
         for (size_t i = 0; i < sum->nodes.count; i++)
-                requests_put_row(by_node, &sum->nodes.items[i], sum->nodes.items[i].name, is_whole);
-        requests_put_row(by_node, &sum->total, "all nodes", is_whole);
+                requests_put_row(by_node, &sum->nodes.items[i], sum->nodes.items[i].name, is_whole,
+                                 sum->has_idle);
+        requests_put_row(by_node, &sum->total, "all nodes", is_whole, sum->has_idle);
         (void)table_print(by_node, SIZE_MAX, out);
         for (size_t i = 0; i < sum->spaces.count; i++) {
                 const struct top_requests_row *row = &sum->spaces.items[i];
@@ -106,13 +138,23 @@ static json_t *row_json(const char *key, const struct top_requests_row *row, boo
                          resource_json(row, ESTIMATE_MEM, has_capacity));
 }
 
+static json_t *node_json(const struct top_requests_row *row, bool has_idle) {
+        json_t *json = row_json("node", row, true);
+
+        if (has_idle) {
+                json_object_set_new(json, "offeredIdleCores", json_real(row->idle_offered_cores));
+                json_object_set_new(json, "takenIdleCores", json_real(row->idle_taken_cores));
+        }
+        return json;
+}
+
 json_t *top_requests_json(const struct top_requests_sum *sum) {
         json_t *nodes = json_array(), *spaces = json_array();
 
         for (size_t i = 0; i < sum->nodes.count; i++)
-                json_array_append_new(nodes, row_json("node", &sum->nodes.items[i], true));
+                json_array_append_new(nodes, node_json(&sum->nodes.items[i], sum->has_idle));
         for (size_t i = 0; i < sum->spaces.count; i++)
                 json_array_append_new(spaces, row_json("namespace", &sum->spaces.items[i], false));
         return json_pack("{s:o, s:o, s:o}", "nodes", nodes, "namespaces", spaces, "all",
-                         row_json("node", &sum->total, true));
+                         node_json(&sum->total, sum->has_idle));
 }

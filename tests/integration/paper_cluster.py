@@ -209,13 +209,14 @@ class Answering(Handler):
             return
         wanted = review["spec"]["resourceAttributes"]
         account = review["spec"]["user"].rpartition(":")[2]
-        denied = (account, wanted["verb"], wanted["resource"]) in self.server.denied
+        resource = "/".join(filter(None, (wanted["resource"], wanted["subresource"])))
+        denied = (account, wanted["verb"], resource) in self.server.denied
         self.answer(201, {**review, "status": {"allowed": not denied}})
 
 
 class PaperCluster:
     """`objects` is what healthy() returns, to be changed as the test likes; `denied` holds
-    (account, verb, resource) of what an account may not do."""
+    (account, verb, resource) of what an account may not do, a subresource as in nodes/status."""
 
     def __init__(self, version="0"):
         self.server = LocalServer(Answering)

@@ -5,6 +5,7 @@ import os
 import time
 
 CPU, MEM, HOT = "cpu_usage_avg_5m", "mem_usage_avg_5m", "node_hot_value"
+IDLE = "plimsoll.io/idle-milli-cpu"
 API_VERSION, KIND = "scheduler.policy.crane.io/v1alpha1", "DynamicSchedulerPolicy"
 
 

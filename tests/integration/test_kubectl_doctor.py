@@ -20,6 +20,7 @@ from paper_cluster import (
     SYSTEM,
     PaperCluster,
 )
+from policies import IDLE
 from programs import complete
 
 AUTOSCALER = "/api/v1/namespaces/kube-system/configmaps/cluster-autoscaler-status"
@@ -107,6 +108,22 @@ def opened(protocol, port):
     return seed
 
 
+def idle(cluster):
+    """All that is about idle CPU, with a node that is not read, and a pod that requests both."""
+    cluster.spec()["idle"] = {}
+    offer = {IDLE: "4k"}
+    for item in cluster.nodes()[2:]:
+        item["status"].update(capacity=offer, allocatable=offer)
+    cluster.nodes()[3]["status"].update(allocatable={IDLE: "0"})
+    resources = {"requests": {IDLE: "2k", "cpu": "1"}}
+    cluster.objects["/api/v1/pods"] = [
+        {
+            "metadata": {"name": "batch-0", "namespace": "shop"},
+            "spec": {"containers": [{"resources": resources}]},
+        }
+    ]
+
+
 def unverified_kubelets(cluster):
     spec = cluster.objects[f"{DEPLOYMENTS}/plimsoll-controller"]["spec"]["template"]["spec"]
     spec["containers"][0]["args"].append("--kubelet-insecure-skip-verify")
@@ -140,6 +157,26 @@ def test_faults_of_what_is_deployed(cluster, doctor):
     done = doctor("-o", "json", status=2)
     assert set(findings(done)) == set(FAULTS)
     assert "@NS" not in done.stdout
+
+
+def test_idle_cpu(cluster, doctor):
+    idle(cluster)
+    bare(cluster)
+    found = findings(doctor("-o", "json", status=1))
+    assert set(found) == {"annotations", "idle-offers", "idle-pods"}
+    said = "2 of 4 nodes offer no idle CPU, though the policy has spec.idle"
+    assert found["idle-offers"][1] == f"{said}: node-0, node-3"
+    assert found["idle-pods"][1] == "1 pod with CPU and idle CPU among the requests: shop/batch-0"
+    deny("plimsoll-controller", "patch", "nodes/status")(cluster)
+    cluster.objects["/api/v1/pods"] = 403
+    found = findings(doctor("-o", "json", status=2))
+    assert found["idle-rights"] == ("error", "it may not patch nodes/status")
+    assert found["idle-pods"][0] == "unknown" and "403" in found["idle-pods"][1]
+    assert "idle-offers" not in found, "for want of the right"
+    cluster.spec().pop("idle")
+    found = findings(doctor("-o", "json", status=1))
+    assert set(found) == {"annotations", "idle-left"}
+    assert found["idle-left"][1].startswith("2 of 4 nodes still offer idle CPU")
 
 
 def test_a_cluster_without_plimsoll(cluster, doctor):

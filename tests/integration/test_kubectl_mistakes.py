@@ -27,7 +27,7 @@ from paper_cluster import (
     PaperCluster,
     documents,
 )
-from policies import ago, node_names
+from policies import IDLE, ago, node_names
 from programs import complete, find_program
 from wall_clock import WallClock
 
@@ -297,6 +297,39 @@ def not_configured(installation):
         yield
 
 
+def offer_idle_cpu(spec):
+    spec["idle"] = {}
+
+
+@contextlib.contextmanager
+def no_right_to_offer(installation):
+    cluster, standin = installation.cluster, installation.standin
+    cluster.denied.add(("plimsoll-controller", "patch", "nodes/status"))
+    standin.fault("status", path="^/api/v1/nodes/[^/]+/status", status=403, count=1000)
+    with applied(offer_idle_cpu)(installation):
+        yield
+    standin.clear_faults()
+    cluster.denied.clear()
+
+
+@contextlib.contextmanager
+def requests_both(installation):
+    requests = {IDLE: "2000", "cpu": "1", "memory": "1Gi"}
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "batch-0", "namespace": "shop"},
+        "spec": {
+            "containers": [{"name": "a", "image": "a", "resources": {"requests": requests}}],
+        },
+    }
+    installation.standin.admin("objects", {"resource": "pods", "object": pod})
+    with applied(offer_idle_cpu)(installation):
+        yield
+    path = "/api/v1/namespaces/shop/pods/batch-0"
+    assert installation.standin.call("DELETE", path).status == 200
+
+
 SERVICE = "plimsoll-extender.kube-system.svc"
 UNDONE = {
     "a metric misspelt in every list": applied(misspell),
@@ -319,6 +352,8 @@ UNDONE = {
     "the extender does not run": extender_refuses,
     "the extender is behind a black hole": extender_is_silent,
     "kube-scheduler runs without its configuration": not_configured,
+    "`spec.idle` without deploy/idle": no_right_to_offer,
+    "a batch pod that requests CPU, too": requests_both,
 }
 
 

@@ -122,7 +122,7 @@ MAY_USE = {
         *("extender/table", "extender/explain", "cli/cluster"),
     ],
     "cli/top": [
-        *("base", "codec", "program", "policy", "policy/estimate", "policy/pods"),
+        *("base", "codec", "kube", "program", "policy", "policy/estimate", "policy/pods"),
         *("extender/table", "extender/explain", "cli/cluster", "cli/verb", "cli/nodes"),
     ],
     "cli/explain": [

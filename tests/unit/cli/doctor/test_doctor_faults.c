@@ -1,6 +1,7 @@
 /* Each fault of an installation is found by its own check, and none where there is none. */
 #include "tests/unit/fixture/test.h"
 
+#include "idle_faults.h"
 #include "paper_fault.h"
 
 #define CONTROLLER "*/deployments/plimsoll-controller"
@@ -651,7 +652,7 @@ static const struct {
 } faults[] = {
         {program_faults, ARRAY_LEN(program_faults)},     {policy_faults, ARRAY_LEN(policy_faults)},
         {node_faults, ARRAY_LEN(node_faults)},           {metric_faults, ARRAY_LEN(metric_faults)},
-        {scheduler_faults, ARRAY_LEN(scheduler_faults)},
+        {scheduler_faults, ARRAY_LEN(scheduler_faults)}, {idle_faults, ARRAY_LEN(idle_faults)},
 };
 
 TEST(one_by_one) {

@@ -1,0 +1,8 @@
+/* The pods that request idle CPU as well as CPU. */
+#pragma once
+
+#include "cli/doctor/doctor_facts.h"
+
+/** doctor_idle_ask() - with spec.idle, list the pods that have not ended; it sets
+ * @facts->idle_pods, to be released with doctor_set_done() */
+void doctor_idle_ask(struct cluster *cluster, struct doctor_facts *facts);

@@ -1,0 +1,90 @@
+/* The faults around idle CPU, for the table of faults. */
+#pragma once
+
+#include "paper_fault.h"
+
+#define IDLE_POLICY "*/dynamicschedulerpolicies/default"
+#define IDLE_NODES "/api/v1/nodes"
+#define IDLE                                                                                       \
+        { IDLE_POLICY, "{'scoring': 'estimate'}", "{'scoring': 'estimate'}, 'idle': {}", 0 }
+#define OFFERS(capacity, allocatable, times)                                                       \
+        {                                                                                          \
+                IDLE_NODES, "'status': {'conditions'",                                             \
+                        "'status': {'capacity': {'cpu': '8'" capacity "}, 'allocatable': {"        \
+                        "'cpu': '8'" allocatable "}, 'conditions'",                                \
+                        times                                                                      \
+        }
+#define OFFER(milli) ", 'plimsoll.io/idle-milli-cpu': '" milli "'"
+#define OFFERED OFFERS(OFFER("4k"), OFFER("4k"), 0)
+#define UNFINISHED(items)                                                                          \
+        {                                                                                          \
+                "/api/v1/pods", NULL,                                                              \
+                        "{'kind': 'PodList', 'metadata': {'resourceVersion': '1'}, 'items': "      \
+                        "[" items "]}",                                                            \
+                        0                                                                          \
+        }
+#define REQUESTING(name, requests, rest)                                                           \
+        "{'metadata': {'namespace': 'a', 'name': '" name "'}, 'spec': {'containers': "             \
+        "[{'resources': {'requests': {" requests "}}}]}" rest "}"
+#define BOTH "'cpu': '1', 'plimsoll.io/idle-milli-cpu': '2000'"
+
+static const struct paper_fault idle_faults[] = {
+        {.changes = {IDLE, OFFERED}},
+        {"idle-rights", DOCTOR_FAULT, "it may not patch nodes/status", .changes = {IDLE},
+         .denied = {"plimsoll-controller", "nodes\",\"subresource\":\"status"}},
+        /* Without spec.idle it is not needed. */
+        {.denied = {"plimsoll-controller", "nodes\",\"subresource\":\"status"}},
+        {"idle-offers", DOCTOR_FAULT,
+         "4 of 4 nodes offer no idle CPU, though the policy has spec.idle: node-0, "
+         "node-1, node-2, ...",
+         .changes = {IDLE}},
+        {"idle-offers", DOCTOR_WARNING,
+         "3 of 4 nodes offer no idle CPU, though the policy has spec.idle: node-1",
+         .changes = {IDLE, OFFERS(OFFER("0"), OFFER("0"), 1)}},
+        {"idle-offers", DOCTOR_WARNING,
+         "1 of 4 nodes offer no idle CPU, though the policy has spec.idle (capacity and "
+         "allocatable differ): node-0",
+         .changes = {IDLE, OFFERS(OFFER("0"), OFFER("4k"), 1), OFFERED}},
+        {"idle-offers", DOCTOR_FAULT, "(capacity and allocatable differ)",
+         .changes = {IDLE, OFFERS(OFFER("4k"), "", 0)}},
+        /* Nodes that are not read offer nothing. */
+        {"annotations", DOCTOR_WARNING, "1 of 4",
+         .changes = {IDLE,
+                     {IDLE_NODES, "'annotations'", "'a'", 1},
+                     OFFERED,
+                     {IDLE_NODES, OFFER("4k"), "", 2}}},
+        {"annotations-fresh", DOCTOR_FAULT, "4 of 4",
+         .changes = {IDLE, {IDLE_NODES, PAPER_FRESH, "0.25000,2026-03-01T11:00:00Z", 0}}},
+        {"idle-left", DOCTOR_WARNING,
+         "1 of 4 nodes still offer idle CPU, though the policy has no spec.idle: node-0",
+         .changes = {OFFERS(OFFER("0"), OFFER("0"), 1)}},
+        {"idle-left", DOCTOR_WARNING, "4 of 4", .changes = {OFFERS(OFFER("4k"), "", 0)}},
+        {"idle-left", DOCTOR_WARNING, "4 of 4", .changes = {OFFERS("", OFFER("4k"), 0)}},
+        /* Whether it has is not known. */
+        {"policy-valid", DOCTOR_FAULT, "spec",
+         .changes = {{IDLE_POLICY, "0.8", "'x'", 0}, OFFERED}},
+        {"idle-pods", DOCTOR_WARNING, "2 pods with CPU and idle CPU among the requests: a/b, a/c",
+         .changes =
+                 {IDLE, OFFERED,
+                  UNFINISHED(
+                          REQUESTING("b", BOTH, ", 'status': {'phase': 'Pending'}") ", " REQUESTING("c", BOTH, "") ", " REQUESTING(
+                                  "d", BOTH,
+                                  ", 'status': {'phase': 'Failed'}") ", " REQUESTING("e", "'plimsoll.io/idle-milli-cpu': '2000'",
+                                                                                     "") ","
+                                                                                         " " REQUESTING(
+                                                                                                 "f",
+                                                                                                 "'"
+                                                                                                 "c"
+                                                                                                 "p"
+                                                                                                 "u"
+                                                                                                 "'"
+                                                                                                 ":"
+                                                                                                 " "
+                                                                                                 "'"
+                                                                                                 "1"
+                                                                                                 "'",
+                                                                                                 ""))}},
+        {"idle-pods", DOCTOR_UNKNOWN, "GET /api/v1/pods",
+         .changes = {IDLE, OFFERED, {"/api/v1/pods", NULL, "403", 0}}},
+        {.changes = {UNFINISHED(REQUESTING("b", BOTH, ""))}},
+};
