@@ -6,15 +6,17 @@ kwok lets our pods "run", so nobody answers on their ports: what needs their met
 import json
 import os
 import re
+import shutil
 import subprocess
 
 import pytest
+import yaml
 from cluster.nodes import Fleet
 from cluster.pages import environment, follow
 from cluster.plimsoll import fast_policy
 from harness import wait_until
 from pages import TOP, block
-from tools import build
+from tools import build, windows
 
 LOADS = (0.2, 0.4, 0.9)
 CPU = "cpu_usage_avg_5s"
@@ -153,7 +155,31 @@ RUNNERS = {
 }
 
 
-def test_the_script_of_other_machines(bare, installed, tmp_path):
+def script_of_sh(bare, kubeconfig, _):
+    return ["sh", TOP / "cli/in-cluster/kubectl-plimsoll"], environment(bare, kubeconfig)
+
+
+def script_of_windows(_, kubeconfig, folder):
+    """kubectl.exe finds it as its plugin, and cmd.exe runs it, both in Wine."""
+    assert windows.home().exists(), "run tests/e2e/tools/windows.py (make nightly does)"
+    with open(kubeconfig, encoding="utf-8") as file:
+        config = yaml.safe_load(file)
+    cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
+    for where, key in ((cluster, "certificate-authority"), (user, "tokenFile")):
+        shutil.copy(where[key], folder / key)
+        where[key] = key
+    (folder / "config").write_text(yaml.safe_dump(config), "utf-8")
+    shutil.copy(windows.home() / "kubectl.exe", folder)
+    shutil.copy(TOP / "cli/in-cluster/kubectl-plimsoll.cmd", folder)
+    call = ("wine", "kubectl.exe", "plimsoll")
+    env = ("KUBECONFIG=Z:\\srv\\config",)
+    return windows.wine(windows.home() / "root", folder, *call, env=env), None
+
+
+@pytest.mark.parametrize(
+    "script", [script_of_sh, pytest.param(script_of_windows, marks=pytest.mark.nightly)]
+)
+def test_the_script_of_other_machines(bare, installed, tmp_path, script):
     """cli/in-cluster by the real kubectl, with no more rights than the page says: the API server takes its pod,
     and the pod does not stay. Nobody can attach to a pod of kwok, so what the plugin prints is not seen.
     """
@@ -179,12 +205,15 @@ def test_the_script_of_other_machines(bare, installed, tmp_path):
         *inside,
     ]
     seen = tmp_path / "seen"
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    argv, env = script(bare, kubeconfig, folder)
     with open(seen, "wb") as out, subprocess.Popen(
         watch, stdout=out, env=environment(bare)
     ) as watcher:
         done = subprocess.run(
-            ["sh", TOP / "cli/in-cluster/kubectl-plimsoll", "top", "--sort=a b"], timeout=120, check=False,
-            env=environment(bare, kubeconfig), stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            [*argv, "top", "--sort=a b"], timeout=120, check=False, env=env,
+            stdin=subprocess.DEVNULL, capture_output=True, text=True,
         )  # fmt: skip
         said = done.stdout + done.stderr
         wait_until(lambda: seen.read_text("utf-8").endswith("}\n"), 60, f"its pod; {said}")

@@ -9,6 +9,7 @@ import os
 import re
 import signal
 import socket
+import ssl
 
 from harness import Pages, wait_until
 from policies import CPU, ago, policy_object
@@ -133,7 +134,7 @@ class Connection:
     """A plain socket that speaks HTTP/1.1 as Go's client does, one exchange after the other."""
 
     def __init__(self, port, timeout_s=30, context=None):
-        self.port = port
+        self.port, self.context = port, context
         self.sock = socket.create_connection(("127.0.0.1", port), timeout_s)
         self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if context:
@@ -147,7 +148,15 @@ class Connection:
             "Content-Type: application/json\r\nAccept-Encoding: gzip\r\n\r\n"
         ).encode()
 
+    def _forget_failures(self):
+        """Those of other connections of this thread: Python 3.13 leaves what a system call returned in OpenSSL's queue, and
+        may raise it for the next connection that is used (python/cpython#148594). A new session empties the queue.
+        """
+        if self.context:
+            self.context.wrap_bio(ssl.MemoryBIO(), ssl.MemoryBIO(), server_hostname="localhost")
+
     def send(self, data):
+        self._forget_failures()
         self.sock.sendall(data)
 
     def _more(self):
@@ -182,6 +191,7 @@ class Connection:
 
     def is_closed(self, timeout_s=10):
         """Wait for the other side's end."""
+        self._forget_failures()
         self.sock.settimeout(timeout_s)
         try:
             return self.sock.recv(1) == b""

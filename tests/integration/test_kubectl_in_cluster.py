@@ -74,7 +74,8 @@ def test_without_an_installation(call):
 
 
 def test_the_one_for_windows_makes_the_same_calls(call):
-    """It is not run here: its lines are compared, once its quotes and variables are read."""
+    """It is not run here, but by tests/e2e/test_plugin.py at night: its lines are compared, once its quotes and variables
+    are read."""
     content = (SCRIPTS / "kubectl-plimsoll.cmd").read_bytes()
     assert content.count(b"\n") == content.count(b"\r\n"), "cmd.exe skips lines that end otherwise"
     text = content.decode("ascii")

@@ -300,6 +300,8 @@ def e2e(gate):
     if not build_kubernetes(gate):
         return
     gate.beside(gate.step, "workflows", ["tests/tools/workflows"])
+    if NIGHTLY:
+        gate.beside(gate.step, "windows", ["tests/e2e/tools/windows.py"])
     shutil.rmtree(OUT / "e2e-logs", ignore_errors=True)
     files = [path for path in test_files("e2e") if not runs_alone(path)]
     shared = [path for path in files if not NIGHTLY or path.stem != OLDER_FILE]
@@ -308,7 +310,7 @@ def e2e(gate):
     shutil.rmtree(claims, ignore_errors=True)
     claims.mkdir()
     named = {f"lane-{i + 1}": shared for i in range(E2E_LANES)}
-    gate.settle_side_steps()  # the images
+    gate.settle_side_steps()  # the images, and what runs programs of Windows
     gate.pytest("e2e", named, E2E_LANES, limit_s=3000, env={"PLIMSOLL_CLAIMS": str(claims)})
 
 
