@@ -206,8 +206,14 @@ static void on_nodes_listed(void *userdata, size_t count) {
 
 /* The policy */
 
-static void put_policy_in_force(struct controller *c, struct policy *policy) {
+static void follow_pods(struct controller *c, const struct policy *policy) {
         const struct daemon *daemon = c->parts.daemon;
+
+        bindings_follow(c->bindings, policy, daemon->loop, daemon->api, daemon->metrics);
+        idle_pods_follow(c->idle_pods, policy, daemon->loop, daemon->api, daemon->metrics);
+}
+
+static void put_policy_in_force(struct controller *c, struct policy *policy) {
         struct compiled_policy *old = c->compiled;
         struct controller_node *n;
 
@@ -222,7 +228,7 @@ static void put_policy_in_force(struct controller *c, struct policy *policy) {
         if (c->series)
                 node_series_set_policy(c->series, policy);
         compiled_policy_free(old);
-        bindings_follow(c->bindings, policy, daemon->loop, daemon->api, daemon->metrics);
+        follow_pods(c, policy);
 }
 
 static void on_pools(void *userdata) {
@@ -314,7 +320,8 @@ int controller_new(const struct controller_parts *parts, const struct controller
         controller_switches_init(c);
         controller_health_init(c);
         c->bindings = bindings_new();
-        c->nodes = node_set_new(&options->nodes, &node_events);
+        c->idle_pods = c->options.nodes.idle_pods = idle_pods_new();
+        c->nodes = node_set_new(&c->options.nodes, &node_events);
         (void)node_set_set_policy(c->nodes, policy);
         c->sources = source_set_new(&(struct source_parts){.loop = daemon->loop,
                                                            .client = parts->scrape_client,
@@ -336,7 +343,7 @@ int controller_new(const struct controller_parts *parts, const struct controller
                                          .userdata = c},
                 c->compiled);
         source_set_policy(c->sources, policy);
-        bindings_follow(c->bindings, policy, daemon->loop, daemon->api, daemon->metrics);
+        follow_pods(c, policy);
 
         for (size_t i = 0; i < options->targets.count; i++) {
                 int r = node_set_add_target(c->nodes, options->targets.items[i], err);
@@ -401,6 +408,7 @@ void controller_free(struct controller *c) {
         writer_free(c->writer);
         node_series_free(c->series);
         bindings_free(c->bindings);
+        idle_pods_free(c->idle_pods);
         compiled_policy_free(c->compiled);
         policy_free(c->next_policy);
         loop_timer_disarm(c->parts.daemon->loop, &c->tick);

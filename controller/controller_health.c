@@ -1,3 +1,5 @@
+#include <math.h>
+
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/number.h"
@@ -20,8 +22,20 @@ void controller_health_init(struct controller *c) {
                 .oldest = metrics_gauge(
                         metrics, "plimsoll_sample_age_max_seconds",
                         "Largest age of a node's newest sample, stale nodes excluded.", NULL),
+                .idle_offered = metrics_gauge(
+                        metrics, "plimsoll_idle_offered_cores",
+                        "CPUs that all nodes together offer to batch pods, with spec.idle.", NULL),
+                .idle_taken = metrics_gauge(
+                        metrics, "plimsoll_idle_taken_cores",
+                        "CPUs of those that the batch pods on the nodes request.", NULL),
+                .idle_used = metrics_gauge(
+                        metrics, "plimsoll_idle_used_cores",
+                        "CPUs that batch pods use, of nodes whose kubelet says it; left out of "
+                        "these nodes' usage.",
+                        NULL),
                 .node_watch = health_add(health, "nodes", "not listed yet"),
                 .binding_watch = health_add(health, "bindings", "not listed yet"),
+                .idle_watch = health_add(health, "idle pods", "not listed yet"),
                 .scrapes = health_add(health, "scrapes", "no scrape has completed yet"),
                 .writes = health_add(health, "writes", "not started yet"),
                 .sources = health_add(health, "sources", "not checked yet"),
@@ -45,16 +59,39 @@ struct tally {
         const struct controller_node *strayed; /* whose readings do not come from the first source
                                                   that is asked; NULL: none */
         size_t strayed_count;
+        struct controller_idle idle;
 };
 
 static bool is_idle(const struct controller *c) {
         return c->compiled->first_asked == c->compiled->options.source_count;
 }
 
+bool controller_node_idle(const struct controller_node *n, struct controller_idle *ret) {
+        const struct controller *c = n->controller;
+        int64_t offered_milli = n->writing.idle.carried_milli;
+
+        if (c->compiled->policy->idle_line_ratio <= 0)
+                return false;
+        ret->offered_cores = offered_milli > 0 ? (double)offered_milli / 1000 : 0;
+        ret->use = idle_pods_use(n->node, controller_now_mono(c));
+        return true;
+}
+
+static void tally_idle(const struct controller_node *n, struct controller_idle *sum) {
+        struct controller_idle idle;
+
+        if (!controller_node_idle(n, &idle))
+                return;
+        sum->offered_cores += idle.offered_cores;
+        sum->use.taken_cores += idle.use.taken_cores;
+        sum->use.used_cores += fmax(idle.use.used_cores, 0);
+}
+
 static void tally_node(struct controller_node *n, struct tally *tally) {
         const struct controller *c = n->controller;
         int64_t age_ms = 0;
 
+        tally_idle(n, &tally->idle);
         bool is_fresh = node_track_is_fresh(&n->track, controller_now_mono(c)) &&
                         node_track_age_ms(&n->track, controller_now_mono(c), &age_ms);
         if (node_track_failure(&n->track))
@@ -78,7 +115,7 @@ static void tally_node(struct controller_node *n, struct tally *tally) {
 /* Showing */
 
 static void check_reflector(struct health_check *check, const struct reflector *reflector,
-                            bool is_listed, size_t count, const char *which) {
+                            bool is_listed, size_t count, const char *what, const char *which) {
         const char *trouble = reflector ? reflector_trouble(reflector) : "";
 
         if (!reflector)
@@ -87,18 +124,21 @@ static void check_reflector(struct health_check *check, const struct reflector *
                 health_fail(check, "no complete list yet: %s; see --kubeconfig and the RBAC rules",
                             *trouble ? trouble : "waiting for an answer");
         else
-                health_pass(check, "%zu node%s%s%s%s", count, number_plural(count), which,
+                health_pass(check, "%zu %s%s%s%s%s", count, what, number_plural(count), which,
                             *trouble ? "; " : "", trouble);
 }
 
 static void check_watches(const struct controller *c) {
         const struct reflector *bindings = bindings_reflector(c->bindings);
+        const struct reflector *idle = idle_pods_reflector(c->idle_pods);
 
         check_reflector(c->health.node_watch, c->nodes->reflector, c->nodes->is_listed,
-                        node_set_count(c->nodes), "");
+                        node_set_count(c->nodes), "node", "");
         check_reflector(c->health.binding_watch, bindings,
                         bindings && reflector_is_synced(bindings), bindings_nodes(c->bindings),
-                        " with recent bindings");
+                        "node", " with recent bindings");
+        check_reflector(c->health.idle_watch, idle, idle && reflector_is_synced(idle),
+                        idle_pods_count(c->idle_pods), "pod", " on idle CPU");
 }
 
 static void check_scrapes(const struct controller *c, const struct tally *tally) {
@@ -169,6 +209,9 @@ void controller_health_count(struct controller *c) {
         metrics_set(c->health.nodes, (double)node_set_count(c->nodes));
         metrics_set(c->health.stale, (double)tally.stale);
         metrics_set(c->health.windows, (double)tally.windows);
+        metrics_set(c->health.idle_offered, tally.idle.offered_cores);
+        metrics_set(c->health.idle_taken, tally.idle.use.taken_cores);
+        metrics_set(c->health.idle_used, tally.idle.use.used_cores);
         metrics_set(c->health.oldest, (double)tally.oldest_ms / (double)MS_PER_S);
         check_watches(c);
         check_scrapes(c, &tally);

@@ -11,6 +11,7 @@
 #include "base/log_limit.h"
 #include "controller/controller.h"
 #include "controller/node/bindings.h"
+#include "controller/node/idle_pods.h"
 #include "controller/series/node_series.h"
 #include "controller/track/load_history.h"
 #include "controller/writing/recorder.h"
@@ -19,7 +20,8 @@
 /* What is shown of all nodes together, as gauges and as checks of /readyz (controller_health.c). */
 struct controller_health {
         struct metrics_series *nodes, *stale, *windows, *oldest, *served[SOURCE_MAX];
-        struct health_check *node_watch, *binding_watch, *scrapes, *writes, *sources;
+        struct metrics_series *idle_offered, *idle_taken, *idle_used;
+        struct health_check *node_watch, *binding_watch, *idle_watch, *scrapes, *writes, *sources;
 };
 
 /* What was logged of nodes that were switched to another source (controller_switch.c). */
@@ -37,6 +39,7 @@ struct controller {
         struct node_set *nodes;
         struct source_set *sources;
         struct bindings *bindings;
+        struct idle_pods *idle_pods;
         struct writer *writer;
         struct recorder *recorder; /* NULL: no Events */
         int64_t interval_ms;       /* the shortest of the sources' */
@@ -107,6 +110,13 @@ void controller_switches_tick(struct controller *c);
 /* How many nodes are watched and measured, and which flags to check when none is
  * (controller_health.c). */
 
+/* A node's idle CPU. */
+struct controller_idle {
+        double offered_cores;
+        struct idle_pods_use use;
+};
+/** controller_node_idle() - false when the policy has no spec.idle */
+bool controller_node_idle(const struct controller_node *n, struct controller_idle *ret);
 /** controller_health_init() - register gauges and checks */
 void controller_health_init(struct controller *c);
 /** controller_health_count() - every second or so: count all nodes, switch them to another source

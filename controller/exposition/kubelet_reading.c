@@ -84,8 +84,7 @@ static double full(const struct kubelet_capacity *capacity, unsigned resource) {
         }
 }
 
-/* The seconds between two samples by the node's clock; 0: they cannot be compared. */
-static double interval_s(const struct kubelet_sample *before, const struct kubelet_sample *after) {
+double kubelet_interval_s(const struct kubelet_sample *before, const struct kubelet_sample *after) {
         int64_t by_node_ms = after->at_unix_ms - before->at_unix_ms;
         int64_t by_us_ms = after->seen_mono_ms - before->seen_mono_ms;
 
@@ -107,7 +106,7 @@ static void add_to_step(const struct kubelet_state *state, unsigned resource,
                 return;
         }
         double used_s = (sample->value - before->value) / capacity;
-        double wall_s = state->known & bit ? interval_s(before, sample) : 0;
+        double wall_s = state->known & bit ? kubelet_interval_s(before, sample) : 0;
         if (wall_s <= 0 || used_s < 0)
                 return;
         step->counters |= bit;

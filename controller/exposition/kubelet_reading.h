@@ -72,6 +72,10 @@ struct kubelet_sample {
         int64_t seen_mono_ms;
 };
 
+/** kubelet_interval_s() - the seconds between two samples by the node's clock; 0: they cannot be
+ * compared, see KUBELET_MAX_SKEW_MS */
+double kubelet_interval_s(const struct kubelet_sample *before, const struct kubelet_sample *after);
+
 /* The samples of an exposition, or of those before. Zero-initialised is none. */
 struct kubelet_state {
         uint32_t known;

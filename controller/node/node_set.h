@@ -24,6 +24,7 @@ struct node_kubelet {
         double capacity_cpu_cores, capacity_memory_bytes, capacity_swap_bytes; /* 0: not known */
 };
 
+struct idle_pods;
 struct node_set;
 
 struct node {
@@ -71,6 +72,7 @@ struct node_set_options {
         /* Keep the labels of each node to show them, except those whose value is the node's name,
          * and those with deprecated keys (beta.kubernetes.io/): some 300 bytes of a usual node. */
         bool keeps_labels;
+        struct idle_pods *idle_pods; /* those on the nodes; borrowed; NULL: not known */
 };
 
 struct node_set {

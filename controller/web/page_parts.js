@@ -9,6 +9,11 @@ function table(titles, rows) {
   rows.forEach((cells) => body.append(make("tr", "", ...cells.map((cell, i) => make("td", titles[i][1], cell)))));
   return make("table", "", make("thead", "", head), body);
 }
+function idleText({ offeredCores, takenCores, usedCores }) {
+  const cores = (value) => value.toLocaleString("en", { maximumFractionDigits: 2 });
+  const used = usedCores === undefined ? "" : `, ${cores(usedCores)} used`;
+  return `idle CPU: ${cores(offeredCores)} offered, ${cores(takenCores)} taken${used}`;
+}
 function showDetail() {
   const row = state.rows.find((one) => one.name === state.open);
   if (!row) return;
@@ -22,6 +27,7 @@ function showDetail() {
   if (row.hot !== undefined) facts.push(`recent bindings ${row.hot}`);
   if (row.pool) facts.push(`pool ${row.pool}`);
   if (row.taintLevel !== undefined) facts.push(`taint level ${row.taintLevel}`);
+  if (row.idle) facts.push(idleText(row.idle));
   if (row.ageSeconds !== undefined) facts.push(`last reading ${age(row.ageSeconds)} ago`);
   if (row.source) facts.push(`from ${row.source}`);
   if (row.failure) facts.push(`last attempt: ${row.failure}`);

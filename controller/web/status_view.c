@@ -10,6 +10,8 @@
 #include "controller/web/status_hint.h"
 #include "controller/web/status_text.h"
 
+enum { IDLE_DIGITS = 6 };
+
 static const char *const verdict_names[] = {"passes", "rejected", "unknown"};
 
 /* What the policy says of one node by its present values. */
@@ -188,6 +190,15 @@ static void write_verdict(struct status_view *view, const struct status_node *no
                 json_write_text(out, "failure", failure);
 }
 
+static void write_idle(const struct status_node *node, struct buf *out) {
+        json_write_object(out, "idle");
+        json_write_number(out, "offeredCores", node->idle_offered_cores, IDLE_DIGITS);
+        json_write_number(out, "takenCores", node->idle_taken_cores, IDLE_DIGITS);
+        if (node->idle_used_cores >= 0)
+                json_write_number(out, "usedCores", node->idle_used_cores, IDLE_DIGITS);
+        json_write_object_end(out);
+}
+
 static void write_node(struct status_view *view, const struct status_node *node,
                        const struct judgement *judgement) {
         const struct compiled_policy *compiled = view->head.compiled;
@@ -208,6 +219,8 @@ static void write_node(struct status_view *view, const struct status_node *node,
                 json_write_int(out, "hot", node->values->hot);
         if (compiled->policy->level_count > 0)
                 json_write_int(out, "taintLevel", node->taint_level);
+        if (compiled->policy->idle_line_ratio > 0)
+                write_idle(node, out);
         if (node_track_age_ms(node->track, view->head.now_mono_ms, &age_ms))
                 json_write_seconds(out, "ageSeconds", age_ms);
         if (node_track_is_fresh(node->track, view->head.now_mono_ms))

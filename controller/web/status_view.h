@@ -51,6 +51,8 @@ struct status_node {
         const struct node_track *track;
         const struct plan_values *values;
         unsigned taint_level; /* the number of our taints that it carries */
+        /* With spec.idle; a negative use is not known. */
+        double idle_offered_cores, idle_taken_cores, idle_used_cores;
 };
 
 enum status_verdict {

@@ -2,6 +2,7 @@
 keyboard works, and what nodes are called cannot run as a script. PLIMSOLL_LOG_DIR keeps the pictures."""
 
 import json
+import re
 
 import pytest
 
@@ -232,7 +233,9 @@ def test_keyboard(browser, site):
     assert browser.evaluate("document.activeElement.textContent") == browser.evaluate(names)[2]
     browser.press("Enter", "\r")
     browser.wait("document.getElementById('detail').open", "the node in full")
-    assert " · taint level " in browser.evaluate("document.getElementById('detail').textContent")
+    detail = browser.evaluate("document.getElementById('detail').textContent")
+    assert " · taint level " in detail
+    assert re.search(r" · idle CPU: [\d.]+ offered, [\d.]+ taken, [\d.]+ used · ", detail)
     browser.press("Escape")
     browser.wait("!document.getElementById('detail').open", "the end of it")
     browser.evaluate("document.getElementById('map').focus()")

@@ -20,13 +20,15 @@ class Asked(NamedTuple):
 class Kubelet:
     """One node's. Loads are shares of all CPUs, of the memory and of the swap.
 
-    It samples every `resolution_s` and repeats a sample until the next one, as cAdvisor does.
+    It samples every `resolution_s` and repeats a sample until the next one, as cAdvisor does; pods at
+    other times than the node.
     """
 
     def __init__(self, pair, client_ca=None, address="127.0.0.1"):
         self.load = (0.5, 0.25, 0.125)
         self.pressure = 0.375
         self.resolution_s = 2
+        self.pods = {}  # (namespace, name): cores
         self.answer = None  # (status, headers, body) in place of the page
         self.asked = []
         self.began_unix = time.time()
@@ -62,6 +64,16 @@ class Kubelet:
         assert scheme in ("", "Bearer")
         self.asked.append(Asked(handler.path, token, client))
 
+    def pod_rows(self):
+        """With their own times."""
+        at = (time.time() - 0.7) // self.resolution_s * self.resolution_s + 0.7
+        for (namespace, name), cores in self.pods.items():
+            used_s = 10 + cores * (at - self.began_unix)
+            yield (
+                f'pod_cpu_usage_seconds_total{{namespace="{namespace}",pod="{name}"}} '
+                f"{used_s} {int(at * 1000)}\n"
+            )
+
     def page(self, path):
         at = time.time() // self.resolution_s * self.resolution_s
         cpu, mem, swap = self.load
@@ -84,7 +96,18 @@ class Kubelet:
                 f"node_memory_working_set_bytes {mem_bytes}",
                 f"node_swap_usage_bytes {swap_bytes}",
             ]
-        return "".join(f"{row} {stamp}\n" for row in rows) + "resource_scrape_error 0\n"
+        lines = [f"{row} {stamp}\n" for row in rows]
+        return "".join([*lines, *self.pod_rows(), "resource_scrape_error 0\n"])
+
+
+def add_pod(standin, namespace, name, node, **requests):
+    """A bound Pod of the stand-in."""
+    pod = fabricate.pod(name, namespace)
+    pod["metadata"]["uid"] = f"uid-of-{namespace}-{name}"
+    pod["spec"]["nodeName"] = node
+    pod["spec"]["containers"][0]["resources"] = {"requests": requests, "limits": requests}
+    pod["status"] = {"phase": "Running"}
+    standin.admin("objects", {"resource": "pods", "object": pod})
 
 
 def add_node(standin, name, kubelet, path=None, address="127.0.0.1", **status):

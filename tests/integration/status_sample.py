@@ -61,6 +61,12 @@ def node(rng, name, index, dead):
     lately = (past[0][-2] / 100 + cpu) / 2
     row |= {"usage": [cpu, lately, peaks[0], mem, peaks[1]], "hot": hot, "source": "node-exporter"}
     row["taintLevel"] = 2 if over else 0
+    offered = 32 * max(0, 0.65 - peaks[0])
+    row["idle"] = {
+        "offeredCores": offered,
+        "takenCores": 0.75 * offered,
+        "usedCores": 0.5 * offered,
+    }
     return row | {"ageSeconds": rng.uniform(0.2, 15), "score100": int(100 * (1 - max(cpu, mem)))}
 
 

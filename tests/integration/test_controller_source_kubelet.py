@@ -6,10 +6,10 @@ import urllib.parse
 
 import pytest
 
-from controller_kit import log_lines, policy
+from controller_kit import log_lines, policy, reading
 from controller_kit import wait_values as wait_exact_values
 from harness import wait_until
-from kubelet_kit import CADVISOR, RESOURCE, Kubelet, add_node
+from kubelet_kit import CADVISOR, CPUS, RESOURCE, Kubelet, add_node, add_pod
 from local_server import Handler, LocalServer
 from policies import write_policy
 from programs import complete
@@ -21,6 +21,8 @@ NOBODY = 1  # a port of exporters
 TOKEN = "s3cret"
 WINDOWS_PAGE = pathlib.Path(__file__).resolve().parents[1] / "data" / "windows-exporter.txt"
 APART = 0.03
+IDLE = {"plimsoll.io/idle-milli-cpu": "4k", "memory": "1Gi"}
+WITH_IDLE = policy({CPU: "1s", "cpu_usage_max_avg_1h": "1s"}, idle={"line": 0.65})
 
 
 @pytest.fixture(scope="module")
@@ -112,6 +114,48 @@ def test_pressure_is_on_the_other_page(start_standin, start_controller, start_ku
     for key, expected in ((CPU, 0.5), (MEM, 0.25), (PSI, kubelet.pressure)):
         wait_values(standin, key, {"a": expected})
     assert asked_of(kubelet) == {(CADVISOR, TOKEN, "")}
+
+
+def test_what_batch_pods_use_is_left_out(start_standin, start_controller, start_kubelet, flags):
+    """Of 80 % of the node's CPUs, a batch pod uses 50 points; a service's use is the node's."""
+    standin, kubelet = start_standin(), start_kubelet("a")
+    kubelet.load = (0.8, 0.25, 0)
+    kubelet.pods = {("jobs", "resize"): 0.5 * CPUS, ("web", "resize"): 0.2 * CPUS}
+    add_pod(standin, "jobs", "resize", "a", **IDLE)
+    add_pod(standin, "web", "resize", "a", cpu="2", memory="1Gi")
+    controller = start_controller(standin, NOBODY, *flags, content=WITH_IDLE)
+    wait_until(lambda: "1 pod on idle CPU" in controller.ready()[1], 30, "the list of pods")
+    add_node(standin, "a", kubelet)
+    wait_values(standin, CPU, {"a": 0.3})
+
+    # 65 % of the CPUs, less the 30 % of the service: with the batch pod's there would be no offer.
+    wait_until(lambda: controller.metric("plimsoll_idle_offered_cores") > 1, 30, "an offer")
+    assert controller.metric("plimsoll_idle_offered_cores") <= (0.35 + APART) * CPUS
+    assert controller.metric("plimsoll_idle_taken_cores") == 4
+    assert abs(controller.metric("plimsoll_idle_used_cores") - 4) < 0.5
+    (row,) = controller.page("/status.json").json()["nodes"]
+    idle = row["idle"]
+    assert idle["takenCores"] == 4 and abs(idle["usedCores"] - 4) < 0.5 and idle["offeredCores"] > 1
+
+    # A pod that is no batch pod any more counts.
+    standin.admin("delete", {"resource": "pods", "namespace": "jobs", "names": ["resize"]})
+    wait_until(lambda: reading(standin, "a", CPU).value > 0.4, 30, "the use to count")
+    assert controller.metric("plimsoll_idle_taken_cores") == 0
+    controller.wait_ready()
+
+
+def test_batch_pods_have_to_be_known(start_standin, start_controller, start_kubelet, flags):
+    """Their watch belongs to readiness, as long as the policy has spec.idle."""
+    standin, kubelet = start_standin(), start_kubelet("a")
+    add_node(standin, "a", kubelet)
+    standin.fault("status", resource="pods", status=403, count=-1)
+    controller = start_controller(standin, NOBODY, *flags, content=WITH_IDLE)
+    wait_values(standin, CPU, {"a": 0.5})
+    ready, text = controller.ready()
+    assert not ready and "[-] idle pods: no complete list yet: list: 403" in text, text
+    standin.clear_faults()
+    wait_until(lambda: "[+] idle pods: 0 pods on idle CPU" in controller.ready()[1], 30, "pods")
+    controller.wait_ready()
 
 
 def test_each_trouble_is_named(start_standin, start_controller, start_kubelet, flags, tmp_path):

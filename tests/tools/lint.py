@@ -31,7 +31,9 @@ MAY_USE = {
     "policy/live": [*COMMON, "policy"],
     "controller/window": ["base", "policy"],
     "controller/exposition": ["base", "policy", "controller/window"],
-    "controller/node": ["base", "codec", "kube", "policy", "policy/pods"],
+    "controller/node": [
+        *("base", "codec", "kube", "policy", "policy/pods", "controller/exposition"),
+    ],
     "controller/source": [
         *("base", "kube", "net", "program", "policy", "controller/window", "controller/node"),
     ],

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "controller/node/idle_pods.h"
+
 static const double PERCENT = 0.01;
 
 enum { STALE_MS = 60 * 1000 }; /* as of a kubelet's sample */
@@ -84,6 +86,26 @@ static const struct {
         [KUBELET_NO_CAPACITY] = {"no_capacity", "the Node's status has no capacity"},
 };
 
+/* Of an exposition with pods. One that has no step has samples of pods nevertheless. */
+static void leave_out_idle_pods(const struct node *node, const struct scrape_text *text,
+                                const struct kubelet_clocks *clocks, struct scrape_result *ret) {
+        struct idle_pods_node *idle = idle_pods_of(node);
+        struct idle_pod *pod;
+        double cores = 0;
+
+        if (!idle)
+                return;
+        ret->malformed += kubelet_pods_read(text->data, text->len, text->is_complete, clocks,
+                                            idle_pods_find, idle);
+        if (!ret->reading.step || !(ret->step.counters & NODE_RESOURCE_BIT(METRIC_CPU)))
+                return;
+        LIST_FOREACH (pod, &idle->pods, entry)
+                cores += kubelet_pods_rate(&pod->cpu, clocks);
+        idle->used_cores = kubelet_pods_leave_out(cores, node->kubelet.capacity_cpu_cores,
+                                                  &ret->step);
+        idle->used_mono_ms = clocks->now_mono_ms;
+}
+
 static void take_kubelet(struct scrape_reader *reader, struct scrape_state *state,
                          const struct node *node, const struct scrape_text *text,
                          const struct kubelet_clocks *clocks, struct scrape_result *ret) {
@@ -106,7 +128,10 @@ static void take_kubelet(struct scrape_reader *reader, struct scrape_state *stat
                 const char *detail = kubelet_failures[outcome].detail;
                 fail_reading(ret, kubelet_failures[outcome].failure,
                              detail ? detail : first_reason(ret->why));
+                return;
         }
+        if (!reader->kubelet.is_cadvisor)
+                leave_out_idle_pods(node, text, clocks, ret);
 }
 
 /*

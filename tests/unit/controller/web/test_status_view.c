@@ -49,6 +49,7 @@ struct row {
         double usage_ratio[3]; /* negative: not usable */
         int64_t hot;           /* negative: not counted */
         unsigned taint_level;
+        double idle_cores[3]; /* offered, taken, used */
         uint8_t pool;
 };
 
@@ -105,12 +106,15 @@ static json_t *view_of(const struct compiled_policy *compiled, const struct row 
                 for (size_t i = 0; i < count; i++) {
                         struct plan_values values = values_of(&rows[i],
                                                               compiled->policy->metric_count);
-                        status_view_node(&view,
-                                         &(struct status_node){.name = rows[i].name,
-                                                               .labels_json = rows[i].labels_json,
-                                                               .track = &tracks[i],
-                                                               .values = &values,
-                                                               .taint_level = rows[i].taint_level});
+                        status_view_node(&view, &(struct status_node){
+                                                        .name = rows[i].name,
+                                                        .labels_json = rows[i].labels_json,
+                                                        .track = &tracks[i],
+                                                        .values = &values,
+                                                        .taint_level = rows[i].taint_level,
+                                                        .idle_offered_cores = rows[i].idle_cores[0],
+                                                        .idle_taken_cores = rows[i].idle_cores[1],
+                                                        .idle_used_cores = rows[i].idle_cores[2]});
                 }
         } while (status_view_again(&view));
         status_view_end(&view);
@@ -153,6 +157,28 @@ TEST(scores) {
         assert_null(json_at(node(json, 1), "score100", NULL));
         assert_int_equal(json_int_at(-1, node(json, 0), "taintLevel", NULL), 2);
         assert_int_equal(json_int_at(-1, node(json, 1), "taintLevel", NULL), 0);
+}
+
+TEST(idle_cpu) {
+        static const char text[] = "  syncPolicy:\n"
+                                   "  - {name: cpu_usage_avg_5m, period: 3m}\n"
+                                   "  - {name: cpu_usage_max_avg_1h, period: 15m}\n"
+                                   "  idle: {}\n";
+        static const struct row rows[] = {
+                {"a", NULL, NULL, {0.2, 0.3}, -1, .idle_cores = {2.8, 2, 1.5}},
+                {"unread", NULL, NULL, {0.2, 0.3}, -1, .idle_cores = {0, 4, -1}},
+        };
+        _cleanup_(compiled_policy_freep) struct compiled_policy *compiled = compile(text);
+        json_auto_t *json = view_of(compiled, rows, ARRAY_LEN(rows));
+        const json_t *idle = json_at(node(json, 0), "idle", NULL);
+
+        assert_float_equal(number(idle, "offeredCores"), 2.8, 1e-9);
+        assert_float_equal(number(idle, "takenCores"), 2, 0);
+        assert_float_equal(number(idle, "usedCores"), 1.5, 1e-9);
+        idle = json_at(node(json, 1), "idle", NULL);
+        assert_float_equal(number(idle, "offeredCores"), 0, 0);
+        assert_float_equal(number(idle, "takenCores"), 4, 0);
+        assert_null(json_at(idle, "usedCores", NULL));
 }
 
 /* A node of a pool has its limits beside it: those of the policy are others. */
@@ -234,6 +260,7 @@ TEST(nodes) {
         assert_float_equal(number(gpu, "limitShare"), 1.5, 1e-4);
         assert_null(json_at(gpu, "hot", NULL));
         assert_null(json_at(gpu, "taintLevel", NULL));
+        assert_null(json_at(gpu, "idle", NULL));
 
         assert_string_equal(json_string_at(gone, "verdict", NULL), "unknown");
         assert_string_equal(json_string_at(gone, "reason", NULL), "timeout");

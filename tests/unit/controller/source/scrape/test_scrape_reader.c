@@ -2,7 +2,10 @@
  * nothing. */
 #include "tests/unit/fixture/test.h"
 
+#include <math.h>
+
 #include "base/mem.h"
+#include "controller/node/idle_pods.h"
 #include "controller/source/scrape/scrape_reader.h"
 
 enum { SCRAPE_MS = 15000 };
@@ -227,5 +230,132 @@ TEST(hosts_that_share_a_name) {
         s.now_mono_ms = s.other.node.at_mono_ms;
         scrape(&s, 900 - 20, 90 + 35, 6e9);
         assert_null(s.result.failure);
+        end(&s);
+}
+
+/* What pods on idle CPU use is no use of the node's. */
+struct kubelet_page {
+        double node_s;      /* seconds of CPU */
+        double pod_s;       /* of job; below 0: it is not there */
+        const char *beside; /* further lines */
+};
+
+static void ask_kubelet(struct scraped *s, const struct kubelet_page *given) {
+        struct buf page = BUF_INIT(4096);
+        const int64_t at_ms = s->now_mono_ms += SCRAPE_MS;
+
+        buf_printf(&page,
+                   "node_cpu_usage_seconds_total %.17g %lld\n"
+                   "pod_cpu_usage_seconds_total{namespace=\"n\",pod=\"web\"} %.17g %lld\n",
+                   given->node_s, (long long)at_ms, given->node_s / 4, (long long)at_ms);
+        if (given->pod_s >= 0)
+                buf_printf(&page,
+                           "pod_cpu_usage_seconds_total{namespace=\"n\",pod=\"job\"} %.17g %lld\n",
+                           given->pod_s, (long long)at_ms);
+        buf_puts(&page, given->beside ? given->beside : "");
+        scrape_reader_take(&s->reader, &s->state, s->node, &page,
+                           &(struct kubelet_clocks){.now_mono_ms = at_ms, .now_unix_ms = at_ms},
+                           &s->result);
+        buf_done(&page);
+}
+
+static void assert_used(const struct scraped *s, double node_share, double idle_cores) {
+        double used_cores = idle_pods_use(s->node, s->now_mono_ms).used_cores;
+
+        assert_non_null(s->result.reading.step);
+        assert_true(s->result.step.counters & NODE_RESOURCE_BIT(METRIC_CPU));
+        double share = s->result.step.num[METRIC_CPU] / s->result.step.den[METRIC_CPU];
+        if (fabs(share - node_share) > 1e-9 || fabs(used_cores - idle_cores) > 1e-9)
+                fail_msg("%.17g of the node, %.17g of idle pods", share, used_cores);
+}
+
+static void begin_kubelet(struct scraped *s, struct idle_pods *pods) {
+        const struct pod_facts job = {.id = 1,
+                                      .namespace = {.text = "n", .len = 1},
+                                      .name = {.text = "job", .len = 3},
+                                      .node = {.text = "own", .len = 3},
+                                      .idle_cores = 4};
+
+        begin(s);
+        s->set->options.idle_pods = pods;
+        s->node->kubelet.capacity_cpu_cores = 8;
+        s->reader.profile = &scrape_kubelet;
+        idle_pods_events()->pod(pods, &job, true);
+}
+
+TEST(idle_pods) {
+        _cleanup_(idle_pods_freep) struct idle_pods *pods = idle_pods_new();
+        struct scraped s;
+
+        begin_kubelet(&s, pods);
+        ask_kubelet(&s, &(struct kubelet_page){1000, 100, NULL});
+        assert_null(s.result.failure);
+        assert_true(idle_pods_use(s.node, s.now_mono_ms).used_cores < 0); /* there is no step */
+        /* 6.4 of 8 CPUs, 4 of them the job's */
+        ask_kubelet(&s, &(struct kubelet_page){1096, 160, NULL});
+        assert_used(&s, 0.3, 4);
+        assert_int_equal(s.result.malformed, 0);
+        ask_kubelet(&s, &(struct kubelet_page){1192, -1, NULL});
+        assert_used(&s, 0.8, 0);
+        ask_kubelet(&s, &(struct kubelet_page){
+                                1288, -1,
+                                "pod_cpu_usage_seconds_total{namespace=\"n\",pod=\"job\"} -1\n"});
+        assert_used(&s, 0.8, 0);
+        assert_int_equal(s.result.malformed, 1);
+        ask_kubelet(&s, &(struct kubelet_page){1288, 10160, NULL}); /* more than the node */
+        assert_used(&s, 0, 0);
+
+        /* An answer that is a failure leaves all as it was. */
+        ask_kubelet(&s, &(struct kubelet_page){1300, 10200, "resource_scrape_error 1\n"});
+        assert_string_equal(s.result.failure, "scrape_error");
+        ask_kubelet(&s, &(struct kubelet_page){1480, 10280, NULL});
+        assert_used(&s, 0.8 - 0.5, 4);
+
+        idle_pods_events()->gone(pods, 1);
+        ask_kubelet(&s, &(struct kubelet_page){1576, 10340, NULL});
+        assert_used(&s, 0.8, 0);
+        end(&s);
+}
+
+/* The node repeats its sample, and the pod has a new one. */
+TEST(idle_pods_while_the_node_repeats) {
+        _cleanup_(idle_pods_freep) struct idle_pods *pods = idle_pods_new();
+        struct scraped s;
+
+        begin_kubelet(&s, pods);
+        ask_kubelet(&s, &(struct kubelet_page){1000, 100, NULL});
+        ask_kubelet(&s, &(struct kubelet_page){1096, 130, NULL});
+        assert_used(&s, 0.55, 2);
+        const int64_t before_ms = s.now_mono_ms;
+        const struct kubelet_state node = s.state.kubelet;
+        struct buf page = BUF_INIT(4096);
+        s.now_mono_ms += SCRAPE_MS;
+        buf_printf(&page,
+                   "node_cpu_usage_seconds_total 1096 %lld\n"
+                   "pod_cpu_usage_seconds_total{namespace=\"n\",pod=\"job\"} 130 %lld\n",
+                   (long long)before_ms, (long long)s.now_mono_ms);
+        scrape_reader_take(&s.reader, &s.state, s.node, &page,
+                           &(struct kubelet_clocks){.now_mono_ms = s.now_mono_ms,
+                                                    .now_unix_ms = s.now_mono_ms},
+                           &s.result);
+        buf_done(&page);
+        assert_null(s.result.failure);
+        assert_null(s.result.reading.step);
+        assert_memory_equal(&s.state.kubelet, &node, sizeof(node));
+        ask_kubelet(&s, &(struct kubelet_page){1096 + 192, 190, NULL});
+        assert_used(&s, 0.8 - 0.25, 2); /* 60 s of CPU in 30 s */
+        end(&s);
+}
+
+/* Cadvisor's page has no pods that could be left out. */
+TEST(idle_pods_on_the_other_page) {
+        _cleanup_(idle_pods_freep) struct idle_pods *pods = idle_pods_new();
+        struct scraped s;
+
+        begin_kubelet(&s, pods);
+        s.reader.kubelet.is_cadvisor = true;
+        ask_kubelet(&s, &(struct kubelet_page){1, 1,
+                                               "container_cpu_usage_seconds_total{id=\"/\"} 5\n"});
+        assert_true(idle_pods_use(s.node, s.now_mono_ms).used_cores < 0);
         end(&s);
 }
