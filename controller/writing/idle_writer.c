@@ -79,9 +79,12 @@ static int64_t next_offer(const struct idle_node *idle, int64_t now_mono_ms) {
                                now_mono_ms >= idle->rises_mono_ms);
 }
 
+static bool is_offer_wanted(const struct idle_node *idle, int64_t next_milli) {
+        return idle->is_seen && (idle->is_odd || next_milli != idle->carried_milli);
+}
+
 static bool is_offer_due(const struct idle_node *idle, int64_t next_milli, int64_t now_mono_ms) {
-        return idle->is_seen && now_mono_ms >= idle->rests_mono_ms &&
-               (idle->is_odd || next_milli != idle->carried_milli);
+        return is_offer_wanted(idle, next_milli) && now_mono_ms >= idle->rests_mono_ms;
 }
 
 static bool on_offer_turn(void *userdata, struct publisher_job *job, struct buf *patch) {
@@ -181,5 +184,7 @@ void idle_writer_tick(struct idle_writer *writer, bool may_write) {
                 if (is_offer_due(idle, next_milli, now_mono_ms))
                         publisher_push(job, next_milli < idle->carried_milli ? URGENCY_TO_FALL
                                                                              : URGENCY_TO_RISE);
+                else if (!is_offer_wanted(idle, next_milli))
+                        publisher_unwanted(job);
         }
 }

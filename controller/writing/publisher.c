@@ -199,12 +199,24 @@ void publisher_push(struct publisher_job *job, unsigned urgency) {
         patch_queue_put(&job->publisher->queue, &job->place, urgency);
 }
 
+void publisher_unwanted(struct publisher_job *job) {
+        struct publisher *publisher = job->publisher;
+
+        if (!job->is_failing)
+                return;
+        job->is_failing = false;
+        outage_log_gone(&publisher->outages);
+        if (publisher->outages.failing > 0)
+                return;
+        /* Perhaps nothing is patched for a long time, and so nothing succeeds. */
+        publisher->failed = 0;
+        publisher->trouble[0] = '\0';
+}
+
 void publisher_cancel(struct publisher_job *job) {
         struct publisher *publisher = job->publisher;
 
-        if (job->is_failing)
-                outage_log_gone(&publisher->outages);
-        job->is_failing = false;
+        publisher_unwanted(job);
         if (!job->call && !job->place.is_queued)
                 return;
         patch_queue_drop(&publisher->queue, &job->place);

@@ -56,7 +56,8 @@ struct publisher {
         size_t job_count;
         struct patch_queue queue;    /* those that wait */
         struct outage_log outages;   /* of those whose last patch failed */
-        char trouble[ERROR_MSG_MAX]; /* why the last patches failed; "": they did not */
+        char trouble[ERROR_MSG_MAX]; /* why the last patches failed; "": they did not, or none of
+                                        them is wanted any more */
 
         struct publisher_options options;
         size_t in_flight;
@@ -82,6 +83,9 @@ void publisher_remove(struct publisher_job *job);
  * it is in flight
  * @urgency: below PATCH_QUEUE_URGENCIES */
 void publisher_push(struct publisher_job *job, unsigned urgency);
+/** publisher_unwanted() - its node needs no patch now, so it does not count as failing any more; a
+ * patch in flight goes on */
+void publisher_unwanted(struct publisher_job *job);
 /** publisher_cancel() - the job is idle when this returns, without on_done(), and does not count as
  * failing */
 void publisher_cancel(struct publisher_job *job);

@@ -212,7 +212,11 @@ void taint_writer_tick(struct taint_writer *writer, bool may_write) {
         compare_node_levels(writer);
         if (writer->awaited * NODES_PER_AWAITED > node_count || !may_write)
                 return;
-        TAILQ_FOREACH (job, &writer->publisher->jobs, link)
-                if (is_taint_due(tainted_of_job(job), now_mono_ms))
+        TAILQ_FOREACH (job, &writer->publisher->jobs, link) {
+                const struct taint_node *node = tainted_of_job(job);
+                if (is_taint_due(node, now_mono_ms))
                         publisher_push(job, 0);
+                else if (node_taints_match(&node->taints, shown_level(node)))
+                        publisher_unwanted(job);
+        }
 }

@@ -42,6 +42,13 @@ CONTAINERS = {
         {"requests": {"cpu": "2", "memory": "1Gi"}, "limits": {"cpu": "2", "memory": "2Gi"}},
         {"requests": {IDLE: "2k", "memory": "1Gi"}, "limits": {IDLE: "2k", "memory": "2Gi"}},
     ),
+    "the resource": (idle("700", memory="1Gi"), idle("700", memory="1Gi")),
+    # CPU is removed, and the amount stays.
+    "both of them": (idle("700", cpu="1"), idle("700")),
+    "a limit of CPU beside it": (
+        {"requests": {IDLE: "700", "cpu": "1"}, "limits": {IDLE: "700", "cpu": "2"}},
+        idle("700"),
+    ),
     "no CPU": (requests(memory="1Gi"), requests(memory="1Gi")),
     "none": ({}, {}),
 }
@@ -100,6 +107,7 @@ def test_containers(namespace, labelled, figure):
     pod = pod_of(*given, init=given, sidecars=given)
     assert resources(try_to_create(labelled, pod)) == [wanted, wanted * 2]
     # Where there is no label, nothing is changed.
+    pod = pod_of(*[row for row in given if IDLE not in str(row)])
     assert IDLE not in str(resources(try_to_create(namespace, pod)))
     figure(f"{len(CONTAINERS)} kinds of resources, {3 * len(CONTAINERS)} containers in one pod")
 
@@ -112,10 +120,6 @@ def test_memory_of_the_whole_pod_stays(labelled):
 
 
 LEFT = {
-    "what requests the resource": pod_of(idle("700", memory="1Gi")),
-    "what requests both": pod_of(idle("700", cpu="1")),
-    "one of two": pod_of(idle("700"), requests(cpu="1")),
-    "one before": pod_of(requests(cpu="1"), init=[idle("700")]),
     "no requests": pod_of({}, {}, init=[{}]),
     "CPU of the whole pod": pod_of({}, resources=requests(cpu="1")),
     "CPU of the whole pod, too": pod_of(requests(cpu="1"), resources=requests(cpu="2")),
@@ -145,18 +149,64 @@ def test_what_is_invalid_is_refused(namespace, labelled):
         assert "must be greater than or equal to 0" in refusal(space, pod_of(requests(cpu="-1")))
 
 
-def test_a_limit_range_puts_cpu_back(plane, labelled):
-    """Which is what docs/idle.md warns of, and `doctor`."""
-    for limits in ({"defaultRequest": {"cpu": "100m"}}, {"min": {"cpu": "100m"}}):
-        body = {"metadata": {"name": "cpu"}, "spec": {"limits": [{"type": "Container", **limits}]}}
-        plane.api.create(f"{labelled.root}/limitranges", body)
+def limit_range(of="Container", **limits):
+    return {"metadata": {"name": "cpu"}, "spec": {"limits": [{"type": of, **limits}]}}
+
+
+# A LimitRange's amounts of CPU; what each of two containers requests that say "2" and nothing.
+DEFAULTS = (
+    ({"default": {"cpu": "3"}}, idle("3k")),
+    ({"defaultRequest": {"cpu": "100m"}}, idle("100")),
+    ({"default": {"cpu": "3"}, "defaultRequest": {"cpu": "100m"}}, idle("100")),
+    # Less than what the container requests, which would be refused if it requested CPU.
+    ({"default": {"cpu": "500m"}}, idle("500")),
+)
+
+
+def test_defaults_of_a_limit_range_do_no_harm(plane, namespace, labelled, figure):
+    """The API server applies them before the policy, and once more behind it."""
+    for limits, unsaid in DEFAULTS:
+        for space in (namespace, labelled):
+            plane.api.create(f"{space.root}/limitranges", limit_range(**limits))
+
         # The API server reads it from a cache.
-        wait_until(
-            lambda: resources(try_to_create(labelled, pod_of(requests(cpu="2"))))[0]
-            == [idle("2k", cpu="100m")],
-            what="the LimitRange to be in force",
-        )
+        def is_in_force(space):
+            return resources(try_to_create(space, pod_of({})))[0] != [{}]
+
+        for space in (namespace, labelled):
+            wait_until(lambda s=space: is_in_force(s), what="the LimitRange to be in force")
+        pod = pod_of(requests(cpu="2"), {}, init=[requests(cpu="1")], sidecars=[idle("700")])
+        found = resources(try_to_create(labelled, pod))
+        assert found == [[idle("2k"), unsaid], [idle("1k"), idle("700")]], limits
+        # Where there is no label, such a pod requests both.
+        assert "cpu" in resources(try_to_create(namespace, pod_of(idle("700"))))[0][0]["requests"]
+        for space in (namespace, labelled):
+            plane.api.delete(f"{space.root}/limitranges/cpu")
+            wait_until(lambda s=space: not is_in_force(s), what="the LimitRange to be gone")
+    figure(f"{len(DEFAULTS)} LimitRanges with defaults of CPU: no container requests CPU")
+
+
+BOUNDS = (
+    ({"min": {"cpu": "100m"}}, "minimum cpu usage per Container is 100m"),
+    ({"max": {"cpu": "4"}}, "maximum cpu usage per Container is 4"),
+    ({"maxLimitRequestRatio": {"cpu": "2"}}, "cpu max limit to request ratio per Container is 2"),
+    ({"of": "Pod", "min": {"cpu": "100m"}}, "minimum cpu usage per Pod is 100m"),
+    ({"of": "Pod", "max": {"cpu": "4"}}, "maximum cpu usage per Pod is 4"),
+)
+
+
+def test_bounds_of_a_limit_range_refuse_pods(plane, labelled):
+    """Which is what docs/idle.md warns of: they demand CPU."""
+    for limits, said in BOUNDS:
+        plane.api.create(f"{labelled.root}/limitranges", limit_range(**limits))
+
+        def refused(pod):
+            return said in refusal(labelled, pod)
+
+        wait_until(lambda: refused(pod_of(requests(cpu="2"))), what=f"a refusal: {said}")
+        assert refused(pod_of(idle("700")))
         plane.api.delete(f"{labelled.root}/limitranges/cpu")
+        wait_until(lambda: not refusal(labelled, pod_of(idle("700"))), what="no LimitRange")
 
 
 def test_quotas(plane, labelled):

@@ -186,6 +186,27 @@ TEST(switched_off) {
         end(&none);
 }
 
+/* Refusals are no trouble any more when the node carries what it shall without a patch of ours. */
+TEST(refused_and_no_longer_wanted) {
+        enum { REPORTED = 4 };
+        struct fixture f = {0};
+
+        for (size_t i = 0; i < REPORTED; i++)
+                api_answer(&f.api, 403, "{\"message\":\"no\"}", PATCH, OFFER("\"0\""));
+        begin(&f, "  idle: {}\n", "{}");
+        for (size_t i = 0; i < REPORTED; i++) {
+                wait_ms(&f, PERIOD_MS);
+                read_node(&f, 0.9);
+                expect_patch(&f);
+        }
+        expect_quiet(&f); /* it is wanted, and rests */
+        assert_string_not_equal(f.writer->publisher->trouble, "");
+        see(&f, STATUS("\"0\""));
+        expect_quiet(&f);
+        assert_string_equal(f.writer->publisher->trouble, "");
+        end(&f);
+}
+
 /* A kubelet has reset it, or the two maps differ, or somebody has written what is no amount. */
 TEST(changed_by_others) {
         static const struct {

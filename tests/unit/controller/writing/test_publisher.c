@@ -78,6 +78,25 @@ TEST(denied) {
         end(&f);
 }
 
+/* What failed is forgotten when no node needs the patch any more: nothing may succeed for long. */
+TEST(unwanted) {
+        struct fixture f = {0};
+
+        for (size_t i = 0; i < DENIED_IN_A_ROW; i++)
+                api_answer(&f.api, 403, "{\"message\":\"no\"}", "PATCH /api/v1/nodes/a?", NULL);
+        begin(&f);
+        api_run(&f.api, is_denied, &f);
+        for (size_t i = 0; i < DENIED_IN_A_ROW; i++) {
+                assert_string_not_equal(f.publisher->trouble, "");
+                publisher_unwanted(&f.jobs[i]);
+        }
+        assert_string_equal(f.publisher->trouble, "");
+        assert_int_equal(f.publisher->outages.failing, 0);
+        assert_int_equal(f.publisher->failed, 0);
+        publisher_cancel_all(f.publisher);
+        end(&f);
+}
+
 /* Whether it waits or is being sent, a job that is cancelled is idle, and has no event. */
 TEST(cancelled) {
         struct fixture f = {0};

@@ -185,6 +185,29 @@ TEST(failing) {
         end(&f);
 }
 
+/* Refusals are no trouble any more when the node carries what it shall without a patch of ours. */
+TEST(failing_and_no_longer_wanted) {
+        enum { REPORTED = 4, LONGEST_MS = 60000 };
+        struct fixture f = {0};
+
+        for (size_t i = 0; i < REPORTED; i++)
+                api_answer(&f.api, 422, "{\"message\":\"no\"}", PATCH_OF("hot"), ADDED);
+        begin(&f, "null");
+        for (size_t i = 0; i < REPORTED; i++) {
+                wait_ms(&f, LONGEST_MS);
+                read_all(&f, 0.9);
+                expect_patch(&f);
+        }
+        expect_quiet(&f); /* it is wanted, and rests */
+        assert_string_not_equal(f.writer->publisher->trouble, "");
+        json_auto_t *ours = json_loads(
+                "[{\"key\":\"load.plimsoll.io/1\",\"effect\":\"PreferNoSchedule\"}]", 0, NULL);
+        taint_writer_seen(&f.hot, ours);
+        expect_quiet(&f);
+        assert_string_equal(f.writer->publisher->trouble, "");
+        end(&f);
+}
+
 /* Who stops leading sends nothing, not even what waits. */
 TEST(stopped) {
         struct fixture f = {0};
