@@ -5,11 +5,13 @@ slows down the others, and each says that it has them both.
 """
 
 import collections
+import glob
+import statistics
 import threading
 import time
 
 import pytest
-from cluster.plimsoll import refused, wait_judged
+from cluster.plimsoll import metrics, refused, wait_judged
 from cluster.real_node import IMAGE, PLANE_ADDRESS, RealNode
 from cluster.real_node import add_plane_address, build_image, lacking
 from cluster.workloads import placed, pod_object
@@ -21,6 +23,10 @@ CPU, MEM, PEAK = "cpu_usage_avg_1m", "mem_usage_avg_1m", "cpu_usage_max_avg_1h"
 LIMIT = 0.25
 APART = 0.03
 PODS = 9
+IDLE = "plimsoll.io/idle-milli-cpu"
+BATCH_PODS = 2
+SLOWER = 0.05  # at most, what services do beside batch
+ACCOUNTS_APART = 0.10
 
 
 class Recorder:
@@ -198,3 +204,82 @@ def test_hot_node(plane, nodes, recorder, namespace, plimsoll, figure):
     figure(f"after the kubelet's restart: {'; '.join(said)}; peak of an hour {peak} and {after}")
     assert after >= peak > 0
     assert not refused(plane, "plimsoll-controller")
+
+
+def slowness(node, name, since_unix):
+    """How long a pod's work took, as a median of shares of its CPU time, by its log."""
+    (path,) = glob.glob(f"/proc/{node.holder.pid}/root/var/log/pods/*_{name}_*/main/0.log")
+    rows = [line.split() for line in open(path, encoding="ascii")]
+    since = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(since_unix))
+    found = [float(text) for at, _, _, text in rows if at >= since]
+    assert len(found) >= 10, f"{name} said {len(found)} times how it does"
+    return statistics.median(found)
+
+
+def offered(plane, node):
+    """In CPUs; -1: the node has no offer."""
+    status = plane.api.get(f"/api/v1/nodes/{node.name}")["status"]
+    capacity, allocatable = (status[field].get(IDLE) for field in ("capacity", "allocatable"))
+    assert capacity == allocatable
+    return -1 if capacity is None else float(capacity.replace("k", "000")) / 1000
+
+
+def used_meanwhile(controller, seconds):
+    """By batch, in CPUs: a mean."""
+    rows = []
+    for _ in range(seconds):
+        rows.append(metrics(controller).total("plimsoll_idle_used_cores"))
+        time.sleep(1)
+    return sum(rows) / len(rows)
+
+
+def batch(name, node, milli):
+    pod = burning(name, 100, 16, nodeSelector={"kubernetes.io/hostname": node.name})
+    amounts = {IDLE: str(milli)}
+    resources = {"requests": amounts | {"memory": "32Mi"}, "limits": amounts}
+    pod["spec"]["containers"][0]["resources"] = resources
+    return pod
+
+
+@pytest.mark.nightly
+@pytest.mark.alone
+@pytest.mark.timeout(900)
+def test_batch_on_idle_cpu(plane, nodes, recorder, namespace, plimsoll, figure):
+    """Batch runs on what services leave, they are no slower for it, and no reading of ours has it."""
+    node = nodes[0]
+    plimsoll.install(plane, "idle")
+    rules = policy_object({CPU: "5s", "cpu_usage_max_avg_1m": "5s"}, {}, {CPU: 1}, name="default")
+    rules["spec"]["idle"] = {"line": 0.65, "peak": "1m"}
+    controller = start_controller(plane, plimsoll, plimsoll.write_policy(rules))
+    namespace.create(burning("service-0", 30, 16, nodeName=node.name))
+    wait_until(lambda: offered(plane, node) >= 0.5, 180, "the offer", poll_s=1)
+    alone = reading(plane, node, CPU)[0]
+    quiet = slowness(node, "service-0", time.time() - 30)
+
+    plane.start_scheduler()
+    for number in range(BATCH_PODS):
+        namespace.create(batch(f"batch-{number}", node, 200))
+    wait_until(
+        lambda: {pod["status"]["phase"] for pod in namespace.pods("batch")} == {"Running"},
+        120,
+        "batch to run",
+        poll_s=0.5,
+    )
+    ran_unix = time.time()
+    time.sleep(45)  # until the kubelet has two samples of each pod
+    used = used_meanwhile(controller, WINDOW_S) / recorder.cpus
+    services, at = reading(plane, node, CPU)
+    total, _ = recorder.means(node.name, at - WINDOW_S, at)
+    beside = slowness(node, "service-0", ran_unix + 10)
+    figure(
+        f"service {quiet:.3f} without batch, {beside:.3f} beside it; node {total:.3f} by its cgroup, "
+        f"{services:.3f} services (before: {alone:.3f}) and {used:.3f} batch by us; "
+        f"offer {offered(plane, node):.2f} of {recorder.cpus} CPUs"
+    )
+    assert beside <= quiet * (1 + SLOWER)
+    assert abs(total - services - used) <= ACCOUNTS_APART * (total - services)
+    assert used > 0.5
+    before = offered(plane, node)
+    restart_kubelet(plane, node, controller)
+    wait_until(lambda: offered(plane, node) > before * 0.8, 180, "the offer again", poll_s=1)
+    assert {pod["status"]["phase"] for pod in namespace.pods("batch")} == {"Running"}
