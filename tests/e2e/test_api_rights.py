@@ -175,14 +175,16 @@ CLEANUP = Right(CONTROLLER, "get", POLICY)
 CLEANUP_LEASE = Right(CONTROLLER, "delete", LEASES)
 METRICS_API = Right(CONTROLLER, "list", "metrics.k8s.io/nodes")
 KUBELET = Right(CONTROLLER, "get", "/nodes/metrics")
+# Which test_idle.py begins without.
+OFFERS = Right(CONTROLLER, "patch", "/nodes/status")
 # The roles of programs that are not ours.
 OTHERS = ("plimsoll-scheduler", "plimsoll-descheduler")
 
 
 def test_each_right_has_a_case():
-    """Whatever role deploy/ gives to an account of ours, a test here takes each right of it away."""
+    """Whatever role deploy/ gives to an account of ours, a test takes each right of it away."""
     tried = {case.right for cases in ROUNDS for case in cases}
-    tried |= {*both("list"), CLEANUP, CLEANUP_LEASE, METRICS_API, KUBELET}
+    tried |= {*both("list"), CLEANUP, CLEANUP_LEASE, METRICS_API, KUBELET, OFFERS}
     # Those of DOCTOR are taken as they are.
     assert tried == {right for right in deployed() if right.account not in (*OTHERS, DOCTOR)}
 
