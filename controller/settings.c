@@ -88,7 +88,7 @@ static const struct option_row rows_behind[] = {
 
         {.help = "Uninstalling"},
         {.name = "cleanup", .type = OPTION_BOOL, .value = &parsed.is_cleanup,
-         .help = "Remove our annotations and taints from every node and exit: all annotations that were written under any policy, and all that are named like a metric of the policy, crane's included. With --annotation-prefix: only those with this prefix. Stop the controllers first, or they will write them again. With --dry-run: print them. The exit status is 1 when a node could not be cleaned; the command can be repeated."},
+         .help = "Remove our annotations, taints and offers of idle CPU from every node and exit: all annotations that were written under any policy, and all that are named like a metric of the policy, crane's included. With --annotation-prefix: only those with this prefix. Stop the controllers first, or they will write them again. With --dry-run: print them. The exit status is 1 when a node could not be cleaned; the command can be repeated."},
 
         {.help = "Pages and log"},
         {.name = "bind-address", .type = OPTION_STRING, .value = &parsed.bind_address, .metavar = "ADDRESS",
