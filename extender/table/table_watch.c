@@ -345,5 +345,7 @@ void table_watch_set_policy(struct table_watch *watch, struct policy *policy) {
                 table_list_again(watch);
         watch_bindings(watch);
         watch_estimate(watch);
-        touched(watch);
+        /* At once: whoever reads that it is in force is answered by it. */
+        if (watch->is_synced && !watch->awaits_pools)
+                publish(watch);
 }

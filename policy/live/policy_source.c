@@ -72,8 +72,6 @@ static void policy_put_in_force(struct policy_source *source, struct policy *pol
         free(TAKE_PTR(source->problem));
         free(source->warning);
         source->warning = policy_warnings_text(policy);
-        metrics_set(source->generation_gauge, (double)source->generation);
-        show_policy_state(source);
         log_info(MSG("policy is in force"), STR("from", from), INT("metrics", policy->metric_count),
                  INT("predicates", policy->predicate_count),
                  INT("priorities", policy->priority_count), INT("generation", source->generation));
@@ -81,6 +79,8 @@ static void policy_put_in_force(struct policy_source *source, struct policy *pol
                 log_warn(MSG("policy warning"), STR("warning", policy->warnings[i]));
         if (!source->is_taking_first)
                 source->options.on_policy(source->options.userdata, policy);
+        metrics_set(source->generation_gauge, (double)source->generation);
+        show_policy_state(source);
 }
 
 static void policy_keep_old(struct policy_source *source, const struct error *err) {
