@@ -115,22 +115,16 @@ static void on_offer_done(void *userdata, struct publisher_job *job,
                 idle->rests_mono_ms = now_mono_ms + backoff_next_ms(&idle->backoff, now_mono_ms);
 }
 
-struct idle_writer *idle_writer_new(const struct daemon *daemon, double patches_per_s,
-                                    struct kube_fence fence, void (*on_idle)(void *userdata),
-                                    void *userdata) {
+struct idle_writer *idle_writer_new(const struct publisher_options *options) {
+        struct publisher_options own = *options;
         struct idle_writer *writer = xcalloc(1, sizeof(*writer));
 
-        writer->loop = daemon->loop;
-        writer->publisher = publisher_new(
-                &(struct publisher_options){.what = "idle CPU",
-                                            .daemon = daemon,
-                                            .patches_per_s = patches_per_s,
-                                            .max_in_flight = MAX_IN_FLIGHT,
-                                            .fence = fence,
-                                            .on_turn = on_offer_turn,
-                                            .on_done = on_offer_done,
-                                            .on_idle = on_idle,
-                                            .userdata = userdata});
+        own.what = "idle CPU";
+        own.max_in_flight = MAX_IN_FLIGHT;
+        own.on_turn = on_offer_turn;
+        own.on_done = on_offer_done;
+        writer->publisher = publisher_new(&own);
+        writer->loop = options->daemon->loop;
         return writer;
 }
 

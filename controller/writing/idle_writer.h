@@ -6,10 +6,11 @@
  * status.allocatable, to which a kubelet would copy it in its own time. kube-scheduler subtracts
  * what pods request from it, as for any extended resource. Nothing is evicted when it falls.
  *
- * Like taints (taint_writer.h), offers have a publisher of their own, with a tenth of --patch-qps,
- * and what a node carries is read from the watch: so a replica begins with the offers that its
- * predecessor left, and one that a kubelet has reset is written again. A node that is not read
- * offers nothing. (The API server writes 4000 as 4k: what is carried is read as a quantity.)
+ * Like taints (taint_writer.h), offers have a publisher of their own, with its own part of
+ * --patch-qps, and what a node carries is read from the watch: so a replica begins with the offers
+ * that its predecessor left, and one that a kubelet has reset is written again. A node that is not
+ * read offers nothing, nor does any before all pods have been listed (node/idle_pods.h). (The API
+ * server writes 4000 as 4k: what is carried is read as a quantity.)
  */
 #pragma once
 
@@ -48,9 +49,7 @@ struct idle_writer {
 };
 
 /** idle_writer_new() - see taint_writer_new() */
-struct idle_writer *idle_writer_new(const struct daemon *daemon, double patches_per_s,
-                                    struct kube_fence fence, void (*on_idle)(void *userdata),
-                                    void *userdata);
+struct idle_writer *idle_writer_new(const struct publisher_options *options);
 /** idle_writer_free() - after every node has been removed */
 void idle_writer_free(struct idle_writer *writer);
 

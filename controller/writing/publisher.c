@@ -1,5 +1,6 @@
 #include "controller/writing/publisher.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "base/clock.h"
@@ -136,9 +137,34 @@ static void refill_tokens(struct publisher *publisher) {
         publisher->filled_mono_ms = now_mono_ms;
 }
 
-static void send_queued(struct publisher *publisher) {
+/* Whose tokens pay for the next patch; NULL: nobody's yet. */
+static struct publisher *find_payer(struct publisher *publisher) {
+        struct publisher *lender = publisher->options.lender;
+
         refill_tokens(publisher);
-        while (publisher->in_flight < publisher->options.max_in_flight && publisher->tokens >= 1) {
+        if (publisher->tokens >= 1)
+                return publisher;
+        if (!lender || lender->queue.len > 0)
+                return NULL;
+        refill_tokens(lender);
+        return lender->tokens >= 1 + lender->max_tokens / 2 ? lender : NULL;
+}
+
+static void await_token(struct publisher *publisher) {
+        const struct publisher *lender = publisher->options.lender;
+        double wait_ms = (1 - publisher->tokens) * MS_PER_S / publisher->options.patches_per_s;
+
+        if (lender)
+                wait_ms = fmin(wait_ms, MS_PER_S / lender->options.patches_per_s);
+        loop_timer_arm(publisher->options.daemon->loop, &publisher->timer,
+                       publisher_now(publisher) + (int64_t)wait_ms + 1, publisher_run, publisher);
+}
+
+static void send_queued(struct publisher *publisher) {
+        struct publisher *payer;
+
+        while (publisher->in_flight < publisher->options.max_in_flight &&
+               (payer = find_payer(publisher))) {
                 struct patch_place *place = patch_queue_pop(&publisher->queue);
                 struct publisher_job *job = (struct publisher_job *)place; /* its first member */
                 if (!job)
@@ -147,16 +173,11 @@ static void send_queued(struct publisher *publisher) {
                 if (!publisher->options.on_turn(publisher->options.userdata, job,
                                                 &publisher->patch))
                         continue;
-                publisher->tokens -= 1;
+                payer->tokens -= 1;
                 send_patch(publisher, job);
         }
-        if (publisher->queue.len > 0 && publisher->tokens < 1) {
-                double wait_ms = (1 - publisher->tokens) * MS_PER_S /
-                                 publisher->options.patches_per_s;
-                loop_timer_arm(publisher->options.daemon->loop, &publisher->timer,
-                               publisher_now(publisher) + (int64_t)wait_ms + 1, publisher_run,
-                               publisher);
-        }
+        if (publisher->queue.len > 0 && publisher->tokens < 1)
+                await_token(publisher);
 }
 
 static void publisher_run(void *userdata) {

@@ -38,8 +38,11 @@ struct publisher_options {
         const char *what;            /* is patched, for the log; static text */
         const struct daemon *daemon; /* without an API client nothing is ever pushed */
         double patches_per_s;        /* > 0; a tenth of this may be sent in one burst */
-        size_t max_in_flight;        /* > 0 */
-        struct kube_fence fence;     /* of every patch */
+        /* NULL, or one whose rate this may use, too, while nothing waits there; half of what that
+         * may send in one burst is left to it. It lives longer. */
+        struct publisher *lender;
+        size_t max_in_flight;    /* > 0 */
+        struct kube_fence fence; /* of every patch */
         /* The job's turn: append the patch. false: nothing is sent. */
         bool (*on_turn)(void *userdata, struct publisher_job *job, struct buf *patch);
         /* The API server has answered; the job is idle and may be pushed again. */

@@ -71,27 +71,21 @@ static void on_taints_done(void *userdata, struct publisher_job *job,
         }
 }
 
-struct taint_writer *taint_writer_new(const struct daemon *daemon, double patches_per_s,
-                                      struct kube_fence fence, void (*on_idle)(void *userdata),
-                                      void *userdata) {
+struct taint_writer *taint_writer_new(const struct publisher_options *options) {
+        struct publisher_options own = *options;
         struct taint_writer *writer = xcalloc(1, sizeof(*writer));
 
-        writer->loop = daemon->loop;
-        writer->publisher = publisher_new(
-                &(struct publisher_options){.what = "taints",
-                                            .daemon = daemon,
-                                            .patches_per_s = patches_per_s,
-                                            .max_in_flight = MAX_IN_FLIGHT,
-                                            .fence = fence,
-                                            .on_turn = on_taints_turn,
-                                            .on_done = on_taints_done,
-                                            .on_idle = on_idle,
-                                            .userdata = userdata});
+        own.what = "taints";
+        own.max_in_flight = MAX_IN_FLIGHT;
+        own.on_turn = on_taints_turn;
+        own.on_done = on_taints_done;
+        writer->publisher = publisher_new(&own);
+        writer->loop = options->daemon->loop;
         for (size_t i = 0; i < POLICY_MAX_LEVELS; i++) {
                 const char level[] = {(char)('1' + i), '\0'};
-                writer->shown[i] = metrics_gauge(daemon->metrics, "plimsoll_taint_level_nodes",
-                                                 "Nodes by the number of our taints on them.",
-                                                 LABELS("level", level));
+                writer->shown[i] = metrics_gauge(
+                        options->daemon->metrics, "plimsoll_taint_level_nodes",
+                        "Nodes by the number of our taints on them.", LABELS("level", level));
         }
         return writer;
 }

@@ -4,9 +4,9 @@
  *
  * Every replica follows the levels; the one that leads patches, at most once per node and minute.
  * Taints have a publisher of their own, with a tenth of --patch-qps on top of the rate for
- * annotations. It pauses and backs off separately: so no taint delays an annotation. A node whose
- * patch fails is tried again after 5 s, and then after up to twice as long each time, 5 minutes at
- * most.
+ * annotations, and what annotations leave of theirs. It pauses and backs off separately: so no
+ * taint delays an annotation. A node whose patch fails is tried again after 5 s, and then after up
+ * to twice as long each time, 5 minutes at most.
  *
  * What a node carries is read from the watch only. So a replica begins with the levels that its
  * predecessor left. It changes no node whose level has not settled (load_level.h), and none at all
@@ -49,15 +49,9 @@ struct taint_writer {
         struct metrics_series *shown[POLICY_MAX_LEVELS];
 };
 
-/**
- * taint_writer_new()
- * @daemon:  borrowed; without an API client only in a dry run
- * @fence:   of every patch
- * @on_idle: see struct publisher_options; may be NULL
- */
-struct taint_writer *taint_writer_new(const struct daemon *daemon, double patches_per_s,
-                                      struct kube_fence fence, void (*on_idle)(void *userdata),
-                                      void *userdata);
+/** taint_writer_new() - @options: of its publisher: all but what, max_in_flight, on_turn and
+ * on_done; without an API client only in a dry run */
+struct taint_writer *taint_writer_new(const struct publisher_options *options);
 /** taint_writer_free() - after every node has been removed */
 void taint_writer_free(struct taint_writer *writer);
 

@@ -381,8 +381,7 @@ struct writer *writer_new(const struct writer_options *options,
         else
                 metrics_set(lease_leader_gauge(options->daemon->metrics), !options->is_dry_run);
         show_leader(writer);
-        writer->publisher = publisher_new(
-                &(struct publisher_options){.what = "patch",
+        struct publisher_options patches = {.what = "patch",
                                             .daemon = options->daemon,
                                             .patches_per_s = options->patches_per_s,
                                             .max_in_flight = options->patches_in_flight,
@@ -390,12 +389,12 @@ struct writer *writer_new(const struct writer_options *options,
                                             .on_turn = on_annotations_turn,
                                             .on_done = on_annotations_done,
                                             .on_idle = on_publisher_idle,
-                                            .userdata = writer});
-        double others_per_s = options->patches_per_s / OTHERS_PART;
-        writer->taints = taint_writer_new(options->daemon, others_per_s, writer_fence(writer),
-                                          on_publisher_idle, writer);
-        writer->offers = idle_writer_new(options->daemon, others_per_s, writer_fence(writer),
-                                         on_publisher_idle, writer);
+                                            .userdata = writer};
+        writer->publisher = publisher_new(&patches);
+        patches.patches_per_s /= OTHERS_PART;
+        patches.lender = writer->publisher;
+        writer->taints = taint_writer_new(&patches);
+        writer->offers = idle_writer_new(&patches);
         return writer;
 }
 

@@ -53,7 +53,8 @@ static void begin(struct fixture *f, const char *spec, const char *status) {
         f->node.name = name;
         f->node.kubelet.capacity_cpu_cores = CORES;
         api_start(&f->api);
-        f->writer = idle_writer_new(&f->api.daemon, 1000, (struct kube_fence){0}, NULL, NULL);
+        f->writer = idle_writer_new(
+                &(struct publisher_options){.daemon = &f->api.daemon, .patches_per_s = 1000});
         node_track_init(&f->track, f->compiled);
         idle_writer_add(f->writer, &f->idle, &f->node, &f->track);
         if (status)

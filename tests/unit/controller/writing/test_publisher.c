@@ -10,9 +10,9 @@ enum { DENIED_IN_A_ROW = 16, DENIED_PAUSE_MS = 5000, JOBS = DENIED_IN_A_ROW + 1 
 
 struct fixture {
         struct api_fixture api;
-        struct publisher *publisher;
+        struct publisher *publisher, *lender;
         struct publisher_job jobs[JOBS];
-        size_t done, turns, quiet_looks;
+        size_t done, expected, turns, quiet_looks;
 };
 
 static bool on_turn(void *userdata, struct publisher_job *job, struct buf *patch) {
@@ -24,11 +24,15 @@ static void on_done(void *userdata, struct publisher_job *job, const struct kube
         ((struct fixture *)userdata)->done++;
 }
 
-static void begin(struct fixture *f) {
+static void begin_at(struct fixture *f, double patches_per_s, double lent_per_s) {
         api_start(&f->api);
+        if (lent_per_s > 0)
+                f->lender = publisher_new(&(struct publisher_options){
+                        .daemon = &f->api.daemon, .patches_per_s = lent_per_s, .max_in_flight = 1});
         f->publisher = publisher_new(&(struct publisher_options){.what = "test",
                                                                  .daemon = &f->api.daemon,
-                                                                 .patches_per_s = 1000,
+                                                                 .patches_per_s = patches_per_s,
+                                                                 .lender = f->lender,
                                                                  .max_in_flight = 1,
                                                                  .on_turn = on_turn,
                                                                  .on_done = on_done,
@@ -39,8 +43,14 @@ static void begin(struct fixture *f) {
         }
 }
 
+static void begin(struct fixture *f) {
+        begin_at(f, 1000, 0);
+}
+
 static void end(struct fixture *f) {
         publisher_free(f->publisher);
+        if (f->lender)
+                publisher_free(f->lender);
         api_stop(&f->api);
 }
 
@@ -51,6 +61,12 @@ static bool is_idle(void *userdata) {
 /* Long enough for the next patch to have been sent. */
 static bool is_quiet(void *userdata) {
         return ++((struct fixture *)userdata)->quiet_looks == 20;
+}
+
+static bool is_patched(void *userdata) {
+        struct fixture *f = userdata;
+
+        return f->done == f->expected;
 }
 
 static bool is_denied(void *userdata) {
@@ -119,4 +135,31 @@ TEST(cancelled) {
         assert_int_equal(f.turns, 1);
         assert_int_equal(f.done, 0);
         end(&f);
+}
+
+/* A publisher with next to no rate of its own sends by its lender's: not while a job waits there,
+ * nor the last that the lender may send. */
+TEST(lender) {
+        static const double never_per_s = 0.001;
+        static const struct {
+                double lent_per_s;
+                bool is_waiting;
+                size_t sent;
+        } rows[] = {{10000, false, JOBS}, {10000, true, 1}, {never_per_s, false, 1}};
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct fixture f = {.expected = rows[i].sent};
+                struct publisher_job waiting = {0};
+                for (size_t k = 0; k < rows[i].sent; k++)
+                        api_answer(&f.api, 200, "{}", "PATCH /api/v1/nodes/a?", NULL);
+                begin_at(&f, never_per_s, rows[i].lent_per_s);
+                if (rows[i].is_waiting)
+                        patch_queue_put(&f.lender->queue, &waiting.place, 0);
+                api_run(&f.api, is_patched, &f);
+                api_run(&f.api, is_quiet, &f);
+                assert_int_equal(f.done, rows[i].sent);
+                patch_queue_drop(&f.lender->queue, &waiting.place);
+                publisher_cancel_all(f.publisher);
+                end(&f);
+        }
 }

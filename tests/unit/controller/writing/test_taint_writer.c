@@ -48,7 +48,8 @@ static void begin(struct fixture *f, const char *taints) {
                                                   .sources = {{.interval_ms = INTERVAL_MS}},
                                                   .source_count = 1});
         api_start(&f->api);
-        f->writer = taint_writer_new(&f->api.daemon, 1000, (struct kube_fence){0}, NULL, NULL);
+        f->writer = taint_writer_new(
+                &(struct publisher_options){.daemon = &f->api.daemon, .patches_per_s = 1000});
         node_track_init(&f->hot_track, f->compiled);
         node_track_init(&f->idle_track, f->compiled);
         add(f, &f->hot, "hot", &f->hot_track, taints);
