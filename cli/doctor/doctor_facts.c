@@ -195,10 +195,12 @@ static void doctor_list_nodes(struct cluster *cluster, struct doctor_facts *fact
         struct error err = ERROR_NULL;
         struct node_table_options table;
         struct policy *policy = read_policy(cluster, facts);
-        const struct doctor_question question = {&table, policy, host.host, facts->now_unix_ms};
+        const struct doctor_question question = {&table, policy, host.host, &facts->idle_nodes,
+                                                 facts->now_unix_ms};
 
         int r = read_style(facts, given, &table, &err);
         facts->policy = policy;
+        doctor_idle_ask(cluster, facts);
         nodes->outcome = doctor_nodes_list(cluster, &question, &facts->nodes, &nodes->err);
         if (r < 0 && nodes->outcome == KUBE_OK)
                 *nodes = (struct doctor_fact){.outcome = KUBE_INVALID, .err = err};
@@ -297,7 +299,6 @@ int doctor_facts_collect(struct cluster *cluster, const struct doctor_options *o
         read_pages(cluster, ret);
         doctor_called_ask(cluster, ret);
         doctor_permission_ask(cluster, ret);
-        doctor_idle_ask(cluster, ret);
         return 0;
 }
 
@@ -313,6 +314,7 @@ void doctor_facts_done(struct doctor_facts *facts) {
         doctor_nodes_done(&facts->nodes);
         doctor_called_done(facts);
         doctor_set_done(&facts->idle_pods);
+        strmap_done(&facts->idle_nodes);
         free(facts->policy_from);
         program_annotations_done(&facts->annotations);
         *facts = (struct doctor_facts){0};

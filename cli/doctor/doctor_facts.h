@@ -96,7 +96,9 @@ struct doctor_facts {
         struct error policy_err;     /* code 0: the object, if there is one, is valid */
         struct doctor_nodes nodes;
         struct doctor_bound bound;
-        struct doctor_set idle_pods; /* that request CPU, too; only with spec.idle */
+        /* Only with spec.idle. */
+        struct doctor_set idle_pods; /* that request CPU, too */
+        struct strmap idle_nodes;    /* the names of nodes that pods on idle CPU run on */
         size_t page_count;
         struct doctor_page pages[DOCTOR_MAX_PAGES];
         size_t config_count;

@@ -12,14 +12,17 @@ static void forget_idle_pods(void *userdata) {
         struct doctor_facts *facts = userdata;
 
         doctor_set_done(&facts->idle_pods);
+        strmap_done(&facts->idle_nodes);
 }
 
 static void examine_idle_pod(void *userdata, const char *text, size_t len) {
         struct doctor_facts *facts = userdata;
         struct pod_facts pod;
 
-        if (!pod_facts_skim(&pod, text, len) || pod.is_finished || pod.idle_cores == 0 ||
-            pod.request.of[ESTIMATE_CPU] == 0)
+        if (!pod_facts_skim(&pod, text, len) || pod.is_finished || pod.idle_cores == 0)
+                return;
+        (void)strmap_put(&facts->idle_nodes, pod.node.text, pod.node.len, facts);
+        if (pod.request.of[ESTIMATE_CPU] == 0)
                 return;
         _cleanup_(freep) char *name = xasprintf("%.*s/%.*s", (int)pod.namespace.len,
                                                 pod.namespace.text, (int)pod.name.len,

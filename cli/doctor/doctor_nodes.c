@@ -167,15 +167,23 @@ static void look_at_writers(struct listing *listing, const json_t *node, traits 
         }
 }
 
-/* A node that is not read offers nothing. */
-static void look_at_offer(const struct listing *listing, const json_t *node, traits is) {
+/* A node that is not read offers nothing, nor does one whose batch pods have taken more than is
+ * left.
+ */
+static void look_at_offer(const struct listing *listing, const char *name, const json_t *node,
+                          traits is) {
         const json_t *capacity = json_at(node, "status", "capacity", KUBE_IDLE_RESOURCE, NULL);
         const json_t *offer = json_at(node, "status", "allocatable", KUBE_IDLE_RESOURCE, NULL);
 
         if (listing->question->policy->idle_line_ratio == 0)
                 is[DOCTOR_OFFER_LEFT] = capacity || offer ? "" : NULL;
-        else if (!is[DOCTOR_BARE] && !is[DOCTOR_STALE] && !json_equal(capacity, offer))
-                is[DOCTOR_OFFERLESS] = capacity || offer ? "capacity and allocatable differ" : "";
+        else if (capacity || offer)
+                is[DOCTOR_OFFERLESS] = json_equal(capacity, offer)
+                                               ? NULL
+                                               : "capacity and allocatable differ";
+        else if (!is[DOCTOR_BARE] && !is[DOCTOR_STALE] &&
+                 !strmap_get(listing->question->idle_nodes, name, strlen(name)))
+                is[DOCTOR_OFFERLESS] = "";
 }
 
 const json_t *doctor_condition(const json_t *object, const char *type) {
@@ -208,7 +216,7 @@ static void examine_node(void *userdata, const char *text, size_t len) {
         look_at_readings(listing, nodes->count++, is);
         look_at_keys(listing, annotations, is);
         look_at_writers(listing, node, is);
-        look_at_offer(listing, node, is);
+        look_at_offer(listing, name, node, is);
         if (json_find_at(listing->question->host, json_at(node, "status", "addresses", NULL),
                          "address", NULL))
                 nodes->has_host = true;

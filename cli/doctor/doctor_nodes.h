@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/strmap.h"
 #include "cli/cluster/cluster.h"
 #include "extender/table/node_table.h"
 #include "policy/policy.h"
@@ -26,7 +27,7 @@ enum doctor_set_kind {
         DOCTOR_SHARED,    /* somebody else than the controller writes the policy's metrics */
         DOCTOR_CORDONED,
         DOCTOR_NOT_READY,
-        DOCTOR_OFFERLESS,  /* with spec.idle: has usable annotations, and no sound offer */
+        DOCTOR_OFFERLESS,  /* with spec.idle: should have an offer, or has no sound one */
         DOCTOR_OFFER_LEFT, /* without spec.idle: has an offer */
         DOCTOR_SET_COUNT,
 };
@@ -53,8 +54,9 @@ struct doctor_nodes {
 
 struct doctor_question {
         const struct node_table_options *options;
-        struct policy *policy; /* owned by the table from then on */
-        const char *host;      /* whether it is a node's address */
+        struct policy *policy;           /* owned by the table from then on */
+        const char *host;                /* whether it is a node's address */
+        const struct strmap *idle_nodes; /* names of those that batch pods run on */
         int64_t now_unix_ms;
 };
 

@@ -13,6 +13,7 @@ struct idle_pods {
         struct strmap by_name; /* name_id -> struct idle_pod; of two, the one that came later */
         struct strmap nodes;   /* name -> struct idle_pods_node */
         unsigned list;         /* the number of lists that have begun */
+        bool is_listed;        /* one has ended */
         struct pod_watch *watch;
 };
 
@@ -54,6 +55,7 @@ static void drop_all(struct idle_pods *pods) {
         strmap_done(&pods->by_id);
         strmap_done(&pods->by_name);
         strmap_done(&pods->nodes);
+        pods->is_listed = false;
 }
 
 static struct idle_pods_node *node_for(struct idle_pods *pods, const struct skim_string *name) {
@@ -128,6 +130,7 @@ static void idle_pods_on_list_ended(void *userdata) {
                 if (pod->list != pods->list)
                         drop_idle_pod(pods, pod);
         }
+        pods->is_listed = true;
 }
 
 const struct pod_watch_events *idle_pods_events(void) {
@@ -172,10 +175,23 @@ size_t idle_pods_count(const struct idle_pods *pods) {
         return pods->by_id.len;
 }
 
+static const struct idle_pods *idle_pods_of_set(const struct node *node) {
+        return node->set ? node->set->options.idle_pods : NULL;
+}
+
 struct idle_pods_node *idle_pods_of(const struct node *node) {
-        const struct idle_pods *pods = node->set ? node->set->options.idle_pods : NULL;
+        const struct idle_pods *pods = idle_pods_of_set(node);
 
         return pods ? strmap_get(&pods->nodes, node->name, strlen(node->name)) : NULL;
+}
+
+int64_t idle_pods_taken_milli(const struct node *node) {
+        const struct idle_pods *pods = idle_pods_of_set(node);
+        const struct idle_pods_node *idle = idle_pods_of(node);
+
+        if (!pods || !pods->is_listed)
+                return -1;
+        return idle ? idle->taken_milli : 0;
 }
 
 struct kubelet_pod *idle_pods_find(void *node, const char *namespace, size_t namespace_len,

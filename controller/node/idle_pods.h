@@ -67,6 +67,9 @@ const struct pod_watch_events *idle_pods_events(void);
 
 /** idle_pods_of() - those on @node, until the watch's next event; NULL: there are none */
 struct idle_pods_node *idle_pods_of(const struct node *node);
+/** idle_pods_taken_milli() - what pods request on @node, in thousandths of a CPU; negative: not
+ * known, since the watch has not listed all pods yet */
+int64_t idle_pods_taken_milli(const struct node *node);
 /** idle_pods_find() - a kubelet_pods_find_fn of a struct idle_pods_node: one of its pods */
 struct kubelet_pod *idle_pods_find(void *node, const char *namespace, size_t namespace_len,
                                    const char *name, size_t name_len);

@@ -6,7 +6,12 @@
  * offer falls with the room at once. It rises by at most an eighth of the node's CPUs per shortest
  * period of the policy (plan.h): so pods that have just started are read before more of them come.
  *
- * An offer is a multiple of a hundredth of the node's CPUs, so that the node is not written for
+ * A node whose pods have taken more than it would offer has no offer at all. A kubelet that
+ * restarts admits its pods again, one after the other, and ends those for which an offer is too
+ * small, but does not ask for a resource that its node does not have. A pod that it ended, and that
+ * stopped when told to, would count as done in its Job.
+ *
+ * The room is a multiple of a hundredth of the node's CPUs, so that the node is not written for
  * less. docs/placement.md has what other rules are worth.
  */
 #pragma once
@@ -17,13 +22,12 @@
 #include "controller/track/plan.h"
 #include "policy/policy.h"
 
-/* Nothing is known of the node: it shall not have the resource. */
+/* The node shall not have the resource: nothing is known of it, or more is taken than is left. */
 #define IDLE_OFFER_NONE (-1)
 
-/* In thousandths of a CPU, whole multiples of a hundredth of the node's CPUs; may be
- * IDLE_OFFER_NONE. */
+/* In thousandths of a CPU. */
 struct idle_offer {
-        int64_t most_milli;  /* by the room */
+        int64_t room_milli;  /* may be IDLE_OFFER_NONE */
         int64_t rises_milli; /* one rise is at most so much */
 };
 
@@ -34,5 +38,6 @@ struct idle_offer idle_offer_of(const struct policy *policy, const struct plan_v
                                 double cpu_cores);
 
 /** idle_offer_next() - after @now_milli, which may be IDLE_OFFER_NONE; @may_rise: a period has
- * passed since the last rise */
-int64_t idle_offer_next(const struct idle_offer *offer, int64_t now_milli, bool may_rise);
+ * passed since the last rise; @taken_milli: what pods on the node request of it */
+int64_t idle_offer_next(const struct idle_offer *offer, int64_t now_milli, bool may_rise,
+                        int64_t taken_milli);

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "codec/json.h"
 #include "codec/quantity.h"
+#include "controller/node/idle_pods.h"
 #include "controller/node/node_set.h"
 #include "kube/kube_proto.h"
 
@@ -66,17 +67,19 @@ static void await_readings(struct idle_node *idle, int64_t now_mono_ms) {
         const struct compiled_policy *compiled = idle->track->compiled;
         int64_t interval_ms = compiled->options.sources[idle->track->serving].interval_ms;
 
-        idle->offer.most_milli = IDLE_OFFER_NONE;
+        idle->offer.room_milli = IDLE_OFFER_NONE;
         idle->awaited_mono_ms = now_mono_ms + SETTLE_INTERVALS * interval_ms;
         idle->rises_mono_ms = now_mono_ms + compiled->plan.sync_ms;
 }
 
 static int64_t next_offer(const struct idle_node *idle, int64_t now_mono_ms) {
-        if (idle->offer.most_milli == IDLE_OFFER_NONE ||
+        int64_t taken_milli = idle_pods_taken_milli(idle->node);
+
+        if (idle->offer.room_milli == IDLE_OFFER_NONE || taken_milli < 0 ||
             !node_track_is_fresh(idle->track, now_mono_ms))
                 return now_mono_ms < idle->awaited_mono_ms ? idle->carried_milli : IDLE_OFFER_NONE;
         return idle_offer_next(&idle->offer, idle->carried_milli,
-                               now_mono_ms >= idle->rises_mono_ms);
+                               now_mono_ms >= idle->rises_mono_ms, taken_milli);
 }
 
 static bool is_offer_wanted(const struct idle_node *idle, int64_t next_milli) {

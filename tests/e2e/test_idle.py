@@ -17,11 +17,12 @@ from cluster.rights import Right
 from cluster.workloads import Namespace, load_pod, placed, pod_object
 from harness import NIGHTLY, wait_until
 from pages import block
+from policies import IDLE
 from test_install_and_leave import nodes_as_they_are
 
 PAGE = "docs/idle.md"
-IDLE = "plimsoll.io/idle-milli-cpu"
 AMOUNTS = ("capacity", "allocatable")
+MEAN = "cpu_usage_avg_5s"
 CONTROLLER = "plimsoll-controller"
 PATCH_STATUS = Right(CONTROLLER, "patch", "/nodes/status")
 # kwok computes the pages of so many nodes for a while.
@@ -212,15 +213,17 @@ def place_batch(plane, namespace, figure):
     )
 
 
-def one_gets_busy(plane, services, namespace, used, figure):
-    """Its offer goes; its pods stay, and those that end come back elsewhere or wait."""
+def one_gets_busy(plane, fleet, services, namespace, used, figure):
+    """It offers nothing, and its pods stay; those that end come back elsewhere or wait."""
     busy, calm = list(used)[:2]
     before = {pod["metadata"]["uid"] for pod in namespace.pods("batch")}
     here = [name for name, node in placed(namespace.pods("batch")).items() if node == busy]
     load = round((BUSY - used[busy]) * CORES, 3)
     services.create(load_pod(busy, load, 1))
-    gone_s = timed(lambda: offers(plane)[busy] == 0, GONE_S, "the busy node's offer to go")
+    gone_s = timed(lambda: offers(plane)[busy] is None, GONE_S, "the busy node's offer to go")
     assert before == {pod["metadata"]["uid"] for pod in namespace.pods("batch")}
+    # It went when there was less than is taken; wait until nothing is left.
+    fleet.wait_reading(MEAN, [busy], lambda ratio: ratio > LINE, "the busy node to be above the line")
 
     # More than have taken its offer end there, and one elsewhere, whose room shows that pods are placed.
     there = next(name for name, node in placed(namespace.pods("batch")).items() if node == calm)
@@ -232,13 +235,13 @@ def one_gets_busy(plane, services, namespace, used, figure):
         pods = namespace.pods("batch")
         assert len(pods) == total + WAITING
         assert len(waiting(pods)) == WAITING + len(here)
+        assert offers(plane)[busy] == 0
         assert taken(pods)[calm] == room_milli(used[calm]) // POD_MILLI * POD_MILLI
         return True
 
     wait_until(has_come_to_rest, 60, "the free place to be taken")
     pods = namespace.pods("batch")
     assert busy not in taken(pods)
-    assert offers(plane)[busy] == 0
     ended = before - {pod["metadata"]["uid"] for pod in pods}
     assert len(ended) == len(here) + 1, "only what the test deleted has gone"
     figure(
@@ -265,7 +268,7 @@ def test_idle(plane, fleet, namespace, plimsoll, scheduler, figure):
     with_right(plane, controller, used, figure)
     scheduler("default-scheduler")
     place_batch(plane, batch, figure)
-    one_gets_busy(plane, namespace, batch, used, figure)
+    one_gets_busy(plane, fleet, namespace, batch, used, figure)
 
     stayed = placed(batch.pods())
     set_idle(plane, None)

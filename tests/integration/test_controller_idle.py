@@ -5,10 +5,10 @@ import pytest
 
 from controller_kit import policy
 from harness import wait_until
-from policies import write_policy
+from kubelet_kit import add_pod
+from policies import IDLE, write_policy
 
-RESOURCE = "plimsoll.io/idle-milli-cpu"
-NODES = "/api/v1/nodes"
+NODES, PODS = "/api/v1/nodes", "/api/v1/namespaces/default/pods"
 CORES = 8  # of the exporters' hosts and of the stand-in's nodes
 # Windows of seconds; an offer rises once in a shortest period, by an eighth.
 METRICS = {"cpu_usage_avg_4s": "2s", "cpu_usage_max_avg_8s": "2s"}
@@ -22,7 +22,7 @@ ROOM = int((0.65 - 0.25) * CORES * 1000)
 
 def amounts(standin, node):
     status = standin.admin("objects", resource="nodes", name=f"node-{node:04}")["status"]
-    return [status.get(field, {}).get(RESOURCE) for field in ("capacity", "allocatable")]
+    return [status.get(field, {}).get(IDLE) for field in ("capacity", "allocatable")]
 
 
 def offer(standin, node):
@@ -35,7 +35,7 @@ def offer(standin, node):
 
 
 def put(standin, node, amount):
-    body = {"status": {field: {RESOURCE: amount} for field in ("capacity", "allocatable")}}
+    body = {"status": {field: {IDLE: amount} for field in ("capacity", "allocatable")}}
     assert standin.patch(f"{NODES}/node-{node:04}/status", body).status == 200
 
 
@@ -70,7 +70,7 @@ def test_rises_slowly_falls_at_once_and_goes(standin, exporters, start_controlle
     path = write_policy(tmp_path / "policy", WITH)
     controller = start_controller(standin, exporters, content=path)
     wait_until(lambda: is_near_room(standin, 0), 60, "the whole offer")
-    steps = [int(row["body"]["status"]["capacity"][RESOURCE]) for row in of_offers(standin)
+    steps = [int(row["body"]["status"]["capacity"][IDLE]) for row in of_offers(standin)
              if row["name"] == "node-0000"]  # fmt: skip
     rises = [after - before for before, after in zip([0, *steps], steps)]
     assert max(rises) <= CORES * 1000 / 8 + CORES * 10, steps
@@ -80,6 +80,18 @@ def test_rises_slowly_falls_at_once_and_goes(standin, exporters, start_controlle
     write_policy(path, WITHOUT)
     controller.process.wait_log("generation=2")
     wait_until(lambda: [offer(standin, n) for n in range(3)] == [None] * 3, what="no offer")
+
+
+def test_more_is_taken_than_is_left(standin, exporters, start_controller):
+    """No offer at all, since a kubelet that restarts would end pods for which one is too small."""
+    add_pod(standin, "default", "batch-0", "node-0000", **{IDLE: "1500"})
+    start_controller(standin, exporters, content=WITH)
+    wait_until(lambda: is_near_room(standin, 0), 60, "the whole offer")
+    exporters.set("all", load=BUSY)
+    wait_until(lambda: offer(standin, 1) == 0, 30, "a busy node's offer to go")
+    wait_until(lambda: offer(standin, 0) is None, 30, "the other's to go")
+    assert standin.call("DELETE", f"{PODS}/batch-0?gracePeriodSeconds=0").status == 200
+    wait_until(lambda: offer(standin, 0) == 0, 30, "an offer, without the pod")
 
 
 def test_node_is_not_read(standin, exporters, start_controller):
@@ -104,7 +116,7 @@ def test_killed_and_started_again(standin, exporters, start_controller):
     wait_until(lambda: all(is_near_room(standin, n) for n in range(3)), 60, "the whole offers")
     for row in of_offers(standin)[since:]:
         node = int(row["name"].removeprefix("node-"))
-        amount = row["body"]["status"]["capacity"][RESOURCE]
+        amount = row["body"]["status"]["capacity"][IDLE]
         assert amount is not None and int(amount) >= before[node] * (1 - 2 * NOISE), row
 
 
@@ -114,7 +126,7 @@ def test_reset_by_a_kubelet(standin, exporters, start_controller):
     wait_until(lambda: is_near_room(standin, 0, 0.5), 60, "half of it")
     put(standin, 0, "0")
     wait_until(lambda: is_near_room(standin, 0), 60, "the offer again")
-    body = {"status": {"capacity": {RESOURCE: "1"}}}
+    body = {"status": {"capacity": {IDLE: "1"}}}
     assert standin.patch(f"{NODES}/node-0000/status", body).status == 200
     wait_until(lambda: len(set(amounts(standin, 0))) == 1, what="both to be equal")
 

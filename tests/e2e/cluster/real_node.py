@@ -5,6 +5,7 @@ the node, is that of its own processes. Its memory is what MEMINFO says. Pods ar
 nothing has to make one for them.
 """
 
+import contextlib
 import hashlib
 import io
 import json
@@ -215,13 +216,15 @@ class RealNode:
             for inner, _, _ in os.walk(folder, topdown=False):
                 os.rmdir(inner)
 
+    def _pids(self):
+        """A pod's folder may go while they are read."""
+        for folder in self.folders:
+            for inner, _, _ in os.walk(folder):
+                with contextlib.suppress(OSError):
+                    yield from map(int, pathlib.Path(inner, "cgroup.procs").read_text().split())
+
     def _is_empty(self):
-        pids = {
-            int(pid)
-            for folder in self.folders
-            for tasks in folder.rglob("cgroup.procs")
-            for pid in tasks.read_text("ascii").split()
-        }
+        pids = set(self._pids())
         for pid in pids - {0}:
             try:
                 os.kill(pid, signal.SIGKILL)

@@ -23,10 +23,17 @@
                         "[" items "]}",                                                            \
                         0                                                                          \
         }
-#define REQUESTING(name, requests, rest)                                                           \
+#define REQUESTING(name, requests, spec, rest)                                                     \
         "{'metadata': {'namespace': 'a', 'name': '" name "'}, 'spec': {'containers': "             \
-        "[{'resources': {'requests': {" requests "}}}]}" rest "}"
-#define BOTH "'cpu': '1', 'plimsoll.io/idle-milli-cpu': '2000'"
+        "[{'resources': {'requests': {" requests "}}}]" spec "}" rest "}"
+#define CPU_ONE "'cpu': '1'"
+#define IDLE_TWO "'plimsoll.io/idle-milli-cpu': '2000'"
+#define PHASE(phase) ", 'status': {'phase': '" phase "'}"
+#define BATCH(name, rest) REQUESTING(name, CPU_ONE ", " IDLE_TWO, "", rest)
+#define MIXED_PODS                                                                                 \
+        BATCH("b", PHASE("Pending"))                                                               \
+        ", " BATCH("c", "") ", " BATCH("d", PHASE("Failed")) ", " REQUESTING(                      \
+                "e", IDLE_TWO, "", "") ", " REQUESTING("f", CPU_ONE, "", "")
 
 static const struct paper_fault idle_faults[] = {
         {.changes = {IDLE, OFFERED}},
@@ -45,6 +52,10 @@ static const struct paper_fault idle_faults[] = {
          "1 of 4 nodes offer no idle CPU, though the policy has spec.idle (capacity and "
          "allocatable differ): node-0",
          .changes = {IDLE, OFFERS(OFFER("0"), OFFER("4k"), 1), OFFERED}},
+        /* One whose batch pods have taken more than is left offers nothing. */
+        {"idle-offers", DOCTOR_WARNING,
+         "3 of 4 nodes offer no idle CPU, though the policy has spec.idle: node-1",
+         .changes = {IDLE, UNFINISHED(REQUESTING("b", IDLE_TWO, ", 'nodeName': 'node-0'", ""))}},
         {"idle-offers", DOCTOR_FAULT, "(capacity and allocatable differ)",
          .changes = {IDLE, OFFERS(OFFER("4k"), "", 0)}},
         /* Nodes that are not read offer nothing. */
@@ -64,27 +75,8 @@ static const struct paper_fault idle_faults[] = {
         {"policy-valid", DOCTOR_FAULT, "spec",
          .changes = {{IDLE_POLICY, "0.8", "'x'", 0}, OFFERED}},
         {"idle-pods", DOCTOR_WARNING, "2 pods with CPU and idle CPU among the requests: a/b, a/c",
-         .changes =
-                 {IDLE, OFFERED,
-                  UNFINISHED(
-                          REQUESTING("b", BOTH, ", 'status': {'phase': 'Pending'}") ", " REQUESTING("c", BOTH, "") ", " REQUESTING(
-                                  "d", BOTH,
-                                  ", 'status': {'phase': 'Failed'}") ", " REQUESTING("e", "'plimsoll.io/idle-milli-cpu': '2000'",
-                                                                                     "") ","
-                                                                                         " " REQUESTING(
-                                                                                                 "f",
-                                                                                                 "'"
-                                                                                                 "c"
-                                                                                                 "p"
-                                                                                                 "u"
-                                                                                                 "'"
-                                                                                                 ":"
-                                                                                                 " "
-                                                                                                 "'"
-                                                                                                 "1"
-                                                                                                 "'",
-                                                                                                 ""))}},
+         .changes = {IDLE, OFFERED, UNFINISHED(MIXED_PODS)}},
         {"idle-pods", DOCTOR_UNKNOWN, "GET /api/v1/pods",
          .changes = {IDLE, OFFERED, {"/api/v1/pods", NULL, "403", 0}}},
-        {.changes = {UNFINISHED(REQUESTING("b", BOTH, ""))}},
+        {.changes = {UNFINISHED(BATCH("b", ""))}},
 };

@@ -110,7 +110,9 @@ TEST(lists) {
         put(cluster.pods, 1, "a", "x", 1);
         put(cluster.pods, 2, "a", "y", 1);
         put(cluster.pods, 3, "b", "z", 1);
+        assert_true(idle_pods_taken_milli(node_set_get(cluster.set, "a")) < 0);
         events->list_ended(cluster.pods);
+        assert_int_equal(idle_pods_taken_milli(node_set_get(cluster.set, "a")), 2000);
         put(cluster.pods, 4, "a", "w", 1);
         struct kubelet_pod *before = find(&cluster, "a", "x");
         events->list_begins(cluster.pods);

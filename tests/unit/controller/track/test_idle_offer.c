@@ -29,7 +29,7 @@ TEST(room) {
         static const struct {
                 uint64_t usable;
                 double peak_ratio, mean_ratio, cores;
-                int64_t most_milli;
+                int64_t room_milli;
         } rows[] = {
                 {7, 0.25, 0.2, 16, 6400},
                 {7, 0.25, 0.35, 16, 4800}, /* it is busier now than it was at its peak */
@@ -49,8 +49,8 @@ TEST(room) {
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct idle_offer offer = offer_of(rows[i].usable, rows[i].peak_ratio,
                                                    rows[i].mean_ratio, rows[i].cores);
-                if (offer.most_milli != rows[i].most_milli)
-                        fail_msg("row %zu: %lld", i, (long long)offer.most_milli);
+                if (offer.room_milli != rows[i].room_milli)
+                        fail_msg("row %zu: %lld", i, (long long)offer.room_milli);
         }
 }
 
@@ -59,23 +59,28 @@ TEST(off) {
         const struct policy none = {.metric_count = 1, .metrics = {{.name = "x"}}};
         const struct plan_values values = {.usable = 1, .ratio = {0.1}};
 
-        assert_int_equal(idle_offer_of(&none, &values, 16).most_milli, IDLE_OFFER_NONE);
+        assert_int_equal(idle_offer_of(&none, &values, 16).room_milli, IDLE_OFFER_NONE);
 }
 
 TEST(rise_and_fall) {
         static const struct {
                 int64_t now_milli;
                 bool may_rise;
-                int64_t next_milli;
+                int64_t taken_milli, next_milli;
         } rows[] = {
-                {-1, true, 2080},   {0, true, 2080},     {0, false, 0},      {-1, false, 0},
-                {2080, true, 4160}, {5000, true, 6400},  {6400, true, 6400}, {6400, false, 6400},
-                {9000, true, 6400}, {9000, false, 6400},
+                {-1, true, 0, 2080},       {0, true, 0, 2080},      {0, false, 0, 0},
+                {-1, false, 0, 0},         {2080, true, 0, 4160},   {5000, true, 0, 6400},
+                {6400, true, 6400, 6400},  {6400, false, 0, 6400},  {9000, true, 0, 6400},
+                {9000, false, 6400, 6400}, {9000, false, 6401, -1}, /* more is taken than is left */
+                {-1, true, 6401, -1},      {0, true, 3000, -1}, /* pods that came before the offer
+                                                                   was known here */
+                {-1, false, 3000, 3000},   {-1, true, 3000, 5080},  {-1, true, 6000, 6400},
         };
         struct idle_offer offer = offer_of(7, 0.25, 0.2, 16);
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                int64_t next_milli = idle_offer_next(&offer, rows[i].now_milli, rows[i].may_rise);
+                int64_t next_milli = idle_offer_next(&offer, rows[i].now_milli, rows[i].may_rise,
+                                                     rows[i].taken_milli);
                 if (next_milli != rows[i].next_milli)
                         fail_msg("row %zu: %lld", i, (long long)next_milli);
         }
@@ -85,11 +90,12 @@ TEST(rise_and_fall) {
 TEST(unknown) {
         struct idle_offer unknown = offer_of(0, 0, 0, 16);
 
-        assert_int_equal(idle_offer_next(&unknown, 3200, true), IDLE_OFFER_NONE);
-        assert_int_equal(idle_offer_next(&unknown, IDLE_OFFER_NONE, false), IDLE_OFFER_NONE);
+        assert_int_equal(idle_offer_next(&unknown, 3200, true, 3200), IDLE_OFFER_NONE);
+        assert_int_equal(idle_offer_next(&unknown, IDLE_OFFER_NONE, false, 0), IDLE_OFFER_NONE);
 }
 
-/* Services and batch together stay below the line; a rise is an eighth of the node and a step. */
+/* Services and batch together stay below the line; a rise is an eighth of the node and a step; an
+ * offer has room for what is taken. */
 TEST(any_values) {
         unsigned short seed[3] = {1, 2, 3};
 
@@ -98,9 +104,10 @@ TEST(any_values) {
                 double mean_ratio = erand48(seed);
                 struct idle_offer offer = offer_of(7, peak_ratio, mean_ratio, cores);
                 int64_t now_milli = (int64_t)(erand48(seed) * cores * 1000);
-                int64_t next_milli = idle_offer_next(&offer, now_milli, true);
+                int64_t taken_milli = (int64_t)(erand48(seed) * (double)now_milli);
+                int64_t next_milli = idle_offer_next(&offer, now_milli, true, taken_milli);
                 double used_ratio = fmax(peak_ratio, mean_ratio);
-                assert_true(next_milli >= 0);
+                assert_true(next_milli >= taken_milli || next_milli == IDLE_OFFER_NONE);
                 assert_true((double)next_milli <= fmax(0, 0.65 - used_ratio) * cores * 1000);
                 assert_true((double)(next_milli - now_milli) <= cores * 1000 * (0.125 + 0.01) + 1);
         }

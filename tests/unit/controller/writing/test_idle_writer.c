@@ -5,6 +5,7 @@
 #include "tests/unit/fixture/api_fixture.h"
 
 #include "codec/json.h"
+#include "controller/node/idle_pods.h"
 #include "controller/node/node_set.h"
 #include "controller/writing/idle_writer.h"
 #include "kube/kube_proto.h"
@@ -30,6 +31,7 @@ struct fixture {
         struct compiled_policy *compiled;
         struct idle_writer *writer;
         struct node_track track;
+        struct node_set set; /* of which only the pods are looked at */
         struct node node;
         struct idle_node idle;
         size_t quiet_looks, patched;
@@ -50,6 +52,9 @@ static void begin(struct fixture *f, const char *spec, const char *status) {
                 &(struct compiled_policy_options){.style = {.prefix = ""},
                                                   .sources = {{.interval_ms = INTERVAL_MS}},
                                                   .source_count = 1});
+        f->set.options.idle_pods = idle_pods_new();
+        idle_pods_events()->list_ended(f->set.options.idle_pods);
+        f->node.set = &f->set;
         f->node.name = name;
         f->node.kubelet.capacity_cpu_cores = CORES;
         api_start(&f->api);
@@ -66,8 +71,17 @@ static void end(struct fixture *f) {
         publisher_remove(&f->idle.job);
         idle_writer_free(f->writer);
         node_track_done(&f->track);
+        idle_pods_free(f->set.options.idle_pods);
         compiled_policy_free(f->compiled);
         api_stop(&f->api);
+}
+
+/* One pod, which replaces the one before. */
+static void take(struct fixture *f, double cores) {
+        const struct pod_facts facts = {
+                .id = 1, .node = {"a", 1}, .name = {"p", 1}, .idle_cores = cores};
+
+        idle_pods_events()->pod(f->set.options.idle_pods, &facts, false);
 }
 
 static bool is_quiet(void *userdata) {
@@ -137,6 +151,48 @@ TEST(rises_slowly_falls_at_once) {
         read_node(&f, 0.6);
         expect_patch(&f);
         read_node(&f, 0.9);
+        expect_patch(&f);
+        end(&f);
+}
+
+/* Not less than pods have taken is offered, or nothing. */
+TEST(less_than_is_taken) {
+        static const char *const offers[] = {OFFER("null"), OFFER("\"0\""), OFFER("null"),
+                                             OFFER("\"3500\""), OFFER("\"5580\"")};
+        struct fixture f = {0};
+
+        for (size_t i = 0; i < ARRAY_LEN(offers); i++)
+                api_answer(&f.api, 200, "{}", PATCH, offers[i]);
+        begin(&f, "  idle: {}\n", STATUS("\"6400\""));
+        take(&f, 3);
+        read_node(&f, 0.6);
+        expect_patch(&f);
+        read_node(&f, 0.55);
+        expect_quiet(&f);
+        take(&f, 0);
+        expect_patch(&f);
+        take(&f, 3.5); /* it was bound before the offer fell */
+        expect_patch(&f);
+        read_node(&f, 0.25);
+        expect_patch(&f);
+        wait_ms(&f, PERIOD_MS);
+        read_node(&f, 0.25);
+        expect_patch(&f);
+        end(&f);
+}
+
+/* Which pods there are is not known yet. */
+TEST(pods_not_listed) {
+        struct fixture f = {0};
+
+        api_answer(&f.api, 200, "{}", PATCH, OFFER("null"));
+        begin(&f, "  idle: {}\n", STATUS("\"6400\""));
+        idle_pods_free(f.set.options.idle_pods);
+        f.set.options.idle_pods = idle_pods_new();
+        read_node(&f, 0.6);
+        expect_quiet(&f);
+        wait_ms(&f, AWAITED_MS);
+        read_node(&f, 0.6);
         expect_patch(&f);
         end(&f);
 }
