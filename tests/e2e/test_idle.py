@@ -223,7 +223,9 @@ def one_gets_busy(plane, fleet, services, namespace, used, figure):
     gone_s = timed(lambda: offers(plane)[busy] is None, GONE_S, "the busy node's offer to go")
     assert before == {pod["metadata"]["uid"] for pod in namespace.pods("batch")}
     # It went when there was less than is taken; wait until nothing is left.
-    fleet.wait_reading(MEAN, [busy], lambda ratio: ratio > LINE, "the busy node to be above the line")
+    fleet.wait_reading(
+        MEAN, [busy], lambda ratio: ratio > LINE, "the busy node to be above the line"
+    )
 
     # More than have taken its offer end there, and one elsewhere, whose room shows that pods are placed.
     there = next(name for name, node in placed(namespace.pods("batch")).items() if node == calm)

@@ -1,12 +1,15 @@
 """spec.idle: nodes offer the CPU below the line that services do not use, as an extended resource of
 their status. What stands there before a controller starts is its predecessor's offer."""
 
+import time
+
 import pytest
 
 from controller_kit import policy
 from harness import wait_until
 from kubelet_kit import add_pod
 from policies import IDLE, write_policy
+from wall_clock import WallClock
 
 NODES, PODS = "/api/v1/nodes", "/api/v1/namespaces/default/pods"
 CORES = 8  # of the exporters' hosts and of the stand-in's nodes
@@ -16,6 +19,7 @@ WITHOUT = policy(METRICS)
 WITH = {**WITHOUT, "spec": WITHOUT["spec"] | {"idle": {"line": 0.65, "peak": "8s"}}}
 CALM, BUSY = {"cpu": 0.25, "mem": 0.2}, {"cpu": 0.9, "mem": 0.2}
 NOISE = 0.15
+STEP_S = 6  # in which each node is read often
 SILENT_S = 120  # a node counts as read for a minute
 ROOM = int((0.65 - 0.25) * CORES * 1000)
 
@@ -131,14 +135,30 @@ def test_reset_by_a_kubelet(standin, exporters, start_controller):
     wait_until(lambda: len(set(amounts(standin, 0))) == 1, what="both to be equal")
 
 
-@pytest.mark.parametrize("status", (403, 500))
-def test_refused_offers_delay_no_annotation(
-    start_standin, start_exporters, start_controller, status
-):
+FAULTS = {
+    "403": {"action": "status", "status": 403},
+    "409": {"action": "status", "status": 409},
+    "429": {"action": "status", "status": 429, "retry_after": 1},
+    "500": {"action": "status", "status": 500},
+    "a page of HTML": {"action": "html"},
+    "no answer": {"action": "hang"},
+    "half an answer": {"action": "truncate", "bytes": 20},
+    "a reset": {"action": "reset"},
+    "no HTTP": {"action": "not_http"},
+}
+FAULT_COUNT = len(FAULTS)
+EVERY_DAY = ("403", "500")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=() if n in EVERY_DAY else pytest.mark.nightly) for n in FAULTS],
+)
+def test_failing_offers_delay_no_annotation(start_standin, start_exporters, start_controller, name):
     count = 12
     standin, exporters = start_standin("--nodes", count), start_exporters()
     exporters.set("all", load=CALM)
-    standin.fault("status", path="/status", verb="patch", status=status, count=-1)
+    standin.fault(path="/status", verb="patch", count=-1, **FAULTS[name])
     controller = start_controller(standin, exporters, "--patch-qps=5", content=WITH)
 
     def all_are_written():
@@ -146,8 +166,8 @@ def test_refused_offers_delay_no_annotation(
         return all("cpu_usage_avg_4s" in annotations for annotations in nodes)
 
     wait_until(all_are_written, 60, "all annotations")
-    # They are tried all the same, and told of once for each node.
-    controller.process.wait_log(r"node is failing.* what=\"idle CPU\"")
+    # They are tried all the same.
+    controller.process.wait_log(r"node is failing.* what=\"idle CPU\"", timeout_s=60)
     standin.clear_faults()
     # Offers wait for their turn: there is one in two seconds.
     names = range(count)
@@ -171,3 +191,21 @@ def test_only_the_leader_offers(standin, exporters, start_controller):
         60,
         "the next leader to lower all",
     )
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(600)
+def test_wall_clock_is_set(standin, exporters, start_controller, tmp_path):
+    """By an hour and by a day, forward and back: no offer falls, and each follows its node."""
+    clock = WallClock(tmp_path / "clock")
+    start_controller(standin, exporters, content=WITH, build="release", env=clock.env)
+    for offset_s in (3600, 0, -86400, 0):
+        wait_until(lambda: all(is_near_room(standin, n) for n in range(3)), 60, "the whole offers")
+        since = len(of_offers(standin))
+        clock.set(offset_s)
+        time.sleep(STEP_S)
+        found = [row["body"]["status"]["capacity"][IDLE] for row in of_offers(standin)[since:]]
+        assert all(int(amount or 0) > ROOM * (1 - NOISE) for amount in found), found
+        exporters.set("all", load=BUSY)
+        wait_until(lambda: offer(standin, 0) == 0, 30, "a busy node's offer to go")
+        exporters.set("all", load=CALM)
