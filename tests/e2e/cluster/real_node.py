@@ -236,4 +236,4 @@ class RealNode:
 
 def add_plane_address():
     """Where nodes reach the API server: 127.0.0.0/8 is another in each network."""
-    call("ip", "address", "add", f"{PLANE_ADDRESS}/32", "dev", "lo")
+    call("ip", "address", "replace", f"{PLANE_ADDRESS}/32", "dev", "lo")
