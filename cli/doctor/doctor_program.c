@@ -156,6 +156,21 @@ static void check_kubelet_tls(const struct doctor_facts *facts, struct doctor_fi
                             "kubelets' certificates are not verified, and they are sent a token");
 }
 
+/* Only a kubelet says what each pod uses. */
+static void check_idle_source(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        static const char first[] = "kubelet";
+        const char *sources = program_flags_text(&facts->controller, FLAG_METRICS_SOURCE);
+
+        if (facts->policy->idle_line_ratio == 0 ||
+            !doctor_is_read(facts, FLAG_METRICS_SOURCE, finding) || !sources)
+                return;
+        if (strcspn(sources, ",") != strlen(first) || strncmp(sources, first, strlen(first)) != 0)
+                doctor_find(finding, DOCTOR_WARNING,
+                            "the policy has spec.idle, and --metrics-source=%.60s does not begin "
+                            "with kubelet",
+                            sources);
+}
+
 static const struct doctor_check rows[] = {
         {"kubernetes", "nothing older than 1.28 is supported", "upgrade the cluster",
          check_version},
@@ -190,6 +205,9 @@ static const struct doctor_check rows[] = {
          .needs = DOCTOR_EXTENDER, .object = DOCTOR_EXTENDER},
         {"idle-rights", "the policy has spec.idle, and no node can offer idle CPU",
          "kubectl apply -k deploy/idle", check_permissions, .object = DOCTOR_IDLE_PODS},
+        {"idle-source", "what batch pods use counts as if services used it: nodes look busy",
+         "run the controller with --metrics-source=kubelet,node-exporter", check_idle_source,
+         .needs = DOCTOR_CONTROLLER},
         {"network-policy", "a source that cannot be reached serves no node",
          "add the port in deploy/base/network-policy.yaml; kubectl apply -k deploy/",
          doctor_network_check, .needs = DOCTOR_CONTROLLER},

@@ -163,7 +163,7 @@ def test_idle_cpu(cluster, doctor):
     idle(cluster)
     bare(cluster)
     found = findings(doctor("-o", "json", status=1))
-    assert set(found) == {"annotations", "idle-offers", "idle-pods"}
+    assert set(found) == {"annotations", "idle-offers", "idle-pods", "idle-source"}
     said = "2 of 4 nodes offer no idle CPU, though the policy has spec.idle"
     assert found["idle-offers"][1] == f"{said}: node-0, node-3"
     assert found["idle-pods"][1] == "1 pod with CPU and idle CPU among the requests: shop/batch-0"

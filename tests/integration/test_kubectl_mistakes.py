@@ -132,6 +132,7 @@ class Installation:
         if self.standin.call("GET", POLICY_PATH).status == 404:
             assert self.standin.call("POST", POLICIES, policy).status == 201
         else:
+            policy["spec"].setdefault("idle", None)  # a patch removes only what it names
             assert self.standin.patch(POLICY_PATH, policy).status == 200
 
     # What the tools say.
@@ -352,7 +353,7 @@ UNDONE = {
     "the extender does not run": extender_refuses,
     "the extender is behind a black hole": extender_is_silent,
     "kube-scheduler runs without its configuration": not_configured,
-    "`spec.idle` without deploy/idle": no_right_to_offer,
+    "`spec.idle` without deploy/idle, with the default sources": no_right_to_offer,
     "a batch pod that requests CPU, too": requests_both,
 }
 

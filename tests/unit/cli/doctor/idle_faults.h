@@ -5,8 +5,11 @@
 
 #define IDLE_POLICY "*/dynamicschedulerpolicies/default"
 #define IDLE_NODES "/api/v1/nodes"
-#define IDLE                                                                                       \
+#define IDLE_ANYHOW                                                                                \
         { IDLE_POLICY, "{'scoring': 'estimate'}", "{'scoring': 'estimate'}, 'idle': {}", 0 }
+#define SOURCES_ARE(sources)                                                                       \
+        { "*/deployments/plimsoll-controller", "node-exporter,kubelet", sources, 0 }
+#define IDLE IDLE_ANYHOW, SOURCES_ARE("kubelet,node-exporter")
 #define OFFERS(capacity, allocatable, times)                                                       \
         {                                                                                          \
                 IDLE_NODES, "'status': {'conditions'",                                             \
@@ -41,6 +44,12 @@ static const struct paper_fault idle_faults[] = {
          .denied = {"plimsoll-controller", "nodes\",\"subresource\":\"status"}},
         /* Without spec.idle it is not needed. */
         {.denied = {"plimsoll-controller", "nodes\",\"subresource\":\"status"}},
+        {"idle-source", DOCTOR_WARNING,
+         "--metrics-source=node-exporter,kubelet does not begin with kubelet",
+         .changes = {IDLE_ANYHOW, OFFERED}},
+        {"idle-source", DOCTOR_WARNING, "kubelets",
+         .changes = {IDLE_ANYHOW, OFFERED, SOURCES_ARE("kubelets,x")}},
+        {.changes = {IDLE_ANYHOW, OFFERED, SOURCES_ARE("kubelet")}},
         {"idle-offers", DOCTOR_FAULT,
          "4 of 4 nodes offer no idle CPU, though the policy has spec.idle: node-0, "
          "node-1, node-2, ...",

@@ -14,7 +14,7 @@
 #include "cli/doctor/doctor_facts.h"
 #include "net/http_server.h"
 
-enum { PAPER_NODES = 4, PAPER_CHANGES = 4, PAPER_MAX_BYTES = 1 << 20 };
+enum { PAPER_NODES = 4, PAPER_CHANGES = 5, PAPER_MAX_BYTES = 1 << 20 };
 
 #define PAPER_NOW_UNIX_MS 1772366400000 /* 2026-03-01T12:00:00Z */
 #define PAPER_FRESH "0.25000,2026-03-01T11:59:30Z"
