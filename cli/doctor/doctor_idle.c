@@ -21,7 +21,8 @@ static void examine_idle_pod(void *userdata, const char *text, size_t len) {
 
         if (!pod_facts_skim(&pod, text, len) || pod.is_finished || pod.idle_cores == 0)
                 return;
-        (void)strmap_put(&facts->idle_nodes, pod.node.text, pod.node.len, facts);
+        if (pod.node.len > 0)
+                (void)strmap_put(&facts->idle_nodes, pod.node.text, pod.node.len, facts);
         if (pod.request.of[ESTIMATE_CPU] == 0)
                 return;
         _cleanup_(freep) char *name = xasprintf("%.*s/%.*s", (int)pod.namespace.len,
