@@ -116,7 +116,7 @@ static void on_cleanup_progress(void *userdata) {
 
         log_info(MSG("cleaning up"), INT("nodes", cleanup->publisher->job_count),
                  INT("cleaned", cleanup->done), INT("failed", cleanup->failed));
-        publisher_tick(cleanup->publisher);
+        (void)publisher_tick(cleanup->publisher);
         loop_timer_arm(cleanup->daemon->loop, &cleanup->progress,
                        loop_now_mono_ms(cleanup->daemon->loop) + PROGRESS_MS, on_cleanup_progress,
                        cleanup);

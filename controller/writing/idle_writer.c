@@ -11,22 +11,15 @@
 #include "kube/kube_proto.h"
 
 enum {
-        MAX_IN_FLIGHT = 4,
         FIRST_RETRY_MS = 5000,
         MAX_RETRY_MS = 300000,
         /* Every node has been read twice by then, and the policy that the cluster has is in force
          * instead of the built-in one: until then a node that is not read keeps its offer. */
         SETTLE_INTERVALS = 3,
-        /* A look touches the memory of all nodes: of 100,000, every ten seconds. */
-        NODES_PER_MS = 10,
         MAX_CARRIED_MILLI = 1000000000,
         URGENCY_TO_RISE = 0,
         URGENCY_TO_FALL = 1,
 };
-
-static int64_t offers_now(const struct idle_writer *writer) {
-        return loop_now_mono_ms(writer->loop);
-}
 
 /* Jobs are first members of the nodes that they are embedded in. */
 static struct idle_node *idle_of_job(struct publisher_job *job) {
@@ -92,7 +85,7 @@ static bool is_offer_due(const struct idle_node *idle, int64_t next_milli, int64
 
 static bool on_offer_turn(void *userdata, struct publisher_job *job, struct buf *patch) {
         struct idle_node *idle = idle_of_job(job);
-        int64_t now_mono_ms = offers_now(idle->writer);
+        int64_t now_mono_ms = publisher_now(job->publisher);
 
         (void)userdata;
         idle->next_milli = next_offer(idle, now_mono_ms);
@@ -103,7 +96,7 @@ static bool on_offer_turn(void *userdata, struct publisher_job *job, struct buf 
 static void on_offer_done(void *userdata, struct publisher_job *job,
                           const struct kube_answer *answer) {
         struct idle_node *idle = idle_of_job(job);
-        int64_t now_mono_ms = offers_now(idle->writer);
+        int64_t now_mono_ms = publisher_now(job->publisher);
 
         (void)userdata;
         if (answer->outcome == KUBE_OK) {
@@ -118,43 +111,33 @@ static void on_offer_done(void *userdata, struct publisher_job *job,
                 idle->rests_mono_ms = now_mono_ms + backoff_next_ms(&idle->backoff, now_mono_ms);
 }
 
-struct idle_writer *idle_writer_new(const struct publisher_options *options) {
+struct publisher *idle_writer_new(const struct publisher_options *options) {
         struct publisher_options own = *options;
-        struct idle_writer *writer = xcalloc(1, sizeof(*writer));
 
         own.what = "idle CPU";
-        own.max_in_flight = MAX_IN_FLIGHT;
         own.on_turn = on_offer_turn;
         own.on_done = on_offer_done;
-        writer->publisher = publisher_new(&own);
-        writer->loop = options->daemon->loop;
-        return writer;
+        return publisher_new(&own);
 }
 
-void idle_writer_free(struct idle_writer *writer) {
-        publisher_free(writer->publisher);
-        free(writer);
-}
-
-void idle_writer_replan(struct idle_writer *writer) {
+void idle_writer_replan(struct publisher *offers) {
         struct publisher_job *job;
 
-        TAILQ_FOREACH (job, &writer->publisher->jobs, link)
-                await_readings(idle_of_job(job), offers_now(writer));
+        TAILQ_FOREACH (job, &offers->jobs, link)
+                await_readings(idle_of_job(job), publisher_now(offers));
 }
 
-void idle_writer_add(struct idle_writer *writer, struct idle_node *idle, const struct node *node,
+void idle_writer_add(struct publisher *offers, struct idle_node *idle, const struct node *node,
                      const struct node_track *track) {
         *idle = (struct idle_node){
                 .job.is_of_status = true,
-                .writer = writer,
                 .node = node,
                 .track = track,
                 .carried_milli = IDLE_OFFER_NONE,
                 .backoff = {.first_ms = FIRST_RETRY_MS, .max_ms = MAX_RETRY_MS},
         };
-        await_readings(idle, offers_now(writer));
-        publisher_add(writer->publisher, &idle->job, node->name);
+        await_readings(idle, publisher_now(offers));
+        publisher_add(offers, &idle->job, node->name);
 }
 
 void idle_writer_seen(struct idle_node *idle, const json_t *status) {
@@ -167,15 +150,13 @@ void idle_writer_update(struct idle_node *idle, const struct plan_values *values
                                     idle->node->kubelet.capacity_cpu_cores);
 }
 
-void idle_writer_tick(struct idle_writer *writer, bool may_write) {
-        int64_t now_mono_ms = offers_now(writer);
+void idle_writer_tick(struct publisher *offers, bool may_write) {
+        int64_t now_mono_ms = publisher_now(offers);
         struct publisher_job *job;
 
-        publisher_tick(writer->publisher);
-        if (!may_write || now_mono_ms < writer->look_mono_ms)
+        if (!publisher_tick(offers) || !may_write)
                 return;
-        writer->look_mono_ms = now_mono_ms + (int64_t)(writer->publisher->job_count / NODES_PER_MS);
-        TAILQ_FOREACH (job, &writer->publisher->jobs, link) {
+        TAILQ_FOREACH (job, &offers->jobs, link) {
                 const struct idle_node *idle = idle_of_job(job);
                 int64_t next_milli = next_offer(idle, now_mono_ms);
                 if (is_offer_due(idle, next_milli, now_mono_ms))

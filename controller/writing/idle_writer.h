@@ -28,7 +28,6 @@
 /* Its part of a node; embedded in its owner, which may read `carried_milli`. */
 struct idle_node {
         struct publisher_job job; /* its first member */
-        struct idle_writer *writer;
         const struct node *node;
         const struct node_track *track;
         struct idle_offer offer;
@@ -42,29 +41,21 @@ struct idle_node {
         struct backoff backoff;
 };
 
-struct idle_writer {
-        struct publisher *publisher; /* whose state the owner may read */
-        struct loop *loop;
-        int64_t look_mono_ms;
-};
-
-/** idle_writer_new() - see taint_writer_new() */
-struct idle_writer *idle_writer_new(const struct publisher_options *options);
-/** idle_writer_free() - after every node has been removed */
-void idle_writer_free(struct idle_writer *writer);
+/** idle_writer_new() - the publisher of offers; @options: as for taint_writer_new() */
+struct publisher *idle_writer_new(const struct publisher_options *options);
 
 /** idle_writer_replan() - the tracks have another policy */
-void idle_writer_replan(struct idle_writer *writer);
+void idle_writer_replan(struct publisher *offers);
 
 /** idle_writer_add() - @node and @track are borrowed until publisher_remove() of the job */
-void idle_writer_add(struct idle_writer *writer, struct idle_node *idle, const struct node *node,
+void idle_writer_add(struct publisher *offers, struct idle_node *idle, const struct node *node,
                      const struct node_track *track);
 /** idle_writer_seen() - @status: the Node's; may be NULL or hold anything */
 void idle_writer_seen(struct idle_node *idle, const json_t *status);
 /** idle_writer_update() - the node has been read: @values */
 void idle_writer_update(struct idle_node *idle, const struct plan_values *values);
 /** idle_writer_tick() - every second or so: decide, and queue patches if this replica @may_write */
-void idle_writer_tick(struct idle_writer *writer, bool may_write);
+void idle_writer_tick(struct publisher *offers, bool may_write);
 
 /** idle_writer_patch() - append the merge patch of a Node's status to @offered_milli, which may be
  * IDLE_OFFER_NONE; false when not all of it fits */

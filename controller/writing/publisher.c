@@ -16,9 +16,11 @@ enum {
         DENIED_PAUSE_MS = 5000,
         /* This many failures in a row are reported; fewer may be about one node. */
         TROUBLE_IN_A_ROW = 4,
+        /* A look touches the memory of all nodes: of 100,000, every ten seconds. */
+        NODES_PER_MS = 10,
 };
 
-static int64_t publisher_now(const struct publisher *publisher) {
+int64_t publisher_now(const struct publisher *publisher) {
         return loop_now_mono_ms(publisher->options.daemon->loop);
 }
 
@@ -260,8 +262,14 @@ void publisher_drop_queue(struct publisher *publisher) {
                 ;
 }
 
-void publisher_tick(struct publisher *publisher) {
-        outage_log_tick(&publisher->outages, publisher_now(publisher));
+bool publisher_tick(struct publisher *publisher) {
+        int64_t now_mono_ms = publisher_now(publisher);
+
+        outage_log_tick(&publisher->outages, now_mono_ms);
+        if (now_mono_ms < publisher->look_mono_ms)
+                return false;
+        publisher->look_mono_ms = now_mono_ms + (int64_t)(publisher->job_count / NODES_PER_MS);
+        return true;
 }
 
 bool publisher_is_idle(const struct publisher *publisher) {

@@ -69,6 +69,7 @@ struct publisher {
         size_t denied; /* in a row */
         size_t failed; /* in a row, whatever the reason */
         int64_t paused_until_mono_ms;
+        int64_t look_mono_ms; /* its owner looks at all jobs then */
         struct loop_timer timer;
         struct buf patch;
 };
@@ -97,7 +98,10 @@ void publisher_cancel_all(struct publisher *publisher);
 /** publisher_drop_queue() - no queued job is sent; patches in flight continue */
 void publisher_drop_queue(struct publisher *publisher);
 
-/** publisher_tick() - every few seconds: log what was held back */
-void publisher_tick(struct publisher *publisher);
+/** publisher_tick() - every second or so: log what was held back
+ * Return: whether the owner may look at all jobs now; less often if there are very many */
+bool publisher_tick(struct publisher *publisher);
+/** publisher_now() - of its loop; monotonic, in ms */
+int64_t publisher_now(const struct publisher *publisher);
 /** publisher_is_idle() - nothing is queued or in flight */
 bool publisher_is_idle(const struct publisher *publisher);

@@ -3,7 +3,6 @@
 #include "base/mem.h"
 
 enum {
-        MAX_IN_FLIGHT = 4,
         FIRST_RETRY_MS = 5000,
         MAX_RETRY_MS = 300000,
         /* Every node has been read twice by then, and the policy that the cluster has is in force
@@ -11,13 +10,7 @@ enum {
         SETTLE_INTERVALS = 3,
         /* While more than one of so many nodes is awaited, nothing is decided. */
         NODES_PER_AWAITED = 10,
-        /* A look touches the memory of all nodes: of 100,000, every ten seconds. */
-        NODES_PER_MS = 10,
 };
-
-static int64_t taints_now(const struct taint_writer *writer) {
-        return loop_now_mono_ms(writer->loop);
-}
 
 /* Jobs are first members of the nodes that they are embedded in. */
 static struct taint_node *tainted_of_job(struct publisher_job *job) {
@@ -34,7 +27,7 @@ static int64_t reading_interval_ms(const struct taint_node *node) {
 }
 
 static void await_load(struct taint_node *node) {
-        node->awaited_mono_ms = taints_now(node->writer) +
+        node->awaited_mono_ms = publisher_now(node->job.publisher) +
                                 SETTLE_INTERVALS * reading_interval_ms(node);
 }
 
@@ -59,7 +52,7 @@ static bool on_taints_turn(void *userdata, struct publisher_job *job, struct buf
 static void on_taints_done(void *userdata, struct publisher_job *job,
                            const struct kube_answer *answer) {
         struct taint_node *node = tainted_of_job(job);
-        int64_t now_mono_ms = taints_now(node->writer);
+        int64_t now_mono_ms = publisher_now(node->job.publisher);
 
         (void)userdata;
         if (answer->outcome == KUBE_OK || answer->outcome == KUBE_NOT_FOUND) {
@@ -76,11 +69,9 @@ struct taint_writer *taint_writer_new(const struct publisher_options *options) {
         struct taint_writer *writer = xcalloc(1, sizeof(*writer));
 
         own.what = "taints";
-        own.max_in_flight = MAX_IN_FLIGHT;
         own.on_turn = on_taints_turn;
         own.on_done = on_taints_done;
         writer->publisher = publisher_new(&own);
-        writer->loop = options->daemon->loop;
         for (size_t i = 0; i < POLICY_MAX_LEVELS; i++) {
                 const char level[] = {(char)('1' + i), '\0'};
                 writer->shown[i] = metrics_gauge(
@@ -112,9 +103,9 @@ void taint_writer_add(struct taint_writer *writer, struct taint_node *node, cons
                 .track = track,
                 .backoff = {.first_ms = FIRST_RETRY_MS, .max_ms = MAX_RETRY_MS},
         };
+        publisher_add(writer->publisher, &node->job, name);
         forget_load(node);
         await_load(node);
-        publisher_add(writer->publisher, &node->job, name);
 }
 
 void taint_writer_seen(struct taint_node *node, const json_t *taints) {
@@ -124,13 +115,13 @@ void taint_writer_seen(struct taint_node *node, const json_t *taints) {
         if (!node->is_seen)
                 forget_load(node);
         else if (node_taints_count(&node->taints) != before) /* by whichever replica */
-                load_level_changed(&node->level, taints_now(node->writer));
+                load_level_changed(&node->level, publisher_now(node->job.publisher));
         node->is_seen = true;
 }
 
 void taint_writer_update(struct taint_node *node, const struct plan_values *values) {
         const struct policy *policy = node->track->compiled->policy;
-        int64_t now_mono_ms = taints_now(node->writer);
+        int64_t now_mono_ms = publisher_now(node->job.publisher);
         bool is_provisional;
         double load_ratio;
 
@@ -165,7 +156,7 @@ static bool is_awaited(const struct taint_node *node, int64_t now_mono_ms) {
 
 static void compare_node_levels(struct taint_writer *writer) {
         unsigned carried[POLICY_MAX_LEVELS + 1] = {0};
-        int64_t now_mono_ms = taints_now(writer);
+        int64_t now_mono_ms = publisher_now(writer->publisher);
         struct publisher_job *job;
 
         writer->least = LOAD_LEVEL_NONE;
@@ -195,16 +186,13 @@ static bool is_taint_due(const struct taint_node *node, int64_t now_mono_ms) {
 }
 
 void taint_writer_tick(struct taint_writer *writer, bool may_write) {
-        size_t node_count = writer->publisher->job_count;
-        int64_t now_mono_ms = taints_now(writer);
+        int64_t now_mono_ms = publisher_now(writer->publisher);
         struct publisher_job *job;
 
-        publisher_tick(writer->publisher);
-        if (now_mono_ms < writer->look_mono_ms)
+        if (!publisher_tick(writer->publisher))
                 return;
-        writer->look_mono_ms = now_mono_ms + (int64_t)(node_count / NODES_PER_MS);
         compare_node_levels(writer);
-        if (writer->awaited * NODES_PER_AWAITED > node_count || !may_write)
+        if (writer->awaited * NODES_PER_AWAITED > writer->publisher->job_count || !may_write)
                 return;
         TAILQ_FOREACH (job, &writer->publisher->jobs, link) {
                 const struct taint_node *node = tainted_of_job(job);

@@ -41,16 +41,14 @@ struct taint_node {
 
 struct taint_writer {
         struct publisher *publisher; /* whose state the owner may read */
-        struct loop *loop;
-        int64_t look_mono_ms;
         /* As of the last tick. */
         struct load_levels least; /* of the nodes that pods may be given to */
         size_t awaited;           /* nodes that have come lately, whose levels have not settled */
         struct metrics_series *shown[POLICY_MAX_LEVELS];
 };
 
-/** taint_writer_new() - @options: of its publisher: all but what, max_in_flight, on_turn and
- * on_done; without an API client only in a dry run */
+/** taint_writer_new() - @options: of its publisher: all but what, on_turn and on_done;
+ * without an API client only in a dry run */
 struct taint_writer *taint_writer_new(const struct publisher_options *options);
 /** taint_writer_free() - after every node has been removed */
 void taint_writer_free(struct taint_writer *writer);

@@ -14,6 +14,7 @@ enum {
         FIRST_OUTCOMES = 4,
         /* Patches of taints per second, and of offers, are those of annotations divided by this. */
         OTHERS_PART = 10,
+        OTHERS_IN_FLIGHT = 4,
 };
 
 /* What a patch in flight contains; recorded once the API server has accepted it. */
@@ -30,7 +31,7 @@ struct writer {
         struct health_check *leader_check;
         struct publisher *publisher;
         struct taint_writer *taints;
-        struct idle_writer *offers;
+        struct publisher *offers;
         bool is_stopping;
         lease_released_fn *on_stopped;
         void *on_stopped_userdata;
@@ -233,7 +234,7 @@ static void on_stopped_leading(void *userdata) {
                 free(TAKE_PTR(node_of_job(job)->pending));
         }
         publisher_cancel_all(writer->taints->publisher);
-        publisher_cancel_all(writer->offers->publisher);
+        publisher_cancel_all(writer->offers);
 }
 
 static struct lease *campaign(struct writer *writer) {
@@ -392,6 +393,7 @@ struct writer *writer_new(const struct writer_options *options,
                                             .userdata = writer};
         writer->publisher = publisher_new(&patches);
         patches.patches_per_s /= OTHERS_PART;
+        patches.max_in_flight = OTHERS_IN_FLIGHT;
         patches.lender = writer->publisher;
         writer->taints = taint_writer_new(&patches);
         writer->offers = idle_writer_new(&patches);
@@ -401,7 +403,7 @@ struct writer *writer_new(const struct writer_options *options,
 void writer_free(struct writer *writer) {
         lease_free(writer->lease);
         taint_writer_free(writer->taints);
-        idle_writer_free(writer->offers);
+        publisher_free(writer->offers);
         publisher_free(writer->publisher);
         free(writer);
 }
@@ -423,7 +425,7 @@ void writer_tick(struct writer *writer) {
         show_leader(writer);
         metrics_set(writer->waiting, (double)writer->publisher->queue.len);
         metrics_set(writer->budget, (double)writer_budget_nodes(writer));
-        publisher_tick(writer->publisher);
+        (void)publisher_tick(writer->publisher);
         if (!writer->options.has_turns)
                 return;
         taint_writer_tick(writer->taints, writer_is_active(writer));
@@ -436,8 +438,7 @@ size_t writer_budget_nodes(const struct writer *writer) {
 
 bool writer_is_idle(const struct writer *writer) {
         return publisher_is_idle(writer->publisher) &&
-               publisher_is_idle(writer->taints->publisher) &&
-               publisher_is_idle(writer->offers->publisher);
+               publisher_is_idle(writer->taints->publisher) && publisher_is_idle(writer->offers);
 }
 
 size_t writer_failing(const struct writer *writer) {
@@ -450,7 +451,7 @@ const char *writer_trouble(const struct writer *writer) {
         if (*writer->publisher->trouble)
                 return writer->publisher->trouble;
         const char *of_taints = writer->taints->publisher->trouble;
-        return *of_taints ? of_taints : writer->offers->publisher->trouble;
+        return *of_taints ? of_taints : writer->offers->trouble;
 }
 
 void writer_stop(struct writer *writer, lease_released_fn *on_stopped, void *userdata) {
@@ -459,7 +460,7 @@ void writer_stop(struct writer *writer, lease_released_fn *on_stopped, void *use
         writer->on_stopped_userdata = userdata;
         publisher_drop_queue(writer->publisher);
         publisher_drop_queue(writer->taints->publisher);
-        publisher_drop_queue(writer->offers->publisher);
+        publisher_drop_queue(writer->offers);
         if (writer_is_idle(writer))
                 resign(writer);
 }

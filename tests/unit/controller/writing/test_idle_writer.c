@@ -29,7 +29,7 @@ static const char metrics[] = "  syncPolicy: [{name: cpu_usage_max_avg_1h, perio
 struct fixture {
         struct api_fixture api;
         struct compiled_policy *compiled;
-        struct idle_writer *writer;
+        struct publisher *offers;
         struct node_track track;
         struct node_set set; /* of which only the pods are looked at */
         struct node node;
@@ -58,10 +58,10 @@ static void begin(struct fixture *f, const char *spec, const char *status) {
         f->node.name = name;
         f->node.kubelet.capacity_cpu_cores = CORES;
         api_start(&f->api);
-        f->writer = idle_writer_new(
-                &(struct publisher_options){.daemon = &f->api.daemon, .patches_per_s = 1000});
+        f->offers = idle_writer_new(&(struct publisher_options){
+                .daemon = &f->api.daemon, .patches_per_s = 1000, .max_in_flight = 4});
         node_track_init(&f->track, f->compiled);
-        idle_writer_add(f->writer, &f->idle, &f->node, &f->track);
+        idle_writer_add(f->offers, &f->idle, &f->node, &f->track);
         if (status)
                 see(f, status);
 }
@@ -69,7 +69,7 @@ static void begin(struct fixture *f, const char *spec, const char *status) {
 static void end(struct fixture *f) {
         assert_int_equal(atomic_load(&f->api.rig.server.surprises), 0);
         publisher_remove(&f->idle.job);
-        idle_writer_free(f->writer);
+        publisher_free(f->offers);
         node_track_done(&f->track);
         idle_pods_free(f->set.options.idle_pods);
         compiled_policy_free(f->compiled);
@@ -102,7 +102,7 @@ static void read_node(struct fixture *f, double peak_ratio) {
 }
 
 static void expect_quiet(struct fixture *f) {
-        idle_writer_tick(f->writer, true);
+        idle_writer_tick(f->offers, true);
         f->quiet_looks = 0;
         api_run(&f->api, is_quiet, f);
         assert_int_equal(atomic_load(&f->api.rig.server.served), f->patched);
@@ -111,12 +111,11 @@ static void expect_quiet(struct fixture *f) {
 static bool is_settled(void *userdata) {
         const struct fixture *f = userdata;
 
-        return atomic_load(&f->api.rig.server.served) == f->patched &&
-               publisher_is_idle(f->writer->publisher);
+        return atomic_load(&f->api.rig.server.served) == f->patched && publisher_is_idle(f->offers);
 }
 
 static void expect_patch(struct fixture *f) {
-        idle_writer_tick(f->writer, true);
+        idle_writer_tick(f->offers, true);
         f->patched++;
         api_run(&f->api, is_settled, f);
 }
@@ -257,10 +256,10 @@ TEST(refused_and_no_longer_wanted) {
                 expect_patch(&f);
         }
         expect_quiet(&f); /* it is wanted, and rests */
-        assert_string_not_equal(f.writer->publisher->trouble, "");
+        assert_string_not_equal(f.offers->trouble, "");
         see(&f, STATUS("\"0\""));
         expect_quiet(&f);
-        assert_string_equal(f.writer->publisher->trouble, "");
+        assert_string_equal(f.offers->trouble, "");
         end(&f);
 }
 
@@ -300,11 +299,11 @@ TEST(not_seen_or_not_leading) {
         read_node(&f, 0.25);
         expect_quiet(&f);
         see(&f, "null");
-        idle_writer_tick(f.writer, false);
-        assert_true(publisher_is_idle(f.writer->publisher));
-        idle_writer_tick(f.writer, true);
-        assert_false(publisher_is_idle(f.writer->publisher));
-        publisher_cancel_all(f.writer->publisher);
+        idle_writer_tick(f.offers, false);
+        assert_true(publisher_is_idle(f.offers));
+        idle_writer_tick(f.offers, true);
+        assert_false(publisher_is_idle(f.offers));
+        publisher_cancel_all(f.offers);
         f.quiet_looks = 0;
         api_run(&f.api, is_quiet, &f);
         assert_int_equal(atomic_load(&f.api.rig.server.served), 0);

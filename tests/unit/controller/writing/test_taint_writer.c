@@ -48,8 +48,8 @@ static void begin(struct fixture *f, const char *taints) {
                                                   .sources = {{.interval_ms = INTERVAL_MS}},
                                                   .source_count = 1});
         api_start(&f->api);
-        f->writer = taint_writer_new(
-                &(struct publisher_options){.daemon = &f->api.daemon, .patches_per_s = 1000});
+        f->writer = taint_writer_new(&(struct publisher_options){
+                .daemon = &f->api.daemon, .max_in_flight = 4, .patches_per_s = 1000});
         node_track_init(&f->hot_track, f->compiled);
         node_track_init(&f->idle_track, f->compiled);
         add(f, &f->hot, "hot", &f->hot_track, taints);
