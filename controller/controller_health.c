@@ -59,32 +59,30 @@ struct tally {
         const struct controller_node *strayed; /* whose readings do not come from the first source
                                                   that is asked; NULL: none */
         size_t strayed_count;
-        struct controller_idle idle;
+        struct idle_pods_use idle;
 };
 
 static bool is_idle(const struct controller *c) {
         return c->compiled->first_asked == c->compiled->options.source_count;
 }
 
-bool controller_node_idle(const struct controller_node *n, struct controller_idle *ret) {
+struct idle_pods_use controller_node_idle(const struct controller_node *n) {
         const struct controller *c = n->controller;
-        int64_t offered_milli = n->writing.idle.carried_milli;
+        struct idle_pods_use idle = {0};
 
         if (c->compiled->policy->idle_line_ratio <= 0)
-                return false;
-        ret->offered_cores = offered_milli > 0 ? (double)offered_milli / 1000 : 0;
-        ret->use = idle_pods_use(n->node, controller_now_mono(c));
-        return true;
+                return idle;
+        idle = idle_pods_use(n->node, controller_now_mono(c));
+        idle.offered_cores = fmax((double)n->writing.idle.carried_milli / 1000, 0);
+        return idle;
 }
 
-static void tally_idle(const struct controller_node *n, struct controller_idle *sum) {
-        struct controller_idle idle;
+static void tally_idle(const struct controller_node *n, struct idle_pods_use *sum) {
+        struct idle_pods_use idle = controller_node_idle(n);
 
-        if (!controller_node_idle(n, &idle))
-                return;
         sum->offered_cores += idle.offered_cores;
-        sum->use.taken_cores += idle.use.taken_cores;
-        sum->use.used_cores += fmax(idle.use.used_cores, 0);
+        sum->taken_cores += idle.taken_cores;
+        sum->used_cores += fmax(idle.used_cores, 0);
 }
 
 static void tally_node(struct controller_node *n, struct tally *tally) {
@@ -210,8 +208,8 @@ void controller_health_count(struct controller *c) {
         metrics_set(c->health.stale, (double)tally.stale);
         metrics_set(c->health.windows, (double)tally.windows);
         metrics_set(c->health.idle_offered, tally.idle.offered_cores);
-        metrics_set(c->health.idle_taken, tally.idle.use.taken_cores);
-        metrics_set(c->health.idle_used, tally.idle.use.used_cores);
+        metrics_set(c->health.idle_taken, tally.idle.taken_cores);
+        metrics_set(c->health.idle_used, tally.idle.used_cores);
         metrics_set(c->health.oldest, (double)tally.oldest_ms / (double)MS_PER_S);
         check_watches(c);
         check_scrapes(c, &tally);

@@ -110,13 +110,8 @@ void controller_switches_tick(struct controller *c);
 /* How many nodes are watched and measured, and which flags to check when none is
  * (controller_health.c). */
 
-/* A node's idle CPU. */
-struct controller_idle {
-        double offered_cores;
-        struct idle_pods_use use;
-};
-/** controller_node_idle() - false when the policy has no spec.idle */
-bool controller_node_idle(const struct controller_node *n, struct controller_idle *ret);
+/** controller_node_idle() - a node's idle CPU; all 0 when the policy has no spec.idle */
+struct idle_pods_use controller_node_idle(const struct controller_node *n);
 /** controller_health_init() - register gauges and checks */
 void controller_health_init(struct controller *c);
 /** controller_health_count() - every second or so: count all nodes, switch them to another source

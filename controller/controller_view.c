@@ -76,11 +76,10 @@ static const char *role_of(const struct controller *c) {
 static void write_all_nodes(const struct controller *c, struct status_view *view) {
         const struct controller_node *n;
         struct plan_values values;
-        struct controller_idle idle = {0};
 
         CONTROLLER_NODE_FOREACH(n, c) {
+                struct idle_pods_use idle = controller_node_idle(n);
                 controller_node_values(n, &values);
-                (void)controller_node_idle(n, &idle);
                 status_view_node(
                         view, &(struct status_node){
                                       .name = n->node->name,
@@ -89,8 +88,8 @@ static void write_all_nodes(const struct controller *c, struct status_view *view
                                       .values = &values,
                                       .taint_level = node_taints_count(&n->writing.taints.taints),
                                       .idle_offered_cores = idle.offered_cores,
-                                      .idle_taken_cores = idle.use.taken_cores,
-                                      .idle_used_cores = idle.use.used_cores,
+                                      .idle_taken_cores = idle.taken_cores,
+                                      .idle_used_cores = idle.used_cores,
                               });
         }
 }

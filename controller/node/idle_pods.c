@@ -9,16 +9,15 @@
 #include "controller/node/node_set.h"
 
 struct idle_pods {
-        struct strmap by_id;   /* pod_facts' id -> struct idle_pod, which this owns */
-        struct strmap by_name; /* name_id -> struct idle_pod; of two, the one that came later */
-        struct strmap nodes;   /* name -> struct idle_pods_node */
-        unsigned list;         /* the number of lists that have begun */
-        bool is_listed;        /* one has ended */
+        struct strmap by_id; /* pod_facts' id -> struct idle_pod, which this owns */
+        struct strmap nodes; /* name -> struct idle_pods_node */
+        unsigned list;       /* the number of lists that have begun */
+        bool is_listed;      /* one has ended */
         struct pod_watch *watch;
 };
 
-static void *get_by_hash(const struct strmap *map, uint64_t hash) {
-        return strmap_get(map, (const char *)&hash, sizeof(hash));
+static struct idle_pod *find_idle_pod(const struct idle_pods *pods, uint64_t id) {
+        return strmap_get(&pods->by_id, (const char *)&id, sizeof(id));
 }
 
 /* Seeded, so that nobody can give two pods names that look the same. */
@@ -40,9 +39,6 @@ static void drop_idle_pod(struct idle_pods *pods, struct idle_pod *pod) {
                 free(node->name);
                 free(node);
         }
-        if (get_by_hash(&pods->by_name, pod->name_id) == pod)
-                (void)strmap_remove(&pods->by_name, (const char *)&pod->name_id,
-                                    sizeof(pod->name_id));
         (void)strmap_remove(&pods->by_id, (const char *)&pod->id, sizeof(pod->id));
         free(pod);
 }
@@ -53,7 +49,6 @@ static void drop_all(struct idle_pods *pods) {
         STRMAP_FOREACH (entry, &pods->by_id)
                 drop_idle_pod(pods, entry->value);
         strmap_done(&pods->by_id);
-        strmap_done(&pods->by_name);
         strmap_done(&pods->nodes);
         pods->is_listed = false;
 }
@@ -65,7 +60,6 @@ static struct idle_pods_node *node_for(struct idle_pods *pods, const struct skim
                 return node;
         node = xcalloc(1, sizeof(*node));
         node->name = xmemdup0(name->text, name->len);
-        node->all = pods;
         (void)strmap_put(&pods->nodes, name->text, name->len, node);
         return node;
 }
@@ -83,13 +77,12 @@ static struct idle_pod *add_idle_pod(struct idle_pods *pods, const struct pod_fa
         pod->node = node_for(pods, &facts->node);
         LIST_INSERT_HEAD(&pod->node->pods, pod, entry);
         (void)strmap_put(&pods->by_id, (const char *)&pod->id, sizeof(pod->id), pod);
-        (void)strmap_put(&pods->by_name, (const char *)&pod->name_id, sizeof(pod->name_id), pod);
         return pod;
 }
 
 static void idle_pods_on_pod(void *userdata, const struct pod_facts *facts, bool is_appeared) {
         struct idle_pods *pods = userdata;
-        struct idle_pod *pod = get_by_hash(&pods->by_id, facts->id);
+        struct idle_pod *pod = find_idle_pod(pods, facts->id);
         int64_t requested_milli = llround(facts->idle_cores * 1000);
 
         (void)is_appeared;
@@ -109,7 +102,7 @@ static void idle_pods_on_pod(void *userdata, const struct pod_facts *facts, bool
 
 static void idle_pods_on_gone(void *userdata, uint64_t id) {
         struct idle_pods *pods = userdata;
-        struct idle_pod *pod = get_by_hash(&pods->by_id, id);
+        struct idle_pod *pod = find_idle_pod(pods, id);
 
         if (pod)
                 drop_idle_pod(pods, pod);
@@ -133,16 +126,12 @@ static void idle_pods_on_list_ended(void *userdata) {
         pods->is_listed = true;
 }
 
-const struct pod_watch_events *idle_pods_events(void) {
-        static const struct pod_watch_events events = {
-                .list_begins = idle_pods_on_list,
-                .pod = idle_pods_on_pod,
-                .gone = idle_pods_on_gone,
-                .list_ended = idle_pods_on_list_ended,
-        };
-
-        return &events;
-}
+const struct pod_watch_events idle_pods_events = {
+        .list_begins = idle_pods_on_list,
+        .pod = idle_pods_on_pod,
+        .gone = idle_pods_on_gone,
+        .list_ended = idle_pods_on_list_ended,
+};
 
 struct idle_pods *idle_pods_new(void) {
         return xcalloc(1, sizeof(struct idle_pods));
@@ -159,7 +148,7 @@ void idle_pods_follow(struct idle_pods *pods, const struct policy *policy, struc
         bool is_wanted = policy->idle_line_ratio > 0 && api;
 
         if (is_wanted && !pods->watch) {
-                pods->watch = pod_watch_new(loop, api, metrics, POD_WATCH_ALL, idle_pods_events(),
+                pods->watch = pod_watch_new(loop, api, metrics, POD_WATCH_ALL, &idle_pods_events,
                                             pods);
         } else if (!is_wanted && pods->watch) {
                 pod_watch_free(TAKE_PTR(pods->watch));
@@ -197,10 +186,14 @@ int64_t idle_pods_taken_milli(const struct node *node) {
 struct kubelet_pod *idle_pods_find(void *node, const char *namespace, size_t namespace_len,
                                    const char *name, size_t name_len) {
         const struct idle_pods_node *own = node;
-        struct idle_pod *pod = get_by_hash(&own->all->by_name,
-                                           name_id_of(namespace, namespace_len, name, name_len));
+        uint64_t name_id = name_id_of(namespace, namespace_len, name, name_len);
+        struct idle_pod *pod;
 
-        return pod && pod->node == own ? &pod->cpu : NULL;
+        LIST_FOREACH (pod, &own->pods, entry) {
+                if (pod->name_id == name_id)
+                        return &pod->cpu;
+        }
+        return NULL;
 }
 
 struct idle_pods_use idle_pods_use(const struct node *node, int64_t now_mono_ms) {

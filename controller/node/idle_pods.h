@@ -40,8 +40,7 @@ struct idle_pod {
 /* A node that has some. */
 struct idle_pods_node {
         char *name;
-        const struct idle_pods *all;
-        LIST_HEAD(, idle_pod) pods; /* not empty */
+        LIST_HEAD(, idle_pod) pods; /* not empty; first the one that came last */
         int64_t taken_milli;        /* all their requests, in thousandths of a CPU */
         /* Whoever reads the node's kubelet sets both: what was left out of the node's CPU. */
         double used_cores;
@@ -62,8 +61,8 @@ void idle_pods_follow(struct idle_pods *pods, const struct policy *policy, struc
 const struct reflector *idle_pods_reflector(const struct idle_pods *pods);
 /** idle_pods_count() - of all nodes */
 size_t idle_pods_count(const struct idle_pods *pods);
-/** idle_pods_events() - what the watch calls, with struct idle_pods as userdata; for tests */
-const struct pod_watch_events *idle_pods_events(void);
+/** idle_pods_events - what the watch calls, with struct idle_pods as userdata; for tests */
+extern const struct pod_watch_events idle_pods_events;
 
 /** idle_pods_of() - those on @node, until the watch's next event; NULL: there are none */
 struct idle_pods_node *idle_pods_of(const struct node *node);
@@ -75,6 +74,7 @@ struct kubelet_pod *idle_pods_find(void *node, const char *namespace, size_t nam
                                    const char *name, size_t name_len);
 
 struct idle_pods_use {
+        double offered_cores; /* set by whoever knows */
         double taken_cores;
         /* Left out of what the node is said to use; negative: not known, and nothing is left out.
          */

@@ -45,7 +45,7 @@ static void put(struct idle_pods *pods, uint64_t id, const char *node, const cha
                                   .node = text_of(node),
                                   .idle_cores = idle_cores};
 
-        idle_pods_events()->pod(pods, &facts, false);
+        idle_pods_events.pod(pods, &facts, false);
 }
 
 static struct idle_pods_use use_of(const struct cluster *cluster, const char *node) {
@@ -92,9 +92,9 @@ TEST(by_node) {
         assert_taken(&cluster, "a", 3.5);
         put(cluster.pods, 2, "a", "y", 0);
         assert_taken(&cluster, "a", 3);
-        idle_pods_events()->gone(cluster.pods, 1);
-        idle_pods_events()->gone(cluster.pods, 5);
-        idle_pods_events()->gone(cluster.pods, 99);
+        idle_pods_events.gone(cluster.pods, 1);
+        idle_pods_events.gone(cluster.pods, 5);
+        idle_pods_events.gone(cluster.pods, 99);
         assert_null(idle_pods_of(node_set_get(cluster.set, "a")));
         assert_taken(&cluster, "a", 0);
         assert_int_equal(idle_pods_count(cluster.pods), 2);
@@ -103,7 +103,7 @@ TEST(by_node) {
 
 /* What a list no longer has is gone. One that fails begins again. */
 TEST(lists) {
-        const struct pod_watch_events *events = idle_pods_events();
+        const struct pod_watch_events *events = &idle_pods_events;
         struct cluster cluster = cluster_new();
 
         events->list_begins(cluster.pods);
@@ -140,12 +140,16 @@ TEST(a_name_that_is_used_again) {
         struct kubelet_pod *second = find(&cluster, "a", "x");
         assert_ptr_not_equal(first, second);
         assert_taken(&cluster, "a", 2);
-        idle_pods_events()->gone(cluster.pods, 1);
+        idle_pods_events.gone(cluster.pods, 1);
         assert_ptr_equal(find(&cluster, "a", "x"), second);
         put(cluster.pods, 3, "b", "x", 1); /* now on another node */
-        assert_null(find(&cluster, "a", "x"));
-        idle_pods_events()->gone(cluster.pods, 3);
-        idle_pods_events()->gone(cluster.pods, 2);
+        struct kubelet_pod *third = find(&cluster, "b", "x");
+        assert_ptr_not_equal(third, second);
+        assert_ptr_equal(find(&cluster, "a", "x"), second); /* which its kubelet still shows */
+        idle_pods_events.gone(cluster.pods, 2);
+        assert_null(idle_pods_of(node_set_get(cluster.set, "a")));
+        assert_ptr_equal(find(&cluster, "b", "x"), third);
+        idle_pods_events.gone(cluster.pods, 3);
         assert_int_equal(idle_pods_count(cluster.pods), 0);
         cluster_free(&cluster);
 }
@@ -179,7 +183,7 @@ TEST(too_many) {
         }
         assert_int_equal(idle_pods_count(cluster.pods), IDLE_PODS_MAX);
         assert_taken(&cluster, "a", IDLE_PODS_MAX);
-        idle_pods_events()->gone(cluster.pods, 7);
+        idle_pods_events.gone(cluster.pods, 7);
         put(cluster.pods, IDLE_PODS_MAX + 2, "b", "x", 1);
         assert_taken(&cluster, "b", 1);
         cluster_free(&cluster);

@@ -53,7 +53,7 @@ static void begin(struct fixture *f, const char *spec, const char *status) {
                                                   .sources = {{.interval_ms = INTERVAL_MS}},
                                                   .source_count = 1});
         f->set.options.idle_pods = idle_pods_new();
-        idle_pods_events()->list_ended(f->set.options.idle_pods);
+        idle_pods_events.list_ended(f->set.options.idle_pods);
         f->node.set = &f->set;
         f->node.name = name;
         f->node.kubelet.capacity_cpu_cores = CORES;
@@ -81,7 +81,7 @@ static void take(struct fixture *f, double cores) {
         const struct pod_facts facts = {
                 .id = 1, .node = {"a", 1}, .name = {"p", 1}, .idle_cores = cores};
 
-        idle_pods_events()->pod(f->set.options.idle_pods, &facts, false);
+        idle_pods_events.pod(f->set.options.idle_pods, &facts, false);
 }
 
 static bool is_quiet(void *userdata) {

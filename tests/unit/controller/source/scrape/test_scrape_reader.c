@@ -280,7 +280,7 @@ static void begin_kubelet(struct scraped *s, struct idle_pods *pods) {
         s->set->options.idle_pods = pods;
         s->node->kubelet.capacity_cpu_cores = 8;
         s->reader.profile = &scrape_kubelet;
-        idle_pods_events()->pod(pods, &job, true);
+        idle_pods_events.pod(pods, &job, true);
 }
 
 TEST(idle_pods) {
@@ -311,7 +311,7 @@ TEST(idle_pods) {
         ask_kubelet(&s, &(struct kubelet_page){1480, 10280, NULL});
         assert_used(&s, 0.8 - 0.5, 4);
 
-        idle_pods_events()->gone(pods, 1);
+        idle_pods_events.gone(pods, 1);
         ask_kubelet(&s, &(struct kubelet_page){1576, 10340, NULL});
         assert_used(&s, 0.8, 0);
         end(&s);
