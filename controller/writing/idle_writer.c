@@ -79,17 +79,12 @@ static bool is_offer_wanted(const struct idle_node *idle, int64_t next_milli) {
         return idle->is_seen && (idle->is_odd || next_milli != idle->carried_milli);
 }
 
-static bool is_offer_due(const struct idle_node *idle, int64_t next_milli, int64_t now_mono_ms) {
-        return is_offer_wanted(idle, next_milli) && now_mono_ms >= idle->rests_mono_ms;
-}
-
 static bool on_offer_turn(void *userdata, struct publisher_job *job, struct buf *patch) {
         struct idle_node *idle = idle_of_job(job);
-        int64_t now_mono_ms = publisher_now(job->publisher);
 
         (void)userdata;
-        idle->next_milli = next_offer(idle, now_mono_ms);
-        return is_offer_due(idle, idle->next_milli, now_mono_ms) &&
+        idle->next_milli = next_offer(idle, publisher_now(job->publisher));
+        return is_offer_wanted(idle, idle->next_milli) &&
                idle_writer_patch(idle->next_milli, patch);
 }
 
@@ -159,10 +154,10 @@ void idle_writer_tick(struct publisher *offers, bool may_write) {
         TAILQ_FOREACH (job, &offers->jobs, link) {
                 const struct idle_node *idle = idle_of_job(job);
                 int64_t next_milli = next_offer(idle, now_mono_ms);
-                if (is_offer_due(idle, next_milli, now_mono_ms))
+                if (!is_offer_wanted(idle, next_milli))
+                        publisher_unwanted(job);
+                else if (now_mono_ms >= idle->rests_mono_ms)
                         publisher_push(job, next_milli < idle->carried_milli ? URGENCY_TO_FALL
                                                                              : URGENCY_TO_RISE);
-                else if (!is_offer_wanted(idle, next_milli))
-                        publisher_unwanted(job);
         }
 }
