@@ -19,10 +19,8 @@ enum {
         CALM_MS = 60 * 1000, /* without closing one for another, until the end is logged */
 };
 
-/* Added to the time at which a request began to arrive, or its reply to be sent, so that idle
- * connections are closed first, and replies are cut last. */
-#define AFTER_THE_IDLE_NS (INT64_MAX / 2)
-#define AFTER_THE_ARRIVING_NS (INT64_MAX / 4 * 3)
+/* Added to the time at which a reply began to be sent, so that replies are cut last. */
+#define AFTER_THE_WAITING_NS (INT64_MAX / 2)
 
 enum reason { SILENT, SLOW, CROWDED, REASON_COUNT };
 
@@ -58,12 +56,19 @@ static void cut_connection(struct connection_watch *watch, struct watched *watch
         const struct linger none = {.l_onoff = 1};
 
         /* Closed without a reset, the kernel would keep what a peer has not read of its reply. */
-        if (atomic_load(&watched->yields_mono_ns) >= AFTER_THE_ARRIVING_NS)
+        if (atomic_load(&watched->state) == WATCHED_REPLYING)
                 (void)setsockopt(watched->fd, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
         (void)shutdown(watched->fd, SHUT_RDWR);
         watched->is_cut = true;
         set_connection_count(watch, watch->count - 1);
         count_cut(watch, reason);
+}
+
+/* Nothing of a request has arrived. */
+static bool is_silent(struct watched *watched) {
+        int state = atomic_load(&watched->state);
+
+        return state == WATCHED_OPENED || state == WATCHED_IDLE;
 }
 
 /* Closes the connection with the smallest yields_mono_ns, if any. Under the lock. */
@@ -103,7 +108,7 @@ static void free_stuck_workers(struct connection_watch *watch) {
         (void)close(fd);
         LIST_FOREACH (w, &watch->open_list, entry) {
                 atomic_store(&w->is_last, true);
-                if (!w->is_cut && atomic_load(&w->yields_mono_ns) < AFTER_THE_IDLE_NS)
+                if (!w->is_cut && is_silent(w))
                         cut_connection(watch, w, CROWDED);
         }
         watch->has_stuck_worker = false;
@@ -116,9 +121,7 @@ static void look_at_connections(struct connection_watch *watch, int64_t now_mono
                 free_stuck_workers(watch);
         LIST_FOREACH (w, &watch->open_list, entry)
                 if (!w->is_cut && atomic_load(&w->due_mono_ms) <= now_mono_ms)
-                        cut_connection(watch, w,
-                                       atomic_load(&w->yields_mono_ns) < AFTER_THE_IDLE_NS ? SILENT
-                                                                                           : SLOW);
+                        cut_connection(watch, w, is_silent(w) ? SILENT : SLOW);
         if (watch->is_crowded && now_mono_ms - watch->crowded_mono_ms >= CALM_MS) {
                 log_info(MSG("connections are below the limit again"),
                          INT("ended", watch->crowded_out));
@@ -230,21 +233,19 @@ void connection_watch_lacks_descriptors(struct connection_watch *watch, int code
 
 void connection_watch_set(struct connection_watch *watch, struct watched *watched,
                           enum watched_state state) {
-        static const int64_t begins_ns[] = {
-                [WATCHED_ARRIVING] = AFTER_THE_IDLE_NS,
-                [WATCHED_REPLYING] = AFTER_THE_ARRIVING_NS,
-                [WATCHED_IDLE] = 0,
-        };
         int64_t due_mono_ms = INT64_MAX, yields_mono_ns = INT64_MAX;
 
         if (state != WATCHED_HANDLING) {
                 due_mono_ms = clock_mono_ms() + watch->options.transfer_ms;
-                yields_mono_ns = begins_ns[state] + clock_mono_ns();
+                yields_mono_ns = clock_mono_ns();
         }
+        if (state == WATCHED_REPLYING)
+                yields_mono_ns += AFTER_THE_WAITING_NS;
         /* A slowly arriving request line restarts libmicrohttpd's idle timeout; a well-behaved
          * client has closed the connection or sent its next request by this deadline. */
         if (state == WATCHED_IDLE)
                 due_mono_ms += watch->options.idle_ms;
+        atomic_store(&watched->state, state);
         atomic_store(&watched->due_mono_ms, due_mono_ms);
         atomic_store(&watched->yields_mono_ns, yields_mono_ns);
 }

@@ -6,8 +6,8 @@
  *                  +------- next request line --------+
  *
  *     state      until                     deadline               closed for a new connection
- *     opened     the first request line    first_ms               first, with the idle ones
- *     arriving   the request is complete   transfer_ms            second
+ *     opened     the first request line    first_ms               first
+ *     arriving   the request is complete   transfer_ms            first
  *     handling   the handler has replied   none                   never
  *     replying   the reply was sent        transfer_ms            last
  *     idle       the next request line     idle_ms + transfer_ms  first
@@ -15,7 +15,8 @@
  * A thread closes connections at their deadline; libmicrohttpd's own timeout restarts with every
  * byte. At the connection limit, a new connection closes another one, so that silent clients cannot
  * lock out the rest: of those that come first in the table's last column, the one that has been in
- * its state longest.
+ * its state longest. So peers that say nothing, or half of a request, go before a client that has
+ * just connected.
  *
  * A worker of libmicrohttpd that finds no descriptor for a new connection accepts none until one of
  * its connections has ended. So when there are descriptors again, the idle connections are closed,
@@ -48,6 +49,14 @@ struct connection_watch_options {
 
 enum { CONNECTION_WATCH_ADDRESS_MAX = 64 };
 
+enum watched_state {
+        WATCHED_OPENED,   /* by connection_watch_open() */
+        WATCHED_ARRIVING, /* the request line has arrived */
+        WATCHED_HANDLING, /* the request is complete */
+        WATCHED_REPLYING, /* the reply is being sent */
+        WATCHED_IDLE,     /* the reply was sent */
+};
+
 /* Embedded in the owner's connection. Private, except that `is_cut` and `is_last` may be read. */
 struct watched {
         LIST_ENTRY(watched) entry;
@@ -59,6 +68,7 @@ struct watched {
         int fd;
         bool is_cut;         /* shut down here; final once connection_watch_close() has returned */
         atomic_bool is_last; /* close after the next reply */
+        atomic_int state;    /* enum watched_state */
         _Atomic int64_t due_mono_ms;    /* deadline of the present phase */
         _Atomic int64_t yields_mono_ns; /* the smallest is closed for a new one; INT64_MAX: never */
 };
@@ -85,13 +95,6 @@ void connection_watch_close(struct connection_watch *watch, struct watched *watc
  */
 void connection_watch_lacks_descriptors(struct connection_watch *watch, int code, bool is_stuck);
 
-/* The states behind "opened". */
-enum watched_state {
-        WATCHED_ARRIVING, /* the request line has arrived */
-        WATCHED_HANDLING, /* the request is complete */
-        WATCHED_REPLYING, /* the reply is being sent */
-        WATCHED_IDLE,     /* the reply was sent */
-};
 /** connection_watch_set() - enter a state, which sets the deadline */
 void connection_watch_set(struct connection_watch *watch, struct watched *watched,
                           enum watched_state state);

@@ -100,6 +100,26 @@ TEST_BETWEEN(half_requests_make_room, set_up_crowd, tear_down_crowd) {
         close(fd);
 }
 
+/* They go before a client that has just connected, and has not said anything yet. */
+TEST_BETWEEN(half_requests_go_first, set_up_single, tear_down_crowd) {
+        int fds[CEILING];
+
+        for (size_t i = 0; i < CEILING; i++) {
+                fds[i] = dial();
+                (void)raw_say(fds[i], get, sizeof(get) - 5);
+        }
+        usleep(200000); /* until their request lines have been read */
+        int fresh = dial(), next = dial();
+        assert_answered(next);
+        assert_answered(fresh);
+        assert_true(raw_is_closed(fds[0]));
+        assert_true(raw_is_closed(fds[1]));
+        for (size_t i = 0; i < CEILING; i++)
+                close(fds[i]);
+        close(fresh);
+        close(next);
+}
+
 /* Whether the connection's end is a reset. */
 static bool is_reset(int fd) {
         char data[65536];
