@@ -10,7 +10,7 @@ import time
 from typing import NamedTuple
 
 from harness import Pages, wait_until
-from policies import CPU, MEM, policy_object
+from policies import CPU, IDLE, MEM, policy_object
 
 AGENT = "plimsoll-controller"
 SCRAPE_S = 1
@@ -84,6 +84,12 @@ def patched(row):
     annotations = row["body"]["metadata"]["annotations"]
     notes = ("_peak", "node_covered_seconds")
     return {key: text for key, text in annotations.items() if not key.endswith(notes)}
+
+
+def offered_milli(row):
+    """The idle CPU that one row of standin.patches() offers; None: nothing, or it is of something else."""
+    amount = row["body"].get("status", {}).get("capacity", {}).get(IDLE)
+    return None if amount is None else int(amount)
 
 
 def lease_object(standin):

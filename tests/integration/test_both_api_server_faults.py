@@ -12,15 +12,22 @@ import pytest
 
 import controller_kit
 import extender_kit
-from controller_kit import all_readings, log_lines
+from controller_kit import all_readings, log_lines, offered_milli
 from extender_kit import policy
 from harness import NIGHTLY, wait_until
-from policies import CPU, node_names
+from policies import CPU, node_names, policy_object
 from standin import certs
 
 NODES = node_names(6)
 BUSY = NODES[0]
 RULES = policy(hot={"5m": 1}, period="2s")
+# Each node but the busy one offers idle CPU.
+LINE, CORES, CALM, NOISE = 0.65, 8, 0.1, 0.15
+ROOM = (LINE - CALM) * CORES * 1000
+WITH_IDLE = policy_object(
+    {CPU: "2s", "cpu_usage_max_avg_1h": "2s"}, {CPU: 0.65}, {CPU: 1}, {"5m": 1},
+    idle={"line": LINE, "peak": "1h"},
+)  # fmt: skip
 AGENTS = (controller_kit.AGENT, extender_kit.AGENT)
 FAILED = "list/watch failed, retrying"
 # Within which both tell of a fault, and know of a new node once it is over.
@@ -49,8 +56,9 @@ FAULTS = {
 class World:
     """A stand-in with one busy node of six, and both programs well."""
 
-    def __init__(self, standin, controller, extender):
+    def __init__(self, standin, controller, extender, offers):
         self.standin, self.controller, self.extender = standin, controller, extender
+        self.offers = offers
         self.programs = dict(zip(AGENTS, (controller, extender)))
         self.count = len(NODES)
 
@@ -61,6 +69,22 @@ class World:
     def rejected(self):
         with self.extender.scheduler() as scheduler:
             return list(scheduler.filter(NODES)[1])
+
+    def has_offers(self, *nodes):
+        """Each of these nodes offers all its room, and whatever was written once it did was no less."""
+        rows = self.standin.patches()
+        for node in nodes:
+            name = f"node-{node:04}"
+            offers = [
+                offered_milli(row)
+                for row in rows
+                if row["name"] == name and "status" in row["body"]
+            ]
+            whole = [(offer or 0) >= ROOM * (1 - NOISE) for offer in offers]
+            if True not in whole:
+                return False
+            assert all(whole[whole.index(True) :]), (name, offers)
+        return True
 
     def tells(self, what, program, since, within_s=TOLD_S):
         """Seconds until the log and readiness of a program tell of it."""
@@ -88,6 +112,9 @@ class World:
             wait_until(lambda p=program, m=metric: p.metric(m) == self.count, within_s, metric)
         took_s = time.monotonic() - since
         assert took_s < within_s
+        if self.offers:
+            # All but the busy one; what stood before the fault is not lowered after it.
+            wait_until(lambda: self.has_offers(*range(1, self.count)), 120, "all offers")
         for program in self.programs.values() if NIGHTLY else ():
             wait_until(lambda p=program: is_well(p), 60, "readiness without trouble")
         assert self.rejected() == [BUSY]
@@ -102,17 +129,17 @@ def is_well(program):
 
 @pytest.fixture
 def start_world(start_standin, start_exporters, start_controller, start_extender):
-    def start(*flags, controller_flags=()):
+    def start(*flags, controller_flags=(), rules=RULES):
         standin, exporters = start_standin("--nodes", len(NODES), *flags), start_exporters(
             "--speed", "20"
         )
-        exporters.set("all", load={"cpu": 0.1})
+        exporters.set("all", load={"cpu": CALM})
         exporters.set(["127.1.0.1"], load={"cpu": 0.9})
         # More than a page.
         standin.add_pods(300, nodes=NODES)
-        controller = start_controller(standin, exporters, *controller_flags, content=RULES)
-        extender = start_extender(standin, content=RULES)
-        world = World(standin, controller, extender)
+        controller = start_controller(standin, exporters, *controller_flags, content=rules)
+        extender = start_extender(standin, content=rules)
+        world = World(standin, controller, extender, rules is WITH_IDLE)
         wait_until(lambda: len(all_readings(standin, CPU)) == len(NODES), 60, "all annotations")
         wait_until(lambda: world.rejected() == [BUSY], 60, "the busy node to be rejected")
         return world
@@ -202,7 +229,7 @@ def test_a_lost_route(start_world):
     """Nothing ends, and no packet comes back: TCP says so, for there is nothing else that would."""
     address = ["10.77.0.1/32", "dev", "lo"]
     subprocess.run(["ip", "addr", "add", *address], check=True)
-    world = start_world("--host", "10.77.0.1")
+    world = start_world("--host", "10.77.0.1", rules=WITH_IDLE)
     world.sees_news()
     began = time.monotonic()
     subprocess.run(["ip", "addr", "del", *address], check=True)
@@ -221,7 +248,7 @@ def test_connections_that_are_frozen(start_world, how):
     """Open, and nothing comes, though TCP is well. Where nothing is answered, the Lease shows it at once,
     and the watches, whose bookmarks do not come, within 200 seconds; where a new connection has an
     answer, what happened meanwhile is then known."""
-    world = start_world(controller_flags=["--leader-elect=true"])
+    world = start_world(controller_flags=["--leader-elect=true"], rules=WITH_IDLE)
     world.sees_news()
     began = time.monotonic()
     if how == "all":
@@ -289,8 +316,9 @@ def test_a_server_that_never_speaks(start_extender, start_standin, tmp_path, sch
 def test_another_ca(start_world, tmp_path):
     """The server has a certificate of another CA; then the file of the CA has that one too."""
     ours, other = tmp_path / "ours", tmp_path / "other"
-    world = start_world("--tls-dir", ours)
+    world = start_world("--tls-dir", ours, rules=WITH_IDLE)
     certs.make(str(other))
+    world.sees_news()
     began = time.monotonic()
     world.standin.admin("certificate", {"directory": str(other)})
     world.standin.admin("watches/cut", {})

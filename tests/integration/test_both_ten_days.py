@@ -15,16 +15,19 @@ import statistics
 
 import pytest
 
-from controller_kit import Controller, policy
+from controller_kit import Controller, offered_milli, policy
 from extender_kit import Extender
 from growth import DAY, WARM_DAYS, growth, lines_a_day
+from kubelet_kit import add_pod
 from leaping_clock import LeapingClock
+from policies import IDLE
 
 DAYS = 10
 SPEED = 1000  # at most
 HOUR_S = 3600
 NODES, NEW_NODES = 24, 2  # a cluster, and what is replaced in an hour
 NEW_PODS, POD_HOURS = 20, 6
+BATCH_PODS = 4  # new ones on idle CPU
 NEW_CALLS = 25
 ILL_EXPORTERS = 4
 # All that alternates comes round once a day, so that days are alike.
@@ -48,13 +51,16 @@ MOST_MIB = 32
 
 
 def policies():
-    """One after the other, for ever: plain, with taints, with more metrics, refused."""
+    """One after the other, for ever: plain, with taints, with more metrics and idle CPU, refused."""
     means = {"cpu_usage_avg_5m": "3m", "mem_usage_avg_5m": "3m"}
     more = {"cpu_usage_max_avg_1d": "15m", "cpu_usage_p95_1h": "15m", "net_usage_avg_1h": "15m"}
     kinds = (
         (means, {"extender": {"scoring": "estimate"}}),
         (means, {"extender": {"scoring": "estimate"}, "taints": {"levels": [0.5, 0.8]}}),
-        ({**means, **more}, {"hotValue": [{"timeRange": "5m", "count": 5}]}),
+        (
+            {**means, **more},
+            {"hotValue": [{"timeRange": "5m", "count": 5}], "idle": {"line": 0.65, "peak": "1d"}},
+        ),
         (means, {"extender": {"scoring": "guess"}}),
     )
     for number, (metrics, spec) in enumerate(itertools.cycle(kinds)):
@@ -110,6 +116,8 @@ class Churn:
         new, ended, gone = (f"hour-{number - age}" for age in (0, POD_HOURS - 1, POD_HOURS))
         pods = {"prefix": f"pod-{number}-", "namespace": new, "owner_kind": kind}
         self.standin.add_pods(NEW_PODS, nodes=list(self.nodes), phase="Running", **pods)
+        for place, node in enumerate(list(self.nodes)[:BATCH_PODS]):
+            add_pod(self.standin, new, f"batch-{place}", node, **{IDLE: "500"})
         self.standin.admin("phase", {"namespace": ended, "phase": "Succeeded"})
         self.standin.admin("delete", {"resource": "pods", "namespace": gone})
 
@@ -216,9 +224,10 @@ def test_a_day_at_the_default_intervals(start_churn, log_dir):
     for number in range(KEPT_DECISIONS // NEW_CALLS + 1):
         churn.schedule(-number)
     found_of = live(churn, DAY, os.path.join(log_dir, "a-day.json"))
+    offers = sum(offered_milli(row) is not None for row in churn.standin.patches())
     scrapes = churn.controller.metric("plimsoll_scrapes_total", result="ok", source="node-exporter")
     renewals = churn.standin.count(resource="leases", verb="update", code=200)
-    print(f"{scrapes} scrapes, {renewals} renewals")
+    print(f"{scrapes} scrapes, {renewals} renewals, {offers} offers of idle CPU")
     for name, measures in found_of.items():
         print(f"{name}: {measures}")
         more = {
@@ -230,7 +239,7 @@ def test_a_day_at_the_default_intervals(start_churn, log_dir):
         assert max(measures["rss_kib"]) < MOST_MIB * 1024
         assert more["rss_kib"] <= KIB_MORE, name
         assert more["descriptors"] <= DESCRIPTORS_MORE and more["threads"] <= 0, name
-    assert scrapes >= SCRAPES_MIN and renewals >= RENEWALS_MIN
+    assert scrapes >= SCRAPES_MIN and renewals >= RENEWALS_MIN and offers > 0
 
 
 # -- the statistic distinguishes what is flat from what grows -----------------------------------

@@ -13,6 +13,7 @@ from controller_kit import (
     all_readings,
     lease_renewed_unix,
     log_lines,
+    offered_milli,
     patched,
     policy,
     read_annotation,
@@ -28,6 +29,7 @@ LEASE_S = 2
 # An exporter's interval is as long; readiness follows a scrape, not a tick of the same length.
 READY_S = 1
 PEAKS = ("cpu_usage_max_avg_1h", "cpu_usage_max_avg_1d", "mem_usage_max_avg_1h")
+LINE, CORES = 0.95, 8
 
 
 def add_nodes_with_peaks(standin, rng, oldest_s):
@@ -42,9 +44,14 @@ def add_nodes_with_peaks(standin, rng, oldest_s):
 
 
 def every_patch_keeps(standin, peaks):
-    """No patch ever wrote less than what had stood there; how many values there were."""
+    """No patch ever wrote less than what had stood there, or offered CPU that a peak needs; how many
+    values there were."""
     count = 0
     for row in standin.patches():
+        if "status" in row["body"]:
+            room = LINE - peaks[row["name"]][PEAKS[0]]
+            assert (offered_milli(row) or 0) <= room * CORES * 1000 + 1, row
+            continue
         for key, text in patched(row).items():
             if key in PEAKS:
                 written = read_annotation(text).value
@@ -111,9 +118,10 @@ def kill_again_and_again(start, standin, users, peaks, rng):
     it has run out. Every other one may get ready first.
 
     `start(kubeconfig)` starts one; `users` has a kubeconfig for each of two users, who take turns.
-    Returns how long it took to get ready, how many of those killed had written, and how many peaks.
+    Returns how long it took to get ready, how many of those killed had written, and how many peaks and
+    offers of idle CPU.
     """
-    ready_s, writers, free_unix, names = [], 0, 0, sorted(users)
+    ready_s, writers, offers, free_unix, names = [], 0, 0, 0, sorted(users)
     for i in range(KILLS // WORLDS):
         began, began_unix, user = time.monotonic(), time.time(), names[i % 2]
         controller = start(users[user])
@@ -125,9 +133,10 @@ def kill_again_and_again(start, standin, users, peaks, rng):
         rows = [row for row in standin.patches(since=began_unix) if row["user"] == user]
         assert not rows or rows[0]["at_unix"] >= free_unix, (i, free_unix, rows[0])
         writers += bool(rows)
+        offers += sum(offered_milli(row) is not None for row in rows)
         if standin.count(resource="leases", verb="create", code=201):
             free_unix = lease_renewed_unix(standin) + LEASE_S
-    return ready_s, writers, every_patch_keeps(standin, peaks)
+    return ready_s, writers, every_patch_keeps(standin, peaks), offers
 
 
 @pytest.mark.nightly
@@ -139,7 +148,8 @@ def test_a_thousand_kills(start_standin, start_exporters, start_controller, tmp_
     flags = ("--annotation-dead-band=0", "--leader-elect=true")
     flags += (f"--leader-elect-lease-duration={LEASE_S}s", "--leader-elect-renew-deadline=1400ms")
     flags += ("--leader-elect-retry-period=200ms",)
-    rules = policy({"cpu_usage_avg_5m": "1s", **{key: "1s" for key in PEAKS}})
+    periods = {"cpu_usage_avg_5m": "1s", **{key: "1s" for key in PEAKS}}
+    rules = policy(periods, idle={"line": LINE, "peak": "1h"})
 
     def start(kubeconfig):
         return start_controller(kubeconfig, exporters, *flags, content=rules, build="release")
@@ -156,11 +166,11 @@ def test_a_thousand_kills(start_standin, start_exporters, start_controller, tmp_
             worlds.append(pool.submit(kill_again_and_again, start, standin, users, peaks, rng))
         found = [world.result() for world in worlds]
     ready_s = sorted(s for world in found for s in world[0])
-    writers, count = (sum(world[i] for world in found) for i in (1, 2))
+    writers, count, offers = (sum(world[i] for world in found) for i in (1, 2, 3))
     shares = {share: ready_s[int(share * (len(ready_s) - 1))] for share in (0.5, 0.9, 0.99, 1)}
     print(f"{KILLS} kills in {time.monotonic() - began:.0f} s, {writers} of those killed had written, {count} "
-          "peaks in all; ready after " + ", ".join(f"{s:.2f} s ({share:.0%})" for share, s in shares.items()))  # fmt: skip
-    assert writers >= WRITERS_MIN and count > 0
+          f"peaks in all, and {offers} offers; ready after " + ", ".join(f"{s:.2f} s ({share:.0%})" for share, s in shares.items()))  # fmt: skip
+    assert writers >= WRITERS_MIN and count > 0 and offers > 0
     assert shares[0.5] < READY_S
 
 
