@@ -162,35 +162,25 @@ static void write_body(const char *directory, const char *name, const struct buf
 }
 
 int main(int argc, char **argv) {
-        static size_t order[NODES], shuffled[NODES];
         static const struct {
                 const char *name;
-                const size_t *order;
                 size_t count;
                 bool has_nodes;
                 bool is_for_peers; /* too large for jansson's patience: only written */
         } shapes[] = {
-                {"names-5000", order, NODES, false, false},
-                {"names-5000-shuffled", shuffled, NODES, false, false},
-                {"names-500", order, 500, false, false},
-                {"nodes-500", order, 500, true, false},
-                {"nodes-5000", order, NODES, true, true},
+                {"names-5000", NODES, false, false},
+                {"names-500", 500, false, false},
+                {"nodes-500", 500, true, false},
+                {"nodes-5000", NODES, true, true},
         };
 
-        for (size_t i = 0; i < NODES; i++)
-                order[i] = shuffled[i] = i;
         now_unix_ms = clock_wall_unix_ms();
         struct node_table *table = make_table(now_unix_ms);
         snapshot = node_table_acquire(table);
         reply_init(&reply);
         for (size_t i = 0; i < ARRAY_LEN(shapes); i++) {
                 struct buf body = BUF_INIT(BODY_MAX_BYTES);
-                for (size_t k = NODES; k > 1; k--) {
-                        size_t other = request_random() % k, keep = shuffled[k - 1];
-                        shuffled[k - 1] = shuffled[other];
-                        shuffled[other] = keep;
-                }
-                request_put(&body, shapes[i].order, shapes[i].count, shapes[i].has_nodes);
+                request_put(&body, shapes[i].count, shapes[i].has_nodes);
                 if (argc == 3 && strcmp(argv[1], "--write") == 0)
                         write_body(argv[2], shapes[i].name, &body);
                 else if (!shapes[i].is_for_peers)

@@ -45,11 +45,7 @@ ssize_t getrandom(void *data, size_t bytes, unsigned flags) {
 /* ---- What a stage needs, which is not counted. */
 
 static void make_request(void) {
-        size_t order[CANDIDATES];
-
-        for (size_t i = 0; i < CANDIDATES; i++)
-                order[i] = i;
-        request_put(&body, order, CANDIDATES, false);
+        request_put(&body, CANDIDATES, false);
 }
 
 static void make_table(void) {

@@ -70,7 +70,7 @@ static inline void request_node_name(size_t i, char name[static 64]) {
                        i % 7);
 }
 
-static inline void request_put(struct buf *out, const size_t *order, size_t count, bool has_nodes) {
+static inline void request_put(struct buf *out, size_t count, bool has_nodes) {
         char name[64];
 
         (void)buf_puts(out, "{\"Pod\":");
@@ -78,7 +78,7 @@ static inline void request_put(struct buf *out, const size_t *order, size_t coun
         (void)buf_puts(out, has_nodes ? ",\"Nodes\":{\"metadata\":{},\"items\":["
                                       : ",\"Nodes\":null,\"NodeNames\":[");
         for (size_t i = 0; i < count; i++) {
-                request_node_name(order[i], name);
+                request_node_name(i, name);
                 (void)buf_puts(out, i ? "," : "");
                 if (has_nodes)
                         request_put_node(out, name);
