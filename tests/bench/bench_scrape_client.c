@@ -3,9 +3,8 @@
  * number of keep-alive targets grows: 1,000 and 5,000 addresses 127.1.x.y, 128 calls in flight,
  * 17 kB pages (node_exporter's cpu, meminfo and loadavg).
  *
- * The peer is a child process, so that getrusage() counts the client alone. Targets: CPU a scrape
- * at 5,000 against 1,000 targets <= 1.4x; growth of the resident set with 5,000 targets <= 25 MB.
- * One multi handle, as a comparison, is several times dearer at 5,000.
+ * The peer is a child process, so that getrusage() counts the client alone. What these figures may
+ * be is in report.py.
  */
 #include <arpa/inet.h>
 #include <signal.h>
@@ -172,7 +171,7 @@ struct result {
 };
 
 /* In a child of its own: memory that one run leaves behind is no matter of the next. */
-static struct result measure(size_t targets, size_t shards) {
+static struct result measure(size_t targets) {
         struct result result = {0};
         int fds[2];
 
@@ -188,7 +187,6 @@ static struct result measure(size_t targets, size_t shards) {
                 double before_mb = resident_mb();
                 scraper.client = http_client_new(
                         scraper.loop, &(struct http_client_options){.expected_hosts = targets,
-                                                                    .shards = shards,
                                                                     .max_in_flight = IN_FLIGHT});
                 scrape(&scraper, targets);
                 double before_us = cpu_us();
@@ -223,11 +221,11 @@ static int compare(const void *a, const void *b) {
         return (x > y) - (x < y);
 }
 
-static struct result median_of_3(size_t targets, size_t shards) {
+static struct result median_of_3(size_t targets) {
         struct result results[3];
 
         for (size_t i = 0; i < ARRAY_LEN(results); i++)
-                results[i] = measure(targets, shards);
+                results[i] = measure(targets);
         qsort(results, ARRAY_LEN(results), sizeof(*results), compare);
         return results[1];
 }
@@ -239,20 +237,12 @@ int main(void) {
         limit.rlim_cur = limit.rlim_max;
         if (limit.rlim_max < MANY + 200 || setrlimit(RLIMIT_NOFILE, &limit) < 0) {
                 (void)fprintf(stderr, "needs %d open files (ulimit -n)\n", MANY + 200);
-                return 1;
+                return 77; /* as report.py has it: the machine lacks something */
         }
-        struct result few = median_of_3(FEW, 0), many = median_of_3(MANY, 0);
-        struct result one = measure(MANY, 1);
-        double ratio = many.us_per_scrape / few.us_per_scrape;
-        (void)printf("%-34s %8.1f us CPU a scrape  %6.1f MB\n", "1,000 targets", few.us_per_scrape,
+        struct result few = median_of_3(FEW), many = median_of_3(MANY);
+        (void)printf("1,000 targets %8.1f us CPU a scrape  %6.1f MB\n", few.us_per_scrape,
                      few.growth_mb);
-        (void)printf("%-34s %8.1f us CPU a scrape  %6.1f MB\n", "5,000 targets", many.us_per_scrape,
+        (void)printf("5,000 targets %8.1f us CPU a scrape  %6.1f MB\n", many.us_per_scrape,
                      many.growth_mb);
-        (void)printf("%-34s %8.1f us CPU a scrape  %6.1f MB\n", "5,000 targets, one multi handle",
-                     one.us_per_scrape, one.growth_mb);
-        (void)printf("%-34s %8.2f  target <= 1.40  %s\n", "CPU, 5,000 against 1,000", ratio,
-                     ratio <= 1.4 ? "ok" : "MISSED");
-        (void)printf("%-34s %8.1f  target <= 25 MB %s\n", "resident set, 5,000 targets",
-                     many.growth_mb, many.growth_mb <= 25 ? "ok" : "MISSED");
-        return ratio <= 1.4 && many.growth_mb <= 25 ? 0 : 1;
+        return 0;
 }
