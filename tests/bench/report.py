@@ -146,7 +146,7 @@ def controller(build, quick):
     if quick or not shutil.which("prometheus"):
         return []
     out = build / "bench-controller.json"
-    options = ["--nodes", "1000", "--rounds", "3", "--no-calls", "--prometheus", "--out", out]
+    options = ["--nodes", "1000", "--rounds", "3", "--prometheus", "--out", out]
     run([BENCH / "controller.sh", build, *options])
     (found,) = json.loads(out.read_text(encoding="utf-8"))
     ours, peer = found["this"], found["Prometheus"]
