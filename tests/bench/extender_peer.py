@@ -8,7 +8,6 @@ import datetime
 import json
 import os
 import random
-import re
 import statistics
 import subprocess
 import sys
