@@ -283,12 +283,10 @@ class Connection(asyncio.Protocol):
         self.closed = False
         self.muted = False
         self.local_address = None
-        self.tls = None
 
     def connection_made(self, transport):
         self.transport = transport
         self.local_address = transport.get_extra_info("sockname")[0]
-        self.tls = transport.get_extra_info("ssl_object")
         self.server.connections.add(self)
         self.server.accepted += 1
         if self.server.on_connect:
@@ -586,13 +584,10 @@ def bound_socket(host, port, device=None):
     return sock
 
 
-def server_tls(cert_file, key_file, client_ca_file=None):
-    """A TLS context that offers HTTP/1.1 only and, with a client CA, asks for certificates."""
+def server_tls(cert_file, key_file):
+    """A TLS context that offers HTTP/1.1 only."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.load_cert_chain(cert_file, key_file)
     context.set_alpn_protocols(["http/1.1"])
-    if client_ca_file:
-        context.load_verify_locations(client_ca_file)
-        context.verify_mode = ssl.CERT_OPTIONAL
     return context

@@ -137,7 +137,7 @@ def test_watches_that_end(start_standin, start_exporters, start_controller):
         assert len(exporters.scrapes(gone)) <= scraped + 1
     # Only bookmarks; and pods, whose watch went through the same.
     for _ in range(3):
-        standin.admin("bookmarks", {"now": True})
+        standin.admin("bookmarks", {})
     wait_until(lambda: len(standin.watches("pods")) == 1, what="a watch on pods")
     standin.wait_job(standin.add_pods(3, nodes=["node-0000"], per_second=100))
     wait_until(

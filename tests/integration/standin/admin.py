@@ -18,19 +18,18 @@ silently test nothing.
     POST   /standin/freeze           accept and read, answer nothing
     POST   /standin/thaw
     POST   /standin/listen           {on: bool}: refuse and break connections, as when it is down
-    POST   /standin/stale            {revisions: N}: lists from the watch cache lag N revisions
     POST   /standin/watches/cut      {reset?, resource?}: break all watches
     POST   /standin/watches/finish   {resource?}: end them cleanly, as after timeoutSeconds
     POST   /standin/watches/inject   {line | lines, resource?}: raw text into the streams; what is
                                      an event is one in a stream of protobuf too
     POST   /standin/compact          {watches: keep | cut (default) | expire}: old revisions get 410,
                                      as when etcd is compacted and the API server starts afresh
-    POST   /standin/bookmarks        {on: bool} or {now: true}
+    POST   /standin/bookmarks        {}: send one to every watch that takes them
     POST   /standin/protobuf         {on: bool}: whether it has protobuf; open watches stay as they are
     POST   /standin/certificate      {directory}: serve the one there (certs.py) from now on
     POST   /standin/close            {}: close every idle API connection
 
-    POST   /standin/auth             {tokens: [{token, user, groups, rules}], certificates?, reset?}
+    POST   /standin/auth             {tokens: [{token, user, groups, rules}], reset?}
     POST   /standin/nodes            {count | names, prefix, start, first_address, labels,
                                       annotations, cpus, memory_gib, images, addresses, ready}
     POST   /standin/pods             {count, prefix, start, namespace, nodes?, phase, owner_kind,
@@ -290,10 +289,6 @@ class Admin(AdminEndpoints):
         self.server.thaw()
         self.store.thaw()
 
-    def post_stale(self, body):
-        _only(body, "revisions")
-        self.store.lag = int(body["revisions"])
-
     def _watchers(self, body):
         return [
             w
@@ -337,26 +332,20 @@ class Admin(AdminEndpoints):
         return {"revision": str(self.store.revision), "watches": len(watchers)}
 
     def post_bookmarks(self, body):
-        _only(body, "on", "now")
-        if "on" in body:
-            self.store.bookmarks_on = bool(body["on"])
-        if body.get("now"):
-            self.store.bookmark_all()
+        _only(body)
+        self.store.bookmark_all()
 
     def post_protobuf(self, body):
         _only(body, "on")
         self.store.has_protobuf = bool(body["on"])
 
     def post_auth(self, body):
-        _only(body, "tokens", "certificates", "reset")
+        _only(body, "tokens", "reset")
         auth = self.api.authenticator
         if body.get("reset"):
             auth.tokens.clear()
-            auth.certificates = False
         for row in body.get("tokens", ()):
             auth.set_token(**_only(row, "token", "user", "groups", "rules"))
-        if "certificates" in body:
-            auth.certificates = bool(body["certificates"])
 
     # -- bulk --------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ spent; -1 = until cleared):
     path        regular expression searched in the request target
     user_agent  regular expression searched in the User-Agent
     sends       regular expression searched in the request's Content-Type
-    user        name of the user whose token or certificate it is
+    user        name of the user whose token it is
     count       default 1
     skip        let this many matching requests pass first
 
