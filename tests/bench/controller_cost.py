@@ -33,7 +33,7 @@ LOOK_S = 60
 
 def write_page(path):
     """What the fleet's pages are made from: node_exporter's on a node of 8 CPUs."""
-    target = Target("node", Clock(), {"cpu": 0.3, "mem": 0.4}, 8, 32 << 30)
+    target = Target("node", Clock(), {"cpu": 0.3, "mem": 0.4}, 8)
     with open(path, "wb") as file:
         file.write(target.page(("cpu", "loadavg", "meminfo")))
 

@@ -5,8 +5,8 @@ The admin endpoints are on a port of their own. `targets` in a body is a list of
 
     GET  /exporters/           this text
     POST /exporters/targets    {targets, load?: {cpu, mem, ..: model}, cpus?: N or [ids],
-                                memory_bytes?, disabled?: [collectors], virtual_devices?,
-                                link_bytes_per_s?, has_gpus?: bool}
+                                disabled?: [collectors], virtual_devices?, link_bytes_per_s?,
+                                has_gpus?: bool}
     POST /exporters/loads      {target: {cpu, mem, ..: model}}: loads of many targets at once
     POST /exporters/trouble    {targets, kind, ..}; see trouble.py
     GET  /exporters/trouble    all that was ordered, with the scrapes that ran into it (hits); what
@@ -14,7 +14,6 @@ The admin endpoints are on a port of their own. `targets` in a body is a list of
     POST /exporters/well       {targets}: end the trouble
     POST /exporters/reboot     {targets}: counters start again at 0
     GET  /exporters/truth      ?target= &signal=cpu &from=UNIX &to=UNIX: the exact mean of a load
-    GET  /exporters/now        ?target=: each load at this moment, and the clock
     GET  /exporters/stats      totals: scrapes by code, most in flight, connections, CPU time
     POST /exporters/stats/reset
     GET  /exporters/scrapes    ?target=: [unix time of reading, status, collectors], newest last
@@ -34,7 +33,7 @@ from httpd import AdminEndpoints, Server
 
 from . import agent, trouble
 from .page import COLLECTORS, DISABLED
-from .target import SIGNALS, Clock, Target
+from .target import Clock, Target
 
 
 class Fleet(AdminEndpoints):
@@ -44,7 +43,7 @@ class Fleet(AdminEndpoints):
         self.options = options
         self.clock = Clock(options.speed)
         self.targets = {}
-        self.defaults = {"load": {}, "trouble": None, "times": -1, "disabled": []}
+        self.defaults = {"load": {}, "trouble": None, "disabled": []}
         self.orders = []
         self.server = Server(self.handle_page, on_connect=self.connected, on_done=self.done)
         self.admin_server = Server(self.handle_admin)
@@ -68,9 +67,8 @@ class Fleet(AdminEndpoints):
             loads = {"cpu": 0.05 + 0.85 * spread, "mem": 0.2 + 0.6 * ((spread * 97) % 1)}
             loads["load"] = loads["cpu"]
             loads.update(self.defaults["load"])
-            found = Target(key, self.clock, loads, options.cpus, options.memory_bytes)
+            found = Target(key, self.clock, loads, options.cpus)
             found.trouble = self.defaults["trouble"]
-            found.trouble_left = self.defaults["times"]
             self._disable(found, self.defaults["disabled"])
             if options.agent:
                 found.collectors = agent.COLLECTORS
@@ -204,7 +202,7 @@ class Fleet(AdminEndpoints):
 
     def post_targets(self, body):
         plain = {"virtual_devices", "link_bytes_per_s", "has_gpus"}
-        known = {"targets", "load", "cpus", "memory_bytes", "disabled"} | plain
+        known = {"targets", "load", "cpus", "disabled"} | plain
         if set(body) - known:
             raise ValueError(f"unknown keys {sorted(set(body) - known)}")
         if body["targets"] == "all":
@@ -216,7 +214,6 @@ class Fleet(AdminEndpoints):
             if "cpus" in body:
                 cpus = body["cpus"]
                 target.set_cpus(range(cpus) if isinstance(cpus, int) else cpus)
-            target.memory_bytes = float(body.get("memory_bytes", target.memory_bytes))
             for name in plain & set(body):
                 setattr(target, name, body[name])
             if "disabled" in body:
@@ -233,14 +230,13 @@ class Fleet(AdminEndpoints):
 
     def post_trouble(self, body):
         spec = trouble.check({key: value for key, value in body.items() if key != "targets"})
-        times = spec.get("times", -1)
         order = trouble.Order(len(self.orders) + 1, spec)
         self.orders.append(order)
         if body["targets"] == "all":
-            self.defaults.update(trouble=order, times=times)
+            self.defaults["trouble"] = order
         targets = self._selected(body["targets"])
         for target in targets:
-            target.trouble, target.trouble_left = order, times
+            target.trouble = order
         self._drop_idle(targets, spec["kind"] in trouble.ON_CONNECT)
         return {"id": order.id, "targets": len(targets)}
 
@@ -263,12 +259,12 @@ class Fleet(AdminEndpoints):
         ended = [target.trouble for target in targets]
         if body["targets"] == "all":
             ended.append(self.defaults["trouble"])
-            self.defaults.update(trouble=None, times=-1)
+            self.defaults["trouble"] = None
         for order in filter(None, ended):
             order.is_ended = True
         keys = {target.key for target in targets}
         for target in targets:
-            target.trouble, target.trouble_left = None, -1
+            target.trouble = None
         for conn in list(self.server.connections):
             if conn.muted and conn.local_address in keys:
                 conn.reset()
@@ -284,11 +280,6 @@ class Fleet(AdminEndpoints):
         target = self.target(request.param("target"))
         t0, t1 = (self.clock.at(float(request.param(name))) for name in ("from", "to"))
         return {"mean": target.signals[request.param("signal", "cpu")].mean(t0, t1)}
-
-    def get_now(self, request):
-        target, now = self.target(request.param("target")), self.clock.now()
-        values = {name: target.signals[name].value(now) for name in SIGNALS}
-        return {"now_unix": time.time(), "exporter_s": now, "speed": self.clock.speed, **values}
 
     def get_stats(self, _request):
         return {

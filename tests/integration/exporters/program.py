@@ -25,7 +25,6 @@ def parse_options(arguments=None):
     )  # fmt: skip
     add("--speed", type=float, default=1.0, help="how many seconds of counters pass in one")
     add("--cpus", type=int, default=4)
-    add("--memory-bytes", type=float, default=32 * 2**30)
     add("--agent", action="store_true", help="pages of crane-scheduler-plus's agent: agent.py")
     add("--tls-cert", help="serve TLS with this certificate..")
     add("--tls-key", help="..and key")
