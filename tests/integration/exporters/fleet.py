@@ -14,10 +14,8 @@ The admin endpoints are on a port of their own. `targets` in a body is a list of
     POST /exporters/well       {targets}: end the trouble
     POST /exporters/reboot     {targets}: counters start again at 0
     GET  /exporters/truth      ?target= &signal=cpu &from=UNIX &to=UNIX: the exact mean of a load
-    GET  /exporters/stats      totals: scrapes by code, most in flight, connections, CPU time
-    POST /exporters/stats/reset
+    GET  /exporters/stats      how many scrapes there were
     GET  /exporters/scrapes    ?target=: [unix time of reading, status, collectors], newest last
-    GET  /exporters/targets    scrape counts per target
     POST /exporters/listen     {on: bool}: refuse and break connections, of all targets
     POST /exporters/close      {}: close every idle connection
 """
@@ -25,7 +23,6 @@ The admin endpoints are on a port of their own. `targets` in a body is a list of
 import base64
 import json
 import os
-import time
 import zlib
 
 from addresses import address_of, url_host
@@ -53,9 +50,6 @@ class Fleet(AdminEndpoints):
             self.authorization = f"Basic {packed}"
         elif options.bearer_token:
             self.authorization = f"Bearer {options.bearer_token}"
-        self.in_flight = 0
-        self.most_in_flight = 0
-        self.codes = {}
 
     def target(self, key):
         """The target of an address or name; made when first asked for."""
@@ -122,8 +116,6 @@ class Fleet(AdminEndpoints):
             return
         target = self.target(key)
         request.info = target
-        self.in_flight += 1
-        self.most_in_flight = max(self.most_in_flight, self.in_flight)
         target.scraped += 1
         spec = target.take_trouble()
         if spec is not None and spec["kind"] == "stuck":
@@ -178,9 +170,7 @@ class Fleet(AdminEndpoints):
         target = request.info
         if target is None:
             return
-        self.in_flight -= 1
         code = 0 if abandoned else request.status
-        self.codes[code] = self.codes.get(code, 0) + 1
         collect = ",".join(request.query.get("collect[]", ()))
         # The moment of the reading itself, so that get_truth() can be exact about an interval.
         at_unix = target.rendered_at_unix if code == 200 else request.at_unix
@@ -224,9 +214,6 @@ class Fleet(AdminEndpoints):
     def post_loads(self, body):
         for key, loads in body.items():
             self.target(key).set_loads(loads)
-
-    def get_targets(self, _request):
-        return {key: target.scraped for key, target in self.targets.items()}
 
     def post_trouble(self, body):
         spec = trouble.check({key: value for key, value in body.items() if key != "targets"})
@@ -282,25 +269,7 @@ class Fleet(AdminEndpoints):
         return {"mean": target.signals[request.param("signal", "cpu")].mean(t0, t1)}
 
     def get_stats(self, _request):
-        return {
-            "targets": len(self.targets),
-            "scraped": sum(target.scraped for target in self.targets.values()),
-            "codes": self.codes,
-            "in_flight": self.in_flight,
-            "most_in_flight": self.most_in_flight,
-            "connections": len(self.server.connections),
-            "connections_accepted": self.server.accepted,
-            "sent_bytes": self.server.sent_bytes,
-            "cpu_s": time.process_time(),
-        }
-
-    def post_stats_reset(self, _body):
-        self.codes = {}
-        self.most_in_flight = self.in_flight
-        self.server.accepted = self.server.sent_bytes = 0
-        for target in self.targets.values():
-            target.scraped = 0
-            target.scrapes.clear()
+        return {"scraped": sum(target.scraped for target in self.targets.values())}
 
     def get_scrapes(self, request):
         return list(self.target(request.param("target")).scrapes)
