@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
@@ -37,9 +36,9 @@ static struct node_table *make_table(int64_t now_unix_ms) {
         timestamp_format_s(now_unix_ms, stamp, sizeof(stamp));
         for (size_t i = 0; i < NODES; i++) {
                 json_auto_t *annotations = json_object();
-                bool is_full = request_random() % 20 == 0;
+                bool is_full = bench_random() % 20 == 0;
                 for (size_t m = 0; m < policy->metric_count; m++) {
-                        double usage = is_full ? 0.9 : (double)(request_random() % 6000) / 10000;
+                        double usage = is_full ? 0.9 : (double)(bench_random() % 6000) / 10000;
                         (void)snprintf(value, sizeof(value), "%.5f,%s", usage, stamp);
                         (void)json_object_set_new(annotations, policy->metrics[m].name,
                                                   json_string(value));
@@ -106,26 +105,13 @@ static const struct {
 
 enum { KIND_JANSSON };
 
-static int compare_times(const void *a, const void *b) {
-        double x = *(const double *)a, y = *(const double *)b;
-        return x < y ? -1 : x > y;
-}
-
-/* CPU time, since the machine may be busy with other things. */
-static int64_t cpu_ns(void) {
-        struct timespec ts = {0};
-
-        (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-        return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
-
 static double time_once(size_t kind, const struct buf *body, size_t repetitions) {
         static volatile size_t sink;
-        int64_t begin_ns = cpu_ns();
+        double begin_us = bench_cpu_us();
 
         for (size_t i = 0; i < repetitions; i++)
                 sink = sink + kinds[kind].run(body->data, body->len);
-        return (double)(cpu_ns() - begin_ns) / 1e3 / (double)repetitions;
+        return (bench_cpu_us() - begin_us) / (double)repetitions;
 }
 
 static void measure(const char *name, const struct buf *body, size_t count) {
@@ -137,7 +123,7 @@ static void measure(const char *name, const struct buf *body, size_t count) {
                         us[k][round] = time_once(k, body, 1 + (size_t)(ROUND_NS / 1e3 / once / 4));
                 }
         for (size_t k = 0; k < ARRAY_LEN(kinds); k++)
-                qsort(us[k], ROUNDS, sizeof(us[k][0]), compare_times);
+                qsort(us[k], ROUNDS, sizeof(us[k][0]), bench_compare);
         (void)printf("%s, %.1f kB, CPU time, median of %d\n", name, (double)body->len / 1e3,
                      ROUNDS);
         for (size_t k = 0; k < ARRAY_LEN(kinds); k++) {
@@ -149,16 +135,6 @@ static void measure(const char *name, const struct buf *body, size_t count) {
         }
         (void)printf("  the whole list's reply has %zu bytes, the shortlist's %zu\n",
                      filter(body->data, body->len), filter_shortlist(body->data, body->len));
-}
-
-static void write_body(const char *directory, const char *name, const struct buf *body) {
-        _cleanup_(freep) char *path = xasprintf("%s/%s", directory, name);
-        FILE *file = fopen(path, "we");
-
-        if (!file || fwrite(body->data, 1, body->len, file) != body->len || fclose(file) != 0) {
-                perror(path);
-                exit(1);
-        }
 }
 
 int main(int argc, char **argv) {
@@ -182,7 +158,7 @@ int main(int argc, char **argv) {
                 struct buf body = BUF_INIT(BODY_MAX_BYTES);
                 request_put(&body, shapes[i].count, shapes[i].has_nodes);
                 if (argc == 3 && strcmp(argv[1], "--write") == 0)
-                        write_body(argv[2], shapes[i].name, &body);
+                        bench_write(argv[2], shapes[i].name, body.data, body.len);
                 else if (!shapes[i].is_for_peers)
                         measure(shapes[i].name, &body, shapes[i].count);
                 buf_done(&body);
