@@ -1,7 +1,7 @@
 /*
  * A client of extenders: posts one body again and again over one kept connection and prints
- * `p50_us p99_us cpu_us rss_kib`: the medians of time a request, CPU time of the server a request
- * (all its threads, from /proc), and the server's peak memory.
+ * `p50_us p99_us cpu_us`: the time that a request took, and CPU time of the server a request (all
+ * its threads, from /proc).
  *
  *     extender_load PORT PATH BODY_FILE COUNT SERVER_PID
  */
@@ -53,21 +53,6 @@ static double cpu_us(const char *pid) {
         }
         (void)closedir(tasks);
         return sum_us;
-}
-
-static unsigned long peak_rss_kib(const char *pid) {
-        _cleanup_(freep) char *path = xasprintf("/proc/%s/status", pid);
-        FILE *file = fopen(path, "re");
-        unsigned long kib = 0;
-        char line[256];
-
-        if (!file)
-                bench_die(path);
-        while (fgets(line, sizeof(line), file))
-                if (sscanf(line, "VmHWM: %lu", &kib) == 1)
-                        break;
-        (void)fclose(file);
-        return kib;
 }
 
 static void send_all(int fd, const char *data, size_t len) {
@@ -156,9 +141,8 @@ int main(int argc, char **argv) {
         }
         double spent_us = cpu_us(argv[5]) - before_us;
         qsort(times_ns, count, sizeof(*times_ns), compare_times);
-        (void)printf("%.1f %.1f %.1f %lu\n", (double)times_ns[count / 2] / 1e3,
-                     (double)times_ns[count * 99 / 100] / 1e3, spent_us / (double)count,
-                     peak_rss_kib(argv[5]));
+        (void)printf("%.1f %.1f %.1f\n", (double)times_ns[count / 2] / 1e3,
+                     (double)times_ns[count * 99 / 100] / 1e3, spent_us / (double)count);
         (void)close(fd);
         buf_done(&request);
         return 0;

@@ -89,7 +89,7 @@ def exposition(build, _):
         for kind, us in re.findall(r"^  (\S.*?) +([\d.]+) us", block, re.MULTILINE)
     }
     rows = []
-    for page, us in dict(re.findall(r"^expfmt (\w+): (\d+) us", text, re.MULTILINE)).items():
+    for page, us in dict(re.findall(r"^expfmt (\w+): ([\d.]+) us", text, re.MULTILINE)).items():
         for kind, target in (("skim", 60), ("every line strictly", 25)):
             name = f"exporter's page {page}, {kind}"
             rows.append(row(name, "us", ours[page, kind], float(us), "expfmt", target))
