@@ -103,9 +103,9 @@ def test_watches_that_end(start_standin, start_exporters, start_controller):
         "finish": lambda: standin.admin("watches/finish", {}),
         "cut": lambda: standin.admin("watches/cut", {}),
         "expire": lambda: standin.admin("compact", {"watches": "expire"}),
-        "garbage": lambda: standin.admin("watches/inject", {"line": "{]\x01 no JSON"}),
+        "garbage": lambda: standin.admin("watches/inject", {"lines": ["{]\x01 no JSON"]}),
         "error": lambda: standin.admin(
-            "watches/inject", {"line": json.dumps({"type": "ERROR", "object": error})}
+            "watches/inject", {"lines": [json.dumps({"type": "ERROR", "object": error})]}
         ),
         "no protobuf": lambda: (
             standin.admin("protobuf", {"on": False}),

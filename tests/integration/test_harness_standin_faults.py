@@ -113,7 +113,7 @@ def test_watches_can_be_cut_expired_and_fed_garbage(standin):
     path = f"{NODES}?watch=1&resourceVersion={version}"
     with standin.watch(path) as watch:
         wait_until(standin.watches, what="the watch")
-        standin.admin("watches/inject", {"line": '{"type":"MODIFIED","object":{'})
+        standin.admin("watches/inject", {"lines": ['{"type":"MODIFIED","object":{']})
         assert watch.line() == b'{"type":"MODIFIED","object":{\n'
         standin.admin("watches/cut", {})
         with pytest.raises(http.client.IncompleteRead):

@@ -21,7 +21,7 @@ silently test nothing.
     POST   /standin/listen           {on: bool}: refuse and break connections, as when it is down
     POST   /standin/watches/cut      {reset?, resource?}: break all watches
     POST   /standin/watches/finish   {resource?}: end them cleanly, as after timeoutSeconds
-    POST   /standin/watches/inject   {line | lines, resource?}: raw text into the streams; what is
+    POST   /standin/watches/inject   {lines, resource?}: raw text into the streams; what is
                                      an event is one in a stream of protobuf too
     POST   /standin/compact          {watches: keep | cut (default) | expire}: old revisions get 410,
                                      as when etcd is compacted and the API server starts afresh
@@ -32,12 +32,12 @@ silently test nothing.
 
     POST   /standin/auth             {tokens: [{token, user, groups, rules}], reset?}
     POST   /standin/nodes            {count | names, prefix, start, first_address, labels,
-                                      annotations, cpus, memory_gib, images, addresses, ready}
-    POST   /standin/pods             {count, prefix, start, namespace, nodes?, phase, owner_kind,
-                                      labels, per_second?}; with `nodes` they are bound round robin
-    POST   /standin/bind             {nodes, prefix?, namespace?, count?, per_second?}
+                                      annotations, cpus, memory_gib, images}
+    POST   /standin/pods             {count, prefix, namespace, nodes?, phase, owner_kind,
+                                      per_second?}; with `nodes` they are bound round robin
+    POST   /standin/bind             {nodes, prefix?, per_second?}
     POST   /standin/phase            {phase, prefix?, namespace?}
-    POST   /standin/delete           {resource, names | prefix, count?}
+    POST   /standin/delete           {resource, names | prefix, namespace?}
     POST   /standin/mutate           {per_second, seconds, nodes?, keys?}: change annotations of
                                       nodes in the background
     POST   /standin/nodemetrics      what metrics.k8s.io says of the nodes; see node_metrics.py
@@ -293,12 +293,11 @@ class Admin(AdminEndpoints):
         return {"watches": len(watchers)}
 
     def post_watches_inject(self, body):
-        _only(body, "line", "lines", "resource")
-        lines = body["lines"] if "lines" in body else [body["line"]]
+        _only(body, "lines", "resource")
         watchers = self._watchers(body)
         for watcher in watchers:
             watcher.flush()
-            for line in lines:
+            for line in body["lines"]:
                 watcher.stream.write(_raw(watcher.view, line))
         return {"watches": len(watchers)}
 
@@ -337,7 +336,7 @@ class Admin(AdminEndpoints):
         return collection.put(obj)
 
     def post_nodes(self, body):
-        shape = ("labels", "annotations", "cpus", "memory_gib", "images", "addresses", "ready")
+        shape = ("labels", "annotations", "cpus", "memory_gib", "images")
         _only(body, "count", "names", "prefix", "start", "first_address", *shape)
         start = body.get("start", 0)
         names = body.get("names")
@@ -359,22 +358,14 @@ class Admin(AdminEndpoints):
             self._put_new("namespaces", {"metadata": {"name": name}})
 
     def post_pods(self, body):
-        _only(
-            body,
-            *("count", "prefix", "start", "namespace", "nodes", "phase", "owner_kind"),
-            *("labels", "per_second"),
-        )
+        _only(body, "count", "prefix", "namespace", "nodes", "phase", "owner_kind", "per_second")
         namespace = body.get("namespace", "default")
         self.ensure_namespace(namespace)
-        prefix, start, nodes = body.get("prefix", "pod-"), body.get("start", 0), body.get("nodes")
+        prefix, nodes = body.get("prefix", "pod-"), body.get("nodes")
 
         def step(i):
-            obj = fabricate.pod(
-                f"{prefix}{start + i}",
-                namespace,
-                labels=body.get("labels"),
-                owner_kind=body.get("owner_kind", "ReplicaSet"),
-            )
+            kind = body.get("owner_kind", "ReplicaSet")
+            obj = fabricate.pod(f"{prefix}{i}", namespace, owner_kind=kind)
             version = self._put_new("pods", obj)
             if nodes:
                 version = bind(self.store.named("pods"), version, nodes[i % len(nodes)])
@@ -393,9 +384,8 @@ class Admin(AdminEndpoints):
         ]
 
     def post_bind(self, body):
-        _only(body, "nodes", "prefix", "namespace", "count", "per_second")
+        _only(body, "nodes", "prefix", "per_second")
         waiting = [v for v in self._pods(body) if not v.obj["spec"].get("nodeName")]
-        waiting = waiting[: body.get("count", len(waiting))]
         pods, nodes = self.store.named("pods"), body["nodes"]
 
         def step(i):
@@ -422,7 +412,7 @@ class Admin(AdminEndpoints):
         self.api.node_metrics.set(body)
 
     def post_delete(self, body):
-        _only(body, "resource", "names", "prefix", "namespace", "count")
+        _only(body, "resource", "names", "prefix", "namespace")
         collection = self.store.named(body["resource"])
         doomed = []
         for namespace, name in list(collection.keys):
@@ -431,7 +421,6 @@ class Admin(AdminEndpoints):
             if name.startswith(body.get("prefix", "")):
                 if body.get("namespace") in (None, namespace):
                     doomed.append((namespace, name))
-        doomed = doomed[: body.get("count", len(doomed))]
         for key in doomed:
             collection.remove(*key)
         return {"deleted": len(doomed)}
