@@ -3,9 +3,8 @@
  * number of keep-alive targets grows: 1,000 and 5,000 addresses 127.1.x.y, 128 calls in flight,
  * 17 kB pages (node_exporter's cpu, meminfo and loadavg).
  *
- * The peer is a child process, so that getrusage() counts the client alone. Targets: CPU a scrape
- * at 5,000 against 1,000 targets <= 1.4x; growth of the resident set with 5,000 targets <= 25 MB.
- * One multi handle, as a comparison, is several times dearer at 5,000.
+ * The peer is a child process, so that only the client is counted. What these figures may
+ * be is in report.py.
  */
 #include <arpa/inet.h>
 #include <signal.h>
@@ -23,6 +22,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "net/http_client.h"
+#include "tests/bench/bench.h"
 
 enum {
         FEW = 1000,
@@ -32,11 +32,6 @@ enum {
         PAGE_BYTES = 17300,
         REQUEST_MAX = 2048,
 };
-
-static void die(const char *what) {
-        perror(what);
-        exit(1);
-}
 
 /* The peer: answers every request that ends in an empty line with the same page. */
 
@@ -62,7 +57,7 @@ static _noreturn_ void serve(int listen_fd) {
                                 fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC);
                                 wish = (struct epoll_event){.events = EPOLLIN, .data.fd = fd};
                                 if (fd < 0 || epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &wish) < 0)
-                                        die("peer");
+                                        bench_die("peer");
                                 continue;
                         }
                         ssize_t got = recv(fd, in, sizeof(in), 0);
@@ -70,7 +65,7 @@ static _noreturn_ void serve(int listen_fd) {
                                 close(fd);
                         else if (got >= 4 && memcmp(in + got - 4, "\r\n\r\n", 4) == 0 &&
                                  send(fd, page, page_len, MSG_NOSIGNAL) != (ssize_t)page_len)
-                                die("peer's send");
+                                bench_die("peer's send");
                 }
         }
 }
@@ -81,20 +76,12 @@ struct peer {
 };
 
 static struct peer start_peer(void) {
-        struct sockaddr_in name = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_ANY)};
-        socklen_t len = sizeof(name);
-        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
         struct peer peer = {0};
+        int fd = bench_listen(true, &peer.port);
 
-        /* Loopback alone, whatever the address it listens on. */
-        if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, "lo", 3) < 0 ||
-            bind(fd, (struct sockaddr *)&name, len) < 0 || listen(fd, 1024) < 0 ||
-            getsockname(fd, (struct sockaddr *)&name, &len) < 0)
-                die("peer's socket");
-        peer.port = ntohs(name.sin_port);
         peer.pid = fork();
         if (peer.pid < 0)
-                die("fork");
+                bench_die("fork");
         if (peer.pid == 0)
                 serve(fd);
         close(fd);
@@ -148,39 +135,31 @@ static void scrape(struct scraper *scraper, size_t total) {
         loop_run(scraper->loop);
 }
 
-static double cpu_us(void) {
-        struct rusage usage = {0};
-
-        (void)getrusage(RUSAGE_SELF, &usage);
-        return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1e6 +
-               (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
-}
-
 static double resident_mb(void) {
         unsigned long pages = 0, resident = 0;
         FILE *file = fopen("/proc/self/statm", "re");
 
         if (!file || fscanf(file, "%lu %lu", &pages, &resident) != 2)
-                die("/proc/self/statm");
+                bench_die("/proc/self/statm");
         (void)fclose(file);
         return (double)resident * (double)sysconf(_SC_PAGESIZE) / 1e6;
 }
 
 struct result {
-        double us_per_scrape;
+        double us_per_scrape; /* first, as bench_compare() looks there */
         double growth_mb;
 };
 
 /* In a child of its own: memory that one run leaves behind is no matter of the next. */
-static struct result measure(size_t targets, size_t shards) {
+static struct result measure(size_t targets) {
         struct result result = {0};
         int fds[2];
 
         if (pipe(fds) < 0)
-                die("pipe");
+                bench_die("pipe");
         pid_t pid = fork();
         if (pid < 0)
-                die("fork");
+                bench_die("fork");
         if (pid == 0) {
                 struct peer peer = start_peer();
                 struct scraper scraper = {
@@ -188,15 +167,14 @@ static struct result measure(size_t targets, size_t shards) {
                 double before_mb = resident_mb();
                 scraper.client = http_client_new(
                         scraper.loop, &(struct http_client_options){.expected_hosts = targets,
-                                                                    .shards = shards,
                                                                     .max_in_flight = IN_FLIGHT});
                 scrape(&scraper, targets);
-                double before_us = cpu_us();
+                double before_us = bench_cpu_us();
                 size_t count = targets * (ROUNDS - 1);
                 if (targets < MANY)
                         count = MANY * (ROUNDS - 1);
                 scrape(&scraper, count);
-                result.us_per_scrape = (cpu_us() - before_us) / (double)count;
+                result.us_per_scrape = (bench_cpu_us() - before_us) / (double)count;
                 result.growth_mb = resident_mb() - before_mb;
                 http_client_free(scraper.client);
                 loop_free(scraper.loop);
@@ -217,18 +195,12 @@ static struct result measure(size_t targets, size_t shards) {
         return result;
 }
 
-static int compare(const void *a, const void *b) {
-        double x = ((const struct result *)a)->us_per_scrape;
-        double y = ((const struct result *)b)->us_per_scrape;
-        return (x > y) - (x < y);
-}
-
-static struct result median_of_3(size_t targets, size_t shards) {
+static struct result median_of_3(size_t targets) {
         struct result results[3];
 
         for (size_t i = 0; i < ARRAY_LEN(results); i++)
-                results[i] = measure(targets, shards);
-        qsort(results, ARRAY_LEN(results), sizeof(*results), compare);
+                results[i] = measure(targets);
+        qsort(results, ARRAY_LEN(results), sizeof(*results), bench_compare);
         return results[1];
 }
 
@@ -239,20 +211,12 @@ int main(void) {
         limit.rlim_cur = limit.rlim_max;
         if (limit.rlim_max < MANY + 200 || setrlimit(RLIMIT_NOFILE, &limit) < 0) {
                 (void)fprintf(stderr, "needs %d open files (ulimit -n)\n", MANY + 200);
-                return 1;
+                return 77; /* as report.py has it: the machine lacks something */
         }
-        struct result few = median_of_3(FEW, 0), many = median_of_3(MANY, 0);
-        struct result one = measure(MANY, 1);
-        double ratio = many.us_per_scrape / few.us_per_scrape;
-        (void)printf("%-34s %8.1f us CPU a scrape  %6.1f MB\n", "1,000 targets", few.us_per_scrape,
+        struct result few = median_of_3(FEW), many = median_of_3(MANY);
+        (void)printf("1,000 targets %8.1f us CPU a scrape  %6.1f MB\n", few.us_per_scrape,
                      few.growth_mb);
-        (void)printf("%-34s %8.1f us CPU a scrape  %6.1f MB\n", "5,000 targets", many.us_per_scrape,
+        (void)printf("5,000 targets %8.1f us CPU a scrape  %6.1f MB\n", many.us_per_scrape,
                      many.growth_mb);
-        (void)printf("%-34s %8.1f us CPU a scrape  %6.1f MB\n", "5,000 targets, one multi handle",
-                     one.us_per_scrape, one.growth_mb);
-        (void)printf("%-34s %8.2f  target <= 1.40  %s\n", "CPU, 5,000 against 1,000", ratio,
-                     ratio <= 1.4 ? "ok" : "MISSED");
-        (void)printf("%-34s %8.1f  target <= 25 MB %s\n", "resident set, 5,000 targets",
-                     many.growth_mb, many.growth_mb <= 25 ? "ok" : "MISSED");
-        return ratio <= 1.4 && many.growth_mb <= 25 ? 0 : 1;
+        return 0;
 }

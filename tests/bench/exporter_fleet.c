@@ -22,12 +22,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/attributes.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include "tests/bench/bench.h"
 
 enum {
         PAGE_MAX_BYTES = 4 << 20,
@@ -64,11 +64,6 @@ struct fleet {
         size_t waiting_len, waiting_cap;
 };
 
-static _noreturn_ void die(const char *what) {
-        perror(what);
-        exit(1);
-}
-
 /* The page */
 
 static bool ends_with(const char *text, size_t len, const char *tail) {
@@ -93,25 +88,20 @@ static void take_line(struct fleet *fleet, struct buf *body, const char *line, s
                 is_ok = buf_append(body, line, len) && buf_puts(body, "\n");
         }
         if (!is_ok)
-                die("page");
+                bench_die("page");
 }
 
 static void read_page(struct fleet *fleet, const char *path) {
-        struct buf body = BUF_INIT(PAGE_MAX_BYTES), text = BUF_INIT(PAGE_MAX_BYTES);
-        FILE *file = fopen(path, "re");
-        char piece[4096], head[256];
-        size_t got = 0;
+        struct buf body = BUF_INIT(PAGE_MAX_BYTES);
+        _cleanup_(freep) char *text = NULL;
+        size_t text_len = 0;
+        char head[256];
 
-        if (!file)
-                die(path);
-        while ((got = fread(piece, 1, sizeof(piece), file)) > 0)
-                if (!buf_append(&text, piece, got))
-                        die("page");
-        (void)fclose(file);
-        for (size_t at = 0; at < text.len;) {
-                const char *end = memchr(text.data + at, '\n', text.len - at);
-                size_t len = end ? (size_t)(end - text.data) - at : text.len - at;
-                take_line(fleet, &body, text.data + at, len);
+        bench_read(path, &text, &text_len);
+        for (size_t at = 0; at < text_len;) {
+                const char *end = memchr(text + at, '\n', text_len - at);
+                size_t len = end ? (size_t)(end - text) - at : text_len - at;
+                take_line(fleet, &body, text + at, len);
                 at += len + 1;
         }
         int head_len = snprintf(head, sizeof(head),
@@ -121,11 +111,10 @@ static void read_page(struct fleet *fleet, const char *path) {
         fleet->page = BUF_INIT(PAGE_MAX_BYTES + sizeof(head));
         if (!buf_append(&fleet->page, head, (size_t)head_len) ||
             !buf_append(&fleet->page, body.data, body.len))
-                die("page");
+                bench_die("page");
         for (size_t i = 0; i < fleet->counter_count; i++)
                 fleet->counters[i].offset += (size_t)head_len;
         buf_done(&body);
-        buf_done(&text);
 }
 
 /* A share of 0.1 to 0.8 for each node, which moves by 0.1 up and down in half an hour. */
@@ -169,7 +158,7 @@ static void take_connection(struct fleet *fleet) {
 
         if (fd < 0 || getsockname(fd, (struct sockaddr *)&name, &len) < 0 ||
             epoll_ctl(fleet->epoll_fd, EPOLL_CTL_ADD, fd, &wish) < 0)
-                die("accept");
+                bench_die("accept");
         if ((size_t)fd >= fleet->node_cap) {
                 fleet->node_cap = ((size_t)fd + 1) * 2;
                 fleet->nodes = xreallocarray(fleet->nodes, fleet->node_cap, sizeof(struct node));
@@ -228,21 +217,15 @@ static void reply_to_waiting(struct fleet *fleet) {
 }
 
 static unsigned start_listening(struct fleet *fleet) {
-        struct sockaddr_in name = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_ANY)};
-        socklen_t len = sizeof(name);
         struct epoll_event wish = {.events = EPOLLIN};
-        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        unsigned port = 0;
 
-        /* Loopback alone, whatever the address it listens on. */
-        if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, "lo", 3) < 0 ||
-            bind(fd, (struct sockaddr *)&name, len) < 0 || listen(fd, 4096) < 0 ||
-            getsockname(fd, (struct sockaddr *)&name, &len) < 0)
-                die("socket");
-        fleet->listen_fd = wish.data.fd = fd;
+        fleet->listen_fd = wish.data.fd = bench_listen(true, &port);
         fleet->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-        if (fleet->epoll_fd < 0 || epoll_ctl(fleet->epoll_fd, EPOLL_CTL_ADD, fd, &wish) < 0)
-                die("epoll");
-        return ntohs(name.sin_port);
+        if (fleet->epoll_fd < 0 ||
+            epoll_ctl(fleet->epoll_fd, EPOLL_CTL_ADD, fleet->listen_fd, &wish) < 0)
+                bench_die("epoll");
+        return port;
 }
 
 int main(int argc, char **argv) {

@@ -1,7 +1,7 @@
 /*
  * A client of extenders: posts one body again and again over one kept connection and prints
- * `p50_us p99_us cpu_us rss_kib`: the medians of time a request, CPU time of the server a request
- * (all its threads, from /proc), and the server's peak memory.
+ * `p50_us p99_us cpu_us`: the time that a request took, and CPU time of the server a request (all
+ * its threads, from /proc).
  *
  *     extender_load PORT PATH BODY_FILE COUNT SERVER_PID
  */
@@ -17,25 +17,11 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include "tests/bench/bench.h"
 
 enum { WARM_UP = 5, COUNT_MAX = 1000000, BUFFER_BYTES = 1 << 20 };
 
 static char buffer[BUFFER_BYTES];
-
-static void die(const char *what) {
-        perror(what);
-        exit(1);
-}
-
-static void load(const char *path, struct buf *out) {
-        FILE *file = fopen(path, "re");
-
-        if (!file)
-                die(path);
-        for (size_t n; (n = fread(buffer, 1, sizeof(buffer), file)) > 0;)
-                (void)buf_append(out, buffer, n);
-        (void)fclose(file);
-}
 
 static uint64_t number(const char *text) {
         uint64_t value;
@@ -54,7 +40,7 @@ static double cpu_us(const char *pid) {
         double sum_us = 0;
 
         if (!tasks)
-                die(directory);
+                bench_die(directory);
         for (struct dirent *task; (task = readdir(tasks)) != NULL;) {
                 _cleanup_(freep) char *path = xasprintf("%s/%s/schedstat", directory, task->d_name);
                 FILE *file = fopen(path, "re");
@@ -69,26 +55,11 @@ static double cpu_us(const char *pid) {
         return sum_us;
 }
 
-static unsigned long peak_rss_kib(const char *pid) {
-        _cleanup_(freep) char *path = xasprintf("/proc/%s/status", pid);
-        FILE *file = fopen(path, "re");
-        unsigned long kib = 0;
-        char line[256];
-
-        if (!file)
-                die(path);
-        while (fgets(line, sizeof(line), file))
-                if (sscanf(line, "VmHWM: %lu", &kib) == 1)
-                        break;
-        (void)fclose(file);
-        return kib;
-}
-
 static void send_all(int fd, const char *data, size_t len) {
         while (len > 0) {
                 ssize_t n = send(fd, data, len, MSG_NOSIGNAL);
                 if (n <= 0)
-                        die("send");
+                        bench_die("send");
                 data += n;
                 len -= (size_t)n;
         }
@@ -102,7 +73,7 @@ static void receive(int fd) {
         for (;;) {
                 ssize_t n = recv(fd, buffer + have, sizeof(buffer) - 1 - have, 0);
                 if (n <= 0)
-                        die("recv");
+                        bench_die("recv");
                 have += (size_t)n;
                 buffer[have] = '\0';
                 body = strstr(buffer, "\r\n\r\n");
@@ -120,7 +91,7 @@ static void receive(int fd) {
         while (left > 0) {
                 ssize_t n = recv(fd, buffer, left < sizeof(buffer) ? left : sizeof(buffer), 0);
                 if (n <= 0)
-                        die("recv");
+                        bench_die("recv");
                 left -= (size_t)n;
         }
 }
@@ -131,7 +102,9 @@ static int compare_times(const void *a, const void *b) {
 }
 
 int main(int argc, char **argv) {
-        struct buf request = BUF_INIT(256 << 20), body = BUF_INIT(256 << 20);
+        struct buf request = BUF_INIT(512 << 20);
+        _cleanup_(freep) char *body = NULL;
+        size_t body_len = 0;
 
         if (argc != 6) {
                 (void)fputs("usage: extender_load PORT PATH BODY_FILE COUNT SERVER_PID\n", stderr);
@@ -140,12 +113,12 @@ int main(int argc, char **argv) {
         size_t count = number(argv[4]);
         if (count == 0 || count > COUNT_MAX)
                 return 2;
-        load(argv[3], &body);
+        bench_read(argv[3], &body, &body_len);
         (void)buf_printf(&request,
                          "POST %s HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\n"
                          "Content-Length: %zu\r\n\r\n",
-                         argv[2], body.len);
-        (void)buf_append(&request, body.data, body.len);
+                         argv[2], body_len);
+        (void)buf_append(&request, body, body_len);
 
         int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
         struct sockaddr_in address = {
@@ -154,7 +127,7 @@ int main(int argc, char **argv) {
                 .sin_addr = {htonl(INADDR_LOOPBACK)},
         };
         if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
-                die("connect");
+                bench_die("connect");
         _cleanup_(freep) int64_t *times_ns = xcalloc(count, sizeof(*times_ns));
         double before_us = 0;
         for (size_t i = 0; i < WARM_UP + count; i++) {
@@ -168,11 +141,9 @@ int main(int argc, char **argv) {
         }
         double spent_us = cpu_us(argv[5]) - before_us;
         qsort(times_ns, count, sizeof(*times_ns), compare_times);
-        (void)printf("%.1f %.1f %.1f %lu\n", (double)times_ns[count / 2] / 1e3,
-                     (double)times_ns[count * 99 / 100] / 1e3, spent_us / (double)count,
-                     peak_rss_kib(argv[5]));
+        (void)printf("%.1f %.1f %.1f\n", (double)times_ns[count / 2] / 1e3,
+                     (double)times_ns[count * 99 / 100] / 1e3, spent_us / (double)count);
         (void)close(fd);
         buf_done(&request);
-        buf_done(&body);
         return 0;
 }

@@ -1,5 +1,5 @@
 #!/bin/bash
-# plimsoll-extender against one in Go, over HTTP: latency, CPU and memory a request, in one run. Needs
+# plimsoll-extender against one in Go, over HTTP: latency and CPU a request, in one run. Needs
 # go; says so and ends with 77 when it is missing.
 # Usage: extender_peer.sh BUILD_DIRECTORY [JSON_FILE]
 set -euo pipefail

@@ -21,12 +21,14 @@
 #include "tests/bench/request_body.h"
 #include "tests/crane_policy.h"
 
-enum { CANDIDATES = 500, TIMES = 100, PAGE_MAX_BYTES = 1 << 20 };
+enum { CANDIDATES = 500, TIMES = 100 };
 
 #define NOW_UNIX_MS INT64_C(1784804754000)
 #define STAMP "2026-07-23T11:05:54Z"
 
-static struct buf body = {.max_bytes = 1 << 20}, page = {.max_bytes = PAGE_MAX_BYTES};
+static struct buf body = {.max_bytes = 1 << 20};
+static char *page;
+static size_t page_len;
 static struct request request;
 static struct answer scored, filtered;
 static struct decisions *decisions;
@@ -45,11 +47,7 @@ ssize_t getrandom(void *data, size_t bytes, unsigned flags) {
 /* ---- What a stage needs, which is not counted. */
 
 static void make_request(void) {
-        size_t order[CANDIDATES];
-
-        for (size_t i = 0; i < CANDIDATES; i++)
-                order[i] = i;
-        request_put(&body, order, CANDIDATES, false);
+        request_put(&body, CANDIDATES, false);
 }
 
 static void make_table(void) {
@@ -65,7 +63,7 @@ static void make_table(void) {
                 json_auto_t *capacity = json_pack("{s:s, s:s}", "cpu", "16", "memory", "64Gi");
                 for (size_t m = 0; m < policy->metric_count; m++) {
                         (void)snprintf(value, sizeof(value), "0.%04u," STAMP,
-                                       (unsigned)(request_random() % 7000));
+                                       (unsigned)(bench_random() % 7000));
                         (void)json_object_set_new(annotations, policy->metrics[m].name,
                                                   json_string(value));
                 }
@@ -96,16 +94,7 @@ static void prepare_decision(void) {
 }
 
 static void prepare_exposition(void) {
-        FILE *file = fopen("tests/fuzz/corpus/node_reading/node_exporter-1.5.0", "re");
-        char chunk[4096];
-
-        if (!file) {
-                perror("the exporter's page");
-                exit(1);
-        }
-        for (size_t n; (n = fread(chunk, 1, sizeof(chunk), file)) > 0;)
-                buf_append(&page, chunk, n);
-        (void)fclose(file);
+        bench_read("tests/fuzz/corpus/node_reading/node_exporter-1.5.0", &page, &page_len);
         node_wants_init(&wants,
                         &(struct node_wants_options){.resources = NODE_RESOURCE_BIT(METRIC_CPU) |
                                                                   NODE_RESOURCE_BIT(METRIC_MEM)});
@@ -160,7 +149,7 @@ static size_t keep_pod(int64_t turn) {
 
 static size_t read_page(int64_t turn) {
         (void)turn;
-        node_reading_parse(reading, &wants, page.data, page.len, true);
+        node_reading_parse(reading, &wants, page, page_len, true);
         return reading->cpu_count;
 }
 

@@ -7,14 +7,7 @@
 #include <stdio.h>
 
 #include "base/buf.h"
-
-static inline uint64_t request_random(void) {
-        static uint64_t state = 88172645463325252;
-
-        state ^= state << 13;
-        state ^= state >> 7;
-        return state ^= state << 17;
-}
+#include "tests/bench/bench.h"
 
 static inline void request_put_pod(struct buf *out) {
         (void)buf_puts(out, "{\"metadata\":{\"name\":\"web-7d9c5b-x2x7k\",\"namespace\":\"shop\","
@@ -25,8 +18,8 @@ static inline void request_put_pod(struct buf *out) {
                             "\"env\":[");
         for (int i = 0; i < 60; i++)
                 (void)buf_printf(out, "%s{\"name\":\"SETTING_%d\",\"value\":\"%016llx-%016llx\"}",
-                                 i ? "," : "", i, (unsigned long long)request_random(),
-                                 (unsigned long long)request_random());
+                                 i ? "," : "", i, (unsigned long long)bench_random(),
+                                 (unsigned long long)bench_random());
         (void)buf_puts(out, "]}],\"restartPolicy\":\"Always\",\"schedulerName\":"
                             "\"default-scheduler\"},\"status\":{\"phase\":\"Pending\"}}");
 }
@@ -40,9 +33,8 @@ static inline void request_put_node(struct buf *out, const char *name) {
                          "\\\"}\"}},\"spec\":{\"podCIDR\":\"10.244.1.0/24\",\"providerID\":"
                          "\"aws:///eu-1a/i-%llx\"},\"status\":{\"capacity\":{\"cpu\":\"16\","
                          "\"memory\":\"65843020Ki\",\"pods\":\"110\"},\"conditions\":[",
-                         name, (unsigned long long)request_random(), name,
-                         (unsigned long long)request_random(),
-                         (unsigned long long)request_random());
+                         name, (unsigned long long)bench_random(), name,
+                         (unsigned long long)bench_random(), (unsigned long long)bench_random());
         for (int i = 0; i < 5; i++)
                 (void)buf_printf(out,
                                  "%s{\"type\":\"Condition%d\",\"status\":\"False\","
@@ -51,16 +43,16 @@ static inline void request_put_node(struct buf *out, const char *name) {
                                  "sufficient memory available\"}",
                                  i ? "," : "", i);
         (void)buf_puts(out, "],\"images\":[");
-        for (int i = 0, n = 12 + (int)(request_random() % 16); i < n; i++)
+        for (int i = 0, n = 12 + (int)(bench_random() % 16); i < n; i++)
                 (void)buf_printf(out,
                                  "%s{\"names\":[\"registry.example.com/team/app-%d@sha256:%016llx"
                                  "%016llx%016llx%016llx\",\"registry.example.com/team/app-%d:v1.%d"
                                  "\"],\"sizeBytes\":%llu}",
-                                 i ? "," : "", i, (unsigned long long)request_random(),
-                                 (unsigned long long)request_random(),
-                                 (unsigned long long)request_random(),
-                                 (unsigned long long)request_random(), i, i,
-                                 (unsigned long long)request_random() >> 34);
+                                 i ? "," : "", i, (unsigned long long)bench_random(),
+                                 (unsigned long long)bench_random(),
+                                 (unsigned long long)bench_random(),
+                                 (unsigned long long)bench_random(), i, i,
+                                 (unsigned long long)bench_random() >> 34);
         (void)buf_puts(out, "],\"nodeInfo\":{\"architecture\":\"amd64\",\"kernelVersion\":"
                             "\"6.1.0-18-amd64\",\"kubeletVersion\":\"v1.30.2\"}}}");
 }
@@ -70,7 +62,7 @@ static inline void request_node_name(size_t i, char name[static 64]) {
                        i % 7);
 }
 
-static inline void request_put(struct buf *out, const size_t *order, size_t count, bool has_nodes) {
+static inline void request_put(struct buf *out, size_t count, bool has_nodes) {
         char name[64];
 
         (void)buf_puts(out, "{\"Pod\":");
@@ -78,7 +70,7 @@ static inline void request_put(struct buf *out, const size_t *order, size_t coun
         (void)buf_puts(out, has_nodes ? ",\"Nodes\":{\"metadata\":{},\"items\":["
                                       : ",\"Nodes\":null,\"NodeNames\":[");
         for (size_t i = 0; i < count; i++) {
-                request_node_name(order[i], name);
+                request_node_name(i, name);
                 (void)buf_puts(out, i ? "," : "");
                 if (has_nodes)
                         request_put_node(out, name);

@@ -33,9 +33,11 @@ from report import PAGE, figure, machine, replace_between  # noqa: E402
 PICTURE = PAGE.parent / "performance-scale.svg"
 MARKS = "<!-- scale -->", "<!-- scale end -->"
 SIZES = (5000, 20000, 50000, 100000)
+INTERVAL_S = 60  # between two scrapes of a node
 HEARTBEAT_S = 300  # a kubelet's, when nothing changes
 FILL_S = 100  # in which --patch-qps writes every node once
 SETTLE_S = 45
+LOOK_S = 60
 NAMES = (500, 10000)
 TARGETS_KIB = {"controller": 6, "extender": 1}  # for each node more than at the smallest size
 
@@ -61,8 +63,8 @@ def sample_ages(text):
 class Running:
     """Both programs and their peers."""
 
-    def __init__(self, build, nodes, interval_s, work):
-        self.nodes, self.interval_s, self.parts = nodes, interval_s, []
+    def __init__(self, build, nodes, work):
+        self.nodes, self.parts = nodes, []
         self.started = time.monotonic()
         try:
             self._start(build, work)
@@ -97,7 +99,7 @@ class Running:
             build / "controller/plimsoll-controller",
             *common,
             f"--node-exporter-port={exporters}",
-            f"--scrape-interval={self.interval_s}s",
+            f"--scrape-interval={INTERVAL_S}s",
             f"--patch-qps={self.patch_qps}",
             "--concurrent-syncs=128",
             "--leader-elect=false",
@@ -112,8 +114,8 @@ class Running:
     def is_full(self):
         return self.stats()["nodes"] == self.nodes
 
-    def measure(self, seconds):
-        row = {"nodes": self.nodes, "patch_qps": self.patch_qps, "interval_s": self.interval_s}
+    def measure(self):
+        row = {"nodes": self.nodes, "patch_qps": self.patch_qps}
         wait_until(self.is_full, 1800, "all nodes to have annotations", poll_s=1)
         row["full_s"] = time.monotonic() - self.started
         # The patches of the beginning came close together; and the extender has read them.
@@ -122,7 +124,7 @@ class Running:
         before = {name: run_time_s(program.pid) for name, program in programs.items()}
         ages, patches, began = self._ages(), self.stats()["patches"], time.monotonic()
         scrapes = self.controller.metric("plimsoll_scrapes_total", result="ok")
-        time.sleep(seconds)
+        time.sleep(LOOK_S)
         took_s = time.monotonic() - began
         for name, program in programs.items():
             row[f"{name}_cpu"] = (run_time_s(program.pid) - before[name]) / took_s
@@ -132,7 +134,7 @@ class Running:
         row["scrapes_per_s"] = (
             self.controller.metric("plimsoll_scrapes_total", result="ok") - scrapes
         ) / took_s
-        row["value_age_s"] = [stats[key] / 1000 for key in ("p50_ms", "p99_ms", "max_ms")]
+        row["value_age_s"] = [stats[key] / 1000 for key in ("p50_ms", "p99_ms")]
         grown = {bound: count - ages[bound] for bound, count in self._ages().items()}
         row["sample_age_s"] = [quantile(grown, share) for share in (0.5, 0.99)]
         row["connections"] = self.process.open_files()
@@ -142,7 +144,7 @@ class Running:
         return sample_ages(self.controller.page("/metrics").text)
 
     def filter_ms(self, build, count, requests):
-        """The median, and the 99th of 100, of a call with so many names; and CPU time of the server."""
+        """The median, and the 99th of 100, of a call with so many names."""
         random.seed(count)
         chosen = random.sample(range(self.nodes), min(count, self.nodes))
         body = os.path.join(self.work, f"names-{count}")
@@ -152,18 +154,18 @@ class Running:
         load = build / "tests/bench/extender_load"
         argv = [load, self.extender_port, "/filter", body, requests, self.extender.pid]
         done = subprocess.run(list(map(str, argv)), stdout=subprocess.PIPE, text=True, check=True)
-        return [float(field) / 1000 for field in done.stdout.split()[:3]]
+        return [float(field) / 1000 for field in done.stdout.split()[:2]]
 
     def stop(self):
         for part in reversed(self.parts):
             part.kill()
 
 
-def measure(build, nodes, options):
+def measure(build, nodes):
     with tempfile.TemporaryDirectory() as work:
-        running = Running(build, nodes, options.interval, work)
+        running = Running(build, nodes, work)
         try:
-            row = running.measure(options.seconds)
+            row = running.measure()
             row["filter_ms"] = {
                 str(count): running.filter_ms(build, count, 5000000 // (count + 5000))
                 for count in NAMES
@@ -203,7 +205,7 @@ def table(rows):
     lines = [
         line("nodes", lambda row: f"{row['nodes']:,}"),
         "| --- " * (len(rows) + 1) + "|",
-        line("scraped every", lambda row: f"{row['interval_s']} s"),
+        line("scraped every", lambda row: f"{INTERVAL_S} s"),
         line("scrapes a second", lambda row: figure(row["scrapes_per_s"])),
         line("controller, CPU", lambda row: f"{row['controller_cpu']:.1%} of a core"),
         line("CPU for a scrape", lambda row: f"{scrape_us(row):.0f} us"),
@@ -246,30 +248,22 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("build", type=lambda text: pathlib.Path(text).resolve())
     parser.add_argument("--nodes", help="sizes, comma-separated")
-    parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--interval", type=int, default=60, help="between two scrapes of a node, s")
-    parser.add_argument("--draw", action="store_true", help="only draw what was measured last")
     options = parser.parse_args()
     out = options.build / "bench-scale.json"
     sizes = [int(size) for size in options.nodes.split(",")] if options.nodes else SIZES
-    if options.draw:
-        result = json.loads(out.read_text(encoding="utf-8"))
-        options.nodes = None
-    else:
-        files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-        result = {"machine": machine(), "open_files": files, "rows": []}
-        for nodes in sizes:
-            result["rows"].append(measure(options.build, nodes, options))
-            print(json.dumps(result["rows"][-1]), flush=True)
-            out.write_text(json.dumps(result, indent=1), encoding="utf-8")
-    rows = result["rows"]
+    rows = []
+    for nodes in sizes:
+        rows.append(measure(options.build, nodes))
+        print(json.dumps(rows[-1]), flush=True)
+        out.write_text(json.dumps(rows, indent=1), encoding="utf-8")
     print(table(rows))
     for row in rows[1:]:
         for name, target in TARGETS_KIB.items():
             kib = kib_a_node(name, row, rows[0])
             print(f"{row['nodes']:,} nodes: {name}: {kib:.1f} KiB a node, target {target}")
     if not options.nodes:
-        about = f"Machine: {result['machine']}; at most {result['open_files']:,} open files."
+        files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        about = f"Machine: {machine()}; at most {files:,} open files."
         replace_between(PAGE, MARKS, f"{about}\n\n{table(rows)}")
         PICTURE.write_text(picture(rows), encoding="utf-8")
     return 0

@@ -51,10 +51,8 @@ IDLE_LOOK_S = 2
 # name of a column: its heading, decimals
 COLUMNS = {
     "scheduler_ms": ("scheduler CPU", 2),
-    "algorithm_ms": ("algorithm", 2),
     "pods_per_s": ("pods/s", 0),
     "extender_ms": ("extender CPU", 3),
-    "api_server_ms": ("API server CPU", 2),
 }
 
 
@@ -65,7 +63,7 @@ def policy_text(extra=""):
     return text.replace("scoring: estimate\n", f"scoring: estimate\n{extra}")
 
 
-# name: (program, policy); a policy that the build does not know yet leaves its peer out.
+# name: (program, policy)
 PEERS = {
     "none": (None, None),
     "ours": ("plimsoll-extender", policy_text()),
@@ -137,24 +135,12 @@ class Bench:
         return self.go if name == "go-extender" else os.path.join(self.build, "extender", name)
 
     def has(self, name):
-        """Whether this build, or this machine, has that peer."""
-        program, policy = PEERS[name]
-        if program == "go-extender":
-            source = HERE / "peers" / "go-extender"
-            done = subprocess.run(["go", "build", "-o", self.go, "."], cwd=source, check=False)
-            return done.returncode == 0
-        if not program or policy == policy_text():
+        """Whether this machine has that peer."""
+        if PEERS[name][0] != "go-extender":
             return True
-        path = os.path.join(self.directory, "policy.yaml")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(policy)
-        argv = [
-            self.program(program),
-            "--check-config",
-            "--strict=true",
-            f"--policy-config-path={path}",
-        ]
-        return subprocess.run(argv, capture_output=True, check=False).returncode == 0
+        source = HERE / "peers" / "go-extender"
+        done = subprocess.run(["go", "build", "-o", self.go, "."], cwd=source, check=False)
+        return done.returncode == 0
 
     def start_peer(self, cluster, name, label):
         """(the extender's process, its entry in the scheduler's configuration)"""
@@ -190,7 +176,7 @@ class Bench:
             name=label, extenders=entries, **SAMPLINGS[sampling]
         )
         try:
-            before = warmed_up(cluster, scheduler, peer, WARM_UP_SHARE * pods)
+            before = warmed_up(scheduler, peer, WARM_UP_SHARE * pods)
             waiting = f"{space.root}/pods"
             wait_until(
                 lambda: not cluster.plane.api.items(
@@ -200,7 +186,7 @@ class Bench:
                 f"{label}: no pod to wait",
                 poll_s=POLL_S,
             )
-            after = moment(cluster, scheduler, peer)
+            after = moment(scheduler, peer)
         finally:
             scheduler.kill()
             if peer:
@@ -215,33 +201,28 @@ class Bench:
         }
 
 
-def warmed_up(cluster, scheduler, peer, pods):
+def warmed_up(scheduler, peer, pods):
     """The moment at which so many pods are through."""
 
     def look():
-        found = moment(cluster, scheduler, peer)
+        found = moment(scheduler, peer)
         return found["pods"] >= pods and found
 
     return wait_until(look, 60, "the scheduler to be under way", poll_s=POLL_S)
 
 
-def moment(cluster, scheduler, peer):
+def moment(scheduler, peer):
     status, page = scheduler.api.request("GET", "/metrics")
     scheduler.api.close()
     assert status == 200, page
 
-    def value(series):
-        found = re.search(rf"^{series} (\S+)$", page, re.MULTILINE)
-        return float(found.group(1)) if found else 0.0
-
-    algorithm = "scheduler_scheduling_algorithm_duration_seconds"
+    series = "scheduler_scheduling_algorithm_duration_seconds_count"
+    found = re.search(rf"^{series} (\S+)$", page, re.MULTILINE)
     return {
         "at": time.monotonic(),
-        "pods": value(f"{algorithm}_count"),
-        "algorithm": value(f"{algorithm}_sum"),
+        "pods": float(found.group(1)) if found else 0.0,
         "scheduler": scheduler.cpu_s(),
         "extender": peer.cpu_s() if peer else 0.0,
-        "api_server": cluster.plane.api_server.cpu_s(),
     }
 
 
@@ -249,8 +230,7 @@ def per_pod(before, after):
     diff = {key: after[key] - before[key] for key in before}
     pods = diff["pods"]
     assert pods >= 50, f"only {pods:.0f} pods were left after the warm-up: ask for more"
-    row = {f"{who}_ms": diff[who] * 1e3 / pods for who in ("scheduler", "algorithm", "extender")}
-    row["api_server_ms"] = diff["api_server"] * 1e3 / pods
+    row = {f"{who}_ms": diff[who] * 1e3 / pods for who in ("scheduler", "extender")}
     return {**row, "pods_per_s": pods / diff["at"], "pods": pods}
 
 
@@ -266,13 +246,6 @@ def summary(runs):
             values = [member[column] for member in members]
             row[column] = [statistics.median(values), min(values), max(values)]
         rows.append(row)
-    for row in rows:
-        base = next(
-            (r for r in rows if (r["nodes"], r["sampling"], r["peer"])
-             == (row["nodes"], row["sampling"], "none")), None,
-        )  # fmt: skip
-        if base:
-            row["times_none"] = row["scheduler_ms"][0] / base["scheduler_ms"][0]
     return rows
 
 
@@ -280,15 +253,14 @@ def table(rows):
     """Markdown: medians, and in brackets the least and the greatest."""
     heads = [head + ("" if name == "pods_per_s" else ", ms") for name, (head, _) in COLUMNS.items()]
     lines = [
-        f"| nodes | sampling | extender | {' | '.join(heads)} | times none |",
-        "| --- " * (4 + len(COLUMNS)) + "|",
+        f"| nodes | sampling | extender | {' | '.join(heads)} |",
+        "| --- " * (3 + len(COLUMNS)) + "|",
     ]
     for row in sorted(rows, key=lambda r: (r["nodes"], r["sampling"] != "default")):
         cells = [f"{row['nodes']:,}", row["sampling"], row["peer"]]
         for column, (_, digits) in COLUMNS.items():
             middle, least, most = (f"{value:.{digits}f}" for value in row[column])
             cells.append(f"{middle} ({least} to {most})")
-        cells.append(f"{row.get('times_none', 0):.2f}")
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 

@@ -60,9 +60,6 @@ class Api(ApiClient):
         body = {"metadata": {"annotations": values, **metadata}}
         return self.patch(f"{NODES}/{node}{query}", body)
 
-    def annotations(self, node):
-        return self.get(f"{NODES}/{node}")["metadata"]["annotations"]
-
     def version(self):
         """The resourceVersion of a list of nodes, for a watch to go on from."""
         return self.get(NODES)["metadata"]["resourceVersion"]

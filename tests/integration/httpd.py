@@ -123,7 +123,6 @@ class Request:
         "at_unix",
         "shape",
         "status",
-        "sent_bytes",
         "info",
         "on_abandon",
         "_query",
@@ -144,7 +143,6 @@ class Request:
         self.at_unix = time.time()
         self.shape = None
         self.status = 0
-        self.sent_bytes = 0
         self.info = None
         self.on_abandon = None
         self.started = False
@@ -191,7 +189,6 @@ class Request:
         elif chunked:
             pieces = [frame(body[at : at + CHUNK_BYTES]) for at in range(0, len(body), CHUNK_BYTES)]
             body = b"".join(pieces) + b"0\r\n\r\n"
-        self.sent_bytes = len(head) + len(body)
         self._send_all(head, body)
 
     def reply_raw(self, data, close=True):
@@ -199,7 +196,6 @@ class Request:
         if self.conn.closed:
             return
         self.started = True
-        self.sent_bytes = len(data)
         self.conn.keep_alive = self.conn.keep_alive and not close
         self._send_all(b"", data)
 
@@ -220,9 +216,7 @@ class Request:
 
     def stream(self, status=200, content_type="application/json", headers=()):
         """Begin a chunked answer of unknown length."""
-        head = self._head(status, content_type, headers, None)
-        self.conn.write(head)
-        self.sent_bytes = len(head)
+        self.conn.write(self._head(status, content_type, headers, None))
         return Stream(self)
 
 
@@ -243,7 +237,6 @@ class Stream:
         """Bytes that already are whole chunks: shared among streams, framed only once."""
         if not self.open:
             return
-        self.request.sent_bytes += len(data)
         if self.request.shape is None:
             self.conn.write(data)
         else:
@@ -283,19 +276,15 @@ class Connection(asyncio.Protocol):
         self.closed = False
         self.muted = False
         self.local_address = None
-        self.tls = None
 
     def connection_made(self, transport):
         self.transport = transport
         self.local_address = transport.get_extra_info("sockname")[0]
-        self.tls = transport.get_extra_info("ssl_object")
         self.server.connections.add(self)
-        self.server.accepted += 1
         if self.server.on_connect:
             self.server.on_connect(self)
 
     def data_received(self, data):
-        self.server.received_bytes += len(data)
         if self.muted:
             return
         self.inbox += data
@@ -313,7 +302,6 @@ class Connection(asyncio.Protocol):
 
     def write(self, data):
         if not self.closed and data:
-            self.server.sent_bytes += len(data)
             self.transport.write(data)
 
     def close(self):
@@ -362,16 +350,10 @@ class Connection(asyncio.Protocol):
             if not self._parse_head(head):
                 return
         request, need = self.pending
-        if need is None:
-            body = self._take_chunked()
-            if body is None:
-                return
-        else:
-            if len(self.inbox) < need:
-                return
-            body = bytes(self.inbox[:need])
-            del self.inbox[:need]
-        request.body = body
+        if len(self.inbox) < need:
+            return
+        request.body = bytes(self.inbox[:need])
+        del self.inbox[:need]
         self.pending = None
         self.current = request
         self.server.dispatch(request)
@@ -398,45 +380,21 @@ class Connection(asyncio.Protocol):
         if self.http_1_1 and "host" not in headers:
             self._bad(400)
             return False
-        if "chunked" in headers.get("transfer-encoding", "").lower():
-            need = None
-        else:
-            length = headers.get("content-length", "0")
-            if not length.isdigit():
-                self._bad(400)
-                return False
-            need = int(length)
-            if need > MAX_BODY_BYTES:
-                self._bad(413)
-                return False
+        if "transfer-encoding" in headers:
+            self._bad(501)
+            return False
+        length = headers.get("content-length", "0")
+        if not length.isdigit():
+            self._bad(400)
+            return False
+        need = int(length)
+        if need > MAX_BODY_BYTES:
+            self._bad(413)
+            return False
         if headers.get("expect", "").lower() == "100-continue" and need != 0:
             self.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         self.pending = (Request(method, target, headers, self), need)
         return True
-
-    def _take_chunked(self):
-        """The whole chunked body, or None while it is incomplete."""
-        at, body = 0, bytearray()
-        while True:
-            end = self.inbox.find(b"\r\n", at)
-            if end < 0:
-                break
-            try:
-                size = int(bytes(self.inbox[at:end]).split(b";")[0], 16)
-            except ValueError:
-                self._bad(400)
-                return None
-            start = end + 2
-            if len(self.inbox) < start + size + 2:
-                break
-            if size == 0:
-                del self.inbox[: start + 2]
-                return bytes(body)
-            body += self.inbox[start : start + size]
-            at = start + size + 2
-        if len(self.inbox) > MAX_BODY_BYTES:
-            self._bad(413)
-        return None
 
 
 class Server:
@@ -454,9 +412,6 @@ class Server:
         self.listeners = []
         self.places = []
         self.kept = []  # the places' sockets while we are away
-        self.accepted = 0
-        self.received_bytes = 0
-        self.sent_bytes = 0
         self.held = None
 
     async def listen(self, host, port, tls=None, device=None):
@@ -586,13 +541,10 @@ def bound_socket(host, port, device=None):
     return sock
 
 
-def server_tls(cert_file, key_file, client_ca_file=None):
-    """A TLS context that offers HTTP/1.1 only and, with a client CA, asks for certificates."""
+def server_tls(cert_file, key_file):
+    """A TLS context that offers HTTP/1.1 only."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.load_cert_chain(cert_file, key_file)
     context.set_alpn_protocols(["http/1.1"])
-    if client_ca_file:
-        context.load_verify_locations(client_ca_file)
-        context.verify_mode = ssl.CERT_OPTIONAL
     return context

@@ -103,9 +103,9 @@ def test_watches_that_end(start_standin, start_exporters, start_controller):
         "finish": lambda: standin.admin("watches/finish", {}),
         "cut": lambda: standin.admin("watches/cut", {}),
         "expire": lambda: standin.admin("compact", {"watches": "expire"}),
-        "garbage": lambda: standin.admin("watches/inject", {"line": "{]\x01 no JSON"}),
+        "garbage": lambda: standin.admin("watches/inject", {"lines": ["{]\x01 no JSON"]}),
         "error": lambda: standin.admin(
-            "watches/inject", {"line": json.dumps({"type": "ERROR", "object": error})}
+            "watches/inject", {"lines": [json.dumps({"type": "ERROR", "object": error})]}
         ),
         "no protobuf": lambda: (
             standin.admin("protobuf", {"on": False}),
@@ -137,7 +137,7 @@ def test_watches_that_end(start_standin, start_exporters, start_controller):
         assert len(exporters.scrapes(gone)) <= scraped + 1
     # Only bookmarks; and pods, whose watch went through the same.
     for _ in range(3):
-        standin.admin("bookmarks", {"now": True})
+        standin.admin("bookmarks", {})
     wait_until(lambda: len(standin.watches("pods")) == 1, what="a watch on pods")
     standin.wait_job(standin.add_pods(3, nodes=["node-0000"], per_second=100))
     wait_until(

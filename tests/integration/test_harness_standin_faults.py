@@ -107,37 +107,13 @@ def test_a_typo_in_an_admin_call_is_an_error(standin):
             standin.admin(path, body)
 
 
-def test_the_watch_cache_can_lag(standin):
-    standin.add_nodes(3)
-    newest = standin.get(NODES)["metadata"]["resourceVersion"]
-    standin.admin("stale", {"revisions": 2})
-    assert len(standin.get(f"{NODES}?resourceVersion=0")["items"]) == 1
-    fresh = f"{NODES}?resourceVersion={newest}&resourceVersionMatch=NotOlderThan"
-    assert len(standin.get(fresh)["items"]) == 3
-    assert len(standin.get(NODES)["items"]) == 3
-    standin.admin("stale", {"revisions": 0})
-
-
-def test_bookmarks_can_be_stopped(start_standin):
-    standin = start_standin("--bookmark-interval", 0.05)
-    with standin.watch(f"{NODES}?watch=1&allowWatchBookmarks=1") as watch:
-        assert watch.next()[0] == "BOOKMARK"
-        standin.admin("bookmarks", {"on": False})
-        standin.add_nodes(1)
-        wait_until(lambda: watch.next()[0] == "ADDED", what="the node after the last bookmarks")
-        sent = standin.watches()[0]["bookmarks"]
-        standin.add_nodes(1, prefix="b-")
-        assert watch.next()[0] == "ADDED"
-        assert standin.watches()[0]["bookmarks"] == sent
-
-
 def test_watches_can_be_cut_expired_and_fed_garbage(standin):
     standin.add_nodes(1)
     version = standin.get(NODES)["metadata"]["resourceVersion"]
     path = f"{NODES}?watch=1&resourceVersion={version}"
     with standin.watch(path) as watch:
         wait_until(standin.watches, what="the watch")
-        standin.admin("watches/inject", {"line": '{"type":"MODIFIED","object":{'})
+        standin.admin("watches/inject", {"lines": ['{"type":"MODIFIED","object":{']})
         assert watch.line() == b'{"type":"MODIFIED","object":{\n'
         standin.admin("watches/cut", {})
         with pytest.raises(http.client.IncompleteRead):

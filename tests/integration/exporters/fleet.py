@@ -5,8 +5,8 @@ The admin endpoints are on a port of their own. `targets` in a body is a list of
 
     GET  /exporters/           this text
     POST /exporters/targets    {targets, load?: {cpu, mem, ..: model}, cpus?: N or [ids],
-                                memory_bytes?, disabled?: [collectors], virtual_devices?,
-                                link_bytes_per_s?, has_gpus?: bool}
+                                disabled?: [collectors], virtual_devices?, link_bytes_per_s?,
+                                has_gpus?: bool}
     POST /exporters/loads      {target: {cpu, mem, ..: model}}: loads of many targets at once
     POST /exporters/trouble    {targets, kind, ..}; see trouble.py
     GET  /exporters/trouble    all that was ordered, with the scrapes that ran into it (hits); what
@@ -14,11 +14,8 @@ The admin endpoints are on a port of their own. `targets` in a body is a list of
     POST /exporters/well       {targets}: end the trouble
     POST /exporters/reboot     {targets}: counters start again at 0
     GET  /exporters/truth      ?target= &signal=cpu &from=UNIX &to=UNIX: the exact mean of a load
-    GET  /exporters/now        ?target=: each load at this moment, and the clock
-    GET  /exporters/stats      totals: scrapes by code, most in flight, connections, CPU time
-    POST /exporters/stats/reset
+    GET  /exporters/stats      how many scrapes there were
     GET  /exporters/scrapes    ?target=: [unix time of reading, status, collectors], newest last
-    GET  /exporters/targets    scrape counts per target
     POST /exporters/listen     {on: bool}: refuse and break connections, of all targets
     POST /exporters/close      {}: close every idle connection
 """
@@ -26,7 +23,6 @@ The admin endpoints are on a port of their own. `targets` in a body is a list of
 import base64
 import json
 import os
-import time
 import zlib
 
 from addresses import address_of, url_host
@@ -34,7 +30,7 @@ from httpd import AdminEndpoints, Server
 
 from . import agent, trouble
 from .page import COLLECTORS, DISABLED
-from .target import SIGNALS, Clock, Target
+from .target import Clock, Target
 
 
 class Fleet(AdminEndpoints):
@@ -44,7 +40,7 @@ class Fleet(AdminEndpoints):
         self.options = options
         self.clock = Clock(options.speed)
         self.targets = {}
-        self.defaults = {"load": {}, "trouble": None, "times": -1, "disabled": []}
+        self.defaults = {"load": {}, "trouble": None, "disabled": []}
         self.orders = []
         self.server = Server(self.handle_page, on_connect=self.connected, on_done=self.done)
         self.admin_server = Server(self.handle_admin)
@@ -54,9 +50,6 @@ class Fleet(AdminEndpoints):
             self.authorization = f"Basic {packed}"
         elif options.bearer_token:
             self.authorization = f"Bearer {options.bearer_token}"
-        self.in_flight = 0
-        self.most_in_flight = 0
-        self.codes = {}
 
     def target(self, key):
         """The target of an address or name; made when first asked for."""
@@ -68,9 +61,8 @@ class Fleet(AdminEndpoints):
             loads = {"cpu": 0.05 + 0.85 * spread, "mem": 0.2 + 0.6 * ((spread * 97) % 1)}
             loads["load"] = loads["cpu"]
             loads.update(self.defaults["load"])
-            found = Target(key, self.clock, loads, options.cpus, options.memory_bytes)
+            found = Target(key, self.clock, loads, options.cpus)
             found.trouble = self.defaults["trouble"]
-            found.trouble_left = self.defaults["times"]
             self._disable(found, self.defaults["disabled"])
             if options.agent:
                 found.collectors = agent.COLLECTORS
@@ -124,8 +116,6 @@ class Fleet(AdminEndpoints):
             return
         target = self.target(key)
         request.info = target
-        self.in_flight += 1
-        self.most_in_flight = max(self.most_in_flight, self.in_flight)
         target.scraped += 1
         spec = target.take_trouble()
         if spec is not None and spec["kind"] == "stuck":
@@ -180,9 +170,7 @@ class Fleet(AdminEndpoints):
         target = request.info
         if target is None:
             return
-        self.in_flight -= 1
         code = 0 if abandoned else request.status
-        self.codes[code] = self.codes.get(code, 0) + 1
         collect = ",".join(request.query.get("collect[]", ()))
         # The moment of the reading itself, so that get_truth() can be exact about an interval.
         at_unix = target.rendered_at_unix if code == 200 else request.at_unix
@@ -204,7 +192,7 @@ class Fleet(AdminEndpoints):
 
     def post_targets(self, body):
         plain = {"virtual_devices", "link_bytes_per_s", "has_gpus"}
-        known = {"targets", "load", "cpus", "memory_bytes", "disabled"} | plain
+        known = {"targets", "load", "cpus", "disabled"} | plain
         if set(body) - known:
             raise ValueError(f"unknown keys {sorted(set(body) - known)}")
         if body["targets"] == "all":
@@ -216,7 +204,6 @@ class Fleet(AdminEndpoints):
             if "cpus" in body:
                 cpus = body["cpus"]
                 target.set_cpus(range(cpus) if isinstance(cpus, int) else cpus)
-            target.memory_bytes = float(body.get("memory_bytes", target.memory_bytes))
             for name in plain & set(body):
                 setattr(target, name, body[name])
             if "disabled" in body:
@@ -228,19 +215,15 @@ class Fleet(AdminEndpoints):
         for key, loads in body.items():
             self.target(key).set_loads(loads)
 
-    def get_targets(self, _request):
-        return {key: target.scraped for key, target in self.targets.items()}
-
     def post_trouble(self, body):
         spec = trouble.check({key: value for key, value in body.items() if key != "targets"})
-        times = spec.get("times", -1)
         order = trouble.Order(len(self.orders) + 1, spec)
         self.orders.append(order)
         if body["targets"] == "all":
-            self.defaults.update(trouble=order, times=times)
+            self.defaults["trouble"] = order
         targets = self._selected(body["targets"])
         for target in targets:
-            target.trouble, target.trouble_left = order, times
+            target.trouble = order
         self._drop_idle(targets, spec["kind"] in trouble.ON_CONNECT)
         return {"id": order.id, "targets": len(targets)}
 
@@ -263,12 +246,12 @@ class Fleet(AdminEndpoints):
         ended = [target.trouble for target in targets]
         if body["targets"] == "all":
             ended.append(self.defaults["trouble"])
-            self.defaults.update(trouble=None, times=-1)
+            self.defaults["trouble"] = None
         for order in filter(None, ended):
             order.is_ended = True
         keys = {target.key for target in targets}
         for target in targets:
-            target.trouble, target.trouble_left = None, -1
+            target.trouble = None
         for conn in list(self.server.connections):
             if conn.muted and conn.local_address in keys:
                 conn.reset()
@@ -285,31 +268,8 @@ class Fleet(AdminEndpoints):
         t0, t1 = (self.clock.at(float(request.param(name))) for name in ("from", "to"))
         return {"mean": target.signals[request.param("signal", "cpu")].mean(t0, t1)}
 
-    def get_now(self, request):
-        target, now = self.target(request.param("target")), self.clock.now()
-        values = {name: target.signals[name].value(now) for name in SIGNALS}
-        return {"now_unix": time.time(), "exporter_s": now, "speed": self.clock.speed, **values}
-
     def get_stats(self, _request):
-        return {
-            "targets": len(self.targets),
-            "scraped": sum(target.scraped for target in self.targets.values()),
-            "codes": self.codes,
-            "in_flight": self.in_flight,
-            "most_in_flight": self.most_in_flight,
-            "connections": len(self.server.connections),
-            "connections_accepted": self.server.accepted,
-            "sent_bytes": self.server.sent_bytes,
-            "cpu_s": time.process_time(),
-        }
-
-    def post_stats_reset(self, _body):
-        self.codes = {}
-        self.most_in_flight = self.in_flight
-        self.server.accepted = self.server.sent_bytes = 0
-        for target in self.targets.values():
-            target.scraped = 0
-            target.scrapes.clear()
+        return {"scraped": sum(target.scraped for target in self.targets.values())}
 
     def get_scrapes(self, request):
         return list(self.target(request.param("target")).scrapes)

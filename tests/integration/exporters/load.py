@@ -2,10 +2,8 @@
 
 A model is a number (constant) or an object:
 
-    {"kind": "constant", "value": 0.3}
-    {"kind": "sine", "mean": 0.5, "amplitude": 0.3, "period_s": 600, "phase_s": 0}
-    {"kind": "ramp", "from": 0.1, "to": 0.9, "seconds": 300}          stays at `to`
-    {"kind": "steps", "steps": [[0, 0.2], [60, 0.8]], "repeat_s": 120}  [from second, value]
+    {"kind": "sine", "mean": 0.5, "amplitude": 0.3, "period_s": 600}
+    {"kind": "steps", "steps": [[0, 0.2], [60, 0.8]]}     [from second, value]
 
 Seconds count from the moment when the model was set, in the exporter's (accelerated) time.
 """
@@ -27,65 +25,35 @@ class Constant:
 
 
 class Sine:
-    def __init__(self, mean, amplitude, period_s, phase_s=0.0):
+    def __init__(self, mean, amplitude, period_s):
         if mean - amplitude < 0:
             raise ValueError("a sine must stay at or above 0")
-        self.mean, self.amplitude, self.phase_s = mean, amplitude, phase_s
+        self.mean, self.amplitude = mean, amplitude
         self.omega = 2 * math.pi / period_s
 
     def value(self, t):
-        return self.mean + self.amplitude * math.sin(self.omega * (t + self.phase_s))
+        return self.mean + self.amplitude * math.sin(self.omega * t)
 
     def integral(self, t):
-        swing = math.cos(self.omega * self.phase_s) - math.cos(self.omega * (t + self.phase_s))
-        return self.mean * t + self.amplitude / self.omega * swing
-
-
-class Ramp:
-    def __init__(self, start, end, seconds):
-        self.start, self.end, self.seconds = start, end, seconds
-
-    def value(self, t):
-        share = min(1.0, t / self.seconds)
-        return self.start + (self.end - self.start) * share
-
-    def integral(self, t):
-        rising = min(t, self.seconds)
-        slope = (self.end - self.start) / self.seconds
-        return (
-            self.start * rising
-            + slope * rising * rising / 2
-            + self.end * max(0.0, t - self.seconds)
-        )
+        return self.mean * t + self.amplitude / self.omega * (1 - math.cos(self.omega * t))
 
 
 class Steps:
-    def __init__(self, steps, repeat_s=None):
+    def __init__(self, steps):
         self.times = [float(t) for t, _ in steps]
         self.levels = [float(v) for _, v in steps]
         if self.times[0] != 0 or self.times != sorted(self.times):
             raise ValueError("steps must begin at 0 and ascend")
-        if repeat_s is not None and repeat_s <= self.times[-1]:
-            raise ValueError("repeat_s must lie beyond the last step")
-        self.repeat_s = repeat_s
 
     def value(self, t):
-        if self.repeat_s:
-            t %= self.repeat_s
         return self.levels[bisect_right(self.times, t) - 1]
 
-    def _once(self, t):
+    def integral(self, t):
         total = 0.0
         for i, (begin, level) in enumerate(zip(self.times, self.levels)):
             end = self.times[i + 1] if i + 1 < len(self.times) else t
             total += level * max(0.0, min(t, end) - begin)
         return total
-
-    def integral(self, t):
-        if not self.repeat_s:
-            return self._once(t)
-        rounds, rest = divmod(t, self.repeat_s)
-        return rounds * self._once(self.repeat_s) + self._once(rest)
 
 
 def parse(spec):
@@ -93,10 +61,7 @@ def parse(spec):
     if isinstance(spec, (int, float)):
         return Constant(spec)
     spec = dict(spec)
-    kind = spec.pop("kind")
-    if kind == "ramp":
-        return Ramp(spec.pop("from"), spec.pop("to"), **spec)
-    return {"constant": Constant, "sine": Sine, "steps": Steps}[kind](**spec)
+    return {"sine": Sine, "steps": Steps}[spec.pop("kind")](**spec)
 
 
 class Signal:

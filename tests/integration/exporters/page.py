@@ -1,7 +1,7 @@
 """The text of a page: what never changes is rendered once for all targets of one shape.
 
 A Template holds the page with %s where a value goes. It is shared by every target with the same
-CPUs, memory and collectors, so that a scrape costs the formatting of its numbers and little more.
+CPUs and collectors, so that a scrape costs the formatting of its numbers and little more.
 """
 
 import os
@@ -60,6 +60,7 @@ MEMINFO_SHARES = {
     "Slab_bytes": 0.03,
 }
 
+MEMORY_BYTES = 32.0 * 2**30
 LINK_BYTES_PER_S = 1.25e9
 VETH_BYTES_PER_S = 1.25e9  # as the kernel makes it up
 DISK_BYTES = 107374182400.0
@@ -106,14 +107,13 @@ FAMILIES = _load_families()
 class Shape:
     """What two targets must have in common to share a template."""
 
-    __slots__ = ("cpus", "memory_bytes", "virtual_devices", "link_bytes_per_s", "key")
+    __slots__ = ("cpus", "virtual_devices", "link_bytes_per_s", "key")
 
-    def __init__(self, cpus, memory_bytes, virtual_devices=0, link_bytes_per_s=LINK_BYTES_PER_S):
+    def __init__(self, cpus, virtual_devices, link_bytes_per_s):
         self.cpus = tuple(cpus)
-        self.memory_bytes = memory_bytes
         self.virtual_devices = virtual_devices
         self.link_bytes_per_s = link_bytes_per_s
-        self.key = (self.cpus, memory_bytes, virtual_devices, link_bytes_per_s)
+        self.key = (self.cpus, virtual_devices, link_bytes_per_s)
 
     def __hash__(self):
         return hash(self.key)
@@ -129,7 +129,6 @@ def virtual_devices(shape):
 
 def _static(shape):
     """family -> sample lines whose values never change."""
-    memory = shape.memory_bytes
     lines = {
         "go_gc_duration_seconds": [
             'go_gc_duration_seconds{quantile="0"} 2.2e-05',
@@ -196,7 +195,7 @@ def _static(shape):
     for family in FAMILIES:
         if family.startswith("node_memory_"):
             share = MEMINFO_SHARES.get(family.removeprefix("node_memory_"), 0)
-            lines[family] = [f"{family} {number(float(int(share * memory)))}"]
+            lines[family] = [f"{family} {number(float(int(share * MEMORY_BYTES)))}"]
     return lines
 
 

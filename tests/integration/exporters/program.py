@@ -23,10 +23,8 @@ def parse_options(arguments=None):
         "--host", action="append", default=[],
         help="on these addresses alone; the first has --port, and is ::1 where there is no IPv4",
     )  # fmt: skip
-    add("--admin-port", type=int, default=0)
     add("--speed", type=float, default=1.0, help="how many seconds of counters pass in one")
     add("--cpus", type=int, default=4)
-    add("--memory-bytes", type=float, default=32 * 2**30)
     add("--agent", action="store_true", help="pages of crane-scheduler-plus's agent: agent.py")
     add("--tls-cert", help="serve TLS with this certificate..")
     add("--tls-key", help="..and key")
@@ -49,7 +47,7 @@ async def run(options):
     else:
         port = await listen_everywhere(fleet, options.port, tls)
     loopback = "::1" if "::1" in options.host[:1] else "127.0.0.1"
-    admin_port = await fleet.admin_server.listen(loopback, options.admin_port)
+    admin_port = await fleet.admin_server.listen(loopback, 0)
     ready_line("https" if tls else "http", loopback, port, admin_port)
     await stop.wait()
 

@@ -9,6 +9,7 @@ from .page import (
     COLLECTORS,
     DISK_BYTES,
     LINK_BYTES_PER_S,
+    MEMORY_BYTES,
     VETH_BYTES_PER_S,
     Shape,
     dcgm_page,
@@ -63,12 +64,11 @@ class Cpu:
 
 
 class Target:
-    def __init__(self, key, clock, loads, cpus, memory_bytes, virtual_devices=0):
+    def __init__(self, key, clock, loads, cpus):
         self.key = key
         self.clock = clock
         self.signals = {name: Signal(loads.get(name, value)) for name, value in SIGNALS.items()}
-        self.memory_bytes = float(memory_bytes)
-        self.virtual_devices = virtual_devices
+        self.virtual_devices = 0
         self.link_bytes_per_s = LINK_BYTES_PER_S
         self.has_gpus = True
         self.cpus = {cpu: Cpu(0.0, 0.0, UPTIME_S) for cpu in range(cpus)}
@@ -79,15 +79,12 @@ class Target:
         self.stuck_at = None
         self.rendered_at_unix = 0.0
         self.trouble = None
-        self.trouble_left = -1
         self.scrapes = deque(maxlen=SCRAPES_KEPT)
         self.scraped = 0
         self.reshape()
 
     def reshape(self):
-        self.shape = Shape(
-            sorted(self.cpus), self.memory_bytes, self.virtual_devices, self.link_bytes_per_s
-        )
+        self.shape = Shape(sorted(self.cpus), self.virtual_devices, self.link_bytes_per_s)
 
     def set_loads(self, loads):
         unknown = set(loads) - set(SIGNALS)
@@ -144,7 +141,7 @@ class Target:
                 rendered[(up_s, busy_s)] = texts
             for mode, text in texts.items():
                 values[("cpu", cpu, mode)] = text
-        memory, used = self.memory_bytes, signals["mem"].value(t)
+        memory, used = MEMORY_BYTES, signals["mem"].value(t)
         rx, tx = (totals[name] * LINK_BYTES_PER_S for name in ("net_rx", "net_tx"))
         uptime_s = t - self.boot_at
         floats = {
@@ -181,10 +178,8 @@ class Target:
         return values
 
     def take_trouble(self):
-        """The misbehaviour for this scrape, or None; counts down."""
-        if self.trouble is None or self.trouble_left == 0:
+        """The misbehaviour for this scrape, or None."""
+        if self.trouble is None:
             return None
-        if self.trouble_left > 0:
-            self.trouble_left -= 1
         self.trouble.hits += 1
         return self.trouble.spec

@@ -22,8 +22,6 @@
     not_http   bytes that are no HTTP
     headers    200 with `kibibytes` (1024) of headers
     stuck      the counters stand still
-
-`times` limits it to so many scrapes (a connection, for rst and mute), after which all is well.
 """
 
 import os
@@ -56,7 +54,6 @@ KINDS = {
 ON_CONNECT = {"mute", "rst"}
 _KEYS = {
     "kind",
-    "times",
     "seconds",
     "bytes",
     "reset",

@@ -4,12 +4,13 @@ Bodies and answers are JSON. An unknown key in a body is an error, so that a typ
 silently test nothing.
 
     GET    /standin/                 this text
-    GET    /standin/stats            requests by verb, resource, code and user agent; bytes; watches
+    GET    /standin/stats            requests by verb, resource, code and user agent
     POST   /standin/stats/reset
     GET    /standin/requests         ?since=UNIX &verb= &resource= &agent=REGEX &limit=1000
     GET    /standin/patches          ?name=NODE &since=UNIX: every patch with its body and time; those of
                                      Events are not kept
-    GET    /standin/patches/summary  ?since=UNIX: per object: count, and the count per second
+    GET    /standin/patches/summary  ?since=UNIX: how many, of how many objects, the most of one,
+                                     codes, and the count per second
     GET    /standin/watches          active watches
 
     POST   /standin/faults           one rule (or a list); see faults.py
@@ -18,26 +19,25 @@ silently test nothing.
     POST   /standin/freeze           accept and read, answer nothing
     POST   /standin/thaw
     POST   /standin/listen           {on: bool}: refuse and break connections, as when it is down
-    POST   /standin/stale            {revisions: N}: lists from the watch cache lag N revisions
     POST   /standin/watches/cut      {reset?, resource?}: break all watches
     POST   /standin/watches/finish   {resource?}: end them cleanly, as after timeoutSeconds
-    POST   /standin/watches/inject   {line | lines, resource?}: raw text into the streams; what is
+    POST   /standin/watches/inject   {lines, resource?}: raw text into the streams; what is
                                      an event is one in a stream of protobuf too
     POST   /standin/compact          {watches: keep | cut (default) | expire}: old revisions get 410,
                                      as when etcd is compacted and the API server starts afresh
-    POST   /standin/bookmarks        {on: bool} or {now: true}
+    POST   /standin/bookmarks        {}: send one to every watch that takes them
     POST   /standin/protobuf         {on: bool}: whether it has protobuf; open watches stay as they are
     POST   /standin/certificate      {directory}: serve the one there (certs.py) from now on
     POST   /standin/close            {}: close every idle API connection
 
-    POST   /standin/auth             {tokens: [{token, user, groups, rules}], certificates?, reset?}
+    POST   /standin/auth             {tokens: [{token, user, groups, rules}], reset?}
     POST   /standin/nodes            {count | names, prefix, start, first_address, labels,
-                                      annotations, cpus, memory_gib, images, addresses, ready}
-    POST   /standin/pods             {count, prefix, start, namespace, nodes?, phase, owner_kind,
-                                      labels, per_second?}; with `nodes` they are bound round robin
-    POST   /standin/bind             {nodes, prefix?, namespace?, count?, per_second?}
+                                      annotations, cpus, memory_gib, images}
+    POST   /standin/pods             {count, prefix, namespace, nodes?, phase, owner_kind,
+                                      per_second?}; with `nodes` they are bound round robin
+    POST   /standin/bind             {nodes, prefix?, per_second?}
     POST   /standin/phase            {phase, prefix?, namespace?}
-    POST   /standin/delete           {resource, names | prefix, count?}
+    POST   /standin/delete           {resource, names | prefix, namespace?}
     POST   /standin/mutate           {per_second, seconds, nodes?, keys?}: change annotations of
                                       nodes in the background
     POST   /standin/nodemetrics      what metrics.k8s.io says of the nodes; see node_metrics.py
@@ -74,7 +74,6 @@ class Journal:
         self.counts = {}
         self.requests = deque(maxlen=REQUESTS_MAX)
         self.patches = deque(maxlen=PATCHES_MAX)
-        self.since_unix = time.time()
 
     def record(self, request, abandoned):
         # A request that was given up while frozen has not been routed yet.
@@ -95,7 +94,6 @@ class Journal:
             request.method,
             request.target,
             len(request.body),
-            request.sent_bytes,
             time.time() - request.at_unix,
             abandoned,
             user,
@@ -129,7 +127,6 @@ _REQUEST_FIELDS = (
     "method",
     "target",
     "request_bytes",
-    "response_bytes",
     "duration_s",
     "abandoned",
     "user",
@@ -180,25 +177,11 @@ class Admin(AdminEndpoints):
             }
             for (verb, plural, sub, code, agent), count in sorted(self.journal.counts.items())
         ]
-        return {
-            "since_unix": self.journal.since_unix,
-            "now_unix": time.time(),
-            "revision": str(self.store.revision),
-            "requests": rows,
-            "received_bytes": self.server.received_bytes,
-            "sent_bytes": self.server.sent_bytes,
-            "connections": len(self.server.connections),
-            "connections_accepted": self.server.accepted,
-            "watches": [w.describe() for w in self.store.watchers()],
-            "objects": {c.resource.plural: len(c.items) for c in self.store.collections.values()},
-            "frozen": self.store.frozen,
-            "cpu_s": time.process_time(),
-        }
+        return {"now_unix": time.time(), "requests": rows}
 
     def post_stats_reset(self, body):
         _only(body)
         self.journal.reset()
-        self.server.received_bytes = self.server.sent_bytes = self.server.accepted = 0
 
     def get_requests(self, request):
         since = float(request.param("since", "0"))
@@ -253,10 +236,8 @@ class Admin(AdminEndpoints):
         return {
             "total": sum(counts),
             "objects": len(per_object),
-            "least": min(counts, default=0),
             "most": max(counts, default=0),
             "codes": codes,
-            "per_object": per_object,
             "per_second": per_second,
         }
 
@@ -290,10 +271,6 @@ class Admin(AdminEndpoints):
         self.server.thaw()
         self.store.thaw()
 
-    def post_stale(self, body):
-        _only(body, "revisions")
-        self.store.lag = int(body["revisions"])
-
     def _watchers(self, body):
         return [
             w
@@ -316,12 +293,11 @@ class Admin(AdminEndpoints):
         return {"watches": len(watchers)}
 
     def post_watches_inject(self, body):
-        _only(body, "line", "lines", "resource")
-        lines = body["lines"] if "lines" in body else [body["line"]]
+        _only(body, "lines", "resource")
         watchers = self._watchers(body)
         for watcher in watchers:
             watcher.flush()
-            for line in lines:
+            for line in body["lines"]:
                 watcher.stream.write(_raw(watcher.view, line))
         return {"watches": len(watchers)}
 
@@ -337,26 +313,20 @@ class Admin(AdminEndpoints):
         return {"revision": str(self.store.revision), "watches": len(watchers)}
 
     def post_bookmarks(self, body):
-        _only(body, "on", "now")
-        if "on" in body:
-            self.store.bookmarks_on = bool(body["on"])
-        if body.get("now"):
-            self.store.bookmark_all()
+        _only(body)
+        self.store.bookmark_all()
 
     def post_protobuf(self, body):
         _only(body, "on")
         self.store.has_protobuf = bool(body["on"])
 
     def post_auth(self, body):
-        _only(body, "tokens", "certificates", "reset")
+        _only(body, "tokens", "reset")
         auth = self.api.authenticator
         if body.get("reset"):
             auth.tokens.clear()
-            auth.certificates = False
         for row in body.get("tokens", ()):
             auth.set_token(**_only(row, "token", "user", "groups", "rules"))
-        if "certificates" in body:
-            auth.certificates = bool(body["certificates"])
 
     # -- bulk --------------------------------------------------------------------------------
 
@@ -366,7 +336,7 @@ class Admin(AdminEndpoints):
         return collection.put(obj)
 
     def post_nodes(self, body):
-        shape = ("labels", "annotations", "cpus", "memory_gib", "images", "addresses", "ready")
+        shape = ("labels", "annotations", "cpus", "memory_gib", "images")
         _only(body, "count", "names", "prefix", "start", "first_address", *shape)
         start = body.get("start", 0)
         names = body.get("names")
@@ -388,22 +358,14 @@ class Admin(AdminEndpoints):
             self._put_new("namespaces", {"metadata": {"name": name}})
 
     def post_pods(self, body):
-        _only(
-            body,
-            *("count", "prefix", "start", "namespace", "nodes", "phase", "owner_kind"),
-            *("labels", "per_second"),
-        )
+        _only(body, "count", "prefix", "namespace", "nodes", "phase", "owner_kind", "per_second")
         namespace = body.get("namespace", "default")
         self.ensure_namespace(namespace)
-        prefix, start, nodes = body.get("prefix", "pod-"), body.get("start", 0), body.get("nodes")
+        prefix, nodes = body.get("prefix", "pod-"), body.get("nodes")
 
         def step(i):
-            obj = fabricate.pod(
-                f"{prefix}{start + i}",
-                namespace,
-                labels=body.get("labels"),
-                owner_kind=body.get("owner_kind", "ReplicaSet"),
-            )
+            kind = body.get("owner_kind", "ReplicaSet")
+            obj = fabricate.pod(f"{prefix}{i}", namespace, owner_kind=kind)
             version = self._put_new("pods", obj)
             if nodes:
                 version = bind(self.store.named("pods"), version, nodes[i % len(nodes)])
@@ -422,9 +384,8 @@ class Admin(AdminEndpoints):
         ]
 
     def post_bind(self, body):
-        _only(body, "nodes", "prefix", "namespace", "count", "per_second")
+        _only(body, "nodes", "prefix", "per_second")
         waiting = [v for v in self._pods(body) if not v.obj["spec"].get("nodeName")]
-        waiting = waiting[: body.get("count", len(waiting))]
         pods, nodes = self.store.named("pods"), body["nodes"]
 
         def step(i):
@@ -451,7 +412,7 @@ class Admin(AdminEndpoints):
         self.api.node_metrics.set(body)
 
     def post_delete(self, body):
-        _only(body, "resource", "names", "prefix", "namespace", "count")
+        _only(body, "resource", "names", "prefix", "namespace")
         collection = self.store.named(body["resource"])
         doomed = []
         for namespace, name in list(collection.keys):
@@ -460,7 +421,6 @@ class Admin(AdminEndpoints):
             if name.startswith(body.get("prefix", "")):
                 if body.get("namespace") in (None, namespace):
                     doomed.append((namespace, name))
-        doomed = doomed[: body.get("count", len(doomed))]
         for key in doomed:
             collection.remove(*key)
         return {"deleted": len(doomed)}

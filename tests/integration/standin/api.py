@@ -121,8 +121,7 @@ class Api(Writes):
             body = protobuf.status(error.status)
             request.reply(error.code, body, protobuf.MEDIA_TYPE, headers=headers)
             return
-        body = self._pretty(request, dumps(error.status)) + b"\n"
-        request.reply(error.code, body, headers=headers)
+        request.reply(error.code, dumps(error.status) + b"\n", headers=headers)
 
     def _handle(self, request, route):
         route.user = self.authenticator.user_of(request)
@@ -198,22 +197,10 @@ class Api(Writes):
 
     # -- answers -----------------------------------------------------------------------------
 
-    @staticmethod
-    def _pretty(request, body):
-        """The real server indents for people's tools, told by their User-Agent, or when asked."""
-        wanted = request.param("pretty")
-        if wanted is None:
-            agent = request.headers.get("user-agent", "")
-            if not agent.startswith(("curl/", "Wget/", "Mozilla/5.0")):
-                return body
-        elif wanted not in ("1", "true", "True"):
-            return body
-        return json.dumps(json.loads(body), indent=2, ensure_ascii=False).encode()
-
     def _answer(self, request, status, body, media_type="application/json"):
         headers = [*HEADERS, ("Audit-Id", str(uuid.UUID(int=random.getrandbits(128))))]
         if media_type == "application/json":
-            body = self._pretty(request, body) + b"\n"
+            body += b"\n"
         if len(body) > GZIP_MIN_BYTES and request.method in ("GET", "HEAD"):
             accepted = request.headers.get("accept-encoding", "")
             if "gzip" in accepted:
@@ -295,22 +282,17 @@ class Api(Writes):
         limit = max(0, int(limit_text))
         after = None
         store = self.store
+        revision, versions = store.revision, collection.all()
         if token:
-            revision, after, versions = self._continued(token, version, collection, limit)
-        elif version == "":
-            revision, versions = store.revision, collection.all()
+            revision, after, versions = self._continued(token, version, collection)
         elif version == "0":
-            # Served from the watch cache, which knows no pages.
-            revision, versions = store.cached(collection)
-            limit = 0
-        else:
+            limit = 0  # Served from the watch cache, which knows no pages.
+        elif version:
             wanted = _revision(version)
             if wanted > store.revision:
                 raise too_large_version(wanted, store.revision)
             if match == "Exact" or (limit and not match):
                 revision, versions = wanted, collection.at(wanted)
-            else:
-                revision, versions = store.cached(collection, wanted)
         shown, last, remaining = page(versions, matches, after, limit)
         metadata = {"resourceVersion": str(revision)}
         if last is not None:
@@ -320,7 +302,7 @@ class Api(Writes):
                 metadata["remainingItemCount"] = remaining
         self._answer(request, 200, view.list(metadata, shown), view.media_type)
 
-    def _continued(self, token, version, collection, limit):
+    def _continued(self, token, version, collection):
         """(revision, key to go on after, versions) of a continue token."""
         try:
             parsed = json.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
@@ -388,7 +370,7 @@ class Api(Writes):
         loop = asyncio.get_running_loop()
         timers = [loop.call_later(timeout_s, watcher.finish)]
         if bookmarks and timeout_s > 2:
-            timers.append(loop.call_later(timeout_s - 2, self._last_bookmark, watcher))
+            timers.append(loop.call_later(timeout_s - 2, watcher.send_bookmark))
 
         def closed():
             collection.watchers.discard(watcher)
@@ -396,10 +378,6 @@ class Api(Writes):
                 timer.cancel()
 
         watcher.stream.on_close = closed
-
-    def _last_bookmark(self, watcher):
-        if self.store.bookmarks_on:
-            watcher.send_bookmark()
 
     @staticmethod
     def _initial_events(watcher, collection, matches):

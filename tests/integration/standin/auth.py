@@ -1,10 +1,9 @@
 """Who asks, and what they may do.
 
-With neither tokens nor client certificates configured everyone is let in, as behind
-`kubectl proxy`. Otherwise a request counts as that of the user whose bearer token or client
-certificate it brings, and a user with rules may do only what the rules say; they have the form of
-RBAC's PolicyRule, so that a test can feed the rules of a ClusterRole from deploy/ as they stand.
-A request that brings neither is anonymous, as by default, and may do next to nothing.
+Without tokens everyone is let in, as behind `kubectl proxy`. Otherwise a request counts as that of
+the user whose bearer token it brings, and a user with rules may do only what the rules say; they have
+the form of RBAC's PolicyRule, so that a test can feed the rules of a ClusterRole from deploy/ as they
+stand. A request that brings none is anonymous, as by default, and may do next to nothing.
 """
 
 from dataclasses import dataclass
@@ -30,17 +29,12 @@ DISCOVERY = ("/api", "/api/*", "/apis", "/apis/*", "/openapi", "/openapi/*")
 class Authenticator:
     def __init__(self):
         self.tokens = {}
-        self.certificates = False
 
     def set_token(self, token, user="test", groups=(), rules=None):
         self.tokens[token] = User(user, tuple(groups), rules)
 
-    @property
-    def required(self):
-        return bool(self.tokens) or self.certificates
-
     def user_of(self, request):
-        if not self.required:
+        if not self.tokens:
             return ANYONE
         kind, _, token = request.headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer":
@@ -48,7 +42,7 @@ class Authenticator:
             if user is None:
                 raise unauthorized()
             return user
-        return self._certificate_user(request.conn) or ANONYMOUS
+        return ANONYMOUS
 
     def known_user_of(self, request):
         """The same, or None for whoever will be refused."""
@@ -56,20 +50,6 @@ class Authenticator:
             return self.user_of(request)
         except ApiError:
             return None
-
-    def _certificate_user(self, conn):
-        if conn.tls is None:
-            return None
-        certificate = conn.tls.getpeercert()
-        if not certificate:
-            return None
-        name, groups = "", []
-        for ((key, value),) in certificate.get("subject", ()):
-            if key == "commonName":
-                name = value
-            elif key == "organizationName":
-                groups.append(value)
-        return User(name, tuple(groups))
 
 
 def _listed(values, wanted):

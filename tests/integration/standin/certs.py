@@ -1,4 +1,4 @@
-"""A throwaway CA with a server and a client certificate, made with the openssl program."""
+"""A throwaway CA with a server certificate, made with the openssl program."""
 
 import os
 import subprocess
@@ -35,10 +35,10 @@ def _certificate(directory, name, subject, extensions, issuer=None):
     os.chmod(os.path.join(directory, f"{name}.key"), 0o600)
 
 
-def make(directory, user="plimsoll-test", group="system:masters"):
-    """Create ca, server and client (.crt, .key) in `directory`, unless they are there."""
+def make(directory):
+    """Create ca and server (.crt, .key) in `directory`, unless they are there."""
     os.makedirs(directory, exist_ok=True)
-    if os.path.exists(os.path.join(directory, "client.crt")):
+    if os.path.exists(os.path.join(directory, "server.crt")):
         return
     _certificate(
         directory,
@@ -48,6 +48,3 @@ def make(directory, user="plimsoll-test", group="system:masters"):
     )
     server = f"subjectAltName={SUBJECT_ALT_NAMES}\nextendedKeyUsage=serverAuth\n"
     _certificate(directory, "server", "/CN=kubernetes", server, "ca")
-    _certificate(
-        directory, "client", f"/O={group}/CN={user}", "extendedKeyUsage=clientAuth\n", "ca"
-    )

@@ -38,16 +38,13 @@ def node(
     cpus=8,
     memory_gib=32,
     images=5,
-    addresses=None,
-    ready=True,
     now="2026-01-01T00:00:00Z",
 ):
-    """A Node as a kubelet of today reports it; `addresses` overrides the list of addresses."""
+    """A Node as a kubelet of today reports it."""
     if images not in _image_cache:
         _image_cache[images] = _images(images)
-    if addresses is None:
-        addresses = [{"type": "InternalIP", "address": address}] if address else []
-        addresses.append({"type": "Hostname", "address": name})
+    addresses = [{"type": "InternalIP", "address": address}] if address else []
+    addresses.append({"type": "Hostname", "address": name})
     quantity = {
         "cpu": str(cpus),
         "ephemeral-storage": "101430960Ki",
@@ -72,8 +69,6 @@ def node(
     }
     conditions = []
     for kind, status, reason in CONDITIONS:
-        if kind == "Ready" and not ready:
-            status, reason = "False", "KubeletNotReady"
         conditions.append(
             {
                 "type": kind,
@@ -144,15 +139,15 @@ _TOLERATIONS = [
 ]
 
 
-def pod(name, namespace="default", labels=None, owner_kind=None, owner_name=None, cpu="100m"):
+def pod(name, namespace="default", owner_kind=None):
     """A Pod as a ReplicaSet (or `owner_kind`) makes it, waiting for a node."""
-    metadata = {"name": name, "namespace": namespace, "labels": labels or {"app": "web"}}
+    metadata = {"name": name, "namespace": namespace, "labels": {"app": "web"}}
     if owner_kind:
         metadata["ownerReferences"] = [
             {
                 "apiVersion": "apps/v1",
                 "kind": owner_kind,
-                "name": owner_name or f"{owner_kind.lower()}-1",
+                "name": f"{owner_kind.lower()}-1",
                 "uid": "00000000-0000-0000-0000-000000000001",
                 "controller": True,
                 "blockOwnerDeletion": True,
@@ -166,7 +161,7 @@ def pod(name, namespace="default", labels=None, owner_kind=None, owner_name=None
                 {
                     "name": "app",
                     "image": "registry.example.com/app:v1",
-                    "resources": {"requests": {"cpu": cpu, "memory": "128Mi"}},
+                    "resources": {"requests": {"cpu": "100m", "memory": "128Mi"}},
                     "volumeMounts": [_TOKEN_MOUNT],
                     "terminationMessagePath": "/dev/termination-log",
                     "terminationMessagePolicy": "File",

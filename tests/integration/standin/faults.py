@@ -9,14 +9,14 @@ spent; -1 = until cleared):
     path        regular expression searched in the request target
     user_agent  regular expression searched in the User-Agent
     sends       regular expression searched in the request's Content-Type
-    user        name of the user whose token or certificate it is
+    user        name of the user whose token it is
     count       default 1
     skip        let this many matching requests pass first
 
 What it does, by `action`:
 
     status       `status` (default 500) with a Status body, or `plain` text as priority and fairness
-                 sends it; `retry_after` seconds (absent: no header); `message`; `reason`
+                 sends it; `retry_after` seconds (absent: no header); `message`
     reset        RST without an answer
     close        FIN without an answer
     hang         no answer; after `seconds`, if given, the real one
@@ -74,7 +74,6 @@ _KEYS = {
     "plain",
     "retry_after",
     "message",
-    "reason",
     "seconds",
     "bytes",
     "reset",
@@ -222,6 +221,6 @@ def _status(spec, request, refuse):
         text = spec.get("message", "Too many requests, please try again later.\n")
         request.reply(code, text.encode(), "text/plain; charset=utf-8", headers)
         return
-    reason = spec.get("reason", REASON_BY_CODE.get(code, "Unknown"))
+    reason = REASON_BY_CODE.get(code, "Unknown")
     message = spec.get("message", f"{reason} on command")
     refuse(request, ApiError(code, reason, message, headers=headers))

@@ -6,7 +6,6 @@ takes
     on            is the API group there?
     available     does the server behind it answer? false: the aggregator's 503
     resolution_s  samples are so many seconds apart (default 1)
-    window        of every item (default "10s")
     usage         {node: {"cpu": "2500m", "memory": "8Gi"}}; the name "*" is every other node
     change        {node: what to change of its item, "*" as above}: a merge patch, null for the whole
                   item leaves it out. "timestamp" may be a number: seconds to add to the real one
@@ -23,7 +22,7 @@ import time
 from .patch import merge
 
 GROUP = "metrics.k8s.io"
-KEYS = {"on", "available", "resolution_s", "window", "usage", "change", "freeze", "extra"}
+KEYS = {"on", "available", "resolution_s", "usage", "change", "freeze", "extra"}
 
 
 def stamp(at_unix):
@@ -35,7 +34,6 @@ class NodeMetrics:
         self.on = False
         self.available = True
         self.resolution_s = 1.0
-        self.window = "10s"
         self.usage = {"*": {"cpu": "1", "memory": "1Gi"}}
         self.change = {}
         self.frozen_unix = None
@@ -66,7 +64,7 @@ class NodeMetrics:
                 "labels": metadata.get("labels", {}),
             },
             "timestamp": stamp(taken),
-            "window": self.window,
+            "window": "10s",
             "usage": self.usage.get(name, self.usage["*"]),
         }
         change = self.change.get(name, self.change.get("*", {}))

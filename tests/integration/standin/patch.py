@@ -9,57 +9,26 @@ from datetime import datetime, timezone
 from .errors import ApiError, bad_request
 
 MERGE = "application/merge-patch+json"
-STRATEGIC = "application/strategic-merge-patch+json"
 JSON = "application/json-patch+json"
 APPLY = "application/apply-patch+yaml"
 MAX_UPDATE_MANAGERS = 10
-
-# Lists that strategic merge treats as maps: field -> the key of an element.
-_MERGE_KEYS = {
-    "conditions": "type",
-    "addresses": "type",
-    "taints": "key",
-    "containers": "name",
-    "initContainers": "name",
-    "env": "name",
-    "volumes": "name",
-    "ownerReferences": "uid",
-}
 
 
 def now_rfc3339():
     return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def now_micro():
-    return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-
-
-def merge(target, change, strategic=False):
-    """RFC 7386, and its strategic variant for the lists named above."""
+def merge(target, change):
+    """RFC 7386."""
     if not isinstance(change, dict):
         return change
     out = dict(target) if isinstance(target, dict) else {}
     for key, value in change.items():
         if value is None:
             out.pop(key, None)
-        elif strategic and isinstance(value, list) and key in _MERGE_KEYS:
-            out[key] = _merge_list(out.get(key) or [], value, _MERGE_KEYS[key])
-        elif strategic and key.startswith("$"):
-            out.pop(key, None)
         else:
-            out[key] = merge(out.get(key), value, strategic)
+            out[key] = merge(out.get(key), value)
     return out
-
-
-def _merge_list(old, new, key):
-    merged = {item.get(key): item for item in old}
-    for item in new:
-        if item.get("$patch") == "delete":
-            merged.pop(item.get(key), None)
-        else:
-            merged[item.get(key)] = merge(merged.get(item.get(key)), item, True)
-    return list(merged.values())
 
 
 def _resolve(document, pointer):

@@ -14,8 +14,10 @@ from .admin import Admin, Journal
 from .api import Api, route_of
 from .auth import Authenticator
 from .faults import Faults, act
-from .registry import Registry, custom_resource
+from .registry import Registry
 from .store import Store
+
+BOOKMARK_INTERVAL_S = 60
 
 
 def parse_options(arguments=None):
@@ -27,18 +29,12 @@ def parse_options(arguments=None):
     add = parser.add_argument
     add("--host", default="127.0.0.1")
     add("--port", type=int, default=0, help="of the API; 0 takes a free one")
-    add("--admin-port", type=int, default=0)
     add("--nodes", type=int, default=0, help="create this many nodes, node-0000 on")
     add("--first-address", default="127.1.0.1", help="InternalIP of the first node")
     add("--images", type=int, default=5, help="container images listed per node (real: up to 50)")
     add("--tls-dir", help="serve TLS with the certificates there, made if missing")
-    add("--client-certs", action="store_true", help="accept client certificates of that CA")
     add("--token", action="append", default=[], metavar="TOKEN[=USER]", help="accept this token")
-    add("--history", type=int, default=20000, help="events that a watch can look back, a resource")
-    add("--first-revision", type=int, default=10000)
-    add("--bookmark-interval", type=float, default=60.0, metavar="SECONDS")
     add("--write-kubeconfig", metavar="FILE")
-    add("--custom-resource", action="append", default=[], metavar="GROUP/VERSION/PLURAL/KIND")
     return parser.parse_args(arguments)
 
 
@@ -47,9 +43,6 @@ def kubeconfig(options, url):
     if options.tls_dir:
         directory = os.path.abspath(options.tls_dir)
         cluster["certificate-authority"] = os.path.join(directory, "ca.crt")
-        if options.client_certs:
-            user["client-certificate"] = os.path.join(directory, "client.crt")
-            user["client-key"] = os.path.join(directory, "client.key")
     if options.token:
         user["token"] = options.token[0].partition("=")[0]
     return {
@@ -70,14 +63,10 @@ class StandIn:
     def __init__(self, options):
         self.options = options
         registry = Registry()
-        for text in options.custom_resource:
-            group, version, plural, kind = text.split("/")
-            registry.add(custom_resource(group, version, plural, kind))
-        self.store = Store(registry, options.history, options.first_revision)
+        self.store = Store(registry)
         for resource in registry.rows.values():
             self.store.of(resource)
         authenticator = Authenticator()
-        authenticator.certificates = options.client_certs
         for text in options.token:
             token, _, user = text.partition("=")
             authenticator.set_token(token, user or "test")
@@ -115,7 +104,7 @@ class StandIn:
 
     async def bookmarks(self):
         while True:
-            await asyncio.sleep(self.options.bookmark_interval)
+            await asyncio.sleep(BOOKMARK_INTERVAL_S)
             self.store.bookmark_all()
 
     async def run(self):
@@ -130,11 +119,10 @@ class StandIn:
             tls = server_tls(
                 os.path.join(options.tls_dir, "server.crt"),
                 os.path.join(options.tls_dir, "server.key"),
-                os.path.join(options.tls_dir, "ca.crt") if options.client_certs else None,
             )
         self.admin.tls = tls
         port = await self.server.listen(options.host, options.port, tls)
-        admin_port = await self.admin_server.listen("127.0.0.1", options.admin_port)
+        admin_port = await self.admin_server.listen("127.0.0.1", 0)
         host = f"[{options.host}]" if ":" in options.host else options.host
         url = f"{'https' if tls else 'http'}://{host}:{port}"
         if options.write_kubeconfig:

@@ -182,13 +182,10 @@ CUSTOM_RESOURCES = (
 class Registry:
     """All rows, found by (group, version, plural)."""
 
-    def __init__(self, resources=BUILT_IN + CUSTOM_RESOURCES):
-        self.rows = {}
-        for resource in resources:
-            self.add(resource)
-
-    def add(self, resource):
-        self.rows[(resource.group, resource.version, resource.plural)] = resource
+    def __init__(self):
+        self.rows = {
+            (row.group, row.version, row.plural): row for row in BUILT_IN + CUSTOM_RESOURCES
+        }
 
     def find(self, group, version, plural):
         return self.rows.get((group, version, plural))

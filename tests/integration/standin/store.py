@@ -17,6 +17,8 @@ from .errors import expired, too_large_version, too_old
 from httpd import frame
 
 ADDED, MODIFIED, DELETED = "ADDED", "MODIFIED", "DELETED"
+FIRST_REVISION = 10000
+HISTORY_MAX = 20000  # events that a watch can look back, a resource
 SNAPSHOTS_MAX = 256
 WATCH_BACKLOG_BYTES = 256 * 1024 * 1024
 
@@ -308,7 +310,7 @@ class Collection:
     def _publish(self, event):
         self.revision = event.revision
         self.history.append(event)
-        while len(self.history) > self.store.history_max:
+        while len(self.history) > HISTORY_MAX:
             self.oldest = self.history.popleft().revision
         for watcher in self.watchers:
             watcher.offer(event)
@@ -355,15 +357,12 @@ class Collection:
 class Store:
     """All collections under one revision counter, as in one etcd."""
 
-    def __init__(self, registry, history_max=20000, first_revision=10000):
+    def __init__(self, registry):
         self.registry = registry
-        self.history_max = history_max
-        self.revision = first_revision
+        self.revision = FIRST_REVISION
         self.collections = {}
         self.frozen = False
-        self.bookmarks_on = True
         self.has_protobuf = True
-        self.lag = 0
         self.snapshots = {}
 
     def next_revision(self):
@@ -384,7 +383,7 @@ class Store:
         return [w for c in self.collections.values() for w in c.watchers]
 
     def bookmark_all(self):
-        if self.bookmarks_on and not self.frozen:
+        if not self.frozen:
             for watcher in self.watchers():
                 watcher.send_bookmark()
 
@@ -393,13 +392,6 @@ class Store:
         self.snapshots[(resource, revision)] = versions
         while len(self.snapshots) > SNAPSHOTS_MAX:
             self.snapshots.pop(next(iter(self.snapshots)))
-
-    def cached(self, collection, not_older_than=0):
-        """(revision, versions) as the watch cache shows them, which may lag."""
-        revision = max(self.revision - self.lag, not_older_than, collection.oldest)
-        if revision >= self.revision:
-            return self.revision, collection.all()
-        return revision, collection.at(revision)
 
     def snapshot(self, resource, revision):
         return self.snapshots.get((resource, revision))

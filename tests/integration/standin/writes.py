@@ -2,7 +2,6 @@
 
 import json
 import random
-import secrets
 import uuid
 
 from . import patch, validate
@@ -19,7 +18,7 @@ from .errors import (
     wrong_precondition,
 )
 from .negotiate import MEDIA_TYPES
-from .store import Version, View, dumps
+from .store import View, dumps
 
 
 def _no_constant(text):
@@ -57,14 +56,9 @@ class Writes:
         if len(request.param("fieldManager", "")) > 128:
             why = "Too long: may not be more than 128 bytes"
             causes.add("FieldValueTooLong", "fieldManager", why)
-        asked = request.query.get("dryRun", ["All"])
-        if asked != ["All"]:
-            causes.not_supported("dryRun", asked, ["All"])
         causes.raise_if_any(f"{route.verb.capitalize()}Options", "meta.k8s.io", "")
-
-    @staticmethod
-    def _dry_run(request):
-        return request.param("dryRun") is not None
+        if "dryRun" in request.query:
+            raise bad_request("the stand-in has no dry runs")
 
     def _body(self, request, resource, route, wanted="application/json"):
         """The object that a POST or PUT carries, checked against the URL, without kind."""
@@ -100,11 +94,6 @@ class Writes:
         metadata = obj["metadata"]
         if metadata.get("resourceVersion"):
             raise ApiError(500, "", "resourceVersion should not be set on objects to be created")
-        if not metadata.get("name") and metadata.get("generateName"):
-            alphabet = "bcdfghjklmnpqrstvwxz2456789"
-            metadata["name"] = metadata["generateName"] + "".join(
-                secrets.choice(alphabet) for _ in range(5)
-            )
         if resource.namespaced:
             namespaces = self.store.named("namespaces")
             if namespaces.get("", route.namespace) is None:
@@ -116,11 +105,7 @@ class Writes:
         # Whoever makes an object is not the one who says how it is.
         owned = {k: v for k, v in obj.items() if k != "status" or not resource.status}
         patch.own(None, owned, self._manager(request), resource.group_version, "", operation)
-        if self._dry_run(request):
-            version = Version(obj, 0)
-        else:
-            version = collection.put(obj)
-        self._answer_object(request, 201, resource, version)
+        self._answer_object(request, 201, resource, collection.put(obj))
 
     @staticmethod
     def complete(resource, obj):
@@ -176,9 +161,9 @@ class Writes:
         if media == patch.APPLY and resource.typed:
             self._apply(request, route, resource, collection)
             return
-        if media not in (patch.JSON, patch.MERGE, patch.STRATEGIC) and resource.typed:
-            raise ApiError(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
-        if media not in (patch.JSON, patch.MERGE) and not resource.typed:
+        if media not in (patch.JSON, patch.MERGE):
+            if resource.typed:
+                raise ApiError(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
             raise unsupported_media_type((patch.JSON, patch.MERGE, patch.APPLY))
         try:
             change = json.loads(request.body, parse_constant=_no_constant)
@@ -193,7 +178,7 @@ class Writes:
             for field, wanted in (("kind", resource.kind), ("apiVersion", resource.group_version)):
                 if change.pop(field, wanted) != wanted:
                     raise bad_request(f"{field} does not match the object")
-            new = patch.merge(version.obj, change, media == patch.STRATEGIC)
+            new = patch.merge(version.obj, change)
         try:
             validate.decode_check(resource, new)
         except ApiError as error:
@@ -263,8 +248,7 @@ class Writes:
             metadata["generation"] = old["metadata"].get("generation", 0) + 1
         manager = self._manager(request)
         patch.own(old, new, manager, resource.group_version, route.subresource, operation)
-        stored = Version(new, 0) if self._dry_run(request) else collection.put(new)
-        self._answer_object(request, 200, resource, stored)
+        self._answer_object(request, 200, resource, collection.put(new))
 
     @staticmethod
     def _keep_other_half(resource, route, old, new):
@@ -293,8 +277,7 @@ class Writes:
         for field in ("uid", "resourceVersion"):
             if wanted.get(field) and wanted[field] != metadata[field]:
                 raise not_the_one_to_delete(resource, metadata, field, wanted[field])
-        if not self._dry_run(request):
-            version = collection.remove(route.namespace, route.name)
+        version = collection.remove(route.namespace, route.name)
         if resource.plural == "pods":
             self._answer_object(request, 200, resource, version)
             return
@@ -354,8 +337,7 @@ class Writes:
             error.status["message"] = error.status["message"].replace("pods ", "pods/binding ", 1)
             error.status["details"]["kind"] = "pods/binding"
             raise error
-        if not self._dry_run(request):
-            bind(pods, version, target["name"], binding["metadata"].get("annotations"))
+        bind(pods, version, target["name"], binding["metadata"].get("annotations"))
         status = {
             "kind": "Status",
             "apiVersion": "v1",
