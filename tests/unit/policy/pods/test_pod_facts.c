@@ -2,6 +2,7 @@
 #include "tests/unit/fixture/test.h"
 
 #include "base/buf.h"
+#include "tests/unit/fixture/draw.h"
 #include "tests/unit/fixture/full_size.h"
 #include "tests/unit/fixture/pod_property.h"
 
@@ -449,14 +450,7 @@ TEST(many_containers) {
 
 /* Random pods: members in any order, left out, repeated, or of another type. */
 
-static uint64_t random_state = 42;
-
-static unsigned pick(unsigned below) {
-        random_state = random_state * UINT64_C(6364136223846793005) + 1442695040888963407U;
-        return (unsigned)(random_state >> 33) % below;
-}
-
-#define PICK(list) (list)[pick(ARRAY_LEN(list))]
+#define PICK(list) (list)[draw_below(ARRAY_LEN(list))]
 
 typedef void put_fn(struct buf *out);
 struct member {
@@ -472,22 +466,22 @@ static void put_odd(struct buf *out) {
 }
 
 static void put_object(struct buf *out, const struct member *members, size_t count) {
-        size_t n = pick((unsigned)count + 3);
+        size_t n = draw_below((unsigned)count + 3);
 
         (void)buf_putc(out, '{');
         for (size_t i = 0; i < n; i++) {
-                const struct member *member = &members[pick((unsigned)count)];
+                const struct member *member = &members[draw_below((unsigned)count)];
                 (void)buf_printf(out, "%s\"%s\":", i ? " , " : "", member->key);
-                (pick(20) == 0 ? put_odd : member->put)(out);
+                (draw_below(20) == 0 ? put_odd : member->put)(out);
         }
         (void)buf_putc(out, '}');
 }
 
 static void put_array(struct buf *out, put_fn *put) {
         (void)buf_putc(out, '[');
-        for (unsigned i = 0, n = pick(5); i < n; i++) {
+        for (unsigned i = 0, n = draw_below(5); i < n; i++) {
                 (void)buf_puts(out, i ? "," : "");
-                (pick(20) == 0 ? put_odd : put)(out);
+                (draw_below(20) == 0 ? put_odd : put)(out);
         }
         (void)buf_putc(out, ']');
 }
@@ -499,21 +493,22 @@ static void put_text(struct buf *out) {
 }
 
 static void put_time(struct buf *out) {
-        (void)buf_printf(out, "\"2026-01-01T00:00:%02uZ\"", pick(70));
+        (void)buf_printf(out, "\"2026-01-01T00:00:%02uZ\"", draw_below(70));
 }
 
 static void put_quantity(struct buf *out) {
         static const char *const units[] = {"", "m", "Mi", "Gi", "k", "e3", "e300", "Ei", "x"};
 
-        (void)buf_printf(out, "\"%s%u%s\"", pick(10) ? "" : "-", pick(1000), PICK(units));
+        (void)buf_printf(out, "\"%s%u%s\"", draw_below(10) ? "" : "-", draw_below(1000),
+                         PICK(units));
 }
 
 static void put_policy(struct buf *out) {
-        (void)buf_puts(out, pick(2) ? "\"Always\"" : "\"Never\"");
+        (void)buf_puts(out, draw_below(2) ? "\"Always\"" : "\"Never\"");
 }
 
 static void put_when(struct buf *out) {
-        (void)buf_puts(out, pick(3) ? "\"DoNotSchedule\"" : "\"ScheduleAnyway\"");
+        (void)buf_puts(out, draw_below(3) ? "\"DoNotSchedule\"" : "\"ScheduleAnyway\"");
 }
 
 static void put_type(struct buf *out) {
@@ -523,15 +518,15 @@ static void put_type(struct buf *out) {
 }
 
 static void put_status(struct buf *out) {
-        (void)buf_puts(out, pick(3) ? "\"True\"" : "\"False\"");
+        (void)buf_puts(out, draw_below(3) ? "\"True\"" : "\"False\"");
 }
 
 static void put_reason(struct buf *out) {
-        (void)buf_puts(out, pick(2) ? "\"Infeasible\"" : "\"Deferred\"");
+        (void)buf_puts(out, draw_below(2) ? "\"Infeasible\"" : "\"Deferred\"");
 }
 
 static void put_resource(struct buf *out) {
-        (void)buf_puts(out, pick(2) ? "\"cpu\"" : "\"memory\"");
+        (void)buf_puts(out, draw_below(2) ? "\"cpu\"" : "\"memory\"");
 }
 
 static void put_phase(struct buf *out) {
@@ -547,7 +542,7 @@ static void put_kind(struct buf *out) {
 }
 
 static void put_bool(struct buf *out) {
-        (void)buf_puts(out, pick(2) ? "true" : "false");
+        (void)buf_puts(out, draw_below(2) ? "true" : "false");
 }
 
 #define DEFINE_PUT_OBJECT(name, ...)                                                               \
@@ -611,9 +606,9 @@ TEST(random) {
                 put_pod(&text);
                 if (!pod_property_check(text.data, text.len))
                         fail_msg("refused: %s", text.data);
-                size_t at = pick((unsigned)text.len);
+                size_t at = draw_below((unsigned)text.len);
                 (void)pod_property_check(text.data, at);
-                text.data[at] = (char)pick(256);
+                text.data[at] = (char)draw_below(256);
                 (void)pod_property_check(text.data, text.len);
         }
 }
