@@ -6,13 +6,12 @@ import time
 
 import pytest
 from cluster.certificates import Authority
+from cluster.nodes import CALM, HOT
 from cluster.plimsoll import fast_policy, page, total
 from cluster.workloads import Background
 from harness import wait_until
 from tls_kit import Volume
 
-HOT = {"cpu": 0.9, "mem": 0.3}
-CALM = {"cpu": 0.2, "mem": 0.3}
 SERVER_NAME = "plimsoll-extender.kube-system.svc"
 # What kube-scheduler says of an extender that fails and is ignorable.
 SKIPPED = "Skipping extender"
