@@ -1,6 +1,9 @@
 /* What is read of a Pod, by example and against a plain computation on jansson's tree. */
 #include "tests/unit/fixture/test.h"
 
+#include <stdarg.h>
+
+#include "base/attributes.h"
 #include "base/buf.h"
 #include "tests/unit/fixture/draw.h"
 #include "tests/unit/fixture/full_size.h"
@@ -12,6 +15,18 @@
         "\",\"memory\":\"" memory "\"}}"
 #define CONTAINER(cpu, memory) "{\"name\":\"c\"," RESOURCES(cpu, memory) "}"
 #define SIDECAR(cpu, memory) "{" RESOURCES(cpu, memory) ",\"restartPolicy\":\"Always\"}"
+
+/* What is no text outlives the text that it was read from. */
+_printf_(3, 4) static void read_row(struct pod_facts *ret, size_t row, const char *format, ...) {
+        _cleanup_(freep) char *text = NULL;
+        va_list args;
+
+        va_start(args, format);
+        assert_true(vasprintf(&text, format, args) >= 0);
+        va_end(args);
+        if (!pod_read(ret, text))
+                fail_msg("row %zu is not read: %s", row, text);
+}
 
 TEST(whole_pod) {
         static const char text[] =
@@ -122,14 +137,11 @@ TEST(requests) {
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct pod_facts facts;
-                char *text = xasprintf("{\"spec\":{%s}}", rows[i].spec);
-                if (!pod_read(&facts, text))
-                        fail_msg("row %zu is not read", i);
+                read_row(&facts, i, "{\"spec\":{%s}}", rows[i].spec);
                 if (facts.request.of[ESTIMATE_CPU] != rows[i].cores ||
                     facts.request.of[ESTIMATE_MEM] != rows[i].bytes)
                         fail_msg("row %zu: %g cores, %g bytes", i, facts.request.of[ESTIMATE_CPU],
                                  facts.request.of[ESTIMATE_MEM]);
-                free(text);
         }
 }
 
@@ -152,8 +164,7 @@ TEST(idle_cpu) {
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct pod_facts facts;
-                _cleanup_(freep) char *text = xasprintf("{\"spec\":{%s}}", rows[i].spec);
-                assert_true(pod_read(&facts, text));
+                read_row(&facts, i, "{\"spec\":{%s}}", rows[i].spec);
                 assert_float_equal(facts.idle_cores, rows[i].idle_cores, 0);
                 assert_float_equal(facts.request.of[ESTIMATE_CPU], rows[i].cores, 0);
         }
@@ -221,12 +232,10 @@ TEST(resized_requests) {
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct pod_facts facts;
-                char *text = xasprintf("{\"spec\":{%s},\"status\":{%s}}", rows[i].spec,
-                                       rows[i].status);
-                assert_true(pod_read(&facts, text));
+                read_row(&facts, i, "{\"spec\":{%s},\"status\":{%s}}", rows[i].spec,
+                         rows[i].status);
                 if (fabs(facts.request.of[ESTIMATE_CPU] - rows[i].cores) > 1e-9)
                         fail_msg("row %zu: %g cores", i, facts.request.of[ESTIMATE_CPU]);
-                free(text);
         }
 }
 
@@ -261,35 +270,32 @@ TEST(times_and_phases) {
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct pod_facts facts;
-                char *text = xasprintf("{%s}", rows[i].pod);
-                if (!pod_read(&facts, text))
-                        fail_msg("row %zu is not read", i);
+                read_row(&facts, i, "{%s}", rows[i].pod);
                 if (facts.bound_unix_ms != rows[i].bound_unix_ms ||
                     facts.is_finished != rows[i].is_finished)
                         fail_msg("row %zu: bound at %lld", i, (long long)facts.bound_unix_ms);
-                free(text);
         }
 }
 
+#define WAITS "{\"state\":{\"waiting\":{\"reason\":\"ImagePull\"}}}"
 #define SINCE(second) "{\"state\":{\"running\":{\"startedAt\":\"1970-01-01T00:00:" second "Z\"}}}"
 #define STARTED(phase, containers)                                                                 \
         "\"status\":{\"phase\":\"" phase "\",\"containerStatuses\":[" containers "]}"
 
 /* The first container that runs counts; init containers are in another list. */
 TEST(starts) {
-        static const char waits[] = "{\"state\":{\"waiting\":{\"reason\":\"ImagePull\"}}}";
         static const struct {
                 const char *status;
                 double runs_s; /* 7: since it was created; 0: not yet */
         } rows[] = {
                 {"\"status\":{}", 0},
                 {STARTED("Pending", ""), 0},
-                {STARTED("Pending", "%s"), 0},
+                {STARTED("Pending", WAITS), 0},
                 {STARTED("Running", SINCE("09")), 9},
-                {STARTED("Running", SINCE("30") "," SINCE("20") ",%s," SINCE("40")), 20},
-                {STARTED("Pending", "%s," SINCE("20")), 20},
+                {STARTED("Running", SINCE("30") "," SINCE("20") "," WAITS "," SINCE("40")), 20},
+                {STARTED("Pending", WAITS "," SINCE("20")), 20},
                 /* It has died, and waits to be started again. */
-                {STARTED("Running", "%s"), 7},
+                {STARTED("Running", WAITS), 7},
                 {STARTED("Running", "{\"state\":{\"running\":{\"startedAt\":\"soon\"}}}"), 7},
                 {STARTED("Running", "{\"state\":{\"running\":null}},{\"state\":[7]},null"), 7},
                 {"\"status\":{\"phase\":\"Running\"}", 7},
@@ -302,19 +308,9 @@ TEST(starts) {
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct pod_facts facts;
-                struct buf text = BUF_INIT(1 << 12);
-                (void)buf_puts(&text, "{" CREATED("1970-01-01T00:00:07Z") ",");
-                const char *rest = rows[i].status, *mark;
-                for (; (mark = strstr(rest, "%s")); rest = mark + 2) {
-                        (void)buf_append(&text, rest, (size_t)(mark - rest));
-                        (void)buf_puts(&text, waits);
-                }
-                (void)buf_puts(&text, rest);
-                (void)buf_puts(&text, "}");
-                assert_true(pod_read(&facts, text.data));
+                read_row(&facts, i, "{" CREATED("1970-01-01T00:00:07Z") ",%s}", rows[i].status);
                 if ((double)facts.runs_unix_ms != rows[i].runs_s * 1000)
                         fail_msg("row %zu: runs since %lld", i, (long long)facts.runs_unix_ms);
-                buf_done(&text);
         }
 }
 
@@ -347,10 +343,9 @@ TEST(preferences) {
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct pod_facts facts;
-                char *text = xasprintf("{\"spec\":{%s}}", rows[i].spec);
-                if (!pod_read(&facts, text) || facts.has_preferences != rows[i].has_any)
+                read_row(&facts, i, "{\"spec\":{%s}}", rows[i].spec);
+                if (facts.has_preferences != rows[i].has_any)
                         fail_msg("row %zu", i);
-                free(text);
         }
 }
 
