@@ -1,7 +1,7 @@
 """Fixtures of the tests with a real cluster.
 
 plane              the control plane that the tests share, with kwok, and with deploy/ applied
-own_plane          one for the tests of a file, which makes it their `plane`
+own_plane          one for the tests of a file, whose `plane` it is if the file has this mark
 start_plane(..)    one of the test's own, for tests that kill it, or want another address or version
 bare               one of the test's own that has never heard of us, with kwok and a scheduler
 unscheduled        the same without the scheduler
@@ -13,6 +13,9 @@ namespace          a namespace of this test (cluster.workloads.Namespace), remov
 plimsoll           our programs with their ServiceAccounts (cluster.plimsoll.Plimsoll)
 make_plimsoll(..)  the same for a control plane, or a build of ours, that the test chooses
 scheduler(..)      start a kube-scheduler that ends with the test
+stack(..)          start both programs, and a scheduler that asks the extender
+verb(..)           run kubectl-plimsoll to its end
+browser            a real one (browser.Browser)
 figure(text)       what the test measured; printed at the end of the run
 
 When a test fails, what the cluster holds is written into its log_dir, and the report names the
@@ -29,12 +32,13 @@ import pytest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "integration")]
 
+from browser import Browser  # noqa: E402
 from cluster.control_plane import ControlPlane, object_name  # noqa: E402
 from cluster.nodes import Fleet, start_kwok  # noqa: E402
-from cluster.plimsoll import Plimsoll  # noqa: E402
+from cluster.plimsoll import Plimsoll, fast_policy  # noqa: E402
 from cluster.workloads import Namespace  # noqa: E402
 from harness import NIGHTLY, Exporters  # noqa: E402
-from programs import find_program, log_folder, running, show_logs  # noqa: E402
+from programs import complete, find_program, log_folder, running, show_logs  # noqa: E402
 
 pytest.register_assert_rewrite("api_kit", "api_cases_read", "api_cases_write")
 FIGURES = pytest.StashKey[list]()
@@ -175,9 +179,11 @@ def own_plane(request, log_root):
 
 
 @pytest.fixture
-def plane(shared_plane):
-    yield shared_plane
-    assert not shared_plane.died()
+def plane(request):
+    is_own = request.node.get_closest_marker("own_plane")
+    plane = request.getfixturevalue("own_plane" if is_own else "shared_plane")
+    yield plane
+    assert not plane.died()
 
 
 @pytest.fixture
@@ -265,6 +271,12 @@ def plimsoll(plane, make_plimsoll):
     return make_plimsoll(plane)
 
 
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    with Browser(str(tmp_path_factory.mktemp("chromium"))) as started:
+        yield started
+
+
 @pytest.fixture
 def scheduler(plane):
     started = []
@@ -277,3 +289,30 @@ def scheduler(plane):
     for process in started:
         if process.is_running():
             process.kill()
+
+
+@pytest.fixture
+def stack(plimsoll, exporters, scheduler):
+    """Call it when the nodes are there: (controller, extender). `more` is of the scheduler."""
+
+    def start(content=None, **more):
+        policy = plimsoll.write_policy(content or fast_policy())
+        controller = plimsoll.controller(policy, exporters)
+        extender = plimsoll.extender(policy)
+        scheduler(extenders=[plimsoll.scheduler_entry(extender)], **more)
+        return controller, extender
+
+    return start
+
+
+@pytest.fixture
+def verb(plane, tmp_path):
+    """What kubectl-plimsoll prints about the cluster; status 1 is an answer, too."""
+
+    def call(*words):
+        env = {"KUBECONFIG": str(plane.kubeconfig)}
+        done = complete("kubectl-plimsoll", *words, status=None, env=env, cwd=tmp_path)
+        assert done.returncode in (0, 1) and not done.stderr, done.stderr
+        return done.stdout
+
+    return call

@@ -13,6 +13,7 @@ import pytest
 import yaml
 from cluster.kubelet import ReviewingKubelet
 from cluster.metrics_server import GROUP_VERSION, MetricsServer, point_to_kwok
+from cluster.nodes import CALM, HOT
 from cluster.plimsoll import (
     ACCOUNTS,
     NAMESPACE,
@@ -29,11 +30,10 @@ from cluster.rights import Right, deployed, without
 from cluster.workloads import load_pod, pod_object
 from harness import fetch, wait_until
 
+pytestmark = pytest.mark.own_plane  # its roles are taken apart
 CRD_FILE = TOP / "deploy" / "base" / "crd.yaml"
 CRD = "dynamicschedulerpolicies.scheduler.policy.crane.io"
 POLICIES = "dynamicschedulerpolicies"
-HOT = {"cpu": 0.9, "mem": 0.3}
-CALM = {"cpu": 0.2, "mem": 0.3}
 # Nobody may ask more than five times in two seconds for what it may not have.
 FIRST_REFUSED, REFUSED_A_SECOND = 5, 2.5
 # Within which what is missing is named, and all is well when it is there again: a policy's status is
@@ -44,13 +44,6 @@ FIRST_POLICIES, POLICIES_A_SECOND = 10, 1
 INTERVAL_S = 5
 NUMBERS = itertools.count()
 OUR_LABELS = ("name", "plimsoll-extender"), ("part-of", "plimsoll")
-
-
-@pytest.fixture
-def plane(own_plane):
-    """Its roles are taken apart."""
-    yield own_plane
-    assert not own_plane.died()
 
 
 @pytest.fixture

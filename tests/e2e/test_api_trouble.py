@@ -4,26 +4,24 @@ import threading
 import time
 
 import pytest
+from cluster.nodes import CALM, HOT
 from cluster.plimsoll import ACCOUNTS, ask, fast_policy, refused, total
 from cluster.relay import ApiRelay
 from cluster.workloads import Background, pod_object
 from harness import NIGHTLY, wait_until
 
+pytestmark = pytest.mark.own_plane  # it is killed
 OUTAGE_S = 60 if NIGHTLY else 6
 PERIOD_S = 5
 TOKEN_S = 15
 CPU = "cpu_usage_avg_5s"
-HOT = {"cpu": 0.9, "mem": 0.3}
-CALM = {"cpu": 0.2, "mem": 0.3}
 
 
 @pytest.fixture
-def plane(own_plane):
-    """A control plane of this file's own, to be killed."""
-    yield own_plane
-    assert not own_plane.died()
-    if not own_plane.is_up():
-        own_plane.start_api_server()
+def plane(plane):
+    yield plane
+    if not plane.is_up():
+        plane.start_api_server()
 
 
 class Asker:

@@ -6,13 +6,12 @@ import urllib.request
 
 import pytest
 import yaml
+from cluster.nodes import CALM, HOT
 from cluster.plimsoll import TOP, bound_by_account, fast_policy, refused, total, wait_judged
 from cluster.workloads import Background, per_node, pod_object
 from harness import wait_until
 from local_server import Handler, LocalServer
 
-HOT = {"cpu": 0.9, "mem": 0.3}
-CALM = {"cpu": 0.2, "mem": 0.3}
 CPU = "cpu_usage_avg_5s"
 RBAC = str(TOP / "deploy" / "extender-bind" / "rbac.yaml")
 

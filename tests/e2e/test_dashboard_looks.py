@@ -5,7 +5,6 @@ import time
 
 import metrics_sample
 import pytest
-from browser import Browser
 from dashboard_drawing import WIDTH, Drawing
 from harness import NIGHTLY
 from monitoring_kit import DASHBOARDS
@@ -32,12 +31,6 @@ def end_unix():
 @pytest.fixture
 def prometheus(run, log_dir, end_unix):
     return RealPrometheus(run, log_dir, {}, blocks=metrics_sample.text(NODES, end_unix))
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    with Browser(str(tmp_path_factory.mktemp("chromium"))) as started:
-        yield started
 
 
 def test_layout(prometheus, browser, log_dir, tmp_path, end_unix):

@@ -2,7 +2,6 @@
 the real API server's proxy, while the real scheduler places pods."""
 
 import json
-import os
 import random
 import subprocess
 import time
@@ -30,20 +29,6 @@ def policy(limits, weights):
 
 IN_FORCE = policy({CPU: 0.7}, {CPU: 1, MEM: 0.6})
 OTHER = policy({CPU: 0.65, MEM: 0.5}, {CPU: 0.7, MEM: 1})
-
-
-@pytest.fixture
-def tool(plane, binary, tmp_path):
-    def call(*words):
-        done = subprocess.run(
-            [binary("kubectl-plimsoll"), *words],
-            env={**os.environ, "KUBECONFIG": str(plane.kubeconfig)},
-            cwd=tmp_path, capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        assert done.returncode in (0, 1) and not done.stderr, done.stderr
-        return done.stdout
-
-    return call
 
 
 @pytest.fixture
@@ -113,7 +98,7 @@ def while_nothing_changes(extender, look):
 
 
 def test_scores_are_the_next_answers(
-    fleet, plane, extender, tool, namespace, scheduler, plimsoll, figure, tmp_path
+    fleet, plane, extender, verb, namespace, scheduler, plimsoll, figure, tmp_path
 ):
     generator = random.Random(29)
     away = list(fleet.addresses)
@@ -134,9 +119,9 @@ def test_scores_are_the_next_answers(
         read_loads(fleet, names, generator, on_nodes)
 
         def look():
-            top = json.loads(tool("top", "-o", "json"))
-            explained = json.loads(tool("explain", "nodes", "-o", "json"))
-            (one,) = json.loads(tool("explain", "node", names[7], "-o", "json"))
+            top = json.loads(verb("top", "-o", "json"))
+            explained = json.loads(verb("explain", "nodes", "-o", "json"))
+            (one,) = json.loads(verb("explain", "node", names[7], "-o", "json"))
             return top, explained, one
 
         top, explained, one = while_nothing_changes(extender, look)
@@ -152,7 +137,7 @@ def test_scores_are_the_next_answers(
     wait_until(
         lambda: metrics(extender)["plimsoll_extender_reservations"] == 0, what="no reservation"
     )
-    top = while_nothing_changes(extender, lambda: json.loads(tool("top", "-o", "json")))
+    top = while_nothing_changes(extender, lambda: json.loads(verb("top", "-o", "json")))
     shown = {row["node"]: row["score"] for row in top["nodes"]}
     namespace.create(pod_object("next-0", cpu="0", memory="0"))
     namespace.wait_bound(1, app="next")
@@ -171,7 +156,7 @@ def test_scores_are_the_next_answers(
     )
     (tmp_path / "other.yaml").write_text(yaml.safe_dump(OTHER))
     simulated = while_nothing_changes(
-        extender, lambda: json.loads(tool("simulate", "-f", "other.yaml", "-o", "json"))
+        extender, lambda: json.loads(verb("simulate", "-f", "other.yaml", "-o", "json"))
     )
     generation = metrics(extender)["plimsoll_policy_generation"]
     plane.kubectl("apply", "-f", str(tmp_path / "other.yaml"))
@@ -182,7 +167,7 @@ def test_scores_are_the_next_answers(
     after = {row["node"]: row["after"]["score"] for row in simulated["nodes"]}
     assert after == followed and simulated["summary"]["scoresChanged"] > 5
 
-    workloads = json.loads(tool("workloads", "-n", namespace.name, "-o", "json"))["workloads"]
+    workloads = json.loads(verb("workloads", "-n", namespace.name, "-o", "json"))["workloads"]
     assert [row["pods"] for row in workloads] == [SLICE] * ROUNDS
     learned = sum(row["learnedCores"] is not None for row in workloads)
     assert learned > 0

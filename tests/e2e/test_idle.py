@@ -20,6 +20,7 @@ from pages import block
 from policies import IDLE
 from test_install_and_leave import nodes_as_they_are
 
+pytestmark = pytest.mark.own_plane  # all of its nodes are looked at, and its policy is changed
 PAGE = "docs/idle.md"
 AMOUNTS = ("capacity", "allocatable")
 MEAN = "cpu_usage_avg_5s"
@@ -45,13 +46,6 @@ OFFERED_S = 30 + ROUNDS * ONE_ROUND_S * 1.2  # after it was given
 GONE_S = 30  # a busy node's offer
 OFF_S = 15 + ONE_ROUND_S * 1.2  # without spec.idle
 FIRST_REFUSED, REFUSED_A_SECOND = 20, 0.5
-
-
-@pytest.fixture
-def plane(own_plane):
-    """All of its nodes are looked at, and its policy is changed."""
-    yield own_plane
-    assert not own_plane.died()
 
 
 def idle_policy():

@@ -11,6 +11,7 @@ from harness import wait_until
 from policies import policy_object
 from standin.node_metrics import NodeMetrics
 
+pytestmark = pytest.mark.own_plane  # a group that does not answer is in everybody's way
 CPU, MEM = "cpu_usage_avg_30s", "mem_usage_avg_30s"
 POLICY = policy_object({CPU: "5s", MEM: "5s"})
 CPUS, MEMORY_GI = 8, 32
@@ -20,13 +21,6 @@ APART = 0.03
 PREFIX, KUBELETS = "exporter.example.com/", "kubelet.example.com/"
 # CPUs and Gi of memory that the pods of a node use. (metrics-server leaves out who uses nothing.)
 LOADS = [(0.1, 1), (1, 2), (2, 8), (4, 16), (6, 24), (7.5, 28)]
-
-
-@pytest.fixture
-def plane(own_plane):
-    """A control plane of this file's own: a group that does not answer is in everybody's way."""
-    yield own_plane
-    assert not own_plane.died()
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ import re
 import pytest
 import yaml
 from cluster.pages import follow
+from cluster.nodes import CALM, HOT
 from cluster.plimsoll import TOP, fast_policy
 from harness import fetch, wait_until
 from monitoring_kit import DASHBOARDS, dashboard, queries, rules
@@ -62,18 +63,11 @@ def test_it_applies_and_finds_our_objects(plane, operator_kinds):
     plane.kubectl("delete", "-k", str(TOP / "deploy" / "monitoring"))
 
 
-def test_queries_return_data(
-    plimsoll, exporters, fleet, namespace, scheduler, run, log_dir, figure
-):
-    names = fleet.add(2, load={"cpu": 0.9, "mem": 0.3}) + fleet.add(
-        3, load={"cpu": 0.2, "mem": 0.3}
-    )
+def test_queries_return_data(stack, fleet, namespace, run, log_dir, figure):
+    names = fleet.add(2, load=HOT) + fleet.add(3, load=CALM)
     rules_of_nodes = fast_policy()
     rules_of_nodes["spec"]["extender"] = {"scoring": "estimate"}
-    policy = plimsoll.write_policy(rules_of_nodes)
-    controller = plimsoll.controller(policy, exporters)
-    extender = plimsoll.extender(policy)
-    scheduler(extenders=[plimsoll.scheduler_entry(extender)])
+    controller, extender = stack(rules_of_nodes)
     targets = {process.url.removeprefix("http://"): {} for process in (controller, extender)}
     groups = [group | {"interval": "1s"} for group in rules()["groups"]]
     prometheus = RealPrometheus(run, log_dir, targets, rules=yaml.safe_dump({"groups": groups}))

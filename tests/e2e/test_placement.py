@@ -5,28 +5,13 @@ import re
 import time
 
 import pytest
+from cluster.nodes import CALM, HOT
 from cluster.plimsoll import fast_policy, page, total, wait_judged
 from cluster.workloads import per_node, pod_object  # noqa: F401, for the example
 from harness import wait_until
 from pages import block
 
-HOT = {"cpu": 0.9, "mem": 0.3}
-CALM = {"cpu": 0.2, "mem": 0.3}
 CPU = "cpu_usage_avg_5s"
-
-
-@pytest.fixture
-def stack(plimsoll, exporters, scheduler):
-    """Both programs and a scheduler; call it when the nodes are there."""
-
-    def start(**more):
-        policy = plimsoll.write_policy(fast_policy(**more))
-        controller = plimsoll.controller(policy, exporters)
-        extender = plimsoll.extender(policy)
-        scheduler(extenders=[plimsoll.scheduler_entry(extender)])
-        return controller, extender
-
-    return start
 
 
 def wait_unschedulable(namespace, pod):
@@ -163,18 +148,13 @@ def test_load_evicts_nobody_from_full_nodes(fleet, namespace, stack, priority_cl
 
 
 @pytest.mark.parametrize("scoring", ["absolute", "estimate"])
-def test_decisions_say_where_pods_went(
-    fleet, namespace, plimsoll, exporters, scheduler, figure, scoring
-):
+def test_decisions_say_where_pods_went(fleet, namespace, stack, figure, scoring):
     """/decisions has, of every pod, the node where it is as the best, or as one of several."""
     (hot,) = fleet.add(1, load=HOT)
     calm = [fleet.add(1, load={"cpu": cpu, "mem": 0.1})[0] for cpu in (0.1, 0.2, 0.3, 0.4)]
     content = fast_policy()
     content["spec"]["extender"] = {"scoring": scoring}
-    policy = plimsoll.write_policy(content)
-    plimsoll.controller(policy, exporters)
-    extender = plimsoll.extender(policy)
-    scheduler(extenders=[plimsoll.scheduler_entry(extender)])
+    _, extender = stack(content)
     fleet.wait_reading(CPU, [hot], lambda ratio: ratio > 0.85, "the hot node to show")
     fleet.wait_reading(CPU, calm, lambda ratio: ratio > 0.05, "the calm nodes to show")
 

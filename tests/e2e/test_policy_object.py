@@ -10,6 +10,7 @@ from cluster.plimsoll import ACCOUNTS, TOP, ask, metrics
 from cluster.workloads import pod_object
 from harness import fetch, wait_until
 
+pytestmark = pytest.mark.own_plane  # the policy is the whole cluster's, and so is its definition
 POLICY_FILE = TOP / "policy" / "crane.yaml"
 CRD_FILE = TOP / "deploy" / "base" / "crd.yaml"
 PATH = "/apis/scheduler.policy.crane.io/v1alpha1/dynamicschedulerpolicies"
@@ -30,12 +31,10 @@ BAD = {
 
 
 @pytest.fixture
-def plane(own_plane):
-    """The policy is the whole cluster's, and so is its definition."""
-    yield own_plane
-    assert not own_plane.died()
-    own_plane.kubectl("replace", "-f", str(CRD_FILE))
-    own_plane.kubectl("delete", "dsp", "--all")
+def plane(plane):
+    yield plane
+    plane.kubectl("replace", "-f", str(CRD_FILE))
+    plane.kubectl("delete", "dsp", "--all")
 
 
 @pytest.fixture

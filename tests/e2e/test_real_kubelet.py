@@ -4,21 +4,20 @@ API server with exactly the role of deploy/, and what it measures against /proc 
 import os
 import shutil
 import ssl
-import threading
 import time
 import urllib.error
 import urllib.request
 from typing import NamedTuple
 
 import pytest
-import yaml
 from cluster.nodes import node_object
 from cluster.plimsoll import refused
+from cluster.real_node import PORT, containerd_argv, kubelet_argv
+from cluster.workloads import Background
 from harness import wait_until
 from policies import policy_object
-from tools import build
 
-NODE, ADDRESS, PORT = "real-kubelet", "127.3.0.1", 10250
+NODE, ADDRESS = "real-kubelet", "127.3.0.1"
 WINDOW_S = 120
 CPU, MEM = "cpu_usage_avg_2m", "mem_usage_avg_2m"
 POLICY = policy_object({CPU: "5s", MEM: "5s"})
@@ -47,17 +46,10 @@ class Recorder:
 
     def __init__(self):
         self.samples = [machine()]
-        self.ended = threading.Event()
-        self.thread = threading.Thread(target=self._run, daemon=True)
-        self.thread.start()
 
-    def _run(self):
-        while not self.ended.wait(1):
-            self.samples.append(machine())
-
-    def stop(self):
-        self.ended.set()
-        self.thread.join()
+    def once(self, ended):
+        ended.wait(1)
+        self.samples.append(machine())
 
     def means(self, from_unix, to_unix):
         """(CPU, memory) in between, as shares."""
@@ -70,65 +62,18 @@ class Recorder:
 @pytest.fixture
 def recorder():
     found = Recorder()
-    yield found
-    found.stop()
+    with Background(found.once):
+        yield found
 
 
-def start_containerd(run, root):
-    """Its own, beside a system's; returns its address."""
-    address = os.path.join(root, "containerd.sock")
-    config = os.path.join(root, "containerd.toml")
-    with open(config, "w", encoding="ascii") as file:
-        file.write(f"version = 2\nroot = '{root}/root'\nstate = '{root}/state'\n")
-        file.write(f"[grpc]\naddress = '{address}'\n")
-        file.write('[plugins."io.containerd.grpc.v1.cri"]\n')
-        file.write("sandbox_image = 'pause'\n")
-        file.write('[plugins."io.containerd.grpc.v1.cri".containerd]\nsnapshotter = "native"\n')
-    run(["containerd", f"--config={config}"], "containerd")
-    wait_until(lambda: os.path.exists(address), 60, "containerd to listen")
-    return address
-
-
-def start_kubelet(plane, run, root, containerd):
-    """It takes the Node as its own that the test has made: one with a loopback address it would
-    not register."""
-    cert, key = plane.authority.server(NODE, [], [NODE])
-    client = plane.authority.client(f"{NODE}-client", f"system:node:{NODE}", "system:nodes")
-    config = {
-        "apiVersion": "kubelet.config.k8s.io/v1beta1",
-        "kind": "KubeletConfiguration",
-        "authentication": {"anonymous": {"enabled": False}, "webhook": {"enabled": True}},
-        "authorization": {"mode": "Webhook"},
-        "tlsCertFile": cert,
-        "tlsPrivateKeyFile": key,
-        "address": ADDRESS,
-        "port": PORT,
-        "healthzPort": 0,
-        "registerNode": False,
-        "containerRuntimeEndpoint": f"unix://{containerd}",
-        "cgroupDriver": "cgroupfs",
-        "cgroupsPerQOS": False,
-        "enforceNodeAllocatable": [],
-        "failSwapOn": False,
-        "failCgroupV1": False,
-        "localStorageCapacityIsolation": False,
-        "resolvConf": "",
-    }
-    path = os.path.join(root, "kubelet.yaml")
-    with open(path, "w", encoding="ascii") as file:
-        yaml.safe_dump(config, file)
-    process = run(
-        [
-            build.program("kubelet"),
-            f"--config={path}",
-            f"--kubeconfig={plane.write_kubeconfig(NODE, *client)}",
-            f"--root-dir={root}/kubelet",
-            f"--cert-dir={root}/pki",
-            f"--hostname-override={NODE}",
-        ],
-        "kubelet",
-    )
-    return process
+def start_kubelet(plane, run, directory):
+    """With a containerd of its own, beside a system's. It takes the Node as its own that the test
+    has made: one with a loopback address it would not register."""
+    argv, socket = containerd_argv(directory, "pause")
+    run(argv, "containerd")
+    wait_until(lambda: os.path.exists(socket), 60, "containerd to listen")
+    own = {"address": ADDRESS, "registerNode": False}
+    return run(kubelet_argv(plane, NODE, directory, socket, [], **own), "kubelet")
 
 
 def status_for(token, path):
@@ -157,8 +102,7 @@ def test_a_real_kubelet_against_the_machine(plane, plimsoll, run, recorder, tmp_
     assert shutil.which("containerd") and shutil.which("runc"), "see tests/tools/install-packages"
     plane.api.create("/api/v1/nodes", node_object(NODE, ADDRESS, cpu="1", memory="1Gi", kwok=False))
     try:
-        root = str(tmp_path)
-        kubelet = start_kubelet(plane, run, root, start_containerd(run, root))
+        kubelet = start_kubelet(plane, run, tmp_path)
         path = plimsoll.write_token("plimsoll-controller")
         wait_until(
             lambda: status_for(read(path), "/metrics/resource") == 200,

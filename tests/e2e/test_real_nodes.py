@@ -7,7 +7,6 @@ slows down the others, and each says that it has them both.
 import collections
 import glob
 import statistics
-import threading
 import time
 from pathlib import Path
 
@@ -15,7 +14,7 @@ import pytest
 from cluster.plimsoll import metrics, refused, wait_judged
 from cluster.real_node import IMAGE, PLANE_ADDRESS, RealNode
 from cluster.real_node import add_plane_address, build_image, lacking
-from cluster.workloads import placed, pod_object
+from cluster.workloads import Background, placed, pod_object
 from harness import wait_until
 from policies import IDLE, policy_object
 
@@ -38,18 +37,11 @@ class Recorder:
     def __init__(self, nodes, cpus):
         self.nodes, self.cpus = nodes, cpus
         self.rows = []
-        self.ended = threading.Event()
-        self.thread = threading.Thread(target=self._run, daemon=True)
-        self.thread.start()
 
-    def _run(self):
-        while not self.ended.wait(0.5):
-            row = {node.name: (node.busy_s(), node.memory_ratio()) for node in self.nodes}
-            self.rows.append((time.time(), row))
-
-    def stop(self):
-        self.ended.set()
-        self.thread.join()
+    def once(self, ended):
+        ended.wait(0.5)
+        row = {node.name: (node.busy_s(), node.memory_ratio()) for node in self.nodes}
+        self.rows.append((time.time(), row))
 
     def means(self, name, from_unix, to_unix):
         """(CPU, memory) of a node in between, as shares."""
@@ -90,8 +82,8 @@ def nodes(plane, log_dir, tmp_path):
 def recorder(plane, nodes):
     capacity = plane.api.get(f"/api/v1/nodes/{nodes[0].name}")["status"]["capacity"]
     found = Recorder(nodes, int(capacity["cpu"]))
-    yield found
-    found.stop()
+    with Background(found.once):
+        yield found
 
 
 def burning(name, percent, mib, cpu="50m", **spec):

@@ -7,11 +7,10 @@ and an nginx Deployment with a rolling update, scaled 3 -> 30 -> 3.
 import time
 
 import pytest
-from cluster.plimsoll import fast_policy
+from cluster.nodes import CALM
 from cluster.workloads import per_node, placed, pod_object
 from harness import wait_until
 
-CALM = {"cpu": 0.2, "mem": 0.3}
 STRESSED = {"cpu": 0.85, "mem": 0.3}
 
 
@@ -36,15 +35,11 @@ def wait_available(namespace, name, replicas, timeout_s=90):
 
 
 @pytest.mark.parametrize("name", ["default-scheduler", "load-aware"])
-def test_rollout(plane, fleet, namespace, plimsoll, exporters, scheduler, figure, name):
+def test_rollout(plane, fleet, namespace, scheduler, stack, figure, name):
     names = fleet.add(6, load=CALM)
-    policy = plimsoll.write_policy(fast_policy())
-    plimsoll.controller(policy, exporters)
-    extender = plimsoll.extender(policy)
-    entry = plimsoll.scheduler_entry(extender)
     if name != "default-scheduler":
         scheduler()  # the cluster's own, which knows nothing of the extender
-    scheduler(name, extenders=[entry])
+    stack(name=name)
     started = time.monotonic()
 
     def pod(app, **more):

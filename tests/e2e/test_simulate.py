@@ -1,9 +1,7 @@
 """kubectl plimsoll simulate says what the real extender then answers, once the policy is applied."""
 
 import json
-import os
 import random
-import subprocess
 from datetime import datetime, timedelta, timezone
 
 import pytest
@@ -53,20 +51,6 @@ def readings(generator):
 
 
 @pytest.fixture
-def simulate(plane, binary, tmp_path):
-    def call(*words):
-        done = subprocess.run(
-            [binary("kubectl-plimsoll"), *words],
-            env={**os.environ, "KUBECONFIG": str(plane.kubeconfig)},
-            cwd=tmp_path, capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        assert done.returncode in (0, 1), done.stderr
-        return done.stdout
-
-    return call
-
-
-@pytest.fixture
 def follow(plane, tmp_path):
     """Puts a policy in force as users do, and waits until the program follows it."""
 
@@ -95,7 +79,7 @@ def answers(extender, names):
     return {name: (name not in failed, scores.get(name)) for name in names}
 
 
-def test_the_extender_does_what_was_simulated(fleet, plimsoll, simulate, follow, figure, tmp_path):
+def test_the_extender_does_what_was_simulated(fleet, plimsoll, verb, follow, figure, tmp_path):
     generator = random.Random(5)
     for _ in range(NODES):
         fleet.add(1, kwok=False, annotations=readings(generator))
@@ -106,10 +90,10 @@ def test_the_extender_does_what_was_simulated(fleet, plimsoll, simulate, follow,
     differences = []
     for number, content in enumerate(POLICIES[1:]):
         file.write_text(yaml.safe_dump(content))
-        shown = json.loads(simulate("simulate", "-f", str(file), "-o", "json"))
+        shown = json.loads(verb("simulate", "-f", str(file), "-o", "json"))
         if number == 0:
-            simulate("record", "record.json")
-            again = simulate("simulate", "-f", str(file), "-o", "json", "--replay=record.json")
+            verb("record", "record.json")
+            again = verb("simulate", "-f", str(file), "-o", "json", "--replay=record.json")
             assert json.loads(again)["nodes"] == shown["nodes"]
         follow(content, extender)
         found = answers(extender, [row["node"] for row in shown["nodes"]])

@@ -6,7 +6,6 @@ import re
 
 import pytest
 
-from browser import Browser
 from status_sample import HOSTILE, sample
 from status_site import Site
 
@@ -64,12 +63,6 @@ def site():
     served = Site()
     yield served
     served.close()
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    with Browser(str(tmp_path_factory.mktemp("chromium"))) as started:
-        yield started
 
 
 def show(browser, site, status, size, scheme="light"):

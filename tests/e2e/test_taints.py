@@ -1,5 +1,7 @@
 """spec.taints with a kube-scheduler in its default configuration, which knows nothing of us."""
 
+import re
+
 from cluster.pages import follow
 from cluster.plimsoll import fast_policy, refused
 from harness import NIGHTLY, wait_until
@@ -64,8 +66,12 @@ def test_the_hottest_tenth(plane, fleet, namespace, plimsoll, exporters, schedul
 
     for name in warm:
         plane.kubectl("taint", "node", name, "load.plimsoll.io/1:PreferNoSchedule")
-    cleanup = block("docs/install.md", "cleanup").splitlines()[1]
-    follow(plane, cleanup, kubeconfig=plimsoll.kubeconfig("plimsoll-controller"))
+    before, kubeconfig = carried(plane), plimsoll.kubeconfig("plimsoll-controller")
+    dry_run, cleanup = block("docs/install.md", "cleanup").splitlines()
+    said = follow(plane, dry_run, kubeconfig=kubeconfig)
+    assert all(re.search(rf"^{name} .*load.plimsoll.io/1$", said, re.M) for name in warm), said
+    assert carried(plane) == before, "a dry run writes nothing"
+    follow(plane, cleanup, kubeconfig=kubeconfig)
     assert carried(plane) == foreign
     assert not refused(plane, "plimsoll-controller", audited)
     figure(f"of {PODS} pods {without} on the hottest tenth without taints, {on(placed, hot)} with")

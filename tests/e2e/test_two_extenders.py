@@ -10,6 +10,7 @@ import time
 from datetime import datetime
 
 import pytest
+from cluster.nodes import CALM, HOT
 from cluster.plimsoll import fast_policy, wait_judged
 from cluster.relay import Service
 from cluster.workloads import Background
@@ -50,8 +51,8 @@ def bound_unix(log):
 @pytest.fixture
 def world(fleet, plimsoll, exporters, scheduler):
     """The hot nodes, the Service and the scheduler that asks it."""
-    hot = fleet.add(2, load={"cpu": 0.9, "mem": 0.3})
-    calm = fleet.add(3, load={"cpu": 0.2, "mem": 0.3})
+    hot = fleet.add(2, load=HOT)
+    calm = fleet.add(3, load=CALM)
     policy = plimsoll.write_policy(fast_policy())
     plimsoll.controller(policy, exporters)
     extenders = [plimsoll.extender(policy) for _ in range(2)]

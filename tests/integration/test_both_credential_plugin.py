@@ -10,6 +10,7 @@ import time
 import pytest
 
 from harness import wait_until
+from programs import complete
 
 SECRET = "eyJhbGciOiJSUzI1NiIsImtpZCI6IjQyIn0.eyJpc3MiOiJrdWJlcm5ldGVzIn0"
 LIFE_S = 8
@@ -132,20 +133,19 @@ def test_login_takes_its_time(cluster, plugin, binary, tmp_path):
     assert (process.returncode, said) == (0, b"") and b"2 nodes" in shown, said
 
 
-def test_login_after_a_token_that_is_refused(cluster, plugin, binary, tmp_path):
+def test_login_after_a_token_that_is_refused(cluster, plugin, tmp_path):
     """However long it takes."""
     plugin.give("refused")
     refused = f"{plugin.token}.refused"
     os.rename(plugin.token, refused)
     first = f"test $(wc -l <{plugin.pids}) -gt 1 || exec cat {refused}"
     env = login(cluster, plugin, tmp_path, "Never", first, "sleep 1")
-    argv = [binary("kubectl-plimsoll"), "top", "--request-timeout=100ms"]
-    done = subprocess.run(argv, env=env, capture_output=True, text=True, check=False)
-    assert done.returncode == 0 and "2 nodes" in done.stdout, done.stderr
+    done = complete("kubectl-plimsoll", "top", "--request-timeout=100ms", env=env)
+    assert "2 nodes" in done.stdout, done.stderr
     assert len(plugin.runs()) == 2
 
 
-def test_login_with_an_old_token(cluster, plugin, binary, tmp_path):
+def test_login_with_an_old_token(cluster, plugin, tmp_path):
     """A clock is wrong: the token is used, and nobody is asked again and again."""
     env = login(cluster, plugin, tmp_path, "Never")
     with open(plugin.token, encoding="ascii") as file:
@@ -153,29 +153,21 @@ def test_login_with_an_old_token(cluster, plugin, binary, tmp_path):
     credential["status"]["expirationTimestamp"] = "2020-01-01T00:00:00Z"
     with open(plugin.token, "w", encoding="ascii") as file:
         json.dump(credential, file)
-    argv = [binary("kubectl-plimsoll"), "top"]
-    done = subprocess.run(argv, env=env, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0 and "2 nodes" in done.stdout, done.stderr
+    assert "2 nodes" in complete("kubectl-plimsoll", "top", env=env).stdout
     assert len(plugin.runs()) < 3
 
 
-def test_login_that_fails(cluster, plugin, binary, tmp_path):
+def test_login_that_fails(cluster, plugin, tmp_path):
     env = login(cluster, plugin, tmp_path, "Never", "exit 3")
-    done = subprocess.run(
-        [binary("kubectl-plimsoll"), "top"], env=env, capture_output=True, text=True, check=False
-    )
-    lines = done.stderr.splitlines()
-    assert lines[0] == "visit example.test" and len(lines) == 2 and done.returncode == 2
-    assert lines[1].endswith(f"credential plugin {plugin.path}: exit status 3")
+    first, second = complete("kubectl-plimsoll", "top", status=2, env=env).stderr.splitlines()
+    assert first == "visit example.test"
+    assert second.endswith(f"credential plugin {plugin.path}: exit status 3")
 
 
-def test_login_needs_a_terminal(cluster, plugin, binary, tmp_path):
+def test_login_needs_a_terminal(cluster, plugin, tmp_path):
     env = login(cluster, plugin, tmp_path, "Always", "read code")
-    argv = [binary("kubectl-plimsoll"), "top"]
-    done = subprocess.run(
-        argv, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 2 and "interactiveMode: standard input is no terminal" in done.stderr
+    done = complete("kubectl-plimsoll", "top", status=2, env=env, stdin=subprocess.DEVNULL)
+    assert "interactiveMode: standard input is no terminal" in done.stderr
 
 
 def on_terminal(argv, env):

@@ -7,7 +7,7 @@ import pytest
 
 from controller_kit import LEASE, policy
 from harness import wait_until
-from policies import CPU, write_policy
+from policies import CPU
 from programs import complete
 
 LEASE_PATH = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/plimsoll-controller"
@@ -31,24 +31,10 @@ def exporters(module_start_exporters):
 
 
 @pytest.fixture
-def controller(run, binary, exporters, tmp_path):
+def controller(start_controller, exporters):
     def start(standin, metric, *arguments):
         content = policy({CPU: "1s", metric: "1s"}, hot={"5m": 2})
-        path = write_policy(tmp_path / f"{metric}.yaml", content)
-        return run(
-            [
-                binary("plimsoll-controller"),
-                f"--kubeconfig={standin.kubeconfig}",
-                f"--policy-config-path={path}",
-                f"--node-exporter-port={exporters.port}",
-                "--scrape-interval=1s",
-                "--bind-address=127.0.0.1",
-                "--health-port=0",
-                *LEASE,
-                *arguments,
-            ],
-            f"controller-{metric}",
-        )
+        return start_controller(standin, exporters, *LEASE, *arguments, content=content).process
 
     return start
 

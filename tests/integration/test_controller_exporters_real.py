@@ -13,6 +13,7 @@ import pytest
 from controller_kit import log_lines, policy, reading
 from harness import fetch, wait_until
 from local_server import Handler, LocalServer
+from programs import complete
 
 
 class Scrape(NamedTuple):
@@ -67,17 +68,17 @@ def test_what_is_asked_for(real_node_exporter, start_proxy, start_standin, start
     assert not {f for f in families if f.startswith(("node_network", "node_disk", "node_file"))}
 
 
-def test_table_of_a_dry_run(real_node_exporter, start_proxy, run, binary):
+def test_table_of_a_dry_run(real_node_exporter, start_proxy):
     """The built-in policy asks for cpu and memory, and for nothing else."""
     port, scrapes = start_proxy(real_node_exporter)
-    argv = [binary("plimsoll-controller"), "--dry-run", "--once", "--scrape-interval=1s"]
-    table = run([*argv, f"--target=this-machine=http://127.0.0.1:{port}/metrics"], "table")
-    assert table.wait_exit() == 0
+    flags = ("--dry-run", "--once", "--scrape-interval=1s")
+    target = f"--target=this-machine=http://127.0.0.1:{port}/metrics"
+    table = complete("plimsoll-controller", *flags, target).stdout
     assert [scrape.collectors for scrape in scrapes] == [("cpu", "meminfo", "uname")] * 2
-    head, line = table.stdout().splitlines()
+    head, line = table.splitlines()
     assert head.split()[0] == "NODE" and "cpu avg_5m" in head and "mem max_avg_1h" in head
     assert line.startswith("this-machine ") and line.count("%") == 5
-    assert "\033" not in table.stdout()
+    assert "\033" not in table
 
 
 def test_a_collector_that_is_off(start_real_exporter, start_proxy, start_standin, start_controller):

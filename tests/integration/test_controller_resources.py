@@ -5,6 +5,7 @@ import json
 
 from controller_kit import policy, read_annotation
 from harness import wait_until
+from programs import complete
 
 NODE = "node-0000"
 TARGET = "127.1.0.1"
@@ -66,37 +67,35 @@ def test_every_resource_by_every_statistic(start_standin, start_exporters, start
     }
 
 
-def dry_run(run, binary, tmp_path, exporters, content, *flags):
+def dry_run(tmp_path, exporters, content, *flags):
     path = tmp_path / "policy.json"
     path.write_text(json.dumps(content), encoding="utf-8")
-    argv = [
-        *(binary("plimsoll-controller"), "--dry-run", "--once", "--scrape-interval=1s"),
+    done = complete(
+        *("plimsoll-controller", "--dry-run", "--once", "--scrape-interval=1s"),
         *("--output=json", f"--policy-config-path={path}"),
         *(f"--target=node=http://{TARGET}:{exporters.port}/metrics", *flags),
-    ]
-    process = run(argv, "dry-run")
-    assert process.wait_exit() == 0, process.text()
-    (row,) = [json.loads(line) for line in process.stdout().splitlines()]
+    )
+    (row,) = [json.loads(line) for line in done.stdout.splitlines()]
     return row
 
 
-def test_devices_without_a_speed(start_exporters, run, binary, tmp_path):
+def test_devices_without_a_speed(start_exporters, tmp_path):
     """A virtual machine's device says -125000: unusable with a reason, or as the operator says."""
     exporters = start_exporters()
     exporters.set([TARGET], load={"net_rx": 0.2, "net_tx": 0.1}, link_bytes_per_s=-125000)
     content = policy({"cpu_usage_avg_5m": "1m", "net_usage_avg_5m": "1m"})
-    row = dry_run(run, binary, tmp_path, exporters, content)
+    row = dry_run(tmp_path, exporters, content)
     assert row["unusable"] == {
         "net_usage_avg_5m": "a network device reports no speed, see --network-speed"
     }
     assert "failure" not in row and "cpu_usage_avg_5m" in row["annotations"]
 
-    row = dry_run(run, binary, tmp_path, exporters, content, "--network-speed=20G")
+    row = dry_run(tmp_path, exporters, content, "--network-speed=20G")
     value = float(row["annotations"]["net_usage_avg_5m"].split(",")[0])
     # Two pages a second apart: on a busy machine that is no good measure of time.
     assert row["unusable"] == {} and abs(value - 0.1) < 0.05, "0.2 of 10G"
 
-    row = dry_run(run, binary, tmp_path, exporters, content, "--network-device-pattern=ens*,eth1")
+    row = dry_run(tmp_path, exporters, content, "--network-device-pattern=ens*,eth1")
     assert row["unusable"] == {
         "net_usage_avg_5m": "no matching network device, see --network-device-pattern"
     }

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from controller_kit import log_lines, patched, policy, read_annotation, reading
-from harness import NIGHTLY, wait_until
+from harness import wait_until
 from prometheus_kit import basic, send
 from tls_kit import Authority
 
@@ -18,12 +18,12 @@ PEAK = "cpu_usage_max_avg_1d"
 def start_asking(start_controller, start_standin):
     """A controller that asks `prometheus` every second about three nodes: (it, the stand-in)."""
 
-    def start(prometheus, *flags, nodes=3, source="prometheus", exporters=1, **more):
+    def start(prometheus, *flags, nodes=3, **more):
         standin = start_standin("--nodes", nodes)
         controller = start_controller(
             standin,
-            exporters,
-            f"--metrics-source={source}",
+            1,
+            "--metrics-source=prometheus",
             f"--prometheus-address={prometheus.url}",
             "--prometheus-interval=1s",
             "--prometheus-timeout=1s",
@@ -353,30 +353,6 @@ def test_history(pretended, start_asking):
     assert pretended.count("query_range") == count, "once"
 
 
-def test_history_holds_up_nobody(pretended, start_asking):
-    """While it hangs, means are written; when it is given up, maxima are what has been seen. By day
-    the first two of the tries are enough: the others come 10 and 15 seconds later."""
-    pretended.trouble = lambda handler, asked: asked.path.endswith("query_range") and answers(
-        503, error("timeout", "query timed out")
-    )(handler, asked)
-    pretended.computed[CPU] = [({"instance": "127.1.0.1"}, 0.2)]
-    controller, standin = start_asking(pretended, nodes=1, content=policy({CPU: "2s", PEAK: "2s"}))
-    expect(standin, node(0), CPU, 0.2)
-    assert reading(standin, node(0), PEAK) is None
-    tries = [10, 5, 2, 1] if NIGHTLY else [10, 5]
-    wait_until(lambda: pretended.count("query_range") == len(tries), 90, "the tries")
-    if NIGHTLY:
-        controller.process.wait_log("cannot read history from Prometheus.*resource=cpu")
-        expect(standin, node(0), PEAK, 0.2)
-    asked = [a for a in pretended.asked if a.path.endswith("query_range")]
-    points = [
-        round((float(a.params["end"]) - float(a.params["start"])) / float(a.params["step"])) + 1
-        for a in asked
-    ]
-    assert points == tries, "each try is for less"
-    assert (reading(standin, node(0), PEAK) is None) == (not NIGHTLY)
-
-
 def test_restart(pretended, start_asking, start_controller):
     """What a Prometheus without history cannot know stands on the nodes."""
     metrics = policy({CPU: "2s", PEAK: "2s"})
@@ -395,37 +371,3 @@ def test_restart(pretended, start_asking, start_controller):
     )
     expect(standin, node(0), CPU, 0.1)
     expect(standin, node(0), PEAK, 0.9)
-
-
-def test_failover(start_pretended, start_asking, start_exporters):
-    """It hangs, and the exporters are asked in its place; and the way back.
-
-    The window is a short one: before the exporter's is half full, Prometheus' last word stands.
-    """
-    name = "cpu_usage_avg_4s"
-    exporters = start_exporters()
-    exporters.set({"first": "127.1.0.1", "count": 2}, load={"cpu": 0.3})
-    pretended = start_pretended()
-    pretended.computed[name] = [({"instance": f"127.1.0.{i}"}, 0.6) for i in (1, 2)]
-    controller, standin = start_asking(
-        pretended,
-        nodes=2,
-        source="prometheus,node-exporter",
-        exporters=exporters,
-        content=policy({name: "2s"}),
-    )
-    expect(standin, node(0), name, 0.6)
-    wait_until(lambda: exporters.scrapes("127.1.0.1")[4:], what="a window of the exporter's")
-    pretended.trouble = hang
-    failed = controller.labels("plimsoll_prometheus_queries_total", "result").get("timeout", 0)
-
-    def from_exporters():
-        found = reading(standin, node(0), name)
-        return abs(found.value - 0.3) < 0.05
-
-    wait_until(from_exporters, what="the exporter's value")
-    after = controller.labels("plimsoll_prometheus_queries_total", "result")["timeout"] - failed
-    print(f"{after:g} queries timed out until the exporter's value stood on the node")
-    pretended.trouble = None
-    expect(standin, node(0), name, 0.6)
-    expect(standin, node(1), name, 0.6)

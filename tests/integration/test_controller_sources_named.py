@@ -6,6 +6,7 @@ import pytest
 from controller_kit import log_lines, policy, reading
 from harness import wait_until
 from policies import write_policy
+from programs import complete
 
 GPU, GPU_MAX, CPU = "gpu_usage_avg_5m", "gpu_usage_max_avg_1h", "cpu_usage_avg_5m"
 PEAK = "cpu_usage_max_avg_1d"
@@ -43,14 +44,12 @@ def test_only_metrics_of_another_exporter(start_standin, start_controller, gpus)
     assert log_lines(controller.process, "node switched to another source") == []
 
 
-def test_once_with_another_exporter(start_standin, run, binary, gpus, tmp_path):
+def test_once_with_another_exporter(start_standin, gpus, tmp_path):
     """Status 0: every source from which something is wanted has answered."""
     standin = start_standin("--nodes", 2)
     path = write_policy(tmp_path / "policy", gpu_policy(GPU))
-    argv = [binary("plimsoll-controller"), "--kubeconfig", standin.kubeconfig, gpus, "--once"]
-    argv += ["--policy-config-path", path, "--node-exporter-port=1", "--scrape-interval=1s"]
-    process = run(argv, "once")
-    assert process.wait_exit() == 0, process.text()
+    flags = ["--kubeconfig", standin.kubeconfig, gpus, "--once", "--policy-config-path", path]
+    complete("plimsoll-controller", *flags, "--node-exporter-port=1", "--scrape-interval=1s")
     assert reading(standin, NODE, GPU).value == 0.8
 
 

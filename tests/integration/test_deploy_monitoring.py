@@ -5,13 +5,13 @@ tests/e2e/test_monitoring.py asks a real Prometheus all of their queries.
 
 import json
 import re
-import subprocess
 
 import pytest
 import yaml
 from alert_cases import CASES, IN_SEVERAL_CLUSTERS
 from monitoring_kit import DASHBOARDS, dashboard, queries, rules, texts
 from pages import TOP, anchors
+from programs import complete
 
 RUNBOOKS = "docs/runbooks.md"
 SEVERITIES = {"critical", "warning", "info"}
@@ -72,10 +72,7 @@ def promtool(folder, content, tests):
     content = {"rule_files": ["rules.yml"], "evaluation_interval": "1m", "tests": tests}
     (folder / "tests.yml").write_text(yaml.safe_dump(content), encoding="utf-8")
     for argv in (["check", "rules", "rules.yml"], ["test", "rules", "tests.yml"]):
-        done = subprocess.run(
-            ["promtool", *argv], cwd=folder, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
+        complete("promtool", *argv, cwd=folder)
 
 
 def test_alerts_fire_when_they_should(tmp_path):

@@ -11,6 +11,7 @@ from extender_kit import policy
 from harness import NIGHTLY, PYTHON
 from pages import TOP
 from policies import CPU, MEM
+from programs import complete
 from terminal import on_terminal
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -20,14 +21,13 @@ POLICY = policy(limits={CPU: 0.65, MEM: 0.5})
 
 
 @pytest.fixture
-def explain(binary, tmp_path):
+def explain(tmp_path):
     def call(policy, nodes, *flags, status=0, **more):
         path = tmp_path / "policy.json"
         path.write_text(json.dumps(policy))
-        argv = [binary("plimsoll-extender"), "explain", f"--policy-config-path={path}", *flags]
+        flags = ("explain", f"--policy-config-path={path}", *flags)
         text = nodes if isinstance(nodes, str) else json.dumps({"kind": "NodeList", "items": nodes})
-        done = subprocess.run(argv, input=text, capture_output=True, text=True, timeout=60, **more)
-        assert done.returncode == status, done.stderr
+        done = complete("plimsoll-extender", *flags, status=status, input=text, **more)
         return done.stdout if status == 0 else done.stderr
 
     return call
@@ -300,19 +300,10 @@ def test_five_thousand_whole_nodes(binary, tmp_path):
     print(f"5,000 nodes of {size_mib:.0f} MiB explained at {peak_mib:.0f} MiB")
 
 
-def test_output_that_cannot_be_written_is_an_error(binary):
-    argv = [binary("plimsoll-extender"), "explain", "-ojson"]
+def test_output_that_cannot_be_written_is_an_error(explain):
     with open("/dev/full", "wb") as full:
-        done = subprocess.run(
-            argv,
-            input=b'{"items":[]}',
-            stdout=full,
-            stderr=subprocess.PIPE,
-            timeout=60,
-            check=False,
-        )
-    assert done.returncode == 1
-    assert done.stderr == b"plimsoll-extender explain: cannot write to standard output\n"
+        said = explain(POLICY, [], "-ojson", status=1, stdout=full)
+    assert said == "plimsoll-extender explain: cannot write to standard output\n"
 
 
 def test_bad_flags(explain):
@@ -334,22 +325,19 @@ def test_colours_only_on_a_terminal(binary, tmp_path):
     assert "█" in on_terminal(argv, env={"NO_COLOR": ""})
 
 
-def test_a_folder_is_no_file(binary, tmp_path):
-    argv = [binary("plimsoll-extender"), "explain", tmp_path]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stdout) == (2, "")
+def test_a_folder_is_no_file(tmp_path):
+    done = complete("plimsoll-extender", "explain", tmp_path, status=2)
+    assert done.stdout == ""
     assert done.stderr == f"plimsoll-extender explain: {tmp_path}: cannot read: Is a directory\n"
 
 
-def test_of_many_warnings_the_first(binary, tmp_path):
+def test_of_many_warnings_the_first(tmp_path):
     path = tmp_path / "policy.json"
     spec = {**POLICY["spec"], **{f"x{i}": 1 for i in range(40)}}
     path.write_text(json.dumps({**POLICY, "spec": spec}))
-    argv = [binary("plimsoll-extender"), "explain", f"--policy-config-path={path}"]
-    done = subprocess.run(
-        argv, input='{"items":[]}', capture_output=True, text=True, timeout=60, check=False
-    )
-    assert done.returncode == 0 and done.stderr.count("warning: ") == 32
+    flags = ("explain", f"--policy-config-path={path}")
+    done = complete("plimsoll-extender", *flags, input='{"items":[]}')
+    assert done.stderr.count("warning: ") == 32
 
 
 def test_each_kind_of_line(explain):

@@ -17,6 +17,9 @@ MANAGED = "kwok.x-k8s.io/node"
 # Where metrics-server asks; a kubelet's is /metrics/resource.
 RESOURCE_PAGE = "metrics.k8s.io/resource-metrics-path"
 POD_KEYS = ("cpu", "memory", "pods")
+# Loads above and below the limits of fast_policy().
+HOT = {"cpu": 0.9, "mem": 0.3}
+CALM = {"cpu": 0.2, "mem": 0.3}
 
 
 def resource_page(node):

@@ -75,6 +75,61 @@ def build_image(directory):
     return path
 
 
+def containerd_argv(directory, image):
+    """Containerd with all it has in this directory, and its socket; `image` is the sandboxes'."""
+    socket = os.path.join(directory, "containerd.sock")
+    lines = [
+        "version = 2",
+        f"root = '{directory}/root'",
+        f"state = '{directory}/state'",
+        f"[grpc]\naddress = '{socket}'",
+        '[plugins."io.containerd.grpc.v1.cri"]',
+        # Who may not lower the score that the kernel kills by, need not try.
+        f"sandbox_image = '{image}'\nrestrict_oom_score_adj = true",
+        '[plugins."io.containerd.grpc.v1.cri".containerd]\nsnapshotter = "native"',
+        '[plugins."io.containerd.grpc.v1.cri".cni]',
+        f"conf_dir = '{directory}/cni'\nbin_dir = '{directory}/cni'",
+    ]
+    config = pathlib.Path(directory, "containerd.toml")
+    config.write_text("\n".join(lines) + "\n", "ascii")
+    return ["containerd", f"--config={config}"], socket
+
+
+def kubelet_argv(plane, name, directory, socket, addresses, **more):
+    """The kubelet of a node, with containerd at this socket; `more` is its configuration."""
+    cert, key = plane.authority.server(name, addresses, [name])
+    client = plane.authority.client(f"{name}-client", f"system:node:{name}", "system:nodes")
+    config = {
+        "apiVersion": "kubelet.config.k8s.io/v1beta1",
+        "kind": "KubeletConfiguration",
+        "authentication": {"anonymous": {"enabled": False}, "webhook": {"enabled": True}},
+        "authorization": {"mode": "Webhook"},
+        "tlsCertFile": cert,
+        "tlsPrivateKeyFile": key,
+        "port": PORT,
+        "healthzPort": 0,
+        "containerRuntimeEndpoint": f"unix://{socket}",
+        "cgroupDriver": "cgroupfs",
+        "cgroupsPerQOS": False,
+        "enforceNodeAllocatable": [],
+        "failSwapOn": False,
+        "failCgroupV1": False,
+        "localStorageCapacityIsolation": False,
+        "resolvConf": "",
+        **more,
+    }
+    path = pathlib.Path(directory, "kubelet.yaml")
+    path.write_text(yaml.safe_dump(config), "ascii")
+    return [
+        build.program("kubelet"),
+        f"--config={path}",
+        f"--kubeconfig={plane.write_kubeconfig(name, *client)}",
+        f"--root-dir={directory}/kubelet",
+        f"--cert-dir={directory}/pki",
+        f"--hostname-override={name}",
+    ]
+
+
 class RealNode:
     """One of them; `plane` listens on PLANE_ADDRESS, which add_plane_address() gave to this network.
 
@@ -103,8 +158,7 @@ class RealNode:
         self._hold()
         self._connect()
         self._start_containerd()
-        socket = self.path("containerd.sock")
-        call("ctr", f"--address={socket}", "--namespace=k8s.io", "images", "import", image)
+        call("ctr", f"--address={self.socket}", "--namespace=k8s.io", "images", "import", image)
         self.start_kubelet()
 
     def path(self, name):
@@ -137,61 +191,19 @@ class RealNode:
         call(*inside, "route", "add", "default", "via", gateway)
 
     def _start_containerd(self):
-        socket = self.path("containerd.sock")
         os.mkdir(self.path("cni"))
         pathlib.Path(self.path("cni"), "none.conf").write_text(json.dumps(NO_NETWORK), "ascii")
-        lines = [
-            "version = 2",
-            f"root = '{self.path('root')}'",
-            f"state = '{self.path('state')}'",
-            f"[grpc]\naddress = '{socket}'",
-            '[plugins."io.containerd.grpc.v1.cri"]',
-            # Who may not lower the score that the kernel kills by, need not try.
-            f"sandbox_image = '{IMAGE}'\nrestrict_oom_score_adj = true",
-            '[plugins."io.containerd.grpc.v1.cri".containerd]\nsnapshotter = "native"',
-            '[plugins."io.containerd.grpc.v1.cri".cni]',
-            f"conf_dir = '{self.path('cni')}'\nbin_dir = '{self.path('cni')}'",
-        ]
-        config = pathlib.Path(self.path("containerd.toml"))
-        config.write_text("\n".join(lines) + "\n", "ascii")
-        self._enter("containerd", f"--config={config}")
-        wait_until(lambda: os.path.exists(socket), 60, "containerd to listen")
+        argv, self.socket = containerd_argv(self.root, IMAGE)
+        self._enter(*argv)
+        wait_until(lambda: os.path.exists(self.socket), 60, "containerd to listen")
 
     def start_kubelet(self):
         """It registers its Node."""
-        authority = self.plane.authority
-        cert, key = authority.server(self.name, [self.address], [self.name])
-        client = authority.client(f"{self.name}-client", f"system:node:{self.name}", "system:nodes")
-        config = {
-            "apiVersion": "kubelet.config.k8s.io/v1beta1",
-            "kind": "KubeletConfiguration",
-            "authentication": {"anonymous": {"enabled": False}, "webhook": {"enabled": True}},
-            "authorization": {"mode": "Webhook"},
-            "tlsCertFile": cert,
-            "tlsPrivateKeyFile": key,
-            "port": PORT,
-            "healthzPort": 0,
-            "containerRuntimeEndpoint": f"unix://{self.path('containerd.sock')}",
-            "cgroupDriver": "cgroupfs",
-            "cgroupsPerQOS": False,
-            "enforceNodeAllocatable": [],
-            "failSwapOn": False,
-            "failCgroupV1": False,
-            "localStorageCapacityIsolation": False,
-            "resolvConf": "",
-            "nodeStatusUpdateFrequency": "5s",
-        }
-        path = pathlib.Path(self.path("kubelet.yaml"))
-        path.write_text(yaml.safe_dump(config), "ascii")
-        self.kubelet = self._enter(
-            build.program("kubelet"),
-            f"--config={path}",
-            f"--kubeconfig={self.plane.write_kubeconfig(self.name, *client)}",
-            f"--root-dir={self.path('kubelet')}",
-            f"--cert-dir={self.path('pki')}",
-            f"--hostname-override={self.name}",
-            f"--node-ip={self.address}",
-        )
+        argv = kubelet_argv(
+            self.plane, self.name, self.root, self.socket, [self.address],
+            nodeStatusUpdateFrequency="5s",
+        )  # fmt: skip
+        self.kubelet = self._enter(*argv, f"--node-ip={self.address}")
 
     def busy_s(self):
         """CPU time of all that ever ran on this node, by its cgroup."""

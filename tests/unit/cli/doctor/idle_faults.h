@@ -6,9 +6,9 @@
 #define IDLE_POLICY "*/dynamicschedulerpolicies/default"
 #define IDLE_NODES "/api/v1/nodes"
 #define IDLE_ANYHOW                                                                                \
-        { IDLE_POLICY, "{'scoring': 'estimate'}", "{'scoring': 'estimate'}, 'idle': {}", 0 }
+        { IDLE_POLICY, "{'scoring': 'estimate'}", "{'scoring': 'estimate'}, 'idle': {}" }
 #define SOURCES_ARE(sources)                                                                       \
-        { "*/deployments/plimsoll-controller", "node-exporter,kubelet", sources, 0 }
+        { "*/deployments/plimsoll-controller", "node-exporter,kubelet", sources }
 #define IDLE IDLE_ANYHOW, SOURCES_ARE("kubelet,node-exporter")
 #define OFFERS(capacity, allocatable, times)                                                       \
         {                                                                                          \
@@ -19,13 +19,6 @@
         }
 #define OFFER(milli) ", 'plimsoll.io/idle-milli-cpu': '" milli "'"
 #define OFFERED OFFERS(OFFER("4k"), OFFER("4k"), 0)
-#define UNFINISHED(items)                                                                          \
-        {                                                                                          \
-                "/api/v1/pods", NULL,                                                              \
-                        "{'kind': 'PodList', 'metadata': {'resourceVersion': '1'}, 'items': "      \
-                        "[" items "]}",                                                            \
-                        0                                                                          \
-        }
 #define REQUESTING(name, requests, spec, rest)                                                     \
         "{'metadata': {'namespace': 'a', 'name': '" name "'}, 'spec': {'containers': "             \
         "[{'resources': {'requests': {" requests "}}}]" spec "}" rest "}"
@@ -64,7 +57,7 @@ static const struct paper_fault idle_faults[] = {
         /* One whose batch pods have taken more than is left offers nothing. */
         {"idle-offers", DOCTOR_WARNING,
          "3 of 4 nodes offer no idle CPU, though the policy has spec.idle: node-1",
-         .changes = {IDLE, UNFINISHED(REQUESTING("b", IDLE_TWO, ", 'nodeName': 'node-0'", ""))}},
+         .changes = {IDLE, PODS_ARE(REQUESTING("b", IDLE_TWO, ", 'nodeName': 'node-0'", ""))}},
         {"idle-offers", DOCTOR_FAULT, "(capacity and allocatable differ)",
          .changes = {IDLE, OFFERS(OFFER("4k"), "", 0)}},
         /* Nodes that are not read offer nothing. */
@@ -74,18 +67,17 @@ static const struct paper_fault idle_faults[] = {
                      OFFERED,
                      {IDLE_NODES, OFFER("4k"), "", 2}}},
         {"annotations-fresh", DOCTOR_FAULT, "4 of 4",
-         .changes = {IDLE, {IDLE_NODES, PAPER_FRESH, "0.25000,2026-03-01T11:00:00Z", 0}}},
+         .changes = {IDLE, {IDLE_NODES, PAPER_FRESH, "0.25000,2026-03-01T11:00:00Z"}}},
         {"idle-left", DOCTOR_WARNING,
          "1 of 4 nodes still offer idle CPU, though the policy has no spec.idle: node-0",
          .changes = {OFFERS(OFFER("0"), OFFER("0"), 1)}},
         {"idle-left", DOCTOR_WARNING, "4 of 4", .changes = {OFFERS(OFFER("4k"), "", 0)}},
         {"idle-left", DOCTOR_WARNING, "4 of 4", .changes = {OFFERS("", OFFER("4k"), 0)}},
         /* Whether it has is not known. */
-        {"policy-valid", DOCTOR_FAULT, "spec",
-         .changes = {{IDLE_POLICY, "0.8", "'x'", 0}, OFFERED}},
+        {"policy-valid", DOCTOR_FAULT, "spec", .changes = {{IDLE_POLICY, "0.8", "'x'"}, OFFERED}},
         {"idle-pods", DOCTOR_WARNING, "2 pods with CPU and idle CPU among the requests: a/b, a/c",
-         .changes = {IDLE, OFFERED, UNFINISHED(MIXED_PODS)}},
+         .changes = {IDLE, OFFERED, PODS_ARE(MIXED_PODS)}},
         {"idle-pods", DOCTOR_UNKNOWN, "GET /api/v1/pods",
-         .changes = {IDLE, OFFERED, {"/api/v1/pods", NULL, "403", 0}}},
-        {.changes = {UNFINISHED(BATCH("b", ""))}},
+         .changes = {IDLE, OFFERED, {"/api/v1/pods", NULL, "403"}}},
+        {.changes = {PODS_ARE(BATCH("b", ""))}},
 };

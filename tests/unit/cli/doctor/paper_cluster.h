@@ -156,7 +156,7 @@ static const struct {
 struct paper_change {
         const char *where;     /* a glob of paths; NULL: no change */
         const char *old, *new; /* old NULL: all of it; new NULL: it is gone; a number: a status */
-        size_t times;          /* only the first ones of each object; 0: all */
+        size_t times;          /* only the first ones of each object; left out: all */
 };
 
 struct paper_cluster {

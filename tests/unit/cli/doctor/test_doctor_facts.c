@@ -34,7 +34,7 @@ TEST(reviews) {
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(doctor_facts_done) struct doctor_facts facts = {0};
-                collect(*state, &(struct paper_change){PAPER_REVIEWS, NULL, rows[i].answer, 0},
+                collect(*state, &(struct paper_change){PAPER_REVIEWS, NULL, rows[i].answer},
                         &facts);
                 for (size_t j = 0; j < DOCTOR_ACCOUNT_IDLE; j++) {
                         assert_false(facts.permissions[j].is_known);
@@ -56,7 +56,7 @@ TEST(unread_pages) {
         for (size_t i = 0; i < ARRAY_LEN(pages); i++) {
                 _cleanup_(doctor_facts_done) struct doctor_facts facts = {0};
                 size_t unknown = 0;
-                collect(*state, &(struct paper_change){pages[i], NULL, "403", 0}, &facts);
+                collect(*state, &(struct paper_change){pages[i], NULL, "403"}, &facts);
                 for (size_t j = 0; j < doctor_metric_checks.count; j++) {
                         struct doctor_finding finding;
                         doctor_check_run(&doctor_metric_checks.rows[j], &facts, &finding);
@@ -97,7 +97,7 @@ TEST(silent_programs) {
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(doctor_facts_done) struct doctor_facts facts = {0};
                 struct doctor_finding finding;
-                collect(*state, &(struct paper_change){rows[i].pages, NULL, "403", 0}, &facts);
+                collect(*state, &(struct paper_change){rows[i].pages, NULL, "403"}, &facts);
                 spoil(&facts, rows[i].why);
                 doctor_check_run(&doctor_metric_checks.rows[0], &facts, &finding);
                 assert_int_equal(finding.state, rows[i].state);
@@ -107,9 +107,9 @@ TEST(silent_programs) {
 
 /* Those that only answer who has a certificate. */
 TEST(silent_with_mutual_tls) {
-        const struct paper_change changes[] = {{"*/deployments/plimsoll-extender",
-                                                "--leader-elect=true", "--client-ca-file=/a", 0},
-                                               {"*/plimsoll-extender-*/metrics", NULL, "403", 0}};
+        const struct paper_change changes[] = {
+                {"*/deployments/plimsoll-extender", "--leader-elect=true", "--client-ca-file=/a"},
+                {"*/plimsoll-extender-*/metrics", NULL, "403"}};
         _cleanup_(doctor_facts_done) struct doctor_facts facts = {0};
         struct doctor_finding finding;
 
@@ -128,7 +128,7 @@ TEST(ceilings) {
         for (int i = 0; i < 2 * DOCTOR_MAX_PAGES; i++)
                 buf_puts(&list, PAPER_POD("controller", "0", "8090") ", ");
         buf_puts(&list, PAPER_POD("extender", "0", "8010") "]}");
-        collect(*state, &(struct paper_change){PODS, NULL, list.data, 0}, &facts);
+        collect(*state, &(struct paper_change){PODS, NULL, list.data}, &facts);
         assert_int_equal(facts.page_count, DOCTOR_MAX_PAGES);
         assert_non_null(facts.pages[DOCTOR_MAX_PAGES - 1].text);
 
@@ -140,7 +140,7 @@ TEST(ceilings) {
                            "http://plimsoll}]', ",
                            i);
         buf_puts(&list, "'last': ''}}]}");
-        collect(*state, &(struct paper_change){CONFIG, NULL, list.data, 0}, &others);
+        collect(*state, &(struct paper_change){CONFIG, NULL, list.data}, &others);
         assert_int_equal(others.config_count, DOCTOR_MAX_CONFIGS);
         assert_string_equal(others.configs[0].from, "ConfigMap ");
 }
@@ -158,7 +158,7 @@ TEST(configs) {
         for (size_t i = 0; i < ARRAY_LEN(others); i++) {
                 _cleanup_(doctor_facts_done) struct doctor_facts facts = {0};
                 _cleanup_(freep) char *data = xasprintf("'data': {'a': %s, ", others[i]);
-                collect(*state, &(struct paper_change){CONFIG, "'data': {", data, 0}, &facts);
+                collect(*state, &(struct paper_change){CONFIG, "'data': {", data}, &facts);
                 assert_int_equal(facts.config_count, 1);
                 assert_string_equal(facts.configs[0].from, "ConfigMap scheduler");
         }
@@ -203,8 +203,7 @@ TEST(config_file) {
 TEST(policy_without_object) {
         _cleanup_(policy_freep) struct policy *policy = policy_default();
         _cleanup_(buf_done) struct buf yaml = BUF_INIT(PAPER_MAX_BYTES);
-        static const struct paper_change gone = {"*/dynamicschedulerpolicies/default", NULL, NULL,
-                                                 0};
+        static const struct paper_change gone = {"*/dynamicschedulerpolicies/default", NULL, NULL};
         static const char unknown[] = "the built-in policy (whether the programs keep another is "
                                       "not known: GET /api/v1/namespaces/kube-system/pods";
 
@@ -215,13 +214,13 @@ TEST(policy_without_object) {
                 struct paper_change change;
                 const char *from;
         } rows[] = {
-                {{STATUS, NULL, built_in, 0}, "the built-in policy"},
+                {{STATUS, NULL, built_in}, "the built-in policy"},
                 /* Nothing runs that could have another. */
-                {{PODS, "Running", "Pending", 0}, "the built-in policy"},
-                {{STATUS, NULL, "{'policy': {'yaml': 'a: ['}}", 0}, unknown},
-                {{STATUS, NULL, "{'policy': {'yaml': 7}}", 0}, unknown},
-                {{STATUS, NULL, "403", 0}, unknown},
-                {{PODS, NULL, "403", 0}, unknown},
+                {{PODS, "Running", "Pending"}, "the built-in policy"},
+                {{STATUS, NULL, "{'policy': {'yaml': 'a: ['}}"}, unknown},
+                {{STATUS, NULL, "{'policy': {'yaml': 7}}"}, unknown},
+                {{STATUS, NULL, "403"}, unknown},
+                {{PODS, NULL, "403"}, unknown},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -256,8 +255,8 @@ TEST(prefix) {
                 _cleanup_(freep) char *key = xasprintf("'%s'", rows[i].key);
                 struct error err = ERROR_NULL;
                 paper_reset(paper, PAPER_NODES);
-                paper_change(paper, &(struct paper_change){NODES, "'cpu_usage_avg_5m'", "'a'", 0});
-                paper_change(paper, &(struct paper_change){NODES, "'mem_usage_avg_5m'", key, 0});
+                paper_change(paper, &(struct paper_change){NODES, "'cpu_usage_avg_5m'", "'a'"});
+                paper_change(paper, &(struct paper_change){NODES, "'mem_usage_avg_5m'", key});
                 assert_int_equal(paper_collect(paper, NULL, "load.example.com/", &facts, &err), 0);
                 assert_int_equal(facts.nodes.sets[DOCTOR_PREFIXED].count, rows[i].prefixed);
                 assert_int_equal(facts.nodes.sets[DOCTOR_FOREIGN].count, rows[i].foreign);

@@ -17,30 +17,23 @@
 #define PODS PAPER_SYSTEM "/pods"
 #define ARGUMENT "'--leader-elect=true'"
 #define TLS                                                                                        \
-        { EXTENDER, ARGUMENT, "'--tls-cert-file=/a'", 0 }
+        { EXTENDER, ARGUMENT, "'--tls-cert-file=/a'" }
 #define HOST_NETWORK                                                                               \
-        { EXTENDER, "'containers'", "'hostNetwork': true, 'containers'", 0 }
+        { EXTENDER, "'containers'", "'hostNetwork': true, 'containers'" }
 #define SILENT                                                                                     \
-        { EXTENDERS, PAPER_LAST_CALL, "1772107200", 0 }
+        { EXTENDERS, PAPER_LAST_CALL, "1772107200" }
 #define NODE_PORT                                                                                  \
-        { SERVICE, "'port': 8010", "'port': 8010, 'nodePort': 30810", 0 }
+        { SERVICE, "'port': 8010", "'port': 8010, 'nodePort': 30810" }
 #define NODE_ADDRESS                                                                               \
         { NODES, "'conditions'", "'addresses': [7, {'address': '192.168.0.4'}], 'conditions'", 1 }
 #define POD_IP                                                                                     \
-        { PODS, "'phase'", "'podIP': '10.244.0.7', 'podIPs': [{'ip': 'fd00::7'}], 'phase'", 0 }
-#define NO_PODS                                                                                    \
-        {                                                                                          \
-                "/api/v1/pods", NULL,                                                              \
-                        "{'kind': 'PodList', 'metadata': {'resourceVersion': '1'}, 'items': []}",  \
-                        0                                                                          \
-        }
+        { PODS, "'phase'", "'podIP': '10.244.0.7', 'podIPs': [{'ip': 'fd00::7'}], 'phase'" }
 #define SECOND(port)                                                                               \
         {                                                                                          \
                 SCHEDULER, NULL,                                                                   \
                         "{'spec': {'template': {'spec': {'containers': [{'name': 'extender', "     \
                         "'args': ['--port=" port                                                   \
-                        "']}], 'volumes': [{'configMap': {'name': 'scheduler'}}]}}}}",             \
-                        0                                                                          \
+                        "']}], 'volumes': [{'configMap': {'name': 'scheduler'}}]}}}}"              \
         }
 
 enum from { FILE_OF_HOST, CONFIG_MAP };
@@ -50,133 +43,87 @@ static const struct {
         const char *url, *what; /* what is found; NULL: nothing */
         struct paper_change changes[PAPER_CHANGES];
 } rows[] = {
-        {FILE_OF_HOST, "http://10.96.0.10:8010/v1", NULL, {{0}}},
-        {FILE_OF_HOST, "http://10.96.0.10:8010", NULL, {{0}}},
-        {FILE_OF_HOST, "http://[fd00:96::10]:8010/v1/", NULL, {{0}}},
+        {FILE_OF_HOST, "http://10.96.0.10:8010/v1"},
+        {FILE_OF_HOST, "http://10.96.0.10:8010"},
+        {FILE_OF_HOST, "http://[fd00:96::10]:8010/v1/"},
         /* What the pages in deploy/scheduler/ have to be completed with. */
-        {FILE_OF_HOST, "http://CLUSTER_IP:8010/v1", "has CLUSTER_IP, which stands for", {{0}}},
-        {CONFIG_MAP, "http://CLUSTER_IP:8011/v1", "has CLUSTER_IP, which stands for", {{0}}},
+        {FILE_OF_HOST, "http://CLUSTER_IP:8010/v1", "has CLUSTER_IP, which stands for"},
+        {CONFIG_MAP, "http://CLUSTER_IP:8011/v1", "has CLUSTER_IP, which stands for"},
         /* Schemes. */
-        {FILE_OF_HOST, "10.96.0.10:8010/v1", "has no http:// before 10.96.0.10", {{0}}},
-        {FILE_OF_HOST, "tcp://10.96.0.10:8010/v1", "has no http:// before", {{0}}},
-        {FILE_OF_HOST,
-         "https://10.96.0.10:8010/v1",
-         "is of https, and the extender serves http",
-         {{0}}},
-        {FILE_OF_HOST,
-         "http://10.96.0.10:8010/v1",
-         "is of http, and the extender serves https",
-         {TLS}},
-        {FILE_OF_HOST, "https://10.96.0.10:8010/v1", NULL, {TLS}},
-        {FILE_OF_HOST,
-         "https://10.96.0.10:8010/v1",
-         NULL,
-         {{EXTENDER, ARGUMENT, "'--tls-cert-file=$(FILE)'", 0}}},
+        {FILE_OF_HOST, "10.96.0.10:8010/v1", "has no http:// before 10.96.0.10"},
+        {FILE_OF_HOST, "tcp://10.96.0.10:8010/v1", "has no http:// before"},
+        {FILE_OF_HOST, "https://10.96.0.10:8010/v1", "is of https, and the extender serves http"},
+        {FILE_OF_HOST, "http://10.96.0.10:8010/v1", "is of http, and the extender serves https",
+         .changes = {TLS}},
+        {FILE_OF_HOST, "https://10.96.0.10:8010/v1", NULL, .changes = {TLS}},
+        {FILE_OF_HOST, "https://10.96.0.10:8010/v1", NULL,
+         .changes = {{EXTENDER, ARGUMENT, "'--tls-cert-file=$(FILE)'"}}},
         /* The Service: its name, and its port. */
-        {FILE_OF_HOST,
-         "http://plimsoll-extender.kube-system.svc:8010/v1",
-         "has plimsoll-extender.kube-system.svc, the name of a Service",
-         {{0}}},
-        {FILE_OF_HOST, "http://plimsoll-extender:8010/v1", "the name of a Service", {{0}}},
-        {FILE_OF_HOST,
-         "http://plimsoll-extender.kube-system.svc.cluster.local:8010/v1",
+        {FILE_OF_HOST, "http://plimsoll-extender.kube-system.svc:8010/v1",
+         "has plimsoll-extender.kube-system.svc, the name of a Service"},
+        {FILE_OF_HOST, "http://plimsoll-extender:8010/v1", "the name of a Service"},
+        {FILE_OF_HOST, "http://plimsoll-extender.kube-system.svc.cluster.local:8010/v1",
          "the name of a Service",
-         {{SCHEDULERS, NULL, "{'items': [{'spec': {'hostNetwork': true}}]}", 0}}},
-        {FILE_OF_HOST,
-         "http://plimsoll-extender.kube-system:8010/v1",
-         NULL,
-         {{SCHEDULERS, NULL,
-           "{'items': [{'spec': {'hostNetwork': true, 'dnsPolicy': 'ClusterFirstWithHostNet'}}]}",
-           0}}},
-        {FILE_OF_HOST,
-         "http://plimsoll-extender.kube-system:8010/v1",
-         NULL,
-         {{SCHEDULERS, NULL, "{'items': [{'spec': {}}]}", 0}}},
+         .changes = {{SCHEDULERS, NULL, "{'items': [{'spec': {'hostNetwork': true}}]}"}}},
+        {FILE_OF_HOST, "http://plimsoll-extender.kube-system:8010/v1", NULL,
+         .changes = {{SCHEDULERS, NULL,
+                      "{'items': [{'spec': {'hostNetwork': true, 'dnsPolicy': "
+                      "'ClusterFirstWithHostNet'}}]}"}}},
+        {FILE_OF_HOST, "http://plimsoll-extender.kube-system:8010/v1", NULL,
+         .changes = {{SCHEDULERS, NULL, "{'items': [{'spec': {}}]}"}}},
         /* What mounts a ConfigMap is no static pod. */
-        {CONFIG_MAP, "http://plimsoll-extender.kube-system.svc:8010/v1", NULL, {{0}}},
-        {CONFIG_MAP,
-         "http://plimsoll-extender.kube-system.svc:8080/v1",
-         "has port 8080, and the Service plimsoll-extender 8010",
-         {{0}}},
-        {FILE_OF_HOST,
-         "http://10.96.0.10:8011/v1",
-         "has port 8011, and the Service plimsoll-extender 8010",
-         {{0}}},
-        {FILE_OF_HOST, "http://10.96.0.10/v1", "has port 80, and the Service", {{0}}},
-        {FILE_OF_HOST, "http://10.96.0.10:8011/v1", NULL, {{SERVICE, "'ports'", "'p'", 0}}},
-        {FILE_OF_HOST,
-         "http://203.0.113.9:8010/v1",
-         NULL,
-         {{SERVICE, "'clusterIPs'", "'externalIPs': ['203.0.113.9'], 'clusterIPs'", 0}}},
-        {FILE_OF_HOST,
-         "http://lb.example:8010/v1",
-         NULL,
-         {{SERVICE, "'spec'",
-           "'status': {'loadBalancer': {'ingress': [7, {'hostname': 'lb.example'}]}}, 'spec'", 0}}},
+        {CONFIG_MAP, "http://plimsoll-extender.kube-system.svc:8010/v1"},
+        {CONFIG_MAP, "http://plimsoll-extender.kube-system.svc:8080/v1",
+         "has port 8080, and the Service plimsoll-extender 8010"},
+        {FILE_OF_HOST, "http://10.96.0.10:8011/v1",
+         "has port 8011, and the Service plimsoll-extender 8010"},
+        {FILE_OF_HOST, "http://10.96.0.10/v1", "has port 80, and the Service"},
+        {FILE_OF_HOST, "http://10.96.0.10:8011/v1", NULL, .changes = {{SERVICE, "'ports'", "'p'"}}},
+        {FILE_OF_HOST, "http://203.0.113.9:8010/v1", NULL,
+         .changes = {{SERVICE, "'clusterIPs'", "'externalIPs': ['203.0.113.9'], 'clusterIPs'"}}},
+        {FILE_OF_HOST, "http://lb.example:8010/v1", NULL,
+         .changes = {{SERVICE, "'spec'",
+                      "'status': {'loadBalancer': {'ingress': [7, {'hostname': 'lb.example'}]}}, "
+                      "'spec'"}}},
         /* The loopback. */
-        {FILE_OF_HOST,
-         "http://127.0.0.1:8010/v1",
-         "has 127.0.0.1, the scheduler's own host",
-         {{0}}},
-        {FILE_OF_HOST, "http://127.0.0.1:8010/v1", NULL, {HOST_NETWORK}},
-        {FILE_OF_HOST,
-         "http://localhost:8010/v1",
-         "has port 8010, on which localhost is not",
-         {HOST_NETWORK, {EXTENDER, ARGUMENT, "'--port=9010'", 0}}},
-        {FILE_OF_HOST,
-         "http://127.0.0.1:8010/v1",
-         NULL,
-         {HOST_NETWORK, {EXTENDER, ARGUMENT, "'--port=$(PORT)'", 0}}},
-        {CONFIG_MAP, "http://127.0.0.1:8010/v1", NULL, {{EXTENDER, ARGUMENT, "'--port=9010'", 0}}},
-        {CONFIG_MAP,
-         "http://127.0.0.1:8010/v1",
-         "has port 8010, on which 127.0.0.1 is not",
-         {SECOND("9010")}},
-        {CONFIG_MAP, "http://127.0.0.1:9010/v1", NULL, {SECOND("9010")}},
-        {CONFIG_MAP,
-         "http://127.0.0.1:8010/v1",
-         NULL,
-         {SECOND("8010"), {EXTENDER, NULL, NULL, 0}, {SERVICE, NULL, NULL, 0}}},
-        {FILE_OF_HOST, "http://127.0.0.1:9010/plimsoll", NULL, {SECOND("9010")}},
-        {FILE_OF_HOST,
-         "http://127.0.0.1:8010/v1",
-         "has port 8010, on which 127.0.0.1 is not",
-         {SECOND("9010")}},
+        {FILE_OF_HOST, "http://127.0.0.1:8010/v1", "has 127.0.0.1, the scheduler's own host"},
+        {FILE_OF_HOST, "http://127.0.0.1:8010/v1", NULL, .changes = {HOST_NETWORK}},
+        {FILE_OF_HOST, "http://localhost:8010/v1", "has port 8010, on which localhost is not",
+         .changes = {HOST_NETWORK, {EXTENDER, ARGUMENT, "'--port=9010'"}}},
+        {FILE_OF_HOST, "http://127.0.0.1:8010/v1", NULL,
+         .changes = {HOST_NETWORK, {EXTENDER, ARGUMENT, "'--port=$(PORT)'"}}},
+        {CONFIG_MAP, "http://127.0.0.1:8010/v1", NULL,
+         .changes = {{EXTENDER, ARGUMENT, "'--port=9010'"}}},
+        {CONFIG_MAP, "http://127.0.0.1:8010/v1", "has port 8010, on which 127.0.0.1 is not",
+         .changes = {SECOND("9010")}},
+        {CONFIG_MAP, "http://127.0.0.1:9010/v1", NULL, .changes = {SECOND("9010")}},
+        {CONFIG_MAP, "http://127.0.0.1:8010/v1", NULL,
+         .changes = {SECOND("8010"), {EXTENDER, NULL, NULL}, {SERVICE, NULL, NULL}}},
+        {FILE_OF_HOST, "http://127.0.0.1:9010/plimsoll", NULL, .changes = {SECOND("9010")}},
+        {FILE_OF_HOST, "http://127.0.0.1:8010/v1", "has port 8010, on which 127.0.0.1 is not",
+         .changes = {SECOND("9010")}},
         /* Pods and nodes. */
-        {FILE_OF_HOST, "http://10.244.0.7:8010/v1", NULL, {POD_IP, SILENT, NO_PODS}},
-        {FILE_OF_HOST, "http://[fd00::7]:8010/v1", NULL, {POD_IP, SILENT, NO_PODS}},
-        {FILE_OF_HOST,
-         "http://plimsoll.example:8010/v1",
-         "plimsoll.example, which is no address of",
-         {POD_IP, SILENT, NO_PODS}},
-        {FILE_OF_HOST,
-         "http://10.244.0.7:80/plimsoll",
-         "has port 80, on which 10.244.0.7 is not",
-         {POD_IP}},
-        {FILE_OF_HOST,
-         "http://192.168.0.4:30810/plimsoll",
-         NULL,
-         {NODE_ADDRESS, NODE_PORT, SILENT, NO_PODS}},
-        {FILE_OF_HOST,
-         "http://192.168.0.4:8010/v1",
-         "has port 8010, on which 192.168.0.4 is not",
-         {NODE_ADDRESS, NODE_PORT, SILENT, NO_PODS}},
+        {FILE_OF_HOST, "http://10.244.0.7:8010/v1", NULL,
+         .changes = {POD_IP, SILENT, PODS_ARE("")}},
+        {FILE_OF_HOST, "http://[fd00::7]:8010/v1", NULL, .changes = {POD_IP, SILENT, PODS_ARE("")}},
+        {FILE_OF_HOST, "http://plimsoll.example:8010/v1",
+         "plimsoll.example, which is no address of", .changes = {POD_IP, SILENT, PODS_ARE("")}},
+        {FILE_OF_HOST, "http://10.244.0.7:80/plimsoll", "has port 80, on which 10.244.0.7 is not",
+         .changes = {POD_IP}},
+        {FILE_OF_HOST, "http://192.168.0.4:30810/plimsoll", NULL,
+         .changes = {NODE_ADDRESS, NODE_PORT, SILENT, PODS_ARE("")}},
+        {FILE_OF_HOST, "http://192.168.0.4:8010/v1", "has port 8010, on which 192.168.0.4 is not",
+         .changes = {NODE_ADDRESS, NODE_PORT, SILENT, PODS_ARE("")}},
         /* A port of the host that leads to it, since it is called. */
-        {FILE_OF_HOST, "http://192.168.0.4:8010/v1", NULL, {NODE_ADDRESS}},
+        {FILE_OF_HOST, "http://192.168.0.4:8010/v1", NULL, .changes = {NODE_ADDRESS}},
         /* Elsewhere. */
-        {FILE_OF_HOST,
-         "http://10.0.0.99:8010/v1",
-         "has 10.0.0.99, which is no address of the Service",
-         {SILENT, NO_PODS}},
-        {CONFIG_MAP,
-         "http://plimsoll-extender.load:8010/v1",
-         "which is no address of the Service",
-         {SILENT, NO_PODS}},
-        {CONFIG_MAP,
-         "http://plimsoll-extender.kube-system.example:8010/v1",
-         "which is no address of the Service",
-         {SILENT, NO_PODS}},
-        {FILE_OF_HOST, "http://10.0.0.99:8010/v1", NULL, {{0}}},
+        {FILE_OF_HOST, "http://10.0.0.99:8010/v1",
+         "has 10.0.0.99, which is no address of the Service", .changes = {SILENT, PODS_ARE("")}},
+        {CONFIG_MAP, "http://plimsoll-extender.load:8010/v1", "which is no address of the Service",
+         .changes = {SILENT, PODS_ARE("")}},
+        {CONFIG_MAP, "http://plimsoll-extender.kube-system.example:8010/v1",
+         "which is no address of the Service", .changes = {SILENT, PODS_ARE("")}},
+        {FILE_OF_HOST, "http://10.0.0.99:8010/v1"},
 };
 
 static char *config_of(const char *url) {
@@ -202,7 +149,7 @@ static void collect(struct paper_cluster *paper, enum from from, const char *url
 
         if (from == CONFIG_MAP) {
                 paper_change(paper, &(struct paper_change){"*/configmaps",
-                                                           "http://127.0.0.1:8010/v1", url, 0});
+                                                           "http://127.0.0.1:8010/v1", url});
                 assert_int_equal(paper_collect(paper, NULL, "", ret, &err), 0);
                 return;
         }
@@ -238,7 +185,7 @@ TEST(hidden_service) {
                                            "http://10.0.0.99:8010/v1"};
 
         for (size_t i = 0; i < ARRAY_LEN(urls); i++) {
-                const struct paper_change changes[] = {{SERVICE, NULL, "403", 0}};
+                const struct paper_change changes[] = {{SERVICE, NULL, "403"}};
                 _cleanup_(doctor_facts_done) struct doctor_facts facts = {0};
                 struct doctor_finding finding = {0};
                 paper_reset(*state, PAPER_NODES);

@@ -136,6 +136,14 @@ static void run(struct attempt *attempt) {
         assert_int_equal(attempt->done_calls, 1);
 }
 
+static void run_by_turn(double turn_ratio) {
+        _cleanup_(free_attemptp) struct attempt *attempt = new_attempt(peer->origin, "/ok");
+
+        attempt->request.has_turn = true;
+        attempt->request.turn_ratio = turn_ratio;
+        run(attempt);
+}
+
 /* Every failure has its name, and the client lives on. */
 TEST_BETWEEN(failures, set_up, tear_down) {
         static const struct {
@@ -368,10 +376,7 @@ TEST_BETWEEN(connections_by_turn, set_up, tear_down) {
         } rows[] = {{0, 1}, {0.3, 1}, {0.34, 2}, {0.6, 2}, {0.99999, 3}, {0, 3}, {0.5, 3}};
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                _cleanup_(free_attemptp) struct attempt *attempt = new_attempt(peer->origin, "/ok");
-                attempt->request.has_turn = true;
-                attempt->request.turn_ratio = rows[i].turn_ratio;
-                run(attempt);
+                run_by_turn(rows[i].turn_ratio);
                 assert_int_equal(atomic_load(&peer->connections), rows[i].connections);
         }
 }
@@ -382,12 +387,8 @@ TEST_BETWEEN(more_hosts, set_up, tear_down) {
         static const double turns[] = {0.1, 0.2, 0.9};
         _cleanup_(free_attemptp) struct attempt *slow = new_attempt(peer->origin, "/slow");
 
-        for (size_t i = 0; i < ARRAY_LEN(turns); i++) {
-                _cleanup_(free_attemptp) struct attempt *attempt = new_attempt(peer->origin, "/ok");
-                attempt->request.has_turn = true;
-                attempt->request.turn_ratio = turns[i];
-                run(attempt);
-        }
+        for (size_t i = 0; i < ARRAY_LEN(turns); i++)
+                run_by_turn(turns[i]);
         assert_int_equal(atomic_load(&peer->connections), 2);
         http_client_expect(client, 3 * 256, 1); /* as many as three handles are for */
         slow->request.has_turn = true;
@@ -397,12 +398,8 @@ TEST_BETWEEN(more_hosts, set_up, tear_down) {
         loop_run(loop);
         assert_int_equal(slow->response.failure, HTTP_OK);
         assert_int_equal(atomic_load(&peer->connections), 2);
-        for (size_t i = 0; i < ARRAY_LEN(turns); i++) {
-                _cleanup_(free_attemptp) struct attempt *attempt = new_attempt(peer->origin, "/ok");
-                attempt->request.has_turn = true;
-                attempt->request.turn_ratio = turns[i];
-                run(attempt);
-        }
+        for (size_t i = 0; i < ARRAY_LEN(turns); i++)
+                run_by_turn(turns[i]);
         assert_int_equal(atomic_load(&peer->connections), 4); /* 0.2 and 0.9 have moved */
 }
 

@@ -1,4 +1,5 @@
 /* The skim of the exposition format: single lines, whole pages, hostile pages, numbers. */
+#include "tests/unit/fixture/draw.h"
 #include "tests/unit/fixture/test.h"
 
 #include <math.h>
@@ -228,18 +229,15 @@ TEST(garbage_pages) {
                 "\n", "x", "node_load1", "node_load1{", "node_load1{a=\"\\", "node_load1 \n",
         };
         _cleanup_(freep) char *page = xmalloc(BYTES);
-        uint64_t random = 1;
 
         for (size_t f = 0; f <= ARRAY_LEN(fills); f++) {
                 struct exposition_sample sample;
                 struct exposition skim;
                 size_t samples = 0;
 
-                for (size_t i = 0; i < BYTES; i++) {
-                        random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
+                for (size_t i = 0; i < BYTES; i++)
                         page[i] = f < ARRAY_LEN(fills) ? fills[f][i % strlen(fills[f])]
-                                                       : (char)(random >> 56);
-                }
+                                                       : (char)draw_below(256);
                 exposition_begin(&skim, &set, page, BYTES, true);
                 while (exposition_next(&skim, &sample))
                         samples++;

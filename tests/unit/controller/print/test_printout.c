@@ -1,5 +1,5 @@
 /* What a dry run prints of a node. */
-#include "tests/unit/fixture/policy.h"
+#include "tests/unit/fixture/compiled_policy.h"
 
 #include <stdlib.h>
 
@@ -33,11 +33,8 @@ static void expect_row(const struct compiled_policy *compiled, enum printout_for
 }
 
 TEST(rows) {
-        _cleanup_(compiled_policy_freep) struct compiled_policy *compiled = compiled_policy_new(
-                policy_of(spec),
-                &(struct compiled_policy_options){.style = {.prefix = ""},
-                                                  .sources = {{.interval_ms = 15 * MS_PER_S}},
-                                                  .source_count = 1});
+        _cleanup_(compiled_policy_freep) struct compiled_policy *compiled = compiled_policy_of(
+                spec, 15 * MS_PER_S);
         struct node_track track;
         struct plan_values values = {0};
 

@@ -1,5 +1,5 @@
 /* One node: readings in, values out, and what its own annotations tell. */
-#include "tests/unit/fixture/policy.h"
+#include "tests/unit/fixture/compiled_policy.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -18,12 +18,7 @@ static const char policy_text[] = "  syncPolicy:\n"
                                   "  - {name: gpu_busy, period: 3m}\n";
 
 static struct compiled_policy *new_rules(const char *text) {
-        return compiled_policy_new(
-                policy_of(text),
-                &(struct compiled_policy_options){.style = {.prefix = ""},
-                                                  .sources = {{.interval_ms = 15 * MS_PER_S}},
-                                                  .source_count = 1,
-                                                  .dead_band_ratio = 0.01});
+        return compiled_policy_of(text, 15 * MS_PER_S);
 }
 
 static void scrape_cpu(struct node_track *track, const struct compiled_policy *compiled,

@@ -1,6 +1,6 @@
 /* What becomes of a node's peaks when one controller ends and another begins, and under another
  * policy: each life below knows nothing but the annotations that the one before has left. */
-#include "tests/unit/fixture/policy.h"
+#include "tests/unit/fixture/compiled_policy.h"
 
 #include <jansson.h>
 
@@ -21,11 +21,7 @@ static const char longer_text[] = HEAD "  - {name: mem_usage_max_avg_1d, period:
 enum { AVG, MAX };
 
 static struct compiled_policy *new_rules(const char *text) {
-        return compiled_policy_new(policy_of(text), &(struct compiled_policy_options){
-                                                            .style = {.prefix = ""},
-                                                            .sources = {{.interval_ms = every_ms}},
-                                                            .source_count = 1,
-                                                            .dead_band_ratio = 0.01});
+        return compiled_policy_of(text, every_ms);
 }
 
 /* A controller, its clocks, and the node's annotations, which outlive it. */

@@ -1,5 +1,6 @@
 /* The rings of a window store, by worked edges, and against plain models: a list of spans, and a
  * map of stretches that forgets nothing. */
+#include "tests/unit/fixture/draw.h"
 #include "tests/unit/fixture/test.h"
 
 #include <math.h>
@@ -13,12 +14,8 @@
 enum { FIRST = 1, SECOND = 4, CHANNELS = 2 };
 static const unsigned channels[CHANNELS] = {FIRST, SECOND};
 
-static uint64_t random_state = 1;
-
-/* 0 to @count - 1 */
 static int64_t pick(int64_t count) {
-        random_state = random_state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-        return (int64_t)(random_state >> 33) % count;
+        return (int64_t)draw() % count;
 }
 
 /* A store of one ring, laid out by hand. */

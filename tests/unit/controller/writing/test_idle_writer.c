@@ -1,8 +1,7 @@
 /* Offers of nodes that are read, fall silent, refuse or are reset. Linked with
  * --wrap=clock_gettime. */
-#include "tests/unit/fixture/policy.h"
-
 #include "tests/unit/fixture/api_fixture.h"
+#include "tests/unit/fixture/compiled_policy.h"
 
 #include "codec/json.h"
 #include "controller/node/idle_pods.h"
@@ -15,7 +14,6 @@ enum {
         AWAITED_MS = 3 * INTERVAL_MS,
         PERIOD_MS = 180000,
         SILENT_MS = 600000,
-        QUIET_LOOKS = 20,
         CORES = 16,
 };
 
@@ -34,7 +32,7 @@ struct fixture {
         struct node_set set; /* of which only the pods are looked at */
         struct node node;
         struct idle_node idle;
-        size_t quiet_looks, patched;
+        size_t patched;
 };
 
 static void see(struct fixture *f, const char *status) {
@@ -47,11 +45,7 @@ static void begin(struct fixture *f, const char *spec, const char *status) {
         _cleanup_(freep) char *text = xasprintf("%s%s", metrics, spec);
         static char name[] = "a";
 
-        f->compiled = compiled_policy_new(
-                policy_of(text),
-                &(struct compiled_policy_options){.style = {.prefix = ""},
-                                                  .sources = {{.interval_ms = INTERVAL_MS}},
-                                                  .source_count = 1});
+        f->compiled = compiled_policy_of(text, INTERVAL_MS);
         f->set.options.idle_pods = idle_pods_new();
         idle_pods_events.list_ended(f->set.options.idle_pods);
         f->node.set = &f->set;
@@ -84,17 +78,6 @@ static void take(struct fixture *f, double cores) {
         idle_pods_events.pod(f->set.options.idle_pods, &facts, false);
 }
 
-static bool is_quiet(void *userdata) {
-        return ++((struct fixture *)userdata)->quiet_looks >= QUIET_LOOKS;
-}
-
-/* The loop's time is that of its turn. */
-static void wait_ms(struct fixture *f, int64_t ms) {
-        later_ms += ms;
-        f->quiet_looks = QUIET_LOOKS;
-        api_run(&f->api, is_quiet, f);
-}
-
 static void read_node(struct fixture *f, double peak_ratio) {
         node_track_reading(&f->track, 0, &(struct source_reading){0},
                            loop_now_mono_ms(f->api.rig.loop));
@@ -103,8 +86,7 @@ static void read_node(struct fixture *f, double peak_ratio) {
 
 static void expect_quiet(struct fixture *f) {
         idle_writer_tick(f->offers, true);
-        f->quiet_looks = 0;
-        api_run(&f->api, is_quiet, f);
+        api_run_quiet(&f->api);
         assert_int_equal(atomic_load(&f->api.rig.server.served), f->patched);
 }
 
@@ -140,11 +122,11 @@ TEST(rises_slowly_falls_at_once) {
         expect_patch(&f);
         for (size_t i = 0; i < 4; i++) {
                 expect_quiet(&f);
-                wait_ms(&f, PERIOD_MS);
+                api_wait_ms(&f.api, PERIOD_MS);
                 read_node(&f, 0.25);
                 expect_patch(&f);
         }
-        wait_ms(&f, PERIOD_MS);
+        api_wait_ms(&f.api, PERIOD_MS);
         read_node(&f, 0.25);
         expect_quiet(&f);
         read_node(&f, 0.6);
@@ -174,7 +156,7 @@ TEST(less_than_is_taken) {
         expect_patch(&f);
         read_node(&f, 0.25);
         expect_patch(&f);
-        wait_ms(&f, PERIOD_MS);
+        api_wait_ms(&f.api, PERIOD_MS);
         read_node(&f, 0.25);
         expect_patch(&f);
         end(&f);
@@ -190,7 +172,7 @@ TEST(pods_not_listed) {
         f.set.options.idle_pods = idle_pods_new();
         read_node(&f, 0.6);
         expect_quiet(&f);
-        wait_ms(&f, AWAITED_MS);
+        api_wait_ms(&f.api, AWAITED_MS);
         read_node(&f, 0.6);
         expect_patch(&f);
         end(&f);
@@ -204,13 +186,13 @@ TEST(begins_with_what_is_there) {
         api_answer(&f.api, 200, "{}", PATCH, OFFER("null"));
         begin(&f, "  idle: {}\n", STATUS("\"8k\""));
         expect_quiet(&f);
-        wait_ms(&f, AWAITED_MS - INTERVAL_MS);
+        api_wait_ms(&f.api, AWAITED_MS - INTERVAL_MS);
         expect_quiet(&f);
         read_node(&f, 0.1);
         expect_quiet(&f); /* nor does it rise at once */
         read_node(&f, 0.25);
         expect_patch(&f);
-        wait_ms(&f, SILENT_MS);
+        api_wait_ms(&f.api, SILENT_MS);
         expect_patch(&f); /* it is not read any more */
         expect_quiet(&f);
         end(&f);
@@ -226,18 +208,18 @@ TEST(switched_off) {
         begin(&f, "", STATUS("\"2\""));
         read_node(&f, 0.25);
         expect_quiet(&f);
-        wait_ms(&f, AWAITED_MS);
+        api_wait_ms(&f.api, AWAITED_MS);
         expect_patch(&f);
         assert_int_equal(api_logged(&f.api, "what=\"idle CPU\" node=a reason=forbidden"), 1);
         expect_quiet(&f);
-        wait_ms(&f, SILENT_MS);
+        api_wait_ms(&f.api, SILENT_MS);
         expect_patch(&f);
         expect_quiet(&f);
         end(&f);
 
         begin(&none, "", "{\"capacity\":{\"cpu\":\"16\"}}");
         read_node(&none, 0.25);
-        wait_ms(&none, AWAITED_MS);
+        api_wait_ms(&none.api, AWAITED_MS);
         expect_quiet(&none);
         end(&none);
 }
@@ -251,7 +233,7 @@ TEST(refused_and_no_longer_wanted) {
                 api_answer(&f.api, 403, "{\"message\":\"no\"}", PATCH, OFFER("\"0\""));
         begin(&f, "  idle: {}\n", "{}");
         for (size_t i = 0; i < REPORTED; i++) {
-                wait_ms(&f, PERIOD_MS);
+                api_wait_ms(&f.api, PERIOD_MS);
                 read_node(&f, 0.9);
                 expect_patch(&f);
         }
@@ -304,8 +286,7 @@ TEST(not_seen_or_not_leading) {
         idle_writer_tick(f.offers, true);
         assert_false(publisher_is_idle(f.offers));
         publisher_cancel_all(f.offers);
-        f.quiet_looks = 0;
-        api_run(&f.api, is_quiet, &f);
+        api_run_quiet(&f.api);
         assert_int_equal(atomic_load(&f.api.rig.server.served), 0);
         end(&f);
 }

@@ -1,7 +1,5 @@
 /* Patches that are denied, and those that are no longer wanted. Linked with --wrap=clock_gettime.
  */
-#include "tests/unit/fixture/test.h"
-
 #include "tests/unit/fixture/api_fixture.h"
 
 #include "controller/writing/publisher.h"
@@ -12,7 +10,7 @@ struct fixture {
         struct api_fixture api;
         struct publisher *publisher, *lender;
         struct publisher_job jobs[JOBS];
-        size_t done, expected, turns, quiet_looks;
+        size_t done, expected, turns;
 };
 
 static bool on_turn(void *userdata, struct publisher_job *job, struct buf *patch) {
@@ -58,11 +56,6 @@ static bool is_idle(void *userdata) {
         return publisher_is_idle(((struct fixture *)userdata)->publisher);
 }
 
-/* Long enough for the next patch to have been sent. */
-static bool is_quiet(void *userdata) {
-        return ++((struct fixture *)userdata)->quiet_looks == 20;
-}
-
 static bool is_patched(void *userdata) {
         struct fixture *f = userdata;
 
@@ -85,7 +78,7 @@ TEST(denied) {
         assert_string_equal(f.publisher->trouble,
                             "the last 16 patches failed: forbidden: 403 no; see the RBAC rule for "
                             "patching nodes");
-        api_run(&f.api, is_quiet, &f);
+        api_run_quiet(&f.api);
         assert_int_equal(f.turns, DENIED_IN_A_ROW);
         later_ms += DENIED_PAUSE_MS;
         api_run(&f.api, is_idle, &f);
@@ -131,7 +124,7 @@ TEST(cancelled) {
                 assert_false(f.jobs[i].call || f.jobs[i].place.is_queued);
         }
         assert_true(publisher_is_idle(f.publisher));
-        api_run(&f.api, is_quiet, &f);
+        api_run_quiet(&f.api);
         assert_int_equal(f.turns, 1);
         assert_int_equal(f.done, 0);
         end(&f);
@@ -156,7 +149,7 @@ TEST(lender) {
                 if (rows[i].is_waiting)
                         patch_queue_put(&f.lender->queue, &waiting.place, 0);
                 api_run(&f.api, is_patched, &f);
-                api_run(&f.api, is_quiet, &f);
+                api_run_quiet(&f.api);
                 assert_int_equal(f.done, rows[i].sent);
                 patch_queue_drop(&f.lender->queue, &waiting.place);
                 publisher_cancel_all(f.publisher);

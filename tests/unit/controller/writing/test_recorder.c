@@ -1,45 +1,30 @@
 /* Events as they reach an API server, and how many. Linked with --wrap=clock_gettime. */
-#include "tests/unit/fixture/test.h"
+#include "tests/unit/fixture/api_fixture.h"
 
 #include "controller/writing/recorder.h"
-#include "tests/unit/fixture/clock.h"
-#include "tests/unit/fixture/scripted_api.h"
-
-enum { LOOK_MS = 2, DEADLINE_MS = 20000 };
 
 struct fixture {
-        struct scripted_api rig;
-        struct health *health;
-        struct daemon daemon;
+        struct api_fixture api;
         struct recorder *recorder;
-        struct loop_timer look;
-        int64_t give_up_mono_ms;
         double wanted;
 };
 
 static const struct kube_fence no_fence = {0};
 
 static double count(const struct fixture *f, const char *reason, const char *result) {
-        return metrics_value(metrics_counter(f->rig.metrics, "plimsoll_events_total", "",
+        return metrics_value(metrics_counter(f->api.rig.metrics, "plimsoll_events_total", "",
                                              LABELS("reason", reason, "result", result)));
 }
 
 static void start(struct fixture *f) {
-        later_ms = 0;
-        scripted_api_start(&f->rig, (struct kube_access_options){0});
-        f->health = health_new();
-        f->daemon = (struct daemon){.loop = f->rig.loop,
-                                    .metrics = f->rig.metrics,
-                                    .health = f->health,
-                                    .api = f->rig.api};
-        f->recorder = recorder_new(&f->daemon);
+        api_start(&f->api);
+        f->recorder = recorder_new(&f->api.daemon);
         recorder_set_writer(f->recorder, &no_fence);
 }
 
 static void stop(struct fixture *f) {
         recorder_free(f->recorder);
-        health_free(f->health);
-        scripted_api_stop(&f->rig);
+        api_stop(&f->api);
 }
 
 static double answered(const struct fixture *f) {
@@ -51,22 +36,16 @@ static double answered(const struct fixture *f) {
         return sum;
 }
 
-static void look(void *userdata) {
-        struct fixture *f = userdata;
-        int64_t now_mono_ms = clock_mono_ms();
+static bool is_answered(void *userdata) {
+        const struct fixture *f = userdata;
 
-        if (answered(f) >= f->wanted || now_mono_ms > f->give_up_mono_ms)
-                loop_stop(f->rig.loop);
-        else
-                loop_timer_arm(f->rig.loop, &f->look, now_mono_ms + LOOK_MS, look, f);
+        return answered(f) >= f->wanted;
 }
 
 /* Runs until so many Events in all have been answered. */
 static void run_until(struct fixture *f, double wanted) {
         f->wanted = wanted;
-        f->give_up_mono_ms = clock_mono_ms() + DEADLINE_MS;
-        loop_timer_arm(f->rig.loop, &f->look, clock_mono_ms(), look, f);
-        loop_run(f->rig.loop);
+        api_run(&f->api, is_answered, f);
         assert_true(answered(f) == wanted);
 }
 
@@ -76,17 +55,11 @@ static void tell(struct fixture *f, enum event_reason reason, const char *name) 
                 &(struct event){.reason = reason, .name = name, .uid = name, .message = "because"});
 }
 
-static void expect(struct fixture *f, int status, const char *text, const char *more) {
-        scripted_add(&f->rig.server,
-                     (struct scripted_reply){.expect = {text, more},
-                                             .response = scripted_http(status, "", "{}")});
-}
-
 TEST(one_event) {
         struct fixture f = {0};
 
         scripted_add(
-                &f.rig.server,
+                &f.api.rig.server,
                 (struct scripted_reply){
                         .expect = {"PATCH /api/v1/namespaces/default/events/"
                                    "node-1.plimsoll-overloaded?fieldManager=plimsoll-controller"
@@ -112,10 +85,10 @@ TEST(counts_for_an_hour) {
         static const char first[] = "/node-1.plimsoll-load-stale?";
         struct fixture f = {0};
 
-        expect(&f, 201, first, "\"count\":1}");
-        expect(&f, 201, "/node-2.plimsoll-load-stale?", "\"count\":1}");
-        expect(&f, 200, first, "\"count\":2}");
-        expect(&f, 201, first, "\"count\":1}");
+        api_answer(&f.api, 201, "{}", first, "\"count\":1}");
+        api_answer(&f.api, 201, "{}", "/node-2.plimsoll-load-stale?", "\"count\":1}");
+        api_answer(&f.api, 200, "{}", first, "\"count\":2}");
+        api_answer(&f.api, 201, "{}", first, "\"count\":1}");
         start(&f);
         tell(&f, EVENT_NODE_LOAD_STALE, "node-1");
         tell(&f, EVENT_NODE_LOAD_STALE, "node-2");
@@ -136,10 +109,10 @@ TEST(all_at_once) {
         char name[32];
 
         for (size_t i = 0; i < A_MINUTE; i++)
-                expect(&f, 201, "\"message\":\"because\"", NULL);
-        expect(&f, 201, "/node-6.plimsoll-load-normal?", "\"message\":\"because\"");
-        expect(&f, 201, "/node-4999.plimsoll-load-stale?",
-               "\"message\":\"because (and 4989 more within a minute)\"");
+                api_answer(&f.api, 201, "{}", "\"message\":\"because\"", NULL);
+        api_answer(&f.api, 201, "{}", "/node-6.plimsoll-load-normal?", "\"message\":\"because\"");
+        api_answer(&f.api, 201, "{}", "/node-4999.plimsoll-load-stale?",
+                   "\"message\":\"because (and 4989 more within a minute)\"");
         start(&f);
         for (int i = 0; i < NODES; i++) {
                 (void)snprintf(name, sizeof(name), "node-%d", i);
@@ -158,9 +131,9 @@ TEST(all_at_once) {
 TEST(a_refusal_is_no_end) {
         struct fixture f = {0};
 
-        expect(&f, 403, "node-1", NULL);
-        expect(&f, 403, "node-2", NULL);
-        expect(&f, 201, "node-3", NULL);
+        api_answer(&f.api, 403, "{}", "node-1", NULL);
+        api_answer(&f.api, 403, "{}", "node-2", NULL);
+        api_answer(&f.api, 201, "{}", "node-3", NULL);
         start(&f);
         tell(&f, EVENT_NODE_OVERLOADED, "node-1");
         tell(&f, EVENT_NODE_OVERLOADED, "node-2");
@@ -174,7 +147,7 @@ TEST(a_refusal_is_no_end) {
 TEST(only_the_writer_tells) {
         struct fixture f = {0};
 
-        expect(&f, 201, "node-3", NULL);
+        api_answer(&f.api, 201, "{}", "node-3", NULL);
         start(&f);
         /* What is queued or under way when the replica stops leading is not sent. */
         tell(&f, EVENT_NODE_OVERLOADED, "node-1");

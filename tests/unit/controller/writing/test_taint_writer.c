@@ -1,16 +1,13 @@
 /* Taints of nodes that fall silent, refuse or go, and of clusters that are busy all over. Linked
- * with
- * --wrap=clock_gettime. */
-#include "tests/unit/fixture/policy.h"
-
+ * with --wrap=clock_gettime. */
 #include "tests/unit/fixture/api_fixture.h"
+#include "tests/unit/fixture/compiled_policy.h"
 
 #include "controller/writing/taint_writer.h"
 
 enum {
         INTERVAL_MS = 1000,
         AWAITED_MS = 3 * INTERVAL_MS,
-        QUIET_LOOKS = 20,
         RETRY_MS = 5000, /* and as much again by chance */
         NODES = 40,      /* of a cluster that is busy all over */
 };
@@ -30,7 +27,7 @@ struct fixture {
         struct taint_writer *writer;
         struct node_track hot_track, idle_track;
         struct taint_node hot, idle;
-        size_t quiet_looks, patched;
+        size_t patched;
 };
 
 static void add(struct fixture *f, struct taint_node *node, const char *name,
@@ -42,11 +39,7 @@ static void add(struct fixture *f, struct taint_node *node, const char *name,
 }
 
 static void begin(struct fixture *f, const char *taints) {
-        f->compiled = compiled_policy_new(
-                policy_of(policy_text),
-                &(struct compiled_policy_options){.style = {.prefix = ""},
-                                                  .sources = {{.interval_ms = INTERVAL_MS}},
-                                                  .source_count = 1});
+        f->compiled = compiled_policy_of(policy_text, INTERVAL_MS);
         api_start(&f->api);
         f->writer = taint_writer_new(&(struct publisher_options){
                 .daemon = &f->api.daemon, .max_in_flight = 4, .patches_per_s = 1000});
@@ -78,20 +71,9 @@ static void read_node(struct fixture *f, struct taint_node *node, struct node_tr
         read_values(f, node, track, &(struct plan_values){.usable = ratio >= 0, .ratio = {ratio}});
 }
 
-static bool is_quiet(void *userdata) {
-        return ++((struct fixture *)userdata)->quiet_looks >= QUIET_LOOKS;
-}
-
-/* The loop's time is that of its turn. */
-static void wait_ms(struct fixture *f, int64_t ms) {
-        later_ms += ms;
-        f->quiet_looks = QUIET_LOOKS;
-        api_run(&f->api, is_quiet, f);
-}
-
 static void read_all(struct fixture *f, double hot_ratio) {
         for (size_t i = 0; i < LOAD_LEVEL_RISE; i++) {
-                wait_ms(f, INTERVAL_MS);
+                api_wait_ms(&f->api, INTERVAL_MS);
                 read_node(f, &f->hot, &f->hot_track, hot_ratio);
                 read_node(f, &f->idle, &f->idle_track, 0.1);
         }
@@ -107,8 +89,7 @@ static bool is_settled(void *userdata) {
 /* Nothing more than the script has is asked for, for as long as a patch would take. */
 static void expect_quiet(struct fixture *f) {
         taint_writer_tick(f->writer, true);
-        f->quiet_looks = 0;
-        api_run(&f->api, is_quiet, f);
+        api_run_quiet(&f->api);
         assert_int_equal(atomic_load(&f->api.rig.server.surprises), 0);
         assert_int_equal(atomic_load(&f->api.rig.server.served), f->patched);
 }
@@ -129,11 +110,11 @@ TEST(unknown_load) {
                 struct fixture f = {0};
                 api_answer(&f.api, 200, "{}", PATCH_OF("hot"), REMOVED);
                 begin(&f, ours);
-                wait_ms(&f, AWAITED_MS);
+                api_wait_ms(&f.api, AWAITED_MS);
                 read_all(&f, 0.9);
                 expect_quiet(&f); /* it carries what it should */
                 if (falls_silent)
-                        wait_ms(&f, 10 * LOAD_LEVEL_REST_MS);
+                        api_wait_ms(&f.api, 10 * LOAD_LEVEL_REST_MS);
                 else
                         read_all(&f, -1);
                 expect_patch(&f);
@@ -151,14 +132,14 @@ TEST(rests) {
                 api_answer(&f.api, 200, "{}", PATCH_OF("hot"), ADDED);
                 begin(&f, "null");
                 read_all(&f, 0.9);
-                wait_ms(&f, AWAITED_MS);
+                api_wait_ms(&f.api, AWAITED_MS);
                 read_all(&f, 0.9);
                 expect_patch(&f);
                 assert_int_equal(api_logged(&f.api, "what=taints"), 0);
-                wait_ms(&f, LOAD_LEVEL_REST_MS - 5000);
+                api_wait_ms(&f.api, LOAD_LEVEL_REST_MS - 5000);
                 read_all(&f, 0.9);
                 expect_quiet(&f);
-                wait_ms(&f, 5000);
+                api_wait_ms(&f.api, 5000);
                 read_all(&f, 0.9);
                 expect_patch(&f);
                 end(&f);
@@ -177,7 +158,7 @@ TEST(failing) {
                         publisher_remove(&f.hot.job);
                         add(&f, &f.hot, "hot", &f.hot_track, "null");
                 }
-                wait_ms(&f, 2 * RETRY_MS);
+                api_wait_ms(&f.api, 2 * RETRY_MS);
                 read_all(&f, 0.9);
                 expect_patch(&f);
                 assert_int_equal(api_logged(&f.api, "what=taints node=hot reason=invalid"),
@@ -195,7 +176,7 @@ TEST(failing_and_no_longer_wanted) {
                 api_answer(&f.api, 422, "{\"message\":\"no\"}", PATCH_OF("hot"), ADDED);
         begin(&f, "null");
         for (size_t i = 0; i < REPORTED; i++) {
-                wait_ms(&f, LONGEST_MS);
+                api_wait_ms(&f.api, LONGEST_MS);
                 read_all(&f, 0.9);
                 expect_patch(&f);
         }
@@ -214,13 +195,13 @@ TEST(stopped) {
         struct fixture f = {0};
 
         begin(&f, "null");
-        wait_ms(&f, AWAITED_MS);
+        api_wait_ms(&f.api, AWAITED_MS);
         read_all(&f, 0.9);
         taint_writer_tick(f.writer, true);
         assert_false(publisher_is_idle(f.writer->publisher));
         publisher_cancel_all(f.writer->publisher);
         assert_true(publisher_is_idle(f.writer->publisher));
-        wait_ms(&f, LOAD_LEVEL_REST_MS);
+        api_wait_ms(&f.api, LOAD_LEVEL_REST_MS);
         read_all(&f, 0.9);
         taint_writer_tick(f.writer, false);
         assert_true(publisher_is_idle(f.writer->publisher));
@@ -234,10 +215,10 @@ TEST(not_seen_yet) {
 
         begin(&f, "null");
         taint_writer_add(f.writer, &unseen, "unseen", &f.hot_track);
-        wait_ms(&f, AWAITED_MS);
+        api_wait_ms(&f.api, AWAITED_MS);
         read_all(&f, 0.1);
         for (size_t i = 0; i < LOAD_LEVEL_RISE; i++) {
-                wait_ms(&f, INTERVAL_MS);
+                api_wait_ms(&f.api, INTERVAL_MS);
                 read_node(&f, &unseen, &f.hot_track, 0.9);
         }
         expect_quiet(&f);
@@ -255,12 +236,12 @@ TEST(many_nodes) {
         struct taint_node *nodes = xcalloc(MANY, sizeof(*nodes));
         for (size_t i = 0; i < MANY; i++)
                 add(&f, &nodes[i], "other", &f.idle_track, "null");
-        wait_ms(&f, AWAITED_MS);
+        api_wait_ms(&f.api, AWAITED_MS);
         taint_writer_tick(f.writer, true);
         read_all(&f, 0.9);
         taint_writer_tick(f.writer, true);
         assert_true(publisher_is_idle(f.writer->publisher));
-        wait_ms(&f, LOOK_EVERY_MS);
+        api_wait_ms(&f.api, LOOK_EVERY_MS);
         read_all(&f, 0.9);
         expect_patch(&f);
         for (size_t i = 0; i < MANY; i++)
@@ -310,7 +291,7 @@ static void cluster_grow(struct cluster *c, size_t count, const char *taints) {
 static void cluster_turn(struct cluster *c, size_t silent, double (*ratio_of)(size_t i, int64_t),
                          int64_t turn) {
         for (size_t i = 0; i < c->count; i++) {
-                wait_ms(&c->f, c->step_ms);
+                api_wait_ms(&c->f.api, c->step_ms);
                 if (i != silent)
                         read_node(&c->f, &c->nodes[i], &c->track, ratio_of(i, turn));
                 taint_writer_tick(c->f.writer, true);
@@ -339,7 +320,7 @@ TEST(busy_all_over) {
                         cluster_grow(c, NODES, "null");
         }
         /* One falls silent for longer than a reading is used, and comes back. */
-        wait_ms(&c->f, 0);
+        api_wait_ms(&c->f.api, 0);
         taint_writer_update(&c->nodes[7], &(struct plan_values){0});
         for (int64_t turn = 0; turn < TURNS; turn++)
                 cluster_turn(c, turn < TURNS / 2 ? 7 : NO_NODE, busy, turn);
@@ -361,16 +342,16 @@ TEST(two_sources) {
 
         api_answer(&f.api, 200, "{}", PATCH_OF("hot"), ADDED);
         begin(&f, "null");
-        wait_ms(&f, AWAITED_MS);
+        api_wait_ms(&f.api, AWAITED_MS);
         read_all(&f, 0.1);
-        wait_ms(&f, INTERVAL_MS);
+        api_wait_ms(&f.api, INTERVAL_MS);
         /* Early in the interval, since a busy machine adds to each wait. */
         for (int i = 0; i < PER_INTERVAL / 4; i++) {
                 read_node(&f, &f.hot, &f.hot_track, 0.9);
                 expect_quiet(&f);
-                wait_ms(&f, INTERVAL_MS / PER_INTERVAL);
+                api_wait_ms(&f.api, INTERVAL_MS / PER_INTERVAL);
         }
-        wait_ms(&f, INTERVAL_MS);
+        api_wait_ms(&f.api, INTERVAL_MS);
         read_all(&f, 0.9);
         expect_patch(&f);
         end(&f);
@@ -387,7 +368,7 @@ TEST(partial_windows) {
                 struct fixture f = {0};
                 begin(&f, carried[i]);
                 for (int64_t ms = 0; ms < 3 * AWAITED_MS; ms += INTERVAL_MS) {
-                        wait_ms(&f, INTERVAL_MS);
+                        api_wait_ms(&f.api, INTERVAL_MS);
                         read_values(&f, &f.hot, &f.hot_track, &partial);
                         read_node(&f, &f.idle, &f.idle_track, 0.9);
                         expect_quiet(&f);
@@ -403,7 +384,7 @@ TEST(first_known) {
 
         begin(&f, "[{\"key\":\"load.plimsoll.io/1\",\"effect\":\"PreferNoSchedule\"}]");
         for (int64_t ms = 0; ms < 3 * AWAITED_MS; ms += INTERVAL_MS) {
-                wait_ms(&f, INTERVAL_MS);
+                api_wait_ms(&f.api, INTERVAL_MS);
                 read_node(&f, &f.hot, &f.hot_track, 0.9);
                 if (ms >= AWAITED_MS - INTERVAL_MS)
                         read_node(&f, &f.idle, &f.idle_track, 0.1);
@@ -421,7 +402,7 @@ TEST(backs_off) {
         for (size_t i = 0; i < FAILURES; i++)
                 api_answer(&f.api, 422, "{}", PATCH_OF("hot"), ADDED);
         begin(&f, "null");
-        wait_ms(&f, AWAITED_MS);
+        api_wait_ms(&f.api, AWAITED_MS);
         for (size_t i = 0; i < FAILURES; i++) {
                 read_all(&f, 0.9);
                 expect_patch(&f);
@@ -430,7 +411,7 @@ TEST(backs_off) {
                 assert_in_range(pause_ms, RETRY_MS - 1000, MAX_PAUSE_MS);
                 within += pause_ms <= 2 * RETRY_MS;
                 assert_true(i > 0 || within == 1);
-                wait_ms(&f, pause_ms);
+                api_wait_ms(&f.api, pause_ms);
         }
         assert_true(within < FAILURES);
         end(&f);

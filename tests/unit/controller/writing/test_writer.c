@@ -1,11 +1,8 @@
 /* Patches that are no longer wanted when their turn comes. Linked with --wrap=clock_gettime. */
+#include "tests/unit/fixture/api_fixture.h"
 #include "tests/unit/fixture/policy.h"
 
-#include "tests/unit/fixture/api_fixture.h"
-
 #include "controller/writing/writer.h"
-
-enum { QUIET_LOOKS = 20 };
 
 #define PATCH "PATCH /api/v1/nodes/a?"
 
@@ -20,7 +17,7 @@ struct fixture {
         struct node listed;
         bool is_dry_run;
         double ratio; /* of the node's one metric; below 0: none */
-        size_t idle_events, stopped, quiet_looks;
+        size_t idle_events, stopped;
 };
 
 static void on_values(void *userdata, const struct writer_node *node, struct plan_values *ret) {
@@ -88,10 +85,6 @@ static bool is_settled(void *userdata) {
         return api_is_served(&f->api) && writer_is_idle(f->writer);
 }
 
-static bool is_quiet(void *userdata) {
-        return ++((struct fixture *)userdata)->quiet_looks >= QUIET_LOOKS;
-}
-
 /* A mean that moved, and moved back before the patch was sent: what is left of it is enough for a
  * turn, but this is none. */
 TEST(no_longer_early) {
@@ -134,7 +127,7 @@ TEST(stops_once) {
         assert_false(writer_is_idle(f.writer));
         writer_stop(f.writer, on_stopped, &f);
         assert_int_equal(f.stopped, 1);
-        api_run(&f.api, is_quiet, &f);
+        api_run_quiet(&f.api);
         assert_int_equal(f.stopped, 1);
         assert_int_equal(f.idle_events, 0);
         end(&f);

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "request_property.h"
+#include "tests/unit/fixture/draw.h"
 #include "tests/unit/fixture/full_size.h"
 
 TEST(documents) {
@@ -456,15 +457,8 @@ TEST(ceilings) {
         buf_done(&text);
 }
 
-static uint64_t random_state = 42;
-
-static unsigned rnd(unsigned below) {
-        random_state = random_state * UINT64_C(6364136223846793005) + 1442695040888963407U;
-        return (unsigned)(random_state >> 33) % below;
-}
-
 static const char *pick(const char *const *items, size_t count) {
-        return items[rnd((unsigned)count)];
+        return items[draw_below((unsigned)count)];
 }
 
 static void put_value(struct buf *out, unsigned depth);
@@ -477,12 +471,12 @@ static void put_key(struct buf *out) {
                 "\"\xc3\xa9\"", "\"spec\"",   "\"affinity\"",   "\"podAffinity\"",
         };
         (void)buf_puts(out, pick(keys, ARRAY_LEN(keys)));
-        (void)buf_puts(out, rnd(8) ? ":" : " : ");
+        (void)buf_puts(out, draw_below(8) ? ":" : " : ");
 }
 
 static void put_object(struct buf *out, unsigned depth) {
         (void)buf_putc(out, '{');
-        for (unsigned i = 0, n = rnd(4); i < n; i++) {
+        for (unsigned i = 0, n = draw_below(4); i < n; i++) {
                 (void)buf_puts(out, i ? "," : "");
                 put_key(out);
                 put_value(out, depth + 1);
@@ -498,13 +492,13 @@ static void put_value(struct buf *out, unsigned depth) {
                 "\"\\\\\"",    "\"}]\"",       "\"\\\"\"",
                 "\"\\u0041\"", "\"\xc3\xa9\"", "\"a longer string than one word, {[\"",
         };
-        unsigned kind = depth > 6 ? 0 : rnd(4);
+        unsigned kind = depth > 6 ? 0 : draw_below(4);
         if (kind == 0) {
                 (void)buf_puts(out, pick(scalars, ARRAY_LEN(scalars)));
         } else if (kind == 1) {
                 (void)buf_putc(out, '[');
-                for (unsigned i = 0, n = rnd(4); i < n; i++) {
-                        (void)buf_puts(out, i ? (rnd(8) ? "," : " ,\n") : "");
+                for (unsigned i = 0, n = draw_below(4); i < n; i++) {
+                        (void)buf_puts(out, i ? (draw_below(8) ? "," : " ,\n") : "");
                         put_value(out, depth + 1);
                 }
                 (void)buf_putc(out, ']');
@@ -523,13 +517,13 @@ static void put_request(struct buf *out) {
         put_key(out);
         put_value(out, 3);
         (void)buf_puts(out, "}},");
-        if (rnd(2)) {
+        if (draw_below(2)) {
                 (void)buf_puts(out, "\"NodeNames\":[\"a\",\"b-2\",\"\\u0063\"],\"Nodes\":null");
         } else {
                 (void)buf_puts(out, "\"Nodes\":{\"items\":[");
-                for (unsigned i = 0, n = rnd(4); i < n; i++) {
+                for (unsigned i = 0, n = draw_below(4); i < n; i++) {
                         (void)buf_puts(out, i ? ", {" : "{");
-                        if (rnd(2)) {
+                        if (draw_below(2)) {
                                 (void)buf_puts(out, "\"metadata\":");
                                 put_object(out, 4);
                                 (void)buf_puts(out, ",");
@@ -540,7 +534,7 @@ static void put_request(struct buf *out) {
                 }
                 (void)buf_puts(out, "]}");
         }
-        if (rnd(4) == 0) {
+        if (draw_below(4) == 0) {
                 (void)buf_puts(out, ",");
                 put_key(out);
                 put_value(out, 1);
@@ -557,7 +551,7 @@ TEST(random) {
                 buf_clear(&text);
                 put_request(&text);
                 ways[request_property_check(text.data, text.len)]++;
-                text.data[rnd((unsigned)text.len)] = "\"\\{}[],:0 "[rnd(10)];
+                text.data[draw_below((unsigned)text.len)] = "\"\\{}[],:0 "[draw_below(10)];
                 ways[request_property_check(text.data, text.len)]++;
         }
         buf_done(&text);

@@ -1,4 +1,5 @@
 /* A table that imports the page of an extender scores nodes as that extender does. */
+#include "tests/unit/fixture/draw.h"
 #include "tests/unit/fixture/full_size.h"
 #include "tests/unit/fixture/policy.h"
 
@@ -22,17 +23,6 @@
 #define CPU "cpu_usage_avg_5m"
 
 enum { NODES_MAX = 40, PODS_MAX = 200, ROUNDS = 6, TEXT_MAX = 1 << 20 };
-
-static uint64_t seed = 1;
-
-static uint64_t draw(void) {
-        seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-        return seed >> 33;
-}
-
-static double draw_ratio(void) {
-        return (double)(draw() % 10000) / 10000;
-}
 
 static struct node_table *table_new(const char *policy) {
         return node_table_new(&(struct node_table_options){.annotation_prefix = ""},
@@ -166,7 +156,7 @@ TEST(the_same_scores) {
         size_t missing = 0, reserved = 0, learned = 0;
 
         for (int i = 0; i < count; i++) {
-                seed = (uint64_t)i + 1;
+                draw_seed = (uint64_t)i + 1;
                 _cleanup_(node_table_freep) struct node_table *table = table_new(POLICY(CPU));
                 _cleanup_(node_table_freep) struct node_table *copy = table_new(POLICY(CPU));
                 struct judge by_extender = JUDGE_NULL, by_copy = JUDGE_NULL;

@@ -1,4 +1,5 @@
 /* The estimate of a cluster: its pods against a model, and what nodes are said to use. */
+#include "tests/unit/fixture/draw.h"
 #include "tests/unit/fixture/test.h"
 
 #include <math.h>
@@ -12,13 +13,6 @@
 #define NOW INT64_C(1784800000000)
 
 enum { WINDOW_MS = 300000, GIB = 1 << 30 };
-
-static uint64_t draw(void) {
-        static uint64_t state = 42;
-
-        state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-        return state >> 33;
-}
 
 /* Few distinct low bits, so that entries collide and holes are filled across the array's end. */
 TEST(pod_table) {

@@ -13,28 +13,19 @@
 #include "codec/json.h"
 #include "extender/answer/answer.h"
 #include "extender/explain/explanation.h"
+#include "tests/unit/fixture/draw.h"
 #include "tests/unit/fixture/full_size.h"
 
 #define NOW INT64_C(1784800000000) /* 2026-07-23T09:46:40Z */
 
 enum { NODES_MAX = 24, PODS_MAX = 12, TEXT_MAX_BYTES = 1 << 20 };
 
-static uint64_t seed;
-
-/* 0 to @below - 1. */
-static unsigned any(unsigned below) {
-        seed ^= seed << 13;
-        seed ^= seed >> 7;
-        seed ^= seed << 17;
-        return (unsigned)(seed % below);
-}
-
 static bool chance(unsigned percent) {
-        return any(100) < percent;
+        return draw_below(100) < percent;
 }
 
 static const char *pick(const char *const *texts, unsigned count) {
-        return texts[any(count)];
+        return texts[draw_below(count)];
 }
 
 static const char *const metrics[] = {"cpu_usage_avg_5m", "mem_usage_avg_5m", "disk_usage_avg_5m",
@@ -45,25 +36,26 @@ static const char *const labels[] = {"\"tier\":\"batch\"", "\"tier\":\"web\"",
 /* ---- A policy. */
 
 static void put_predicates(struct buf *out, const char *key, bool may_be_empty) {
-        unsigned count = any(4) + !may_be_empty;
+        unsigned count = draw_below(4) + !may_be_empty;
 
         (void)buf_printf(out, "%s: [", key);
         for (unsigned i = 0; i < count && i < ARRAY_LEN(metrics); i++)
                 (void)buf_printf(out, "%s{name: %s, maxLimitPecent: 0.%02u%s}", i ? ", " : "",
-                                 metrics[i], 30 + any(65), chance(30) ? ", overLimit: last" : "");
+                                 metrics[i], 30 + draw_below(65),
+                                 chance(30) ? ", overLimit: last" : "");
         (void)buf_puts(out, "]\n");
 }
 
 static void put_priorities(struct buf *out) {
-        unsigned count = 1 + any(ARRAY_LEN(metrics)), from = any(ARRAY_LEN(metrics));
+        unsigned count = 1 + draw_below(ARRAY_LEN(metrics)), from = draw_below(ARRAY_LEN(metrics));
 
         (void)buf_puts(out, "priority: [");
         for (unsigned i = 0; i < count; i++) {
                 (void)buf_printf(out, "%s{name: %s, weight: %u", i ? ", " : "",
                                  metrics[(from + i) % ARRAY_LEN(metrics)],
-                                 i == 0 ? 1 + any(3) : any(4));
+                                 i == 0 ? 1 + draw_below(3) : draw_below(4));
                 if (chance(20))
-                        (void)buf_printf(out, ", target: 0.%02u", 20 + any(60));
+                        (void)buf_printf(out, ", target: 0.%02u", 20 + draw_below(60));
                 else if (chance(15))
                         (void)buf_puts(out, ", scale: relative");
                 (void)buf_putc(out, '}');
@@ -78,7 +70,7 @@ static void put_rules(struct buf *out) {
                 "priorityBelow: 100, labels: {tier: web}",
                 "priorityClass: soft",
         };
-        unsigned count = 1 + any(3);
+        unsigned count = 1 + draw_below(3);
 
         (void)buf_puts(out, "  rules:\n");
         for (unsigned i = 0; i < count; i++) {
@@ -125,12 +117,12 @@ static json_t *any_node(unsigned number) {
         json_t *annotations = json_object();
 
         for (size_t i = 0; i < ARRAY_LEN(metrics); i++) {
-                _cleanup_(freep) char *text = xasprintf("0.%03u,2026-07-23T0%d:46:10Z", any(1000),
-                                                        chance(8) ? 8 : 9);
+                _cleanup_(freep) char *text = xasprintf("0.%03u,2026-07-23T0%d:46:10Z",
+                                                        draw_below(1000), chance(8) ? 8 : 9);
                 if (!chance(10))
                         (void)json_object_set_new(annotations, metrics[i], json_string(text));
         }
-        _cleanup_(freep) char *hot = xasprintf("%u,2026-07-23T09:46:10Z", any(4));
+        _cleanup_(freep) char *hot = xasprintf("%u,2026-07-23T09:46:10Z", draw_below(4));
         if (chance(30))
                 (void)json_object_set_new(annotations, "node_hot_value", json_string(hot));
         _cleanup_(freep) char *text = xasprintf(
@@ -156,8 +148,8 @@ static json_t *any_pod(const char *name, const char *node) {
                 "\"status\":{\"phase\":\"Running\",\"conditions\":[{\"type\":\"PodScheduled\","
                 "\"status\":\"True\",\"lastTransitionTime\":\"2026-07-23T09:%02u:00Z\"}]}}",
                 pick(namespaces, ARRAY_LEN(namespaces)), name, name,
-                pick(labels, ARRAY_LEN(labels)), pick(owners, ARRAY_LEN(owners)), node, any(4000),
-                any(8000), pick(specs, ARRAY_LEN(specs)), any(46));
+                pick(labels, ARRAY_LEN(labels)), pick(owners, ARRAY_LEN(owners)), node,
+                draw_below(4000), draw_below(8000), pick(specs, ARRAY_LEN(specs)), draw_below(46));
 
         return json_loads(text, 0, NULL);
 }
@@ -170,14 +162,15 @@ struct cluster {
 
 static struct cluster any_cluster(void) {
         struct cluster cluster = {.policy = any_policy(),
-                                  .node_count = 1 + any(NODES_MAX - 1),
-                                  .pod_count = any(PODS_MAX)};
+                                  .node_count = 1 + draw_below(NODES_MAX - 1),
+                                  .pod_count = draw_below(PODS_MAX)};
 
         for (unsigned i = 0; i < cluster.node_count; i++)
                 cluster.nodes[i] = any_node(i);
         for (unsigned i = 0; i < cluster.pod_count; i++) {
                 _cleanup_(freep) char *name = xasprintf("p%u", i);
-                _cleanup_(freep) char *node = xasprintf("n%u", any((unsigned)cluster.node_count));
+                _cleanup_(freep) char *node = xasprintf("n%u",
+                                                        draw_below((unsigned)cluster.node_count));
                 cluster.pods[i] = any_pod(name, node);
         }
         cluster.pod = any_pod("looking", "");
@@ -316,7 +309,7 @@ TEST(as_answered) {
         size_t rejected = 0, last = 0, ruled = 0;
 
         for (int i = 0; i < count; i++) {
-                seed = (uint64_t)i + 1;
+                draw_seed = (uint64_t)i + 1;
                 struct cluster cluster = any_cluster();
                 struct explained_pod pod = {0};
                 struct explanation explanation;

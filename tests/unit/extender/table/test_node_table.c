@@ -1,4 +1,5 @@
 /* The node table: against a model that is worked out anew, and under concurrent readers. */
+#include "tests/unit/fixture/draw.h"
 #include "tests/unit/fixture/policy.h"
 
 #include <pthread.h>
@@ -316,13 +317,6 @@ struct model_node {
         size_t bound_count;
 };
 
-static uint64_t random_state = 7;
-
-static unsigned rnd(unsigned below) {
-        random_state = random_state * UINT64_C(6364136223846793005) + 1442695040888963407U;
-        return (unsigned)(random_state >> 33) % below;
-}
-
 /* Readings expire by the time of the request, hot values are as of the snapshot. */
 static int model_score(const struct model_node *node, int64_t published, int64_t now) {
         size_t recent = 0;
@@ -341,12 +335,12 @@ TEST(model) {
 
         node_table_set_live(table, true, now);
         for (int round = 0; round < MODEL_ROUNDS; round++) {
-                unsigned i = rnd(MODEL_NODES);
+                unsigned i = draw_below(MODEL_NODES);
                 struct model_node *node = &model[i];
                 char name[16], text[64], stamp[TIMESTAMP_MAX];
                 (void)snprintf(name, sizeof(name), "node-%u", i);
-                now += rnd(3) * 1000;
-                switch (rnd(4)) {
+                now += draw_below(3) * 1000;
+                switch (draw_below(4)) {
                 case 0:
                         node_table_remove(table, name);
                         *node = (struct model_node){0};
@@ -359,19 +353,19 @@ TEST(model) {
                         break;
                 default:
                         node->exists = true;
-                        node->usage = rnd(1000) / 1000.0;
-                        node->at = now - rnd(600) * 1000;
+                        node->usage = draw_below(1000) / 1000.0;
+                        node->at = now - draw_below(600) * 1000;
                         node->at -= node->at % 1000;
                         timestamp_format_s(node->at, stamp, sizeof(stamp));
                         (void)snprintf(text, sizeof(text), "%.5f,%s", node->usage, stamp);
                         put(table, name, now, "cpu_usage_avg_5m", text);
                 }
-                if (rnd(3) > 0)
+                if (draw_below(3) > 0)
                         continue;
                 node_table_publish(table, now);
                 struct node_snapshot *snapshot = node_table_acquire(table);
                 /* sometimes the request comes a while after the snapshot */
-                int64_t then = now + (rnd(4) ? 0 : rnd(100) * 100);
+                int64_t then = now + (draw_below(4) ? 0 : draw_below(100) * 100);
                 size_t count = 0;
                 for (unsigned n = 0; n < MODEL_NODES; n++) {
                         (void)snprintf(name, sizeof(name), "node-%u", n);

@@ -28,33 +28,17 @@ TEST(which_metrics) {
                 double others[2]; /* of the first two priorities */
                 bool has_target;
         } rows[] = {
-                {"{name: cpu_usage_avg_5m, weight: 2}", 0, -1, 1, {0}, false},
+                {"{name: cpu_usage_avg_5m, weight: 2}", 0, -1, 1},
                 /* The shortest mean, wherever it stands. */
-                {"{name: cpu_usage_avg_1h, weight: 1}, {name: cpu_usage_avg_5m, weight: 4}",
-                 0,
-                 -1,
-                 1,
-                 {0.25, 0},
-                 false},
-                {"{name: cpu_usage_avg_5m, weight: 1}, {name: cpu_usage_avg_1h, weight: 4}",
-                 0,
-                 -1,
-                 0.25,
-                 {0, 1},
-                 false},
-                {"{name: mem_usage_max_5m, weight: 1}, {name: load, weight: 1}",
-                 -1,
-                 -1,
-                 0,
-                 {1, 1},
-                 false},
+                {"{name: cpu_usage_avg_1h, weight: 1}, {name: cpu_usage_avg_5m, weight: 4}", 0, -1,
+                 1, .others = {0.25, 0}},
+                {"{name: cpu_usage_avg_5m, weight: 1}, {name: cpu_usage_avg_1h, weight: 4}", 0, -1,
+                 0.25, .others = {0, 1}},
+                {"{name: mem_usage_max_5m, weight: 1}, {name: load, weight: 1}", -1, -1, 0,
+                 .others = {1, 1}},
                 {"{name: disk_usage_avg_5m, weight: 1}, "
                  "{name: mem_usage_avg_5m, weight: 1, target: 0.5}",
-                 -1,
-                 2,
-                 0,
-                 {1, 0},
-                 true},
+                 -1, 2, 0, .others = {1, 0}, .has_target = true},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {

@@ -1,4 +1,5 @@
 /* Base and pods of a node, against what they really use. */
+#include "tests/unit/fixture/draw.h"
 #include "tests/unit/fixture/test.h"
 
 #include <math.h>
@@ -126,13 +127,6 @@ struct past_pod {
         bool is_bound, is_gone;
 };
 
-static uint64_t seed = 42;
-
-static double draw(void) {
-        seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-        return (double)(seed >> 11) * 0x1p-53;
-}
-
 static double cores_at(const struct past_pod *pods, int64_t at_s) {
         double sum = 0;
 
@@ -169,7 +163,7 @@ static void check_history(struct past_pod *pods) {
 
         for (int64_t now_s = 0; now_s < SPAN_S; now_s++) {
                 move_pods(&fixture, pods, now_s);
-                if (now_s >= WINDOW_MS / STEP_MS && (now_s % 97 == 0 || draw() < 0.01))
+                if (now_s >= WINDOW_MS / STEP_MS && (now_s % 97 == 0 || draw_ratio() < 0.01))
                         read_cores(&fixture, mean_cores(pods, now_s), now_s * STEP_MS);
                 double truth = cores_at(pods, now_s);
                 if (fabs(used_cores(&fixture) - truth) > 1e-3)
@@ -183,9 +177,10 @@ TEST(integral) {
         for (int round = 0; round < 50; round++) {
                 struct past_pod pods[PODS] = {0};
                 for (size_t i = 0; i < PODS; i++) {
-                        pods[i].cores = 0.1 + draw();
-                        pods[i].bound_s = (int64_t)(draw() * SPAN_S);
-                        pods[i].gone_s = pods[i].bound_s + 1 + (int64_t)(draw() * draw() * SPAN_S);
+                        pods[i].cores = 0.1 + draw_ratio();
+                        pods[i].bound_s = (int64_t)(draw_ratio() * SPAN_S);
+                        pods[i].gone_s = pods[i].bound_s + 1 +
+                                         (int64_t)(draw_ratio() * draw_ratio() * SPAN_S);
                 }
                 check_history(pods);
         }

@@ -1,4 +1,5 @@
 /* What is learned of workloads, and what is expected of a pod of which nothing is known. */
+#include "tests/unit/fixture/draw.h"
 #include "tests/unit/fixture/test.h"
 
 #include <math.h>
@@ -10,13 +11,6 @@ enum { MINUTE_MS = 60000 };
 
 static const struct load_factor whole = {{1, 1}};
 static const struct pod_load half_a_core = {{0.5, 1e9}};
-
-static uint64_t seed = 42;
-
-static double draw(void) {
-        seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-        return (double)(seed >> 11) * 0x1p-53;
-}
 
 static double learned_cores(const struct workload *workload) {
         return workload_estimate(workload, &half_a_core, &whole).of[ESTIMATE_CPU];
@@ -36,9 +30,9 @@ TEST(learning) {
                         1e-6);
         }
         for (int round = 0; round < 300; round++) {
-                double a = floor(draw() * 7) - 3, b = floor(draw() * 5) - 2;
+                double a = floor(draw_ratio() * 7) - 3, b = floor(draw_ratio() * 5) - 2;
                 const struct workload_change changes[] = {{learned[0], a}, {learned[1], b}};
-                double moved = a * truth[0] + b * truth[1] + (draw() - 0.5) * 0.2;
+                double moved = a * truth[0] + b * truth[1] + (draw_ratio() - 0.5) * 0.2;
                 workload_learn(changes, 2, moved, 16, round * MINUTE_MS, &whole);
         }
         for (size_t i = 0; i < 2; i++) {

@@ -17,10 +17,10 @@
 /* Each has 10 cores and 100 GiB. */
 struct judged_node {
         const char *name;
-        const char *labels; /* "a=b c=d"; NULL: none */
         /* "cpu=0.5 -disk=0.1 node_hot_value=2": means of 5 minutes, if nothing else is said; what
          * has a '-' is two hours old */
         const char *readings;
+        const char *labels; /* "a=b c=d"; NULL: none */
 };
 
 struct judged {

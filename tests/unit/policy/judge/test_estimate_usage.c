@@ -29,8 +29,7 @@ static void publish(struct judged *judged, const char *policy, const struct judg
 
 /* 10 cores and 100 GiB; the pod counts twice, and memory has half the weight of the CPU. */
 TEST(parts) {
-        static const struct judged_node nodes[] = {
-                {"a", NULL, "cpu=0.3 mem=0.4"}, {"unread", NULL, ""}, {NULL, NULL, NULL}};
+        static const struct judged_node nodes[] = {{"a", "cpu=0.3 mem=0.4"}, {"unread", ""}, {0}};
         static const struct {
                 size_t row;
                 double weight[2], capacity[2], reading[2], pod[2], expected[2];
@@ -61,8 +60,7 @@ TEST(parts) {
 
 /* A pod that was bound as the reading was taken is not in it. */
 TEST(in_flight) {
-        static const struct judged_node nodes[] = {{"a", NULL, "cpu=0.3 mem=0.4"},
-                                                   {NULL, NULL, NULL}};
+        static const struct judged_node nodes[] = {{"a", "cpu=0.3 mem=0.4"}, {0}};
         struct estimate_usage usage;
         struct judged judged;
 
@@ -85,8 +83,7 @@ TEST(in_flight) {
 
 /* With priorities, a resource without one does not count; without any, both do, by pods alone. */
 TEST(resource_without_weight) {
-        static const struct judged_node nodes[] = {{"a", NULL, "cpu=0.3 mem=0.4"},
-                                                   {NULL, NULL, NULL}};
+        static const struct judged_node nodes[] = {{"a", "cpu=0.3 mem=0.4"}, {0}};
         struct estimate_usage usage = {.weight = 42};
         struct judged judged;
 
@@ -109,7 +106,7 @@ TEST(resource_without_weight) {
 
 /* What a pod is of a node of unknown size nobody knows. */
 TEST(capacity_not_known) {
-        static const struct judged_node nodes[] = {{"a", NULL, "cpu=0.3"}, {NULL, NULL, NULL}};
+        static const struct judged_node nodes[] = {{"a", "cpu=0.3"}, {0}};
         json_auto_t *nothing = json_object(), *readings = judged_words("cpu=0.3", true);
         struct estimate_usage usage;
         struct judged judged;

@@ -60,11 +60,8 @@ TEST(reservations) {
                 "",
                 "  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.65, overLimit: last}]\n",
         };
-        static const struct judged_node nodes[] = {{"a", NULL, "cpu=0.2"},
-                                                   {"b", NULL, "cpu=0.3"},
-                                                   {"c", NULL, "cpu=0.1"},
-                                                   {"over", NULL, "cpu=0.7"},
-                                                   {NULL, NULL, NULL}};
+        static const struct judged_node nodes[] = {
+                {"a", "cpu=0.2"}, {"b", "cpu=0.3"}, {"c", "cpu=0.1"}, {"over", "cpu=0.7"}, {0}};
 
         for (size_t i = 0; i < ARRAY_LEN(predicates); i++) {
                 _cleanup_(freep) char *policy = xasprintf(
@@ -92,10 +89,8 @@ TEST(reservations) {
 
 /* Of those with the most room the first is the one to be reserved. */
 TEST(first_of_the_best) {
-        static const struct judged_node nodes[] = {{"a", NULL, "cpu=0.2"},
-                                                   {"b", NULL, "cpu=0.2"},
-                                                   {"over", NULL, "cpu=0.7"},
-                                                   {NULL, NULL, NULL}};
+        static const struct judged_node nodes[] = {
+                {"a", "cpu=0.2"}, {"b", "cpu=0.2"}, {"over", "cpu=0.7"}, {0}};
 
         publish(SYNCED "  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.65, overLimit: "
                        "last}]\n" BY_CPU("") "  extender: {scoring: estimate}\n",
@@ -111,9 +106,8 @@ TEST(first_of_the_best) {
 
 /* What the filter call has rejected is nobody's best in the same call. */
 TEST(rejected_has_no_headroom) {
-        static const struct judged_node nodes[] = {{"full", NULL, "cpu=0.1 mem=0.95"},
-                                                   {"a", NULL, "cpu=0.4 mem=0.1"},
-                                                   {NULL, NULL, NULL}};
+        static const struct judged_node nodes[] = {
+                {"full", "cpu=0.1 mem=0.95"}, {"a", "cpu=0.4 mem=0.1"}, {0}};
 
         publish(SYNCED "  predicate: [{name: mem_usage_avg_5m, maxLimitPecent: 0.9}]\n" BY_CPU(
                         "") "  extender: {scoring: estimate}\n",
@@ -127,8 +121,7 @@ TEST(rejected_has_no_headroom) {
 
 /* Used, and counted. */
 TEST(old_readings_are_counted) {
-        static const struct judged_node nodes[] = {
-                {"a", NULL, "cpu=0.4"}, {"b", NULL, "cpu=0.3"}, {NULL, NULL, NULL}};
+        static const struct judged_node nodes[] = {{"a", "cpu=0.4"}, {"b", "cpu=0.3"}, {0}};
         int64_t now = JUDGED_NOW + EXPIRES_MS;
 
         publish(SYNCED BY_CPU("") "  extender: {scoring: estimate}\n", nodes);
@@ -145,8 +138,7 @@ TEST(old_readings_are_counted) {
 
 /* A verdict that was published holds until the reading expires; then it is made anew. */
 TEST(verdict_after_its_time) {
-        static const struct judged_node nodes[] = {
-                {"hot", NULL, "cpu=0.9"}, {"idle", NULL, "cpu=0"}, {NULL, NULL, NULL}};
+        static const struct judged_node nodes[] = {{"hot", "cpu=0.9"}, {"idle", "cpu=0"}, {0}};
 
         publish(SYNCED "  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.65}]\n" BY_CPU(
                         "") "  extender: {scoring: absolute}\n",
@@ -164,10 +156,8 @@ TEST(verdict_after_its_time) {
 
 /* scale: relative: as a share of the busiest candidate of this call. */
 TEST(relative) {
-        static const struct judged_node nodes[] = {{"a", NULL, "cpu=0.2"},
-                                                   {"b", NULL, "cpu=0.4"},
-                                                   {"c", NULL, "cpu=0.8"},
-                                                   {NULL, NULL, NULL}};
+        static const struct judged_node nodes[] = {
+                {"a", "cpu=0.2"}, {"b", "cpu=0.4"}, {"c", "cpu=0.8"}, {0}};
 
         publish(SYNCED BY_CPU(", scale: relative") "  extender: {scoring: absolute}\n", nodes);
         begin(3, JUDGED_NOW);
@@ -186,8 +176,7 @@ TEST(relative) {
 
 /* The first limit of all may be a rule's. */
 TEST(limit_of_a_rule_alone) {
-        static const struct judged_node nodes[] = {
-                {"a", NULL, "cpu=0.2"}, {"b", NULL, "cpu=0.5"}, {NULL, NULL, NULL}};
+        static const struct judged_node nodes[] = {{"a", "cpu=0.2"}, {"b", "cpu=0.5"}, {0}};
 
         publish(SYNCED BY_CPU("") "  rules: [{match: {namespaces: [d]}, limits: [{name: "
                                   "cpu_usage_avg_5m, maxLimitPecent: 0.4}]}]\n",
@@ -202,10 +191,10 @@ TEST(limit_of_a_rule_alone) {
 
 /* Limits that reject are before those that put last, whether they are the nodes' or the rule's. */
 TEST(last_by) {
-        static const struct judged_node nodes[] = {{"idle", NULL, "cpu=0.1 mem=0.1"},
-                                                   {"over", NULL, "cpu=0.7 mem=0.1"},
-                                                   {"full", NULL, "cpu=0.7 mem=0.95"},
-                                                   {NULL, NULL, NULL}};
+        static const struct judged_node nodes[] = {{"idle", "cpu=0.1 mem=0.1"},
+                                                   {"over", "cpu=0.7 mem=0.1"},
+                                                   {"full", "cpu=0.7 mem=0.95"},
+                                                   {0}};
 
         publish(SYNCED "  predicate: [{name: mem_usage_avg_5m, maxLimitPecent: 0.9}]\n" BY_CPU(
                         "") "  rules: [{match: {namespaces: [d]}, limits: [{name: "
@@ -222,10 +211,10 @@ TEST(last_by) {
 
 /* When all that pass are last, none is behind others: one that is rejected is none of them. */
 TEST(rejected_is_not_before_the_last) {
-        static const struct judged_node nodes[] = {{"over", NULL, "cpu=0.7 mem=0.1"},
-                                                   {"full", NULL, "cpu=0.1 mem=0.95"},
-                                                   {"idle", NULL, "cpu=0.1 mem=0.1"},
-                                                   {NULL, NULL, NULL}};
+        static const struct judged_node nodes[] = {{"over", "cpu=0.7 mem=0.1"},
+                                                   {"full", "cpu=0.1 mem=0.95"},
+                                                   {"idle", "cpu=0.1 mem=0.1"},
+                                                   {0}};
 
         publish(SYNCED "  predicate: [{name: mem_usage_avg_5m, maxLimitPecent: 0.9}, {name: "
                        "cpu_usage_avg_5m, maxLimitPecent: 0.65, overLimit: last}]\n" BY_CPU(""),

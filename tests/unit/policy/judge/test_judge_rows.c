@@ -8,8 +8,11 @@
 
 TEST(those_that_pass_are_scored) {
         static const struct judged_node nodes[] = {
-                {"hot", NULL, "cpu=0.9"}, {"a", NULL, "cpu=0.2"}, {"hotter", NULL, "cpu=0.95"},
-                {"b", NULL, "cpu=0.245"}, {NULL, NULL, NULL},
+                {"hot", "cpu=0.9"},
+                {"a", "cpu=0.2"},
+                {"hotter", "cpu=0.95"},
+                {"b", "cpu=0.245"},
+                {0},
         };
         static const int rejected[] = {0, JUDGE_PASSES, 0, JUDGE_PASSES};
         static const size_t wanted[] = {SIZE_MAX, 0, SIZE_MAX, 1};

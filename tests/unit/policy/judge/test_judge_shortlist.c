@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "answer_property.h"
+#include "tests/unit/fixture/draw.h"
 #include "tests/unit/fixture/full_size.h"
 
 #define POLICY(spec)                                                                               \
@@ -205,13 +206,6 @@ TEST(estimate) {
         fixture_free(fixture);
 }
 
-static uint64_t random_state = 5;
-
-static unsigned rnd(unsigned below) {
-        random_state = random_state * UINT64_C(6364136223846793005) + 1442695040888963407U;
-        return (unsigned)(random_state >> 33) % below;
-}
-
 TEST(random) {
         static const char *const policies[] = {
                 POLICY(EXTENDER("shortlist: 7")),
@@ -227,14 +221,14 @@ TEST(random) {
                 char name[16], zone[16];
                 for (unsigned i = 0; i < NODES; i++) {
                         (void)snprintf(name, sizeof(name), "n%u", i);
-                        (void)snprintf(zone, sizeof(zone), "z%u", rnd(rnd(9) + 1));
-                        put(fixture, name, rnd(20) * 0.05, rnd(5) ? zone : "");
+                        (void)snprintf(zone, sizeof(zone), "z%u", draw_below(draw_below(9) + 1));
+                        put(fixture, name, draw_below(20) * 0.05, draw_below(5) ? zone : "");
                 }
                 for (int round = 0, n = full_size(2000, 60); round < n; round++) {
                         struct buf names = BUF_INIT(1 << 16);
-                        for (unsigned i = 0, count = rnd(70) + 1; i < count; i++)
+                        for (unsigned i = 0, count = draw_below(70) + 1; i < count; i++)
                                 (void)buf_printf(&names, "%s\"n%u\"", i ? "," : "",
-                                                 rnd(NODES + 10));
+                                                 draw_below(NODES + 10));
                         (void)ask(fixture, names.data);
                         buf_done(&names);
                 }

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "policy/judge/shortlist.h"
+#include "tests/unit/fixture/draw.h"
 #include "tests/unit/fixture/full_size.h"
 
 enum { STRANGER = SHORTLIST_STRANGERS, ABSENT = SHORTLIST_GROUPS, CANDIDATES_MAX = 400 };
@@ -85,13 +86,6 @@ TEST(choices) {
 
 /* ---- Against brute force: places are dealt one by one, and each goes to the best that is left. */
 
-static uint64_t random_state = 11;
-
-static unsigned rnd(unsigned below) {
-        random_state = random_state * UINT64_C(6364136223846793005) + 1442695040888963407U;
-        return (unsigned)(random_state >> 33) % below;
-}
-
 /* The best candidate of @zone that is out, the first of several. Return: false when there is none
  */
 static bool deal(const struct candidate *candidates, size_t count, unsigned zone, char *in) {
@@ -146,16 +140,18 @@ TEST(random) {
         char got[CANDIDATES_MAX + 1], expected[CANDIDATES_MAX + 1];
 
         for (int round = 0, n = full_size(100000, 3000); round < n; round++) {
-                size_t count = rnd(rnd(4) ? 40 : CANDIDATES_MAX) + 1, places = rnd(60) + 1;
-                unsigned zones = zone_ranges[rnd(ARRAY_LEN(zone_ranges))];
-                unsigned levels = level_ranges[rnd(ARRAY_LEN(level_ranges))];
-                unsigned odd = rnd(3) ? 10 : 2;
+                size_t count = draw_below(draw_below(4) ? 40 : CANDIDATES_MAX) + 1,
+                       places = draw_below(60) + 1;
+                unsigned zones = zone_ranges[draw_below(ARRAY_LEN(zone_ranges))];
+                unsigned levels = level_ranges[draw_below(ARRAY_LEN(level_ranges))];
+                unsigned odd = draw_below(3) ? 10 : 2;
                 for (size_t i = 0; i < count; i++) {
                         /* zones of unequal sizes */
-                        unsigned zone = rnd(rnd(zones) + 1);
-                        candidates[i] = (struct candidate){zone, rnd(levels)};
-                        if (rnd(odd) == 0)
-                                candidates[i] = (struct candidate){rnd(2) ? STRANGER : ABSENT, 0};
+                        unsigned zone = draw_below(draw_below(zones) + 1);
+                        candidates[i] = (struct candidate){zone, draw_below(levels)};
+                        if (draw_below(odd) == 0)
+                                candidates[i] = (struct candidate){
+                                        draw_below(2) ? STRANGER : ABSENT, 0};
                 }
                 size_t in = choose(&list, candidates, count, places, got);
                 assert_int_equal(in, choose_slowly(candidates, count, places, expected));

@@ -1,7 +1,11 @@
 /* What is read of a Pod, by example and against a plain computation on jansson's tree. */
 #include "tests/unit/fixture/test.h"
 
+#include <stdarg.h>
+
+#include "base/attributes.h"
 #include "base/buf.h"
+#include "tests/unit/fixture/draw.h"
 #include "tests/unit/fixture/full_size.h"
 #include "tests/unit/fixture/pod_property.h"
 
@@ -11,6 +15,18 @@
         "\",\"memory\":\"" memory "\"}}"
 #define CONTAINER(cpu, memory) "{\"name\":\"c\"," RESOURCES(cpu, memory) "}"
 #define SIDECAR(cpu, memory) "{" RESOURCES(cpu, memory) ",\"restartPolicy\":\"Always\"}"
+
+/* What is no text outlives the text that it was read from. */
+_printf_(3, 4) static void read_row(struct pod_facts *ret, size_t row, const char *format, ...) {
+        _cleanup_(freep) char *text = NULL;
+        va_list args;
+
+        va_start(args, format);
+        assert_true(vasprintf(&text, format, args) >= 0);
+        va_end(args);
+        if (!pod_read(ret, text))
+                fail_msg("row %zu is not read: %s", row, text);
+}
 
 TEST(whole_pod) {
         static const char text[] =
@@ -121,14 +137,11 @@ TEST(requests) {
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct pod_facts facts;
-                char *text = xasprintf("{\"spec\":{%s}}", rows[i].spec);
-                if (!pod_read(&facts, text))
-                        fail_msg("row %zu is not read", i);
+                read_row(&facts, i, "{\"spec\":{%s}}", rows[i].spec);
                 if (facts.request.of[ESTIMATE_CPU] != rows[i].cores ||
                     facts.request.of[ESTIMATE_MEM] != rows[i].bytes)
                         fail_msg("row %zu: %g cores, %g bytes", i, facts.request.of[ESTIMATE_CPU],
                                  facts.request.of[ESTIMATE_MEM]);
-                free(text);
         }
 }
 
@@ -151,8 +164,7 @@ TEST(idle_cpu) {
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct pod_facts facts;
-                _cleanup_(freep) char *text = xasprintf("{\"spec\":{%s}}", rows[i].spec);
-                assert_true(pod_read(&facts, text));
+                read_row(&facts, i, "{\"spec\":{%s}}", rows[i].spec);
                 assert_float_equal(facts.idle_cores, rows[i].idle_cores, 0);
                 assert_float_equal(facts.request.of[ESTIMATE_CPU], rows[i].cores, 0);
         }
@@ -220,12 +232,10 @@ TEST(resized_requests) {
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct pod_facts facts;
-                char *text = xasprintf("{\"spec\":{%s},\"status\":{%s}}", rows[i].spec,
-                                       rows[i].status);
-                assert_true(pod_read(&facts, text));
+                read_row(&facts, i, "{\"spec\":{%s},\"status\":{%s}}", rows[i].spec,
+                         rows[i].status);
                 if (fabs(facts.request.of[ESTIMATE_CPU] - rows[i].cores) > 1e-9)
                         fail_msg("row %zu: %g cores", i, facts.request.of[ESTIMATE_CPU]);
-                free(text);
         }
 }
 
@@ -260,35 +270,32 @@ TEST(times_and_phases) {
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct pod_facts facts;
-                char *text = xasprintf("{%s}", rows[i].pod);
-                if (!pod_read(&facts, text))
-                        fail_msg("row %zu is not read", i);
+                read_row(&facts, i, "{%s}", rows[i].pod);
                 if (facts.bound_unix_ms != rows[i].bound_unix_ms ||
                     facts.is_finished != rows[i].is_finished)
                         fail_msg("row %zu: bound at %lld", i, (long long)facts.bound_unix_ms);
-                free(text);
         }
 }
 
+#define WAITS "{\"state\":{\"waiting\":{\"reason\":\"ImagePull\"}}}"
 #define SINCE(second) "{\"state\":{\"running\":{\"startedAt\":\"1970-01-01T00:00:" second "Z\"}}}"
 #define STARTED(phase, containers)                                                                 \
         "\"status\":{\"phase\":\"" phase "\",\"containerStatuses\":[" containers "]}"
 
 /* The first container that runs counts; init containers are in another list. */
 TEST(starts) {
-        static const char waits[] = "{\"state\":{\"waiting\":{\"reason\":\"ImagePull\"}}}";
         static const struct {
                 const char *status;
                 double runs_s; /* 7: since it was created; 0: not yet */
         } rows[] = {
                 {"\"status\":{}", 0},
                 {STARTED("Pending", ""), 0},
-                {STARTED("Pending", "%s"), 0},
+                {STARTED("Pending", WAITS), 0},
                 {STARTED("Running", SINCE("09")), 9},
-                {STARTED("Running", SINCE("30") "," SINCE("20") ",%s," SINCE("40")), 20},
-                {STARTED("Pending", "%s," SINCE("20")), 20},
+                {STARTED("Running", SINCE("30") "," SINCE("20") "," WAITS "," SINCE("40")), 20},
+                {STARTED("Pending", WAITS "," SINCE("20")), 20},
                 /* It has died, and waits to be started again. */
-                {STARTED("Running", "%s"), 7},
+                {STARTED("Running", WAITS), 7},
                 {STARTED("Running", "{\"state\":{\"running\":{\"startedAt\":\"soon\"}}}"), 7},
                 {STARTED("Running", "{\"state\":{\"running\":null}},{\"state\":[7]},null"), 7},
                 {"\"status\":{\"phase\":\"Running\"}", 7},
@@ -301,19 +308,9 @@ TEST(starts) {
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct pod_facts facts;
-                struct buf text = BUF_INIT(1 << 12);
-                (void)buf_puts(&text, "{" CREATED("1970-01-01T00:00:07Z") ",");
-                const char *rest = rows[i].status, *mark;
-                for (; (mark = strstr(rest, "%s")); rest = mark + 2) {
-                        (void)buf_append(&text, rest, (size_t)(mark - rest));
-                        (void)buf_puts(&text, waits);
-                }
-                (void)buf_puts(&text, rest);
-                (void)buf_puts(&text, "}");
-                assert_true(pod_read(&facts, text.data));
+                read_row(&facts, i, "{" CREATED("1970-01-01T00:00:07Z") ",%s}", rows[i].status);
                 if ((double)facts.runs_unix_ms != rows[i].runs_s * 1000)
                         fail_msg("row %zu: runs since %lld", i, (long long)facts.runs_unix_ms);
-                buf_done(&text);
         }
 }
 
@@ -346,10 +343,9 @@ TEST(preferences) {
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct pod_facts facts;
-                char *text = xasprintf("{\"spec\":{%s}}", rows[i].spec);
-                if (!pod_read(&facts, text) || facts.has_preferences != rows[i].has_any)
+                read_row(&facts, i, "{\"spec\":{%s}}", rows[i].spec);
+                if (facts.has_preferences != rows[i].has_any)
                         fail_msg("row %zu", i);
-                free(text);
         }
 }
 
@@ -449,14 +445,7 @@ TEST(many_containers) {
 
 /* Random pods: members in any order, left out, repeated, or of another type. */
 
-static uint64_t random_state = 42;
-
-static unsigned pick(unsigned below) {
-        random_state = random_state * UINT64_C(6364136223846793005) + 1442695040888963407U;
-        return (unsigned)(random_state >> 33) % below;
-}
-
-#define PICK(list) (list)[pick(ARRAY_LEN(list))]
+#define PICK(list) (list)[draw_below(ARRAY_LEN(list))]
 
 typedef void put_fn(struct buf *out);
 struct member {
@@ -472,22 +461,22 @@ static void put_odd(struct buf *out) {
 }
 
 static void put_object(struct buf *out, const struct member *members, size_t count) {
-        size_t n = pick((unsigned)count + 3);
+        size_t n = draw_below((unsigned)count + 3);
 
         (void)buf_putc(out, '{');
         for (size_t i = 0; i < n; i++) {
-                const struct member *member = &members[pick((unsigned)count)];
+                const struct member *member = &members[draw_below((unsigned)count)];
                 (void)buf_printf(out, "%s\"%s\":", i ? " , " : "", member->key);
-                (pick(20) == 0 ? put_odd : member->put)(out);
+                (draw_below(20) == 0 ? put_odd : member->put)(out);
         }
         (void)buf_putc(out, '}');
 }
 
 static void put_array(struct buf *out, put_fn *put) {
         (void)buf_putc(out, '[');
-        for (unsigned i = 0, n = pick(5); i < n; i++) {
+        for (unsigned i = 0, n = draw_below(5); i < n; i++) {
                 (void)buf_puts(out, i ? "," : "");
-                (pick(20) == 0 ? put_odd : put)(out);
+                (draw_below(20) == 0 ? put_odd : put)(out);
         }
         (void)buf_putc(out, ']');
 }
@@ -499,21 +488,22 @@ static void put_text(struct buf *out) {
 }
 
 static void put_time(struct buf *out) {
-        (void)buf_printf(out, "\"2026-01-01T00:00:%02uZ\"", pick(70));
+        (void)buf_printf(out, "\"2026-01-01T00:00:%02uZ\"", draw_below(70));
 }
 
 static void put_quantity(struct buf *out) {
         static const char *const units[] = {"", "m", "Mi", "Gi", "k", "e3", "e300", "Ei", "x"};
 
-        (void)buf_printf(out, "\"%s%u%s\"", pick(10) ? "" : "-", pick(1000), PICK(units));
+        (void)buf_printf(out, "\"%s%u%s\"", draw_below(10) ? "" : "-", draw_below(1000),
+                         PICK(units));
 }
 
 static void put_policy(struct buf *out) {
-        (void)buf_puts(out, pick(2) ? "\"Always\"" : "\"Never\"");
+        (void)buf_puts(out, draw_below(2) ? "\"Always\"" : "\"Never\"");
 }
 
 static void put_when(struct buf *out) {
-        (void)buf_puts(out, pick(3) ? "\"DoNotSchedule\"" : "\"ScheduleAnyway\"");
+        (void)buf_puts(out, draw_below(3) ? "\"DoNotSchedule\"" : "\"ScheduleAnyway\"");
 }
 
 static void put_type(struct buf *out) {
@@ -523,15 +513,15 @@ static void put_type(struct buf *out) {
 }
 
 static void put_status(struct buf *out) {
-        (void)buf_puts(out, pick(3) ? "\"True\"" : "\"False\"");
+        (void)buf_puts(out, draw_below(3) ? "\"True\"" : "\"False\"");
 }
 
 static void put_reason(struct buf *out) {
-        (void)buf_puts(out, pick(2) ? "\"Infeasible\"" : "\"Deferred\"");
+        (void)buf_puts(out, draw_below(2) ? "\"Infeasible\"" : "\"Deferred\"");
 }
 
 static void put_resource(struct buf *out) {
-        (void)buf_puts(out, pick(2) ? "\"cpu\"" : "\"memory\"");
+        (void)buf_puts(out, draw_below(2) ? "\"cpu\"" : "\"memory\"");
 }
 
 static void put_phase(struct buf *out) {
@@ -547,7 +537,7 @@ static void put_kind(struct buf *out) {
 }
 
 static void put_bool(struct buf *out) {
-        (void)buf_puts(out, pick(2) ? "true" : "false");
+        (void)buf_puts(out, draw_below(2) ? "true" : "false");
 }
 
 #define DEFINE_PUT_OBJECT(name, ...)                                                               \
@@ -611,9 +601,9 @@ TEST(random) {
                 put_pod(&text);
                 if (!pod_property_check(text.data, text.len))
                         fail_msg("refused: %s", text.data);
-                size_t at = pick((unsigned)text.len);
+                size_t at = draw_below((unsigned)text.len);
                 (void)pod_property_check(text.data, at);
-                text.data[at] = (char)pick(256);
+                text.data[at] = (char)draw_below(256);
                 (void)pod_property_check(text.data, text.len);
         }
 }

@@ -3,6 +3,7 @@
 
 #include "controller/source/prometheus/prometheus_backfill.h"
 #include "prometheus_fixture.h"
+#include "tests/unit/fixture/captured_log.h"
 
 #define NOW_UNIX_S 1784805954.0
 #define NOTHING RESULT("matrix", "")
@@ -80,7 +81,8 @@ static void free_texts(struct history *history) {
 }
 
 /* Each piece that fails is asked for again with half of the points, later and later; a resource
- * whose pieces fail four times in a row is given up, and the next one's turn comes. */
+ * whose pieces fail four times in a row is given up, which is logged, and the next one's turn
+ * comes. */
 TEST(retries) {
         static const int pauses_ms[] = {5000, 10000, 15000};
         struct history history = {0};
@@ -100,7 +102,11 @@ TEST(retries) {
                 assert_int_equal(atomic_load(&f->rig.server.served), i + 1); /* not yet */
                 pass(f, 1);
         }
+        capture_begin();
         run_until_asked(f, "ok", 1);
+        _cleanup_(freep) char *log = capture_end();
+        assert_non_null(strstr(log, "cannot read history from Prometheus, windows start empty\" "
+                                    "resource=cpu"));
         char expected[32];
         (void)snprintf(expected, sizeof(expected), "%d done;%d done;", METRIC_CPU, METRIC_MEM);
         check_log(f, expected);
