@@ -46,8 +46,7 @@ struct metrics_server {
         int64_t begun_mono_ms; /* the round */
         uint32_t round;        /* from 1 on */
         const char *trouble;   /* why the last list failed, static text; NULL: it did not */
-        bool is_stopped;
-        bool is_idle; /* the policy wants nothing of it */
+        bool is_idle;          /* the policy wants nothing of it */
         struct metrics_series *items_new, *items_repeated, *items_unknown;
         struct metrics_series *listed, *nodes_failing;
 };
@@ -251,7 +250,7 @@ static void metrics_server_set_policy(struct source *base, const struct policy *
 static void metrics_server_add_node(struct source *base, struct node *node) {
         struct metrics_server *s = metrics_server_of(base);
 
-        if (s->is_stopped || strmap_get(&s->entries, node->name, strlen(node->name)))
+        if (strmap_get(&s->entries, node->name, strlen(node->name)))
                 return;
         struct entry *entry = xcalloc(1, sizeof(*entry));
         entry->node = node;
@@ -271,19 +270,12 @@ static void metrics_server_remove_node(struct source *base, struct node *node) {
         show_failing(s);
 }
 
-static void metrics_server_stop(struct source *base) {
-        struct metrics_server *s = metrics_server_of(base);
-
-        s->is_stopped = true;
-        kube_cancel(TAKE_PTR(s->call));
-        loop_timer_disarm(s->loop, &s->timer);
-}
-
 static void metrics_server_free(struct source *base) {
         struct metrics_server *s = metrics_server_of(base);
         struct strmap_entry *found;
 
-        metrics_server_stop(base);
+        kube_cancel(s->call);
+        loop_timer_disarm(s->loop, &s->timer);
         STRMAP_FOREACH (found, &s->entries) {
                 free(found->value);
         }
@@ -328,7 +320,6 @@ static const struct source_ops metrics_server_ops = {
         .set_policy = metrics_server_set_policy,
         .add_node = metrics_server_add_node,
         .remove_node = metrics_server_remove_node,
-        .stop = metrics_server_stop,
         .free = metrics_server_free,
 };
 

@@ -34,7 +34,6 @@ enum phase {
         PHASE_BEFORE_FIRST, /* the first round has not begun */
         PHASE_IN_ROUND,
         PHASE_BETWEEN_ROUNDS,
-        PHASE_STOPPED,
 };
 
 /* What is logged once, a bit each. */
@@ -367,19 +366,11 @@ static void prometheus_remove_node(struct source *base, struct node *node) {
         prometheus_round_remove_node(&source->round, node->slot);
 }
 
-static void prometheus_stop(struct source *base) {
-        struct prometheus *source = prometheus_of(base);
-
-        cancel_asks(source);
-        source->phase = PHASE_STOPPED;
-        prometheus_backfill_drop(source->backfill);
-        loop_timer_disarm(source->loop, &source->turn);
-}
-
 static void prometheus_free(struct source *base) {
         struct prometheus *source = prometheus_of(base);
 
-        prometheus_stop(base);
+        cancel_asks(source);
+        loop_timer_disarm(source->loop, &source->turn);
         prometheus_round_done(&source->round);
         prometheus_backfill_free(source->backfill);
         prometheus_api_free(source->api);
@@ -432,6 +423,5 @@ const struct source_ops prometheus_ops = {
         .set_policy = prometheus_set_policy,
         .add_node = prometheus_add_node,
         .remove_node = prometheus_remove_node,
-        .stop = prometheus_stop,
         .free = prometheus_free,
 };
