@@ -55,12 +55,8 @@ static struct metrics_server *metrics_server_of(struct source *source) {
         return (struct metrics_server *)(void *)source;
 }
 
-static int64_t metrics_server_now(const struct metrics_server *s) {
-        return loop_now_mono_ms(s->loop);
-}
-
 static struct metrics_api_sample_time sample_time(const struct metrics_server *s) {
-        return (struct metrics_api_sample_time){.now_mono_ms = metrics_server_now(s),
+        return (struct metrics_api_sample_time){.now_mono_ms = loop_now_mono_ms(s->loop),
                                                 .now_unix_ms = loop_now_unix_ms(s->loop),
                                                 .interval_ms = s->interval_ms};
 }
@@ -76,7 +72,7 @@ static void add_gauge(struct window_step *step, enum metric_resource channel, bo
 static struct window_step make_step(const struct metrics_server *s, const struct entry *entry) {
         const struct metrics_api_item *metrics = &entry->sample.metrics;
         const struct node *node = entry->node;
-        struct window_step step = {.at_mono_ms = metrics_server_now(s)};
+        struct window_step step = {.at_mono_ms = loop_now_mono_ms(s->loop)};
 
         add_gauge(&step, METRIC_CPU, metrics->has_cpu, metrics->cpu_cores,
                   node->allocatable_cpu_cores);
@@ -116,10 +112,10 @@ static void deliver_sample(struct metrics_server *s, struct entry *entry) {
         const char *failure = read_entry(s, entry, &step);
 
         if (failure && !entry->is_failing)
-                outage_log_failed(outages, metrics_server_now(s), entry->node->name, NULL, failure,
-                                  "see kubectl get --raw " LIST_PATH);
+                outage_log_failed(outages, loop_now_mono_ms(s->loop), entry->node->name, NULL,
+                                  failure, "see kubectl get --raw " LIST_PATH);
         else if (!failure && entry->is_failing)
-                outage_log_recovered(outages, metrics_server_now(s), entry->node->name);
+                outage_log_recovered(outages, loop_now_mono_ms(s->loop), entry->node->name);
         entry->is_failing = failure != NULL;
         if (failure)
                 s->sink.on_failure(&s->sink, entry->node, failure);
@@ -218,7 +214,7 @@ static void forget_failures(struct metrics_server *s) {
 static void begin_list_round(void *userdata) {
         struct metrics_server *s = userdata;
 
-        s->begun_mono_ms = metrics_server_now(s);
+        s->begun_mono_ms = loop_now_mono_ms(s->loop);
         s->round++;
         if (s->is_idle) {
                 forget_failures(s);
@@ -256,7 +252,7 @@ static void metrics_server_add_node(struct source *base, struct node *node) {
         entry->node = node;
         strmap_put(&s->entries, node->name, strlen(node->name), entry);
         if (s->round == 0 && !loop_timer_is_armed(&s->timer))
-                loop_timer_arm(s->loop, &s->timer, metrics_server_now(s) + FIRST_ROUND_MS,
+                loop_timer_arm(s->loop, &s->timer, loop_now_mono_ms(s->loop) + FIRST_ROUND_MS,
                                begin_list_round, s);
 }
 
