@@ -187,9 +187,9 @@ static void take_amounts(struct node *node, const json_t *object) {
 
         node->allocatable_cpu_cores = quantity_at(allocatable, "cpu");
         node->allocatable_memory_bytes = quantity_at(allocatable, "memory");
-        node->kubelet.capacity_cpu_cores = quantity_at(capacity, "cpu");
-        node->kubelet.capacity_memory_bytes = quantity_at(capacity, "memory");
-        node->kubelet.capacity_swap_bytes = swap_bytes > 0 ? (double)swap_bytes : 0;
+        node->kubelet.capacity.cpu_cores = quantity_at(capacity, "cpu");
+        node->kubelet.capacity.memory_bytes = quantity_at(capacity, "memory");
+        node->kubelet.capacity.swap_bytes = swap_bytes > 0 ? (double)swap_bytes : 0;
 }
 
 static void take_labels(struct node_set *set, struct node *node, const json_t *object) {

@@ -13,6 +13,7 @@
 #include "base/attributes.h"
 #include "base/error.h"
 #include "base/strmap.h"
+#include "controller/exposition/kubelet_reading.h"
 #include "kube/reflector.h"
 #include "policy/policy.h"
 
@@ -21,7 +22,7 @@ struct node_kubelet {
         uint16_t port; /* status.daemonEndpoints; KUBE_PORT_KUBELET unless the node says another */
         char *path; /* annotation metrics.k8s.io/resource-metrics-path, which metrics-server reads
                        too; NULL: none that could stand in a URL */
-        double capacity_cpu_cores, capacity_memory_bytes, capacity_swap_bytes; /* 0: not known */
+        struct kubelet_capacity capacity;
 };
 
 struct idle_pods;

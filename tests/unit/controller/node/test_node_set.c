@@ -280,9 +280,9 @@ TEST(kubelet) {
                 const struct node_kubelet *kubelet = &node_set_get(set, "a")->kubelet;
                 assert_int_equal(kubelet->port, rows[i].port);
                 assert_int_equal(seen.moved, rows[i].moved);
-                assert_true(kubelet->capacity_swap_bytes == rows[i].swap_bytes);
-                assert_true(kubelet->capacity_cpu_cores == (i == 0 ? 8 : 0));
-                assert_true(kubelet->capacity_memory_bytes == (i == 0 ? 32.0 * (1 << 30) : 0));
+                assert_true(kubelet->capacity.swap_bytes == rows[i].swap_bytes);
+                assert_true(kubelet->capacity.cpu_cores == (i == 0 ? 8 : 0));
+                assert_true(kubelet->capacity.memory_bytes == (i == 0 ? 32.0 * (1 << 30) : 0));
                 assert_int_equal(!kubelet->path, !rows[i].path);
                 if (rows[i].path)
                         assert_string_equal(kubelet->path, rows[i].path);
