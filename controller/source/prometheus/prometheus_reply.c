@@ -38,7 +38,7 @@ static bool take_text(struct skim *skim, char *text, size_t cap, bool may_be_cut
         text[0] = '\0';
         if (skim_peek(skim) != '"')
                 return skim_value(skim);
-        if (!skim_any_string(skim, &string))
+        if (!skim_string(skim, &string))
                 return false;
         if (!skim_decode(&string, text, cap) && !may_be_cut)
                 text[0] = '\0';
