@@ -57,28 +57,6 @@ static const char *find_special(const char *at, const char *end) {
         return at;
 }
 
-bool skim_string(struct skim *skim, struct skim_string *ret) {
-        if (skim_peek(skim) != '"')
-                return false;
-
-        const char *text = skim->at + 1;
-        bool is_escaped = false;
-        const char *at = find_special(text, skim->end);
-        while (at < skim->end && *at == '\\') {
-                /* What follows the backslash is judged by whoever decodes it; here it only has
-                 * to be no end of the string. */
-                if (skim->end - at < 2)
-                        return false;
-                is_escaped = true;
-                at = find_special(at + 2, skim->end);
-        }
-        if (at >= skim->end || *at != '"')
-                return false;
-        *ret = (struct skim_string){text, (size_t)(at - text), is_escaped};
-        skim->at = at + 1;
-        return true;
-}
-
 /*
  * Jumps: where what stands at @at ends, or NULL when it is no JSON. A value that is jumped over may
  * be echoed, and one that is malformed would spoil the whole reply.
@@ -226,14 +204,18 @@ bool skim_value(struct skim *skim) {
         return true;
 }
 
-bool skim_any_string(struct skim *skim, struct skim_string *ret) {
+bool skim_string(struct skim *skim, struct skim_string *ret) {
         if (skim_peek(skim) != '"')
                 return false;
 
-        const char *text = skim->at + 1, *behind = jump_string(text, skim->end);
+        const char *text = skim->at + 1, *behind = find_special(text, skim->end);
+        bool is_escaped = behind < skim->end && *behind != '"';
+        if (is_escaped)
+                behind = jump_string(behind, skim->end);
+        else
+                behind = behind < skim->end ? behind + 1 : NULL;
         if (!behind)
                 return false;
-        bool is_escaped = find_special(text, behind) != behind - 1;
         *ret = (struct skim_string){text, (size_t)(behind - 1 - text), is_escaped};
         skim->at = behind;
         return true;
@@ -292,8 +274,7 @@ static enum skim_step next_member(struct skim *skim, bool takes_any, struct skim
 
         if (step != SKIM_MORE)
                 return step;
-        if (!(takes_any ? skim_any_string(skim, ret_key)
-                        : skim_string(skim, ret_key) && !ret_key->is_escaped))
+        if (!skim_string(skim, ret_key) || (ret_key->is_escaped && !takes_any))
                 return SKIM_ODD;
         skip_blanks(skim);
         if (skim_peek(skim) != ':')

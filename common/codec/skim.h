@@ -3,8 +3,8 @@
  * arrays that matter and jumps over all other values. Never reads outside [text, text + len).
  *
  * What is jumped over is checked to be JSON in UTF-8, but not interpreted. Where the cursor looks
- * itself it gives up (returns false or SKIM_ODD) on anything it does not expect: strings with bytes
- * outside printable ASCII, keys with escapes, nesting past SKIM_MAX_DEPTH.
+ * itself it gives up (returns false or SKIM_ODD) on anything it does not expect: keys with escapes
+ * or bytes outside printable ASCII, nesting past SKIM_MAX_DEPTH.
  */
 #pragma once
 
@@ -61,13 +61,10 @@ _must_check_ enum skim_step skim_any_member(struct skim *skim, struct skim_strin
 /** skim_element() - to the next element of the array */
 _must_check_ enum skim_step skim_element(struct skim *skim);
 
-/** skim_string() - take the string at the cursor */
+/** skim_string() - take the string at the cursor; it is checked to be JSON in UTF-8 */
 _must_check_ bool skim_string(struct skim *skim, struct skim_string *ret);
-/** skim_any_string() - the same, also when it holds bytes outside printable ASCII; it is checked to
- * be JSON in UTF-8 */
-_must_check_ bool skim_any_string(struct skim *skim, struct skim_string *ret);
 /**
- * skim_decode() - what a string of skim_any_string() stands for
+ * skim_decode() - what a string of skim_string() stands for
  * @ret_text: room for @cap > 0 bytes; a longer one is cut
  * Return: false when it was cut, holds a NUL, or is half a surrogate pair, which stands for nothing
  */

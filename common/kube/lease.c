@@ -14,6 +14,7 @@
 
 enum {
         REQUEST_TIMEOUT_MAX_MS = 5000,
+        RELEASE_TIMEOUT_MS = MS_PER_S,
         ANSWER_MAX_BYTES = 1 << 20,
         HOST_NAME_MAX_BYTES = 256,
 };
@@ -165,7 +166,7 @@ static void lease_set_trouble(struct lease *lease, const struct kube_answer *ans
 
         (void)snprintf(lease->trouble, sizeof(lease->trouble), "%s",
                        answer->err.msg[0] ? answer->err.msg : kube_outcome_name(answer->outcome));
-        if (was_well)
+        if (was_well && !lease->is_releasing)
                 log_warn(MSG("cannot acquire or renew lease"), STR("lease", lease->name),
                          STR("namespace", lease->namespace),
                          STR("reason", kube_outcome_name(answer->outcome)),
@@ -184,7 +185,18 @@ static void lease_clear_trouble(struct lease *lease) {
 static void on_lease_answer(void *userdata, const struct kube_answer *answer);
 static void on_round(void *userdata);
 
+static void finish_release(void *userdata) {
+        struct lease *lease = userdata;
+
+        lease->on_released(lease->released_userdata);
+}
+
 static void lease_end_round(struct lease *lease) {
+        if (lease->is_releasing) {
+                loop_timer_arm(lease->loop, &lease->round, loop_now_mono_ms(lease->loop),
+                               finish_release, lease);
+                return;
+        }
         double random = (double)random_below(INT64_C(1) << 32) * 0x1p-32;
         int64_t next_mono_ms = lease_candidate_next_round_mono_ms(
                 &lease->candidate, lease->round_mono_ms, loop_now_mono_ms(lease->loop), random);
@@ -193,7 +205,7 @@ static void lease_end_round(struct lease *lease) {
 }
 
 static void lease_send(struct lease *lease, enum lease_action action, const char *body,
-                       int64_t timeout_ms, kube_done_fn *on_done) {
+                       int64_t timeout_ms) {
         static const char *const methods[] = {
                 [LEASE_READ] = "GET", [LEASE_CREATE] = "POST", [LEASE_UPDATE] = "PUT"};
 
@@ -210,13 +222,14 @@ static void lease_send(struct lease *lease, enum lease_action action, const char
                         .timeout_ms = timeout_ms,
                         .max_body_bytes = ANSWER_MAX_BYTES,
                         .is_urgent = true,
-                        .on_done = on_done,
+                        .on_done = on_lease_answer,
                         .userdata = lease,
                 });
 }
 
 static void act(struct lease *lease, enum lease_action action) {
-        int64_t timeout_ms = lease->candidate.timing.renew_deadline_ms / 2;
+        int64_t timeout_ms = lease->is_releasing ? RELEASE_TIMEOUT_MS
+                                                 : lease->candidate.timing.renew_deadline_ms / 2;
         struct lease_spec spec;
         _cleanup_(freep) char *body = NULL;
 
@@ -231,8 +244,7 @@ static void act(struct lease *lease, enum lease_action action) {
                 body = lease_render(lease, &spec);
         }
         lease_send(lease, action, body,
-                   timeout_ms < REQUEST_TIMEOUT_MAX_MS ? timeout_ms : REQUEST_TIMEOUT_MAX_MS,
-                   on_lease_answer);
+                   timeout_ms < REQUEST_TIMEOUT_MAX_MS ? timeout_ms : REQUEST_TIMEOUT_MAX_MS);
 }
 
 static void on_round(void *userdata) {
@@ -276,52 +288,12 @@ static void on_lease_answer(void *userdata, const struct kube_answer *answer) {
                 lease_candidate_failed(&lease->candidate);
                 lease_set_trouble(lease, answer);
         }
-        update(lease);
-        act(lease, next);
-}
-
-/* Release: PUT; after a conflict once more, after a GET. */
-
-static void on_release_answer(void *userdata, const struct kube_answer *answer);
-
-static void put_release(struct lease *lease) {
-        struct lease_spec spec;
-
-        lease_candidate_propose_release(&lease->candidate, loop_now_unix_ms(lease->loop), &spec);
-        _cleanup_(freep) char *body = lease_render(lease, &spec);
-        lease_send(lease, LEASE_UPDATE, body, MS_PER_S, on_release_answer);
-}
-
-static void finish_release(void *userdata) {
-        struct lease *lease = userdata;
-
-        lease->on_released(lease->released_userdata);
-}
-
-static void on_release_answer(void *userdata, const struct kube_answer *answer) {
-        struct lease *lease = userdata;
-        struct lease_spec spec;
-
-        lease->call = NULL;
-        if (lease->action == LEASE_READ && answer->outcome == KUBE_OK &&
-            keep_object(lease, answer)) {
-                read_lease_spec(lease->object, &spec);
-                (void)lease_candidate_read(&lease->candidate, &spec, loop_now_mono_ms(lease->loop));
-                if (lease_candidate_is_holder(&lease->candidate)) {
-                        put_release(lease);
-                        return;
-                }
-        }
-        if (lease->action == LEASE_UPDATE && answer->outcome == KUBE_CONFLICT &&
-            lease_candidate_refused(&lease->candidate) == LEASE_READ) {
-                lease_send(lease, LEASE_READ, NULL, MS_PER_S, on_release_answer);
-                return;
-        }
-        if (answer->outcome != KUBE_OK)
+        if (lease->is_releasing && next == LEASE_REST && answer->outcome != KUBE_OK)
                 log_warn(MSG("cannot release lease, it will expire"), STR("lease", lease->name),
                          STR("reason", kube_outcome_name(answer->outcome)),
                          STR("error", answer->err.msg));
-        finish_release(lease);
+        update(lease);
+        act(lease, next);
 }
 
 void lease_release(struct lease *lease, lease_released_fn *on_done, void *userdata) {
@@ -335,17 +307,9 @@ void lease_release(struct lease *lease, lease_released_fn *on_done, void *userda
         if (lease->call && lease->action != LEASE_READ)
                 lease_candidate_failed(&lease->candidate);
         kube_cancel(TAKE_PTR(lease->call));
-        enum lease_action first = lease_candidate_begin(&lease->candidate,
-                                                        loop_now_mono_ms(lease->loop));
-        lease_candidate_resign(&lease->candidate);
+        lease_candidate_leave(&lease->candidate);
         update(lease);
-        if (!lease_candidate_is_holder(&lease->candidate))
-                loop_timer_arm(lease->loop, &lease->round, loop_now_mono_ms(lease->loop),
-                               finish_release, lease);
-        else if (first == LEASE_UPDATE)
-                put_release(lease);
-        else
-                lease_send(lease, LEASE_READ, NULL, MS_PER_S, on_release_answer);
+        on_round(lease);
 }
 
 struct metrics_series *lease_leader_gauge(struct metrics *metrics) {

@@ -47,8 +47,13 @@ bool lease_candidate_leads(const struct lease_candidate *candidate, int64_t now_
         return now_mono_ms < candidate->leads_until_mono_ms;
 }
 
-void lease_candidate_resign(struct lease_candidate *candidate) {
+static void stop_leading(struct lease_candidate *candidate) {
         candidate->leads_until_mono_ms = INT64_MIN;
+}
+
+void lease_candidate_leave(struct lease_candidate *candidate) {
+        candidate->is_leaving = true;
+        stop_leading(candidate);
 }
 
 /* When the spec seen last expires unless it changes; in the past when none was seen. */
@@ -60,7 +65,10 @@ static int64_t runs_out_mono_ms(const struct lease_candidate *candidate) {
 
 enum lease_action lease_candidate_begin(struct lease_candidate *candidate, int64_t now_mono_ms) {
         candidate->has_read = candidate->has_failed = false;
-        if (candidate->is_current && lease_candidate_leads(candidate, now_mono_ms))
+        if (candidate->is_leaving && !lease_candidate_is_holder(candidate))
+                return LEASE_REST;
+        if (candidate->is_current &&
+            (candidate->is_leaving || lease_candidate_leads(candidate, now_mono_ms)))
                 return LEASE_UPDATE;
         return LEASE_READ;
 }
@@ -84,8 +92,10 @@ enum lease_action lease_candidate_read(struct lease_candidate *candidate,
                 candidate->changed_mono_ms = now_mono_ms;
                 candidate->has_seen = true;
         }
+        if (candidate->is_leaving)
+                return spec && lease_candidate_is_holder(candidate) ? LEASE_UPDATE : LEASE_REST;
         if (!lease_candidate_is_holder(candidate))
-                lease_candidate_resign(candidate);
+                stop_leading(candidate);
         if (is_taken(candidate, now_mono_ms))
                 return LEASE_REST;
         return candidate->is_absent ? LEASE_CREATE : LEASE_UPDATE;
@@ -95,27 +105,20 @@ void lease_candidate_propose(const struct lease_candidate *candidate, int64_t no
                              struct lease_spec *ret) {
         const struct lease_spec *seen = &candidate->seen;
         bool is_renewal = !candidate->is_absent && lease_candidate_is_holder(candidate);
-        struct lease_spec spec = {.duration_s = (candidate->timing.duration_ms + MS_PER_S - 1) /
-                                                MS_PER_S};
+        struct lease_spec spec = {.duration_s = 1};
 
-        memcpy(spec.holder, candidate->identity, sizeof(spec.holder));
         timestamp_format_us(now_unix_ms, spec.renew_time, sizeof(spec.renew_time));
         memcpy(spec.acquire_time, spec.renew_time, sizeof(spec.acquire_time));
-        if (is_renewal && seen->acquire_time[0])
-                memcpy(spec.acquire_time, seen->acquire_time, sizeof(spec.acquire_time));
+        if (!candidate->is_leaving) {
+                memcpy(spec.holder, candidate->identity, sizeof(spec.holder));
+                spec.duration_s = (candidate->timing.duration_ms + MS_PER_S - 1) / MS_PER_S;
+                if (is_renewal && seen->acquire_time[0])
+                        memcpy(spec.acquire_time, seen->acquire_time, sizeof(spec.acquire_time));
+        }
         if (!candidate->is_absent)
                 spec.transitions = seen->transitions + (is_renewal ? 0 : 1);
         if (spec.transitions > max_int32)
                 spec.transitions = max_int32;
-        *ret = spec;
-}
-
-void lease_candidate_propose_release(const struct lease_candidate *candidate, int64_t now_unix_ms,
-                                     struct lease_spec *ret) {
-        struct lease_spec spec = {.duration_s = 1, .transitions = candidate->seen.transitions};
-
-        timestamp_format_us(now_unix_ms, spec.renew_time, sizeof(spec.renew_time));
-        memcpy(spec.acquire_time, spec.renew_time, sizeof(spec.acquire_time));
         *ret = spec;
 }
 
@@ -125,10 +128,10 @@ void lease_candidate_written(struct lease_candidate *candidate, const struct lea
         candidate->changed_mono_ms = now_mono_ms;
         candidate->has_seen = candidate->is_current = true;
         candidate->is_absent = false;
-        if (lease_candidate_is_holder(candidate))
+        if (lease_candidate_is_holder(candidate) && !candidate->is_leaving)
                 candidate->leads_until_mono_ms = sent_mono_ms + candidate->timing.renew_deadline_ms;
         else
-                lease_candidate_resign(candidate);
+                stop_leading(candidate);
 }
 
 enum lease_action lease_candidate_refused(struct lease_candidate *candidate) {

@@ -70,13 +70,15 @@ struct lease_candidate {
         bool is_current; /* `seen` may be updated without reading it again */
         bool has_read;   /* in this round */
         bool has_failed; /* likewise: a request failed */
+        bool is_leaving;
 };
 
 /** lease_candidate_init() - @identity: unique among all processes that there ever were */
 void lease_candidate_init(struct lease_candidate *candidate, const struct lease_timing *timing,
                           const char *identity);
 
-/** lease_candidate_begin() - a round begins: READ, or the leader's UPDATE */
+/** lease_candidate_begin() - a round begins: READ, or UPDATE of the leader or of the holder that
+ * leaves, or REST once nothing of ours is to be released */
 enum lease_action lease_candidate_begin(struct lease_candidate *candidate, int64_t now_mono_ms);
 
 /**
@@ -86,18 +88,16 @@ enum lease_action lease_candidate_begin(struct lease_candidate *candidate, int64
  * A candidate that no longer leads waits for the Lease to expire even if the Lease still names it.
  * Otherwise one whose writes are applied while the responses get lost would hold the Lease for ever
  * without leading.
- * Return: CREATE or UPDATE when the Lease is free, or we lead, else REST
+ * Return: CREATE or UPDATE when the Lease is free, or we lead, else REST; after _leave(): UPDATE
+ * when it names us
  */
 enum lease_action lease_candidate_read(struct lease_candidate *candidate,
                                        const struct lease_spec *spec, int64_t now_mono_ms);
 
-/** lease_candidate_propose() - the spec for CREATE or UPDATE */
+/** lease_candidate_propose() - the spec for CREATE or UPDATE; after _leave() one without a holder,
+ * so that another candidate can take the Lease at once */
 void lease_candidate_propose(const struct lease_candidate *candidate, int64_t now_unix_ms,
                              struct lease_spec *ret);
-/** lease_candidate_propose_release() - the spec that releases the Lease; only when `seen` names
- * us */
-void lease_candidate_propose_release(const struct lease_candidate *candidate, int64_t now_unix_ms,
-                                     struct lease_spec *ret);
 
 /**
  * lease_candidate_written() - our write was applied
@@ -111,8 +111,8 @@ void lease_candidate_written(struct lease_candidate *candidate, const struct lea
 enum lease_action lease_candidate_refused(struct lease_candidate *candidate);
 /** lease_candidate_failed() - the request may or may not have been applied; the round is over */
 void lease_candidate_failed(struct lease_candidate *candidate);
-/** lease_candidate_resign() - stop leading */
-void lease_candidate_resign(struct lease_candidate *candidate);
+/** lease_candidate_leave() - stop leading; the next round releases the Lease */
+void lease_candidate_leave(struct lease_candidate *candidate);
 
 /**
  * lease_candidate_next_round_mono_ms() - when the next round should begin

@@ -29,7 +29,7 @@ struct list {
 /* Of any characters, unlike skim_field_text(). */
 static bool read_list_text(struct skim *skim, void *ret) {
         *(struct skim_string *)ret = (struct skim_string){0};
-        return skim_peek(skim) == '"' ? skim_any_string(skim, ret) : skim_value(skim);
+        return skim_peek(skim) == '"' ? skim_string(skim, ret) : skim_value(skim);
 }
 
 static int each_json_item(struct skim *skim, struct list *list, struct error *err) {

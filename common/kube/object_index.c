@@ -139,6 +139,13 @@ bool object_index_remove(struct object_index *index, const char *text, size_t le
         return held;
 }
 
+void object_index_forget_texts(struct object_index *index) {
+        struct strmap_entry *entry;
+
+        STRMAP_FOREACH (entry, &index->entries)
+                ((struct held *)entry->value)->hash++;
+}
+
 json_t *object_index_sweep(struct object_index *index, size_t *position) {
         struct strmap_entry *entry;
 

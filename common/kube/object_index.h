@@ -44,6 +44,9 @@ enum object_sight object_index_see(struct object_index *index, const char *text,
 /** object_index_remove() - record that an object was deleted; false when it was unknown */
 bool object_index_remove(struct object_index *index, const char *text, size_t len);
 
+/** object_index_forget_texts() - what is seen next of each object is not the same */
+void object_index_forget_texts(struct object_index *index);
+
 /** object_index_sweep() - remove one object of an older generation; NULL when none is left
  * @position: 0 at first. Return: its metadata as above, to be released
  */

@@ -228,12 +228,18 @@ static void start_list(struct reflector *r) {
         request_page(r);
 }
 
+static size_t first_page_limit(const struct reflector_spec *spec) {
+        if (spec->page_limit > 0)
+                return spec->page_limit;
+        return spec->metadata_only ? DEFAULT_PAGE_LIMIT_METADATA : DEFAULT_PAGE_LIMIT;
+}
+
 static void finish_list(struct reflector *r, const char *resource_version) {
         delivery_end_list(&r->delivery);
         size_t count = delivery_count(&r->delivery);
         replace(&r->resource_version, resource_version);
         r->must_list = false;
-        r->page_limit = size_max(r->page_limit, r->spec.page_limit);
+        r->page_limit = size_max(r->page_limit, first_page_limit(&r->spec));
         r->fruitless_watches = 0;
         if (!r->is_watch_trouble)
                 reflector_clear_trouble(r);
@@ -486,6 +492,23 @@ static void reflector_begin(void *userdata) {
                 start_watch(r);
 }
 
+static void stop_call(struct reflector *r) {
+        kube_cancel(TAKE_PTR(r->call));
+        loop_timer_disarm(r->loop, &r->timer);
+        watch_stream_done(&r->stream);
+}
+
+void reflector_list_again(struct reflector *r, bool metadata_only) {
+        stop_call(r);
+        object_index_forget_texts(&r->delivery.held);
+        r->spec.metadata_only = metadata_only;
+        r->page_limit = first_page_limit(&r->spec);
+        r->must_list = true;
+        r->is_synced = false;
+        (void)snprintf(r->trouble, sizeof(r->trouble), "list: not complete yet");
+        reflector_begin(r);
+}
+
 struct reflector *reflector_new(struct loop *loop, struct kube_api *api, struct metrics *metrics,
                                 const struct reflector_spec *spec) {
         struct reflector *r = xcalloc(1, sizeof(*r));
@@ -496,10 +519,6 @@ struct reflector *reflector_new(struct loop *loop, struct kube_api *api, struct 
         r->api = api;
         r->metrics = metrics;
         r->spec = *spec;
-        if (r->spec.page_limit == 0)
-                r->spec.page_limit = spec->metadata_only ? DEFAULT_PAGE_LIMIT_METADATA
-                                                         : DEFAULT_PAGE_LIMIT;
-        r->page_limit = r->spec.page_limit;
         delivery_init(&r->delivery, &r->spec, metrics);
         if (r->spec.watch_answer_ms == 0)
                 r->spec.watch_answer_ms = WATCH_ANSWER_MS;
@@ -509,18 +528,14 @@ struct reflector *reflector_new(struct loop *loop, struct kube_api *api, struct 
                 .max_ms = first_ms * BACKOFF_MAX_MS / BACKOFF_FIRST_MS,
                 .forget_after_ms = BACKOFF_FORGET_MS,
         };
-        r->must_list = true;
-        (void)snprintf(r->trouble, sizeof(r->trouble), "list: not complete yet");
-        reflector_begin(r);
+        reflector_list_again(r, spec->metadata_only);
         return r;
 }
 
 void reflector_free(struct reflector *r) {
         if (!r)
                 return;
-        kube_cancel(r->call);
-        loop_timer_disarm(r->loop, &r->timer);
-        watch_stream_done(&r->stream);
+        stop_call(r);
         delivery_done(&r->delivery);
         free(r->resource_version);
         free(r->continue_token);

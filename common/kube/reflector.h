@@ -90,6 +90,15 @@ struct reflector *reflector_new(struct loop *loop, struct kube_api *api, struct 
 void reflector_free(struct reflector *reflector);
 DEFINE_FREEP(struct reflector, reflector_free);
 
+/**
+ * reflector_list_again() - list at once, and show all objects again, the unchanged ones too
+ * @metadata_only: as in the spec, from now on
+ *
+ * Those that are not in the list are reported as deleted, as after any relist. Until it is complete
+ * the reflector is not synced. Not to be called from its callbacks.
+ */
+void reflector_list_again(struct reflector *reflector, bool metadata_only);
+
 bool reflector_is_synced(const struct reflector *reflector);
 
 /**

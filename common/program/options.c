@@ -98,25 +98,20 @@ static int set_bool(const struct option_row *row, struct given given, struct err
                        : refuse_option(given, err, "true or false");
 }
 
+/* An integer, or a duration in ms. */
 static int set_int(const struct option_row *row, struct given given, struct error *err) {
+        bool is_duration = row->type == OPTION_DURATION_MS;
+        size_t len = strlen(given.text);
         int64_t value = 0;
 
-        if (!number_parse_i64(given.text, strlen(given.text), &value))
-                return refuse_option(given, err, "an integer");
+        if (is_duration ? duration_parse(given.text, len, &value) < 0
+                        : !number_parse_i64(given.text, len, &value))
+                return refuse_option(given, err,
+                                     is_duration ? "a duration such as 500ms, 90s or 1h30m"
+                                                 : "an integer");
         int r = check_bounds(row, (double)value, given, err);
         if (r == 0)
                 *(int64_t *)row->value = value;
-        return r;
-}
-
-static int set_duration(const struct option_row *row, struct given given, struct error *err) {
-        int64_t value_ms = 0;
-
-        if (duration_parse(given.text, strlen(given.text), &value_ms) < 0)
-                return refuse_option(given, err, "a duration such as 500ms, 90s or 1h30m");
-        int r = check_bounds(row, (double)value_ms, given, err);
-        if (r == 0)
-                *(int64_t *)row->value = value_ms;
         return r;
 }
 
@@ -169,9 +164,8 @@ static int set_value(const struct option_row *row, enum origin origin, struct gi
         case OPTION_BOOL:
                 return set_bool(row, given, err);
         case OPTION_INT:
-                return set_int(row, given, err);
         case OPTION_DURATION_MS:
-                return set_duration(row, given, err);
+                return set_int(row, given, err);
         case OPTION_NUMBER:
                 return set_number(row, given, err);
         case OPTION_STRING:

@@ -76,7 +76,7 @@ void node_set_free(struct node_set *set) {
         free(set);
 }
 
-static struct node *insert(struct node_set *set, const char *name, uint64_t uid_hash) {
+static struct node *insert(struct node_set *set, const char *name) {
         struct node *node = xcalloc(1, sizeof(*node));
 
         if (set->free_count > 0) {
@@ -88,7 +88,6 @@ static struct node *insert(struct node_set *set, const char *name, uint64_t uid_
         set->slots[node->slot] = node;
         node->set = set;
         node->name = xstrdup(name);
-        node->uid_hash = uid_hash;
         strmap_put(&set->by_name, name, strlen(name), node);
         return node;
 }
@@ -188,9 +187,9 @@ static void take_amounts(struct node *node, const json_t *object) {
 
         node->allocatable_cpu_cores = quantity_at(allocatable, "cpu");
         node->allocatable_memory_bytes = quantity_at(allocatable, "memory");
-        node->kubelet.capacity_cpu_cores = quantity_at(capacity, "cpu");
-        node->kubelet.capacity_memory_bytes = quantity_at(capacity, "memory");
-        node->kubelet.capacity_swap_bytes = swap_bytes > 0 ? (double)swap_bytes : 0;
+        node->kubelet.capacity.cpu_cores = quantity_at(capacity, "cpu");
+        node->kubelet.capacity.memory_bytes = quantity_at(capacity, "memory");
+        node->kubelet.capacity.swap_bytes = swap_bytes > 0 ? (double)swap_bytes : 0;
 }
 
 static void take_labels(struct node_set *set, struct node *node, const json_t *object) {
@@ -238,18 +237,9 @@ void node_set_apply(struct node_set *set, enum reflector_event event, const json
                 return;
         }
 
-        const char *uid = json_string_at(object, "metadata", "uid", NULL);
-        uint64_t uid_hash = uid ? strmap_hash(uid, strlen(uid)) : 0;
-        if (node && node->uid_hash != uid_hash) {
-                /* Another machine under the old name: nothing that we measured holds for it. */
-                drop(set, node);
-                node = NULL;
-        }
-
         bool is_new = !node;
         if (is_new)
-                node = insert(set, name, uid_hash);
-        node->is_listed = true;
+                node = insert(set, name);
         bool has_moved = take_place(set, node, object);
         take_amounts(node, object);
         if (is_new)
@@ -275,23 +265,19 @@ static void use_next_policy(struct node_set *set) {
 static void on_list_synced(void *userdata, size_t count) {
         struct node_set *set = userdata;
 
-        for (size_t i = 0; i < set->slot_count && set->must_sweep; i++)
-                if (set->slots[i] && !set->slots[i]->is_listed)
-                        drop(set, set->slots[i]);
-        set->must_sweep = false;
         set->is_listed = true;
         if (set->next)
                 use_next_policy(set);
         set->events.on_listed(set->events.userdata, count);
 }
 
-static void list_cluster(struct node_set *set) {
-        reflector_free(set->reflector);
-        set->reflector = reflector_new(set->watch.loop, set->watch.api, set->watch.metrics,
+void node_set_watch(struct node_set *set, struct loop *loop, struct kube_api *api,
+                    struct metrics *metrics, const char *selector) {
+        set->reflector = reflector_new(loop, api, metrics,
                                        &(struct reflector_spec){
                                                .name = "nodes",
                                                .path = KUBE_NODES,
-                                               .label_selector = set->watch.selector,
+                                               .label_selector = selector,
                                                .proto = &kube_proto_node,
                                                .page_limit = PAGE_LIMIT,
                                                .max_objects = NODE_SET_MAX,
@@ -301,24 +287,6 @@ static void list_cluster(struct node_set *set) {
                                        });
 }
 
-void node_set_watch(struct node_set *set, struct loop *loop, struct kube_api *api,
-                    struct metrics *metrics, const char *selector) {
-        set->watch.loop = loop;
-        set->watch.api = api;
-        set->watch.metrics = metrics;
-        set->watch.selector = selector;
-        list_cluster(set);
-}
-
-/* Another reflector does not know which nodes there were. */
-static void list_cluster_again(struct node_set *set) {
-        for (size_t i = 0; i < set->slot_count; i++)
-                if (set->slots[i])
-                        set->slots[i]->is_listed = false;
-        set->must_sweep = true;
-        list_cluster(set);
-}
-
 bool node_set_set_policy(struct node_set *set, const struct policy *policy) {
         const struct policy *before = set->next;
         bool is_same = set->policy && policy_has_same_pools(set->policy, policy);
@@ -326,7 +294,7 @@ bool node_set_set_policy(struct node_set *set, const struct policy *policy) {
         if (set->reflector && policy->pool_count > 0 && !is_same) {
                 set->next = policy;
                 if (!before || !policy_has_same_pools(before, policy))
-                        list_cluster_again(set);
+                        reflector_list_again(set->reflector, false);
                 return false;
         }
         set->next = NULL;
@@ -365,7 +333,7 @@ int node_set_add_target(struct node_set *set, const char *text, struct error *er
         if (node_set_get(set, name))
                 return error_set(err, EINVAL, "target %s: this name is already used", name);
 
-        struct node *node = insert(set, name, 0);
+        struct node *node = insert(set, name);
         node->url = xstrdup(url);
         set->events.on_added(set->events.userdata, node);
         return 0;

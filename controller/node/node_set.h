@@ -13,6 +13,7 @@
 #include "base/attributes.h"
 #include "base/error.h"
 #include "base/strmap.h"
+#include "controller/exposition/kubelet_reading.h"
 #include "kube/reflector.h"
 #include "policy/policy.h"
 
@@ -21,7 +22,7 @@ struct node_kubelet {
         uint16_t port; /* status.daemonEndpoints; KUBE_PORT_KUBELET unless the node says another */
         char *path; /* annotation metrics.k8s.io/resource-metrics-path, which metrics-server reads
                        too; NULL: none that could stand in a URL */
-        double capacity_cpu_cores, capacity_memory_bytes, capacity_swap_bytes; /* 0: not known */
+        struct kubelet_capacity capacity;
 };
 
 struct idle_pods;
@@ -30,14 +31,12 @@ struct node_set;
 struct node {
         const struct node_set *set; /* that it is in */
         uint32_t slot; /* dense, reused after a removal: other modules index arrays by it */
-        uint64_t uid_hash;
         char *name;
         char *address; /* an IP address or host name; NULL when it has none of the wanted types */
         char *url;     /* --target's; NULL: from the address */
         char *labels_json; /* a JSON object, see keeps_labels below; NULL: none are kept */
         uint8_t pool;      /* of policy_pool_of(), see node_set_set_policy() */
         uint8_t next_pool; /* under the policy that nodes are being listed again for */
-        bool is_listed;    /* by the present list, while they are */
         double allocatable_cpu_cores, allocatable_memory_bytes; /* 0: not known */
         struct node_kubelet kubelet;
         void *userdata; /* of the set's owner */
@@ -79,10 +78,8 @@ struct node_set {
         /* Its owner may read these. */
         struct node **slots; /* NULL: free */
         size_t slot_count;
-        /* Of the watch; NULL: there is none. Another one after each call of node_set_set_policy()
-         * that has returned false. */
-        struct reflector *reflector;
-        bool is_listed; /* all nodes have been, however long ago */
+        struct reflector *reflector; /* NULL: there is no watch */
+        bool is_listed;              /* all nodes have been, however long ago */
 
         struct node_set_options options;
         struct node_set_events events;
@@ -92,13 +89,6 @@ struct node_set {
         size_t slot_cap;
         uint32_t *free_slots;
         size_t free_count, free_cap;
-        struct {
-                struct loop *loop;
-                struct kube_api *api;
-                struct metrics *metrics;
-                const char *selector;
-        } watch;
-        bool must_sweep; /* when all nodes have been listed again */
 };
 
 /**

@@ -113,8 +113,7 @@ struct source_ops {
         void (*add_node)(struct source *source, struct node *node);
         /** remove_node() - forget it; nothing about it is handed in any more */
         void (*remove_node)(struct source *source, struct node *node);
-        /** stop() - ask nobody any more; ends what is under way without calls */
-        void (*stop)(struct source *source);
+        /** free() - ends what is under way without calls */
         void (*free)(struct source *source);
 };
 

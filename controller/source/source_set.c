@@ -132,13 +132,6 @@ struct source_set *source_set_new(const struct source_parts *parts,
         return set;
 }
 
-void source_set_free(struct source_set *set) {
-        loop_timer_disarm(set->loop, &set->tick);
-        for (size_t i = 0; i < set->count; i++)
-                source_free(set->sources[i]);
-        free(set);
-}
-
 /* The policy may have been changed before the flags, or be meant for another controller: so this is
  * no error. */
 static void warn_of_unknown_exporters(const struct source_set *set, const struct policy *policy) {
@@ -157,7 +150,8 @@ static void warn_of_unknown_exporters(const struct source_set *set, const struct
 }
 
 void source_set_policy(struct source_set *set, const struct policy *policy) {
-        warn_of_unknown_exporters(set, policy);
+        if (set->count > 0)
+                warn_of_unknown_exporters(set, policy);
         for (size_t i = 0; i < set->count; i++)
                 set->sources[i]->ops->set_policy(set->sources[i], policy);
 }
@@ -175,5 +169,11 @@ void source_set_remove_node(struct source_set *set, struct node *node) {
 void source_set_stop(struct source_set *set) {
         loop_timer_disarm(set->loop, &set->tick);
         for (size_t i = 0; i < set->count; i++)
-                set->sources[i]->ops->stop(set->sources[i]);
+                source_free(set->sources[i]);
+        set->count = 0;
+}
+
+void source_set_free(struct source_set *set) {
+        source_set_stop(set);
+        free(set);
 }

@@ -48,10 +48,12 @@ struct source_set;
 struct source_set *source_set_new(const struct source_parts *parts,
                                   const struct source_set_options *options,
                                   const struct source_sink *sink);
+/** source_set_stop() - end all sources; what the set is then given is in vain. Not to be called
+ * from a sink */
+void source_set_stop(struct source_set *set);
 void source_set_free(struct source_set *set);
 
 /* To each of them, see struct source_ops. */
 void source_set_policy(struct source_set *set, const struct policy *policy);
 void source_set_add_node(struct source_set *set, struct node *node);
 void source_set_remove_node(struct source_set *set, struct node *node);
-void source_set_stop(struct source_set *set);

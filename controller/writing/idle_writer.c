@@ -142,7 +142,7 @@ void idle_writer_seen(struct idle_node *idle, const json_t *status) {
 
 void idle_writer_update(struct idle_node *idle, const struct plan_values *values) {
         idle->offer = idle_offer_of(idle->track->compiled->policy, values,
-                                    idle->node->kubelet.capacity_cpu_cores);
+                                    idle->node->kubelet.capacity.cpu_cores);
 }
 
 void idle_writer_tick(struct publisher *offers, bool may_write) {

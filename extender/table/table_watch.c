@@ -25,7 +25,6 @@ struct table_watch {
         struct reflector *nodes;
         struct binding_watch *bindings;  /* NULL until a policy ranks by hot values */
         struct estimate_watch *estimate; /* NULL until a policy's scoring is estimate */
-        bool must_sweep;      /* the watch began anew: nodes that its list does not have are gone */
         bool awaits_pools;    /* nothing is published, since the nodes' pools are not known yet */
         bool has_whole_nodes; /* the watch shows status.capacity too, which the estimate needs */
 
@@ -115,9 +114,7 @@ static void table_on_nodes_synced(void *userdata, size_t count) {
         struct table_watch *watch = userdata;
 
         watch->is_synced = true;
-        if (watch->must_sweep)
-                node_table_list_ended(watch->options.table);
-        watch->must_sweep = watch->awaits_pools = false;
+        watch->awaits_pools = false;
         publish(watch); /* before the check passes: once ready, the workers have the nodes */
         health_pass(watch->nodes_check, "%zu node%s", count, number_plural(count));
         if (watch->estimate)
@@ -250,7 +247,6 @@ static void table_register_metrics(struct table_watch *watch) {
 }
 
 static void watch_nodes(struct table_watch *watch) {
-        reflector_free(watch->nodes);
         watch->nodes = reflector_new(watch->options.loop, watch->options.api,
                                      watch->options.metrics,
                                      &(struct reflector_spec){
@@ -263,13 +259,6 @@ static void watch_nodes(struct table_watch *watch) {
                                              .on_synced = table_on_nodes_synced,
                                              .userdata = watch,
                                      });
-}
-
-/* List all nodes again, and remove those that are gone. */
-static void table_list_again(struct table_watch *watch) {
-        node_table_list_begins(watch->options.table);
-        watch->must_sweep = true;
-        watch_nodes(watch);
 }
 
 static void on_estimate_change(void *userdata) {
@@ -295,7 +284,8 @@ static void watch_estimate(struct table_watch *watch) {
                 .userdata = watch,
         });
         watch->has_whole_nodes = true;
-        table_list_again(watch);
+        if (watch->nodes)
+                reflector_list_again(watch->nodes, false);
 }
 
 struct table_watch *table_watch_new(const struct table_watch_options *options) {
@@ -307,8 +297,7 @@ struct table_watch *table_watch_new(const struct table_watch_options *options) {
         watch->bindings_check = health_add(options->health, "bindings", "not listed yet");
         watch->pods_check = health_add(options->health, "pods", "not listed yet");
         watch_estimate(watch);
-        if (!watch->nodes)
-                watch_nodes(watch);
+        watch_nodes(watch);
         watch_bindings(watch);
         table_watch_look(watch);
         return watch;
@@ -342,7 +331,7 @@ void table_watch_set_policy(struct table_watch *watch, struct policy *policy) {
         }
         /* The table keeps no labels. */
         if (watch->awaits_pools && !has_same_pools)
-                table_list_again(watch);
+                reflector_list_again(watch->nodes, !watch->has_whole_nodes);
         watch_bindings(watch);
         watch_estimate(watch);
         /* At once: whoever reads that it is in force is answered by it. */

@@ -46,8 +46,7 @@ struct metrics_server {
         int64_t begun_mono_ms; /* the round */
         uint32_t round;        /* from 1 on */
         const char *trouble;   /* why the last list failed, static text; NULL: it did not */
-        bool is_stopped;
-        bool is_idle; /* the policy wants nothing of it */
+        bool is_idle;          /* the policy wants nothing of it */
         struct metrics_series *items_new, *items_repeated, *items_unknown;
         struct metrics_series *listed, *nodes_failing;
 };
@@ -56,12 +55,8 @@ static struct metrics_server *metrics_server_of(struct source *source) {
         return (struct metrics_server *)(void *)source;
 }
 
-static int64_t metrics_server_now(const struct metrics_server *s) {
-        return loop_now_mono_ms(s->loop);
-}
-
 static struct metrics_api_sample_time sample_time(const struct metrics_server *s) {
-        return (struct metrics_api_sample_time){.now_mono_ms = metrics_server_now(s),
+        return (struct metrics_api_sample_time){.now_mono_ms = loop_now_mono_ms(s->loop),
                                                 .now_unix_ms = loop_now_unix_ms(s->loop),
                                                 .interval_ms = s->interval_ms};
 }
@@ -77,7 +72,7 @@ static void add_gauge(struct window_step *step, enum metric_resource channel, bo
 static struct window_step make_step(const struct metrics_server *s, const struct entry *entry) {
         const struct metrics_api_item *metrics = &entry->sample.metrics;
         const struct node *node = entry->node;
-        struct window_step step = {.at_mono_ms = metrics_server_now(s)};
+        struct window_step step = {.at_mono_ms = loop_now_mono_ms(s->loop)};
 
         add_gauge(&step, METRIC_CPU, metrics->has_cpu, metrics->cpu_cores,
                   node->allocatable_cpu_cores);
@@ -117,10 +112,10 @@ static void deliver_sample(struct metrics_server *s, struct entry *entry) {
         const char *failure = read_entry(s, entry, &step);
 
         if (failure && !entry->is_failing)
-                outage_log_failed(outages, metrics_server_now(s), entry->node->name, NULL, failure,
-                                  "see kubectl get --raw " LIST_PATH);
+                outage_log_failed(outages, loop_now_mono_ms(s->loop), entry->node->name, NULL,
+                                  failure, "see kubectl get --raw " LIST_PATH);
         else if (!failure && entry->is_failing)
-                outage_log_recovered(outages, metrics_server_now(s), entry->node->name);
+                outage_log_recovered(outages, loop_now_mono_ms(s->loop), entry->node->name);
         entry->is_failing = failure != NULL;
         if (failure)
                 s->sink.on_failure(&s->sink, entry->node, failure);
@@ -219,7 +214,7 @@ static void forget_failures(struct metrics_server *s) {
 static void begin_list_round(void *userdata) {
         struct metrics_server *s = userdata;
 
-        s->begun_mono_ms = metrics_server_now(s);
+        s->begun_mono_ms = loop_now_mono_ms(s->loop);
         s->round++;
         if (s->is_idle) {
                 forget_failures(s);
@@ -251,13 +246,13 @@ static void metrics_server_set_policy(struct source *base, const struct policy *
 static void metrics_server_add_node(struct source *base, struct node *node) {
         struct metrics_server *s = metrics_server_of(base);
 
-        if (s->is_stopped || strmap_get(&s->entries, node->name, strlen(node->name)))
+        if (strmap_get(&s->entries, node->name, strlen(node->name)))
                 return;
         struct entry *entry = xcalloc(1, sizeof(*entry));
         entry->node = node;
         strmap_put(&s->entries, node->name, strlen(node->name), entry);
         if (s->round == 0 && !loop_timer_is_armed(&s->timer))
-                loop_timer_arm(s->loop, &s->timer, metrics_server_now(s) + FIRST_ROUND_MS,
+                loop_timer_arm(s->loop, &s->timer, loop_now_mono_ms(s->loop) + FIRST_ROUND_MS,
                                begin_list_round, s);
 }
 
@@ -271,19 +266,12 @@ static void metrics_server_remove_node(struct source *base, struct node *node) {
         show_failing(s);
 }
 
-static void metrics_server_stop(struct source *base) {
-        struct metrics_server *s = metrics_server_of(base);
-
-        s->is_stopped = true;
-        kube_cancel(TAKE_PTR(s->call));
-        loop_timer_disarm(s->loop, &s->timer);
-}
-
 static void metrics_server_free(struct source *base) {
         struct metrics_server *s = metrics_server_of(base);
         struct strmap_entry *found;
 
-        metrics_server_stop(base);
+        kube_cancel(s->call);
+        loop_timer_disarm(s->loop, &s->timer);
         STRMAP_FOREACH (found, &s->entries) {
                 free(found->value);
         }
@@ -328,7 +316,6 @@ static const struct source_ops metrics_server_ops = {
         .set_policy = metrics_server_set_policy,
         .add_node = metrics_server_add_node,
         .remove_node = metrics_server_remove_node,
-        .stop = metrics_server_stop,
         .free = metrics_server_free,
 };
 

@@ -34,7 +34,6 @@ enum phase {
         PHASE_BEFORE_FIRST, /* the first round has not begun */
         PHASE_IN_ROUND,
         PHASE_BETWEEN_ROUNDS,
-        PHASE_STOPPED,
 };
 
 /* What is logged once, a bit each. */
@@ -65,10 +64,6 @@ struct prometheus {
 
 static struct prometheus *prometheus_of(struct source *source) {
         return (struct prometheus *)source; /* its first member */
-}
-
-static int64_t prometheus_now(const struct prometheus *source) {
-        return loop_now_mono_ms(source->loop);
 }
 
 static size_t query_count(const struct prometheus *source) {
@@ -110,11 +105,12 @@ static void note_silence(struct prometheus *source, const struct node *node, boo
                 return;
         slot->is_silent = is_silent;
         if (is_silent)
-                outage_log_failed(&source->source.outages, prometheus_now(source), node->name, NULL,
-                                  "no_data",
+                outage_log_failed(&source->source.outages, loop_now_mono_ms(source->loop),
+                                  node->name, NULL, "no_data",
                                   "Prometheus has no series for the node's name or address");
         else
-                outage_log_recovered(&source->source.outages, prometheus_now(source), node->name);
+                outage_log_recovered(&source->source.outages, loop_now_mono_ms(source->loop),
+                                     node->name);
 }
 
 /* False when there is no value of the node. */
@@ -123,8 +119,8 @@ static bool hand_in_node(struct prometheus *source, struct node *node) {
         struct window_step step;
         struct source_reading reading = {.values_ratio = values};
 
-        if (!prometheus_round_read(&source->round, node->slot, prometheus_now(source), &step,
-                                   values, &reading.ready))
+        if (!prometheus_round_read(&source->round, node->slot, loop_now_mono_ms(source->loop),
+                                   &step, values, &reading.ready))
                 return false;
         reading.step = step.means != 0 ? &step : NULL;
         note_silence(source, node, false);
@@ -280,7 +276,7 @@ static void on_round_due(void *userdata) {
                 source->phase = PHASE_BETWEEN_ROUNDS;
         do
                 source->due_mono_ms += until_round_ms(source);
-        while (source->due_mono_ms <= prometheus_now(source));
+        while (source->due_mono_ms <= loop_now_mono_ms(source->loop));
         loop_timer_arm(source->loop, &source->turn, source->due_mono_ms, on_round_due, source);
         /* --once needs the history in its only pass; each query has its deadline. */
         if (source->options.is_once && (source->phase == PHASE_IN_ROUND ||
@@ -347,8 +343,9 @@ static void prometheus_add_node(struct source *base, struct node *node) {
                 return;
         /* History is read once, so all nodes have to be known before. */
         if (!loop_timer_is_armed(&source->turn))
-                source->first_latest_mono_ms = prometheus_now(source) + FIRST_ROUND_LATEST_MS;
-        source->due_mono_ms = prometheus_now(source) + FIRST_ROUND_MS;
+                source->first_latest_mono_ms = loop_now_mono_ms(source->loop) +
+                                               FIRST_ROUND_LATEST_MS;
+        source->due_mono_ms = loop_now_mono_ms(source->loop) + FIRST_ROUND_MS;
         if (source->due_mono_ms > source->first_latest_mono_ms)
                 source->due_mono_ms = source->first_latest_mono_ms;
         loop_timer_arm(source->loop, &source->turn, source->due_mono_ms, on_round_due, source);
@@ -367,19 +364,11 @@ static void prometheus_remove_node(struct source *base, struct node *node) {
         prometheus_round_remove_node(&source->round, node->slot);
 }
 
-static void prometheus_stop(struct source *base) {
-        struct prometheus *source = prometheus_of(base);
-
-        cancel_asks(source);
-        source->phase = PHASE_STOPPED;
-        prometheus_backfill_drop(source->backfill);
-        loop_timer_disarm(source->loop, &source->turn);
-}
-
 static void prometheus_free(struct source *base) {
         struct prometheus *source = prometheus_of(base);
 
-        prometheus_stop(base);
+        cancel_asks(source);
+        loop_timer_disarm(source->loop, &source->turn);
         prometheus_round_done(&source->round);
         prometheus_backfill_free(source->backfill);
         prometheus_api_free(source->api);
@@ -432,6 +421,5 @@ const struct source_ops prometheus_ops = {
         .set_policy = prometheus_set_policy,
         .add_node = prometheus_add_node,
         .remove_node = prometheus_remove_node,
-        .stop = prometheus_stop,
         .free = prometheus_free,
 };

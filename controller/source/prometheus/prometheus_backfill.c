@@ -50,10 +50,6 @@ static void ask_history_at(struct prometheus_backfill *backfill, int64_t mono_ms
         loop_timer_arm(backfill->loop, &backfill->next, mono_ms, ask_history, backfill);
 }
 
-static int64_t backfill_now(const struct prometheus_backfill *backfill) {
-        return loop_now_mono_ms(backfill->loop);
-}
-
 static void end_job(struct prometheus_backfill *backfill) {
         unsigned resource = backfill->jobs[0].resource;
 
@@ -62,7 +58,7 @@ static void end_job(struct prometheus_backfill *backfill) {
                 backfill->jobs[i] = backfill->jobs[i + 1];
         backfill->retries = 0;
         if (backfill->job_count > 0)
-                ask_history_at(backfill, backfill_now(backfill));
+                ask_history_at(backfill, loop_now_mono_ms(backfill->loop));
         backfill->options.on_done(backfill->options.userdata, resource);
 }
 
@@ -77,7 +73,8 @@ static void take_history(struct prometheus_backfill *backfill, struct job *job,
         struct prometheus_point point;
         size_t series_count = 0;
         double present_unix_s = job->now_unix_s +
-                                (double)(backfill_now(backfill) - job->now_mono_ms) / 1000;
+                                (double)(loop_now_mono_ms(backfill->loop) - job->now_mono_ms) /
+                                        1000;
 
         promql_mean_name(&round->promql, job->resource, name);
         while (prometheus_reply_next(reply, &series)) {
@@ -115,8 +112,8 @@ static void on_history_answer(void *userdata, const struct prometheus_answer *an
                         return;
                 }
                 job->points_max = job->points_cap = size_max(job->points_max / 2, 1);
-                ask_history_at(backfill,
-                               backfill_now(backfill) + RETRY_MS * (int64_t)backfill->retries);
+                ask_history_at(backfill, loop_now_mono_ms(backfill->loop) +
+                                                 RETRY_MS * (int64_t)backfill->retries);
                 return;
         }
         struct prometheus_reply reply = answer->reply;
@@ -125,14 +122,16 @@ static void on_history_answer(void *userdata, const struct prometheus_answer *an
         job->pieces++;
         job->done_ms += backfill->piece_ms;
         if (job->done_ms < job->reach_ms) {
-                ask_history_at(backfill,
-                               backfill_now(backfill)); /* after other events of the loop */
+                ask_history_at(
+                        backfill,
+                        loop_now_mono_ms(backfill->loop)); /* after other events of the loop */
                 return;
         }
         log_info(MSG("read history from Prometheus"), STR("resource", resource),
                  INT("hours", job->reach_ms / MS_PER_HOUR), INT("queries", job->pieces),
                  INT("points", job->points),
-                 F64("seconds", (double)(backfill_now(backfill) - job->began_mono_ms) / 1000));
+                 F64("seconds",
+                     (double)(loop_now_mono_ms(backfill->loop) - job->began_mono_ms) / 1000));
         end_job(backfill);
 }
 
@@ -146,7 +145,7 @@ static void ask_history(void *userdata) {
         int64_t end_ms = is_fine && job->reach_ms > MS_PER_HOUR ? MS_PER_HOUR : job->reach_ms;
 
         if (job->began_mono_ms == 0)
-                job->began_mono_ms = backfill_now(backfill);
+                job->began_mono_ms = loop_now_mono_ms(backfill->loop);
         backfill->piece_ms = step_ms * (int64_t)job->points_max;
         if (backfill->piece_ms > end_ms - job->done_ms)
                 backfill->piece_ms = end_ms - job->done_ms;
@@ -175,12 +174,12 @@ void prometheus_backfill_add(struct prometheus_backfill *backfill, unsigned reso
                                     ? reach_ms
                                     : PROMETHEUS_BACKFILL_LONGEST_MS,
                 .now_unix_s = now_unix_s,
-                .now_mono_ms = backfill_now(backfill),
+                .now_mono_ms = loop_now_mono_ms(backfill->loop),
                 .points_max = POINTS_FIRST,
                 .points_cap = POINTS_MAX,
         };
         if (backfill->job_count == 1)
-                ask_history_at(backfill, backfill_now(backfill));
+                ask_history_at(backfill, loop_now_mono_ms(backfill->loop));
 }
 
 void prometheus_backfill_drop(struct prometheus_backfill *backfill) {

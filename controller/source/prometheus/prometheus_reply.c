@@ -1,10 +1,10 @@
 #include "controller/source/prometheus/prometheus_reply.h"
 
 #include <errno.h>
-#include <math.h>
 #include <string.h>
 
 #include "base/number.h"
+#include "controller/exposition/exposition.h"
 
 /* Calls @fn with the cursor at each member's value, which it takes. */
 typedef bool member_fn(struct skim *skim, const char *key, void *userdata);
@@ -38,7 +38,7 @@ static bool take_text(struct skim *skim, char *text, size_t cap, bool may_be_cut
         text[0] = '\0';
         if (skim_peek(skim) != '"')
                 return skim_value(skim);
-        if (!skim_any_string(skim, &string))
+        if (!skim_string(skim, &string))
                 return false;
         if (!skim_decode(&string, text, cap) && !may_be_cut)
                 text[0] = '\0';
@@ -190,18 +190,6 @@ bool prometheus_reply_next(struct prometheus_reply *reply, struct prometheus_ser
         return false;
 }
 
-static bool value_parse(const char *text, double *ret) {
-        if (strcmp(text, "NaN") == 0)
-                *ret = (double)NAN;
-        else if (strcmp(text, "+Inf") == 0)
-                *ret = (double)INFINITY;
-        else if (strcmp(text, "-Inf") == 0)
-                *ret = -(double)INFINITY;
-        else
-                return number_parse(text, strlen(text), ret);
-        return true;
-}
-
 /* The rest of [1435781451.781,"0.5"]. */
 static bool take_point(struct skim *pair, struct prometheus_point *ret) {
         char text[NUMBER_TEXT_MAX * 2];
@@ -213,7 +201,7 @@ static bool take_point(struct skim *pair, struct prometheus_point *ret) {
         if (!skim_value(pair) || !number_parse(at, (size_t)(pair->at - at), &point.at_unix_s))
                 return false;
         if (!next_element(pair) || !take_label(pair, text, sizeof(text)) ||
-            !value_parse(text, &point.value) || skim_element(pair) != SKIM_END)
+            !exposition_number(text, strlen(text), &point.value) || skim_element(pair) != SKIM_END)
                 return false;
         *ret = point;
         return true;

@@ -86,8 +86,13 @@ static const struct {
         [KUBELET_NO_CAPACITY] = {"no_capacity", "the Node's status has no capacity"},
 };
 
+/* Without Content-Length a body that was cut looks whole; but a whole one ends its line. */
+static bool is_whole_page(const struct buf *body) {
+        return body->len > 0 && body->data[body->len - 1] == '\n';
+}
+
 /* Of an exposition with pods. One that has no step has samples of pods nevertheless. */
-static void leave_out_idle_pods(const struct node *node, const struct scrape_text *text,
+static void leave_out_idle_pods(const struct node *node, const struct buf *body,
                                 const struct kubelet_clocks *clocks, struct scrape_result *ret) {
         struct idle_pods_node *idle = idle_pods_of(node);
         struct idle_pod *pod;
@@ -95,30 +100,25 @@ static void leave_out_idle_pods(const struct node *node, const struct scrape_tex
 
         if (!idle)
                 return;
-        ret->malformed += kubelet_pods_read(text->data, text->len, text->is_complete, clocks,
+        ret->malformed += kubelet_pods_read(body->data, body->len, is_whole_page(body), clocks,
                                             idle_pods_find, idle);
         if (!ret->reading.step || !(ret->step.counters & NODE_RESOURCE_BIT(METRIC_CPU)))
                 return;
         LIST_FOREACH (pod, &idle->pods, entry)
                 cores += kubelet_pods_rate(&pod->cpu, clocks);
-        idle->used_cores = kubelet_pods_leave_out(cores, node->kubelet.capacity_cpu_cores,
+        idle->used_cores = kubelet_pods_leave_out(cores, node->kubelet.capacity.cpu_cores,
                                                   &ret->step);
         idle->used_mono_ms = clocks->now_mono_ms;
 }
 
 static void take_kubelet(struct scrape_reader *reader, struct scrape_state *state,
-                         const struct node *node, const struct scrape_text *text,
+                         const struct node *node, const struct buf *body,
                          const struct kubelet_clocks *clocks, struct scrape_result *ret) {
-        const struct kubelet_capacity capacity = {
-                .cpu_cores = node->kubelet.capacity_cpu_cores,
-                .memory_bytes = node->kubelet.capacity_memory_bytes,
-                .swap_bytes = node->kubelet.capacity_swap_bytes,
-        };
         struct kubelet_reading reading;
 
-        enum kubelet_outcome outcome = kubelet_reading_take(&state->kubelet, &reader->kubelet,
-                                                            &capacity, text->data, text->len,
-                                                            text->is_complete, clocks, &reading);
+        enum kubelet_outcome outcome = kubelet_reading_take(
+                &state->kubelet, &reader->kubelet, &node->kubelet.capacity, body->data, body->len,
+                is_whole_page(body), clocks, &reading);
         ret->malformed = reading.malformed;
         memcpy(ret->why, reading.why, sizeof(ret->why));
         if (outcome == KUBELET_NEW) {
@@ -131,7 +131,7 @@ static void take_kubelet(struct scrape_reader *reader, struct scrape_state *stat
                 return;
         }
         if (!reader->kubelet.is_cadvisor)
-                leave_out_idle_pods(node, text, clocks, ret);
+                leave_out_idle_pods(node, body, clocks, ret);
 }
 
 /*
@@ -152,15 +152,15 @@ static bool is_of_another(const struct scrape_reader *reader, const struct node 
 }
 
 /* Whether a line begins as the series of windows_exporter do. */
-static bool is_of_windows(const struct scrape_text *text) {
+static bool is_of_windows(const struct buf *body) {
         static const char prefix[] = "\nwindows_";
 
-        return text->len > 0 && memmem(text->data, text->len, prefix, sizeof(prefix) - 1);
+        return body->len > 0 && memmem(body->data, body->len, prefix, sizeof(prefix) - 1);
 }
 
-static void fail_without_series(const struct scrape_reader *reader, const struct scrape_text *text,
+static void fail_without_series(const struct scrape_reader *reader, const struct buf *body,
                                 struct scrape_result *ret) {
-        if (reader->profile->has_collectors && is_of_windows(text))
+        if (reader->profile->has_collectors && is_of_windows(body))
                 fail_reading(ret, "windows_exporter",
                              "it is windows_exporter's page, which has no node_cpu_seconds_total: "
                              "Windows nodes are measured by their kubelet");
@@ -169,15 +169,15 @@ static void fail_without_series(const struct scrape_reader *reader, const struct
 }
 
 /* False: there is nothing in it, and @ret has why. */
-static bool parse_exporter(struct scrape_reader *reader, const struct scrape_text *text,
+static bool parse_exporter(struct scrape_reader *reader, const struct buf *body,
                            struct scrape_result *ret) {
         struct node_reading *reading = reader->reading;
 
-        node_reading_parse(reading, &reader->wants, text->data, text->len, text->is_complete);
+        node_reading_parse(reading, &reader->wants, body->data, body->len, is_whole_page(body));
         ret->malformed = reading->malformed + reading->unusable;
         memcpy(ret->why, reading->why, sizeof(ret->why));
         if (reading->usable == 0 && reading->ready_usable == 0)
-                fail_without_series(reader, text, ret);
+                fail_without_series(reader, body, ret);
         return !ret->failure;
 }
 
@@ -194,12 +194,12 @@ static void take_ready_metrics(const struct scrape_reader *reader, struct scrape
 }
 
 static void take_exporter(struct scrape_reader *reader, struct scrape_state *state,
-                          const struct node *node, const struct scrape_text *text,
+                          const struct node *node, const struct buf *body,
                           const struct kubelet_clocks *clocks, struct scrape_result *ret) {
         const struct node_reading *reading = reader->reading;
         int64_t now_mono_ms = clocks->now_mono_ms;
 
-        if (!parse_exporter(reader, text, ret))
+        if (!parse_exporter(reader, body, ret))
                 return;
         if (is_of_another(reader, node, now_mono_ms)) {
                 (void)snprintf(ret->text, sizeof(ret->text),
@@ -224,15 +224,9 @@ static void take_exporter(struct scrape_reader *reader, struct scrape_state *sta
 void scrape_reader_take(struct scrape_reader *reader, struct scrape_state *state,
                         const struct node *node, const struct buf *body,
                         const struct kubelet_clocks *clocks, struct scrape_result *ret) {
-        /* Without Content-Length a body that was cut looks whole; but a whole one ends its line. */
-        const struct scrape_text text = {.data = body->data,
-                                         .len = body->len,
-                                         .is_complete = body->len > 0 &&
-                                                        body->data[body->len - 1] == '\n'};
-
         ret->reading = (struct source_reading){.values_ratio = ret->values_ratio, .why = ret->why};
         ret->failure = ret->detail = NULL;
-        reader->profile->take(reader, state, node, &text, clocks, ret);
+        reader->profile->take(reader, state, node, body, clocks, ret);
 }
 
 /* Profiles */

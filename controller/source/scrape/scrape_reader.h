@@ -25,13 +25,6 @@ struct scrape_state {
         struct kubelet_state kubelet;
 };
 
-/* An answer to be read. */
-struct scrape_text {
-        const char *data;
-        size_t len;
-        bool is_complete; /* it ends its last line */
-};
-
 /* What sets apart the expositions of one kind of peer. */
 struct scrape_profile {
         uint32_t resources;    /* that they can have, a bit each; 0: any, and ready-made metrics */
@@ -44,7 +37,7 @@ struct scrape_profile {
         struct target_url (*url)(const struct scrape_reader *reader, const struct node *node);
         /** take() - into @ret, which is empty: a reading, or a failure */
         void (*take)(struct scrape_reader *reader, struct scrape_state *state,
-                     const struct node *node, const struct scrape_text *text,
+                     const struct node *node, const struct buf *body,
                      const struct kubelet_clocks *clocks, struct scrape_result *ret);
 };
 

@@ -46,7 +46,6 @@ struct scraper {
         struct buf url;
 
         bool has_logged_fallback;
-        bool is_stopped;
         struct metrics_series *scrapes_ok, *duration, *failing, *fallbacks, *malformed, *skipped;
 };
 
@@ -365,8 +364,6 @@ static void scraper_add_node(struct source *base, struct node *node) {
         struct scraper *source = scraper_of(base);
         int64_t now_mono_ms = loop_now_mono_ms(source->loop);
 
-        if (source->is_stopped)
-                return;
         while (node->slot >= source->target_cap) {
                 size_t cap = source->target_cap ? source->target_cap * 2 : 64;
                 source->targets = xreallocarray(source->targets, cap, sizeof(struct target *));
@@ -412,19 +409,12 @@ static void scraper_remove_node(struct source *base, struct node *node) {
         }
 }
 
-static void scraper_stop(struct source *base) {
-        struct scraper *source = scraper_of(base);
-
-        source->is_stopped = true;
-        for (size_t i = 0; i < source->target_cap; i++)
-                if (source->targets[i])
-                        drop_target(source, i);
-}
-
 static void scraper_free(struct source *base) {
         struct scraper *source = scraper_of(base);
 
-        scraper_stop(base);
+        for (size_t i = 0; i < source->target_cap; i++)
+                if (source->targets[i])
+                        drop_target(source, i);
         scrape_pool_done(&source->pool);
         free(source->targets);
         scrape_reader_done(&source->reader);
@@ -498,6 +488,5 @@ const struct source_ops scraper_ops = {
         .set_policy = scraper_set_policy,
         .add_node = scraper_add_node,
         .remove_node = scraper_remove_node,
-        .stop = scraper_stop,
         .free = scraper_free,
 };

@@ -329,7 +329,7 @@ TEST(release) {
                 {{ACQUIRE, {{PUT, FREE}, 409, "{}"}, {{GET}, 500, "{}"}},
                  {{2, .act = release}},
                  "lead 0;stop 0;released 0;"},
-                {{ACQUIRE, {{PUT, FREE}, 404, "{}"}},
+                {{ACQUIRE, {{PUT, FREE}, 404, "{}"}, {{GET}, 404, "{}"}},
                  {{2, .act = release}},
                  "lead 0;stop 0;released 0;"},
                 /* nobody waits for ever */

@@ -293,13 +293,19 @@ TEST(release) {
         struct lease_candidate me = leader_at(1000);
         struct lease_spec spec;
 
-        lease_candidate_propose_release(&me, NOON_UNIX_MS * MS_PER_S, &spec);
+        lease_candidate_leave(&me);
+        assert_false(lease_candidate_leads(&me, 1000));
+        assert_int_equal(lease_candidate_begin(&me, 20000), LEASE_UPDATE);
+        lease_candidate_propose(&me, NOON_UNIX_MS * MS_PER_S, &spec);
         assert_string_equal(spec.holder, "");
         assert_int_equal(spec.duration_s, 1);
         assert_string_equal(spec.renew_time, "2026-07-23T12:00:00.000000Z");
         assert_string_equal(spec.acquire_time, spec.renew_time);
-        lease_candidate_resign(&me);
+        /* a webhook that writes us back makes no leader */
+        lease_candidate_written(&me, &me.seen, 1000, 1000);
         assert_false(lease_candidate_leads(&me, 1000));
+        lease_candidate_written(&me, &spec, 1000, 1000);
+        assert_int_equal(lease_candidate_begin(&me, 1000), LEASE_REST);
 
         struct lease_candidate standby = candidate_of("standby");
         (void)lease_candidate_begin(&standby, 0);
@@ -520,8 +526,8 @@ static void sim_disturb(struct sim *sim) {
         default:
                 if (lease_candidate_is_holder(&c->lease) && sim->is_there && !c->is_cut_off &&
                     strcmp(sim->spec.holder, c->lease.identity) == 0) {
-                        lease_candidate_resign(&c->lease);
-                        lease_candidate_propose_release(&c->lease, sim->now_ms, &sim->spec);
+                        lease_candidate_leave(&c->lease);
+                        lease_candidate_propose(&c->lease, sim->now_ms, &sim->spec);
                         sim->version++;
                         sim_start(sim, index);
                 }

@@ -167,3 +167,52 @@ TEST(only_changes) {
                 stop(&f);
         }
 }
+
+static struct loop_timer again;
+
+static void list_again_once_watched(void *userdata) {
+        struct fixture *f = userdata;
+
+        if (atomic_load(&f->rig.server.served) == 2)
+                reflector_list_again(f->reflector, false);
+        else
+                loop_timer_arm(f->rig.loop, &again, clock_mono_ms() + LOOK_MS,
+                               list_again_once_watched, f);
+}
+
+/* Whole nodes after metadata: all of them are shown, also what has not changed, and what is gone.
+ */
+TEST(list_again) {
+        struct fixture f = {.wanted_log = "[+bare;+full;+node-0;=3;[+bare;+full;-node-0;=2;"};
+        static const char json[] =
+                "{\"kind\":\"NodeList\",\"metadata\":{\"resourceVersion\":\"7\"},\"items\":["
+                "{\"metadata\":{\"name\":\"bare\"}},{\"metadata\":{\"name\":\"full\"}}]}";
+
+        add_as(&f, "?limit=500 ", NULL,
+               (struct scripted_reply){
+                       .response = scripted_http(
+                               200, "",
+                               "{\"kind\":\"NodeList\",\"metadata\":{\"resourceVersion\":\"6\"},"
+                               "\"items\":[{\"metadata\":{\"name\":\"bare\"}},{\"metadata\":{"
+                               "\"name\":"
+                               "\"full\"}},{\"metadata\":{\"name\":\"node-0\"}}]}")});
+        add_as(&f, "watch=1&resourceVersion=6&", NULL,
+               (struct scripted_reply){.response = scripted_stream(""), .holds = true});
+        add(&f, "?limit=100&resourceVersion=6&resourceVersionMatch=NotOlderThan",
+            (struct scripted_reply){.response = scripted_http(200, "", json)});
+        add(&f, "watch=1&resourceVersion=7&",
+            (struct scripted_reply){.response = scripted_stream(""), .holds = true});
+        start(&f);
+        f.reflector = reflector_new(f.rig.loop, f.rig.api, f.rig.metrics,
+                                    &(struct reflector_spec){.name = "nodes",
+                                                             .path = "/api/v1/nodes",
+                                                             .metadata_only = true,
+                                                             .proto = &kube_proto_node,
+                                                             .on_event = on_event,
+                                                             .on_list_begin = on_list_begin,
+                                                             .on_synced = on_synced,
+                                                             .userdata = &f});
+        list_again_once_watched(&f);
+        run(&f);
+        stop(&f);
+}

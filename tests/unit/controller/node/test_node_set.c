@@ -172,24 +172,24 @@ TEST(no_labels) {
         node_set_free(set);
 }
 
-#define NODE(name, uid, address)                                                                   \
-        "{\"metadata\":{\"name\":\"" name "\",\"uid\":\"" uid "\"},\"status\":{\"addresses\":["    \
+#define NODE(name, address)                                                                        \
+        "{\"metadata\":{\"name\":\"" name "\"},\"status\":{\"addresses\":["                        \
         "{\"type\":\"InternalIP\",\"address\":\"" address "\"}]}}"
 
 TEST(life) {
         struct seen seen;
         _cleanup_(node_set_freep) struct node_set *set = new_set(&seen, "InternalIP");
 
-        apply(set, REFLECTOR_PRESENT, NODE("a", "1", "10.0.0.1"));
-        apply(set, REFLECTOR_PRESENT, NODE("b", "2", "10.0.0.2"));
-        apply(set, REFLECTOR_PRESENT, NODE("a", "1", "10.0.0.1"));
+        apply(set, REFLECTOR_PRESENT, NODE("a", "10.0.0.1"));
+        apply(set, REFLECTOR_PRESENT, NODE("b", "10.0.0.2"));
+        apply(set, REFLECTOR_PRESENT, NODE("a", "10.0.0.1"));
         assert_int_equal(seen.added, 2);
         assert_int_equal(seen.moved, 0);
         assert_int_equal(seen.annotated, 3);
-        apply(set, REFLECTOR_PRESENT, NODE("a", "1", "10.0.0.9"));
+        apply(set, REFLECTOR_PRESENT, NODE("a", "10.0.0.9"));
         assert_int_equal(seen.moved, 1);
-        /* Deleted and made anew while we did not look. */
-        apply(set, REFLECTOR_PRESENT, NODE("a", "3", "10.0.0.9"));
+        apply(set, REFLECTOR_DELETED, "{\"metadata\":{\"name\":\"a\"}}");
+        apply(set, REFLECTOR_PRESENT, NODE("a", "10.0.0.9"));
         assert_int_equal(seen.removed, 1);
         assert_int_equal(seen.added, 3);
         assert_int_equal(node_set_count(set), 2);
@@ -280,9 +280,9 @@ TEST(kubelet) {
                 const struct node_kubelet *kubelet = &node_set_get(set, "a")->kubelet;
                 assert_int_equal(kubelet->port, rows[i].port);
                 assert_int_equal(seen.moved, rows[i].moved);
-                assert_true(kubelet->capacity_swap_bytes == rows[i].swap_bytes);
-                assert_true(kubelet->capacity_cpu_cores == (i == 0 ? 8 : 0));
-                assert_true(kubelet->capacity_memory_bytes == (i == 0 ? 32.0 * (1 << 30) : 0));
+                assert_true(kubelet->capacity.swap_bytes == rows[i].swap_bytes);
+                assert_true(kubelet->capacity.cpu_cores == (i == 0 ? 8 : 0));
+                assert_true(kubelet->capacity.memory_bytes == (i == 0 ? 32.0 * (1 << 30) : 0));
                 assert_int_equal(!kubelet->path, !rows[i].path);
                 if (rows[i].path)
                         assert_string_equal(kubelet->path, rows[i].path);

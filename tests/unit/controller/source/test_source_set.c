@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "controller/source/source_set.h"
+#include "tests/unit/fixture/constant_source.h"
 
 static size_t ten_at_a_time(size_t nodes) {
         return nodes / 10;
@@ -133,4 +133,25 @@ TEST(scope) {
                 }
                 assert_true(source_scope_has_any(&rows[i].scope, policy) == has_any);
         }
+}
+
+/* Nodes come and go, and policies change, until the program has ended. */
+TEST(after_the_end) {
+        static const struct source_kind *const constant[] = {&constant_kind, NULL};
+        struct source_set_options options;
+        struct error err = ERROR_NULL;
+        struct policy policy = {0};
+        struct node a = {.slot = 0}, b = {.slot = 1};
+
+        assert_int_equal(source_set_order("constant", constant, &options, &err), 0);
+        _cleanup_(loop_freep) struct loop *loop = loop_new();
+        struct source_set *set = source_set_new(&(struct source_parts){.loop = loop}, &options,
+                                                &(struct source_sink){0});
+        source_set_policy(set, &policy);
+        source_set_add_node(set, &a);
+        source_set_stop(set);
+        source_set_add_node(set, &b);
+        source_set_remove_node(set, &a);
+        source_set_policy(set, &policy);
+        source_set_free(set);
 }

@@ -50,7 +50,7 @@ static void begin(struct fixture *f, const char *spec, const char *status) {
         idle_pods_events.list_ended(f->set.options.idle_pods);
         f->node.set = &f->set;
         f->node.name = name;
-        f->node.kubelet.capacity_cpu_cores = CORES;
+        f->node.kubelet.capacity.cpu_cores = CORES;
         api_start(&f->api);
         f->offers = idle_writer_new(&(struct publisher_options){
                 .daemon = &f->api.daemon, .patches_per_s = 1000, .max_in_flight = 4});

@@ -278,7 +278,7 @@ static void begin_kubelet(struct scraped *s, struct idle_pods *pods) {
 
         begin(s);
         s->set->options.idle_pods = pods;
-        s->node->kubelet.capacity_cpu_cores = 8;
+        s->node->kubelet.capacity.cpu_cores = 8;
         s->reader.profile = &scrape_kubelet;
         idle_pods_events.pod(pods, &job, true);
 }
