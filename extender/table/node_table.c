@@ -55,8 +55,7 @@ struct node_table {
 
         pthread_mutex_t current_lock; /* guards nothing but the next line */
         struct node_snapshot *current;
-        struct node_snapshot
-                *last; /* the one before: the next one reuses its memory; may be NULL */
+        struct node_snapshot *last; /* before it: the next one reuses its memory; may be NULL */
 };
 
 static const struct policy *policy_of(const struct node_table *table) {
@@ -440,6 +439,21 @@ void node_table_set_pool(struct node_table *table, const char *name, const json_
         parse_row(table, node->row, now_unix_ms);
 }
 
+bool node_table_put_object(struct node_table *table, const json_t *node, int64_t now_unix_ms) {
+        const json_t *metadata = json_object_get(node, "metadata");
+        const json_t *labels = json_object_get(metadata, "labels");
+        const char *name = json_string_at(metadata, "name", NULL);
+
+        if (!name)
+                return false;
+        node_table_put(table, name, json_object_get(metadata, "annotations"), now_unix_ms);
+        node_table_set_zone(table, name, labels, json_at(node, "spec", "taints", NULL));
+        node_table_set_pool(table, name, labels, now_unix_ms);
+        node_table_set_capacity(table, name, json_at(node, "status", "capacity", NULL),
+                                now_unix_ms);
+        return true;
+}
+
 struct estimator *node_table_estimator(const struct node_table *table) {
         return table->estimator;
 }
@@ -522,9 +536,9 @@ static void renew_names(struct node_table *table) {
 }
 
 void node_table_publish(struct node_table *table, int64_t now_unix_ms) {
+        /* The clock was set back: readings that had expired may be valid again. */
         if (now_unix_ms < table->published_unix_ms)
-                settle_all(table, now_unix_ms); /* the clock was set back: readings that had expired
-                                                   may be valid again */
+                settle_all(table, now_unix_ms);
         for (size_t row = 0; row < table->count; row++)
                 if (table->columns.settled_until_unix_ms[row] <= now_unix_ms)
                         settle_row(table, row, now_unix_ms);
