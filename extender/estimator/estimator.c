@@ -333,7 +333,7 @@ static void settle(struct estimator *estimator, int64_t now_unix_ms) {
 
         sum_readings(estimator, now_unix_ms, &used, &requested);
         estimator_lock(estimator);
-        pod_load_factor_set(&estimator->cluster.factor, &used, &requested);
+        pod_load_factor_move(&estimator->cluster.factor, 1, &used, &requested);
         estimator_unlock(estimator);
         for (size_t i = 0; i < estimator->pods.cap; i++) {
                 const struct pod_entry *entry = &estimator->pods.entries[i];
@@ -375,7 +375,7 @@ void estimator_step(struct estimator *estimator, int64_t now_unix_ms) {
                         capacity.of[r] += node->capacity.of[r];
                 }
         estimator_lock(estimator);
-        pod_load_factor_move(&estimator->cluster.factor, &used, &requested);
+        pod_load_factor_move(&estimator->cluster.factor, POD_LOAD_FACTOR_STEP, &used, &requested);
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
                 if (capacity.of[r] > 0)
                         estimator->cluster.base_ratio[r] = base.of[r] / capacity.of[r];
@@ -467,7 +467,7 @@ struct estimator_expectation estimator_expect(struct estimator *estimator, const
         estimator_lock(estimator);
         const struct workload *of = workload_set_find(estimator->workloads, workload, workload_len);
         struct estimator_expectation expectation = {
-                .load = workload_estimate(of, request, &estimator->cluster.factor),
+                .load = workload_estimate(of, request, &estimator->cluster.factor, NULL),
                 .factor = estimator->cluster.factor,
                 .is_learned = of && workload_is_learned(of),
         };
