@@ -32,8 +32,7 @@ struct estimator {
         size_t free_count, free_cap;
         struct pod_table pods;
         uint32_t generation; /* of the last list of pods */
-        size_t ignored_pods;
-        bool has_list; /* all pods were listed once */
+        bool has_list;       /* all pods were listed once */
 
         pthread_mutex_t lock; /* guards what follows: the loop's thread writes it, workers read */
         struct workload_set *workloads;
@@ -142,10 +141,6 @@ uint32_t estimator_node_number(const struct estimator_node *node) {
         return node->number;
 }
 
-const char *estimator_node_name(const struct estimator_node *node) {
-        return node->name;
-}
-
 bool estimator_set_capacity(struct estimator_node *node, const struct pod_load *capacity) {
         bool has_changed = false;
 
@@ -251,10 +246,8 @@ void estimator_bind(struct estimator *estimator, const struct estimator_pod *pod
         }
         struct estimator_node *node = find_or_add(estimator, pod->node, pod->node_len);
         entry = node ? pod_table_add(&estimator->pods, pod->id) : NULL;
-        if (!entry) {
-                estimator->ignored_pods++;
+        if (!entry)
                 return;
-        }
         node->holders++;
         entry->node = node;
         const struct pod_load request = pod_load_counted(&pod->request);
@@ -454,7 +447,6 @@ void estimator_stats(struct estimator *estimator, int64_t now_mono_ms,
         reservations_expire(&estimator->reservations, now_mono_ms);
         *ret = (struct estimator_stats){
                 .pods = estimator->pods.count,
-                .ignored_pods = estimator->ignored_pods,
                 .workloads = workload_set_count(estimator->workloads),
                 .reservations = estimator->reservations.count,
                 .factor = estimator->cluster.factor,
