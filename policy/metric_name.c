@@ -23,25 +23,18 @@ static const char *skip(const char *text, const char *prefix, const char *separa
 }
 
 static bool window_parse(const char *text, int64_t *ret_ms) {
-        static const struct {
-                char unit;
-                int64_t ms;
-        } units[] = {{'s', MS_PER_S}, {'m', MS_PER_MIN}, {'h', MS_PER_HOUR}, {'d', MS_PER_DAY}};
+        static const char units[] = "smhd";
+        static const int64_t unit_ms[] = {MS_PER_S, MS_PER_MIN, MS_PER_HOUR, MS_PER_DAY};
         size_t len = strlen(text);
+        const char *unit = len < 2 ? NULL : strchr(units, text[len - 1]);
         uint64_t number = 0;
         int64_t window_ms = 0;
 
-        if (len < 2 || !number_parse_u64(text, len - 1, &number))
+        if (!unit || !number_parse_u64(text, len - 1, &number) ||
+            __builtin_mul_overflow(number, unit_ms[unit - units], &window_ms) || window_ms == 0)
                 return false;
-        for (size_t u = 0; u < ARRAY_LEN(units); u++) {
-                if (text[len - 1] != units[u].unit)
-                        continue;
-                if (__builtin_mul_overflow(number, units[u].ms, &window_ms) || window_ms == 0)
-                        return false;
-                *ret_ms = window_ms;
-                return true;
-        }
-        return false;
+        *ret_ms = window_ms;
+        return true;
 }
 
 bool metric_query_parse_for(const char *name, const char *resource_name, unsigned resource,

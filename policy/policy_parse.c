@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/name.h"
 #include "base/nearest.h"
 #include "policy/policy.h"
 #include "policy/policy_advice.h"
@@ -15,44 +16,31 @@
 
 enum { SLIP_MAX = 2 }; /* edits that lead from a misspelling to the name that was meant */
 
-#define LOWER "abcdefghijklmnopqrstuvwxyz"
-#define UPPER "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-#define DIGITS "0123456789"
-
-/* 1 to @max bytes of @inner, the first of @first and the last of @last. */
-static bool is_made_of(const char *text, size_t max, const char *first, const char *inner,
-                       const char *last) {
-        size_t len = strlen(text);
-
-        return len > 0 && len <= max && strspn(text, inner) == len && strchr(first, text[0]) &&
-               strchr(last, text[len - 1]);
-}
-
 /* RFC 1123, as Kubernetes demands of an object's name. */
 static bool is_object_name(const char *text) {
-        return is_made_of(text, sizeof(((struct policy *)NULL)->name) - 1, LOWER DIGITS,
-                          LOWER DIGITS "-.", LOWER DIGITS);
+        return name_is_made_of(text, strlen(text), sizeof(((struct policy *)NULL)->name) - 1,
+                               NAME_LOWER "-.", "-.", "-.");
 }
 
 static bool is_resource_name(const char *text) {
-        return is_made_of(text, POLICY_RESOURCE_NAME_MAX, LOWER, LOWER DIGITS "_", LOWER DIGITS) &&
+        return name_is_made_of(text, strlen(text), POLICY_RESOURCE_NAME_MAX, NAME_LOWER "_",
+                               NAME_DIGITS "_", "_") &&
                !strstr(text, "_usage_");
 }
 
 static bool is_exporter_name(const char *text) {
-        return is_made_of(text, POLICY_RESOURCE_NAME_MAX, LOWER, LOWER DIGITS "-", LOWER DIGITS);
+        return name_is_made_of(text, strlen(text), POLICY_RESOURCE_NAME_MAX, NAME_LOWER "-",
+                               NAME_DIGITS "-", "-");
 }
 
 static bool is_series_name(const char *text) {
-        static const char inner[] = LOWER UPPER DIGITS "_:";
-
-        return is_made_of(text, POLICY_SERIES_NAME_MAX, LOWER UPPER "_:", inner, inner);
+        return name_is_made_of(text, strlen(text), POLICY_SERIES_NAME_MAX,
+                               NAME_ANY "_:", NAME_DIGITS, "");
 }
 
 static bool is_label_name(const char *text) {
-        static const char inner[] = LOWER UPPER DIGITS "_";
-
-        return is_made_of(text, POLICY_LABEL_NAME_MAX, LOWER UPPER "_", inner, inner);
+        return name_is_made_of(text, strlen(text), POLICY_LABEL_NAME_MAX, NAME_ANY "_", NAME_DIGITS,
+                               "");
 }
 
 /* ASCII, so that characters are bytes for the API server's limit and for ours. */
@@ -241,9 +229,8 @@ static bool is_node_label_value(const char *text) {
 /* What a map's key may be: [prefix/]name. */
 static bool is_node_label_name(const char *text) {
         const char *slash = strchr(text, '/');
-        size_t prefix = slash ? (size_t)(slash - text) : 0;
 
-        if (slash && (prefix == 0 || prefix > 253 || strspn(text, LOWER DIGITS "-.") != prefix))
+        if (slash && !name_is_made_of(text, (size_t)(slash - text), 253, NAME_LOWER "-.", "", ""))
                 return false;
         return metric_name_is_valid(slash ? slash + 1 : text);
 }
@@ -281,9 +268,7 @@ static void read_pools(const struct policy_map *spec, struct policy *policy) {
 /* ---- spec.rules */
 
 static bool is_namespace_glob(const char *text) {
-        size_t len = strlen(text);
-
-        return len > 0 && len <= 63 && strspn(text, LOWER DIGITS "-*") == len;
+        return name_is_made_of(text, strlen(text), 63, NAME_LOWER "-*", "", "");
 }
 
 static void read_namespaces(const struct policy_map *match, struct policy_rule *rule) {

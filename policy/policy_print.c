@@ -36,17 +36,6 @@ static void print_list(const char *field, size_t count, int indent, struct buf *
         buf_printf(out, "%*s%s:%s\n", indent, "", field, count > 0 ? "" : " []");
 }
 
-/* The only text of a policy that may hold anything printable. */
-static void print_quoted(const char *text, struct buf *out) {
-        buf_putc(out, '"');
-        for (; *text; text++) {
-                if (*text == '"' || *text == '\\')
-                        buf_putc(out, '\\');
-                buf_putc(out, *text);
-        }
-        buf_putc(out, '"');
-}
-
 /* "    series: DCGM_FI_DEV_GPU_UTIL"
  * @before: of the line, in front of the word */
 static void print_word(const char *before, const char *word, struct buf *out) {
@@ -64,9 +53,9 @@ static void print_resource(const struct policy_resource *resource, struct buf *o
         if (resource->match_count > 0)
                 buf_puts(out, "    match:\n");
         for (size_t i = 0; i < resource->match_count; i++) {
-                const char *name = resource->matches[i].name;
+                const char *name = resource->matches[i].name, *value = resource->matches[i].value;
                 buf_printf(out, "      %s%s%s: ", quote_of(name), name, quote_of(name));
-                print_quoted(resource->matches[i].value, out);
+                buf_json_string(out, value, strlen(value)); /* printable ASCII */
                 buf_putc(out, '\n');
         }
         print_word("    reduce", policy_reduce_names[resource->reduce], out);

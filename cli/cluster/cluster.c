@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/duration.h"
 #include "base/mem.h"
+#include "base/name.h"
 #include "base/number.h"
 #include "codec/json.h"
 #include "kube/kube_path.h"
@@ -232,7 +233,7 @@ static void offer_name(const json_t *item, const char *before, const char *typed
         const char *name = json_string_at(item, "metadata", "name", NULL);
         size_t skip = strlen(before);
 
-        if (name && name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-.")] == '\0' &&
+        if (name && name[strspn(name, NAME_LOWER "-.")] == '\0' &&
             strncmp(name, typed + skip, strlen(typed + skip)) == 0)
                 (void)fprintf(out, "%s%s\n", before, name);
 }

@@ -50,16 +50,10 @@ static const struct option_row rows[PROGRAM_FLAG_COUNT] = {
 
 /* ---- The container. */
 
-static const char *file_name(const char *path) {
-        const char *slash = strrchr(path, '/');
-
-        return slash ? slash + 1 : path;
-}
-
 /* "registry:5000/tools/plimsoll-controller:0.2.0@sha256:..." */
 static bool is_image_of(const json_t *container, const char *program) {
         const char *image = json_string_at(container, "image", NULL);
-        const char *name = image ? file_name(image) : "";
+        const char *name = image ? basename(image) : "";
         size_t len = strcspn(name, ":@");
 
         return len == strlen(program) && memcmp(name, program, len) == 0;
@@ -68,7 +62,7 @@ static bool is_image_of(const json_t *container, const char *program) {
 static bool is_program(const json_t *word, const char *program) {
         const char *text = json_string_value(word);
 
-        return text && strcmp(file_name(text), program) == 0;
+        return text && strcmp(basename(text), program) == 0;
 }
 
 /* The number of words up to and including the program's name; 0: the command does not have it. */

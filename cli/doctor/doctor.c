@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/name.h"
 #include "cli/doctor/doctor_report.h"
 #include "cli/verb/output.h"
 #include "extender/table/annotation_style.h"
@@ -48,7 +49,7 @@ static const struct option_row rows[] = {
 
 /* It becomes part of paths, and of the commands that mend. */
 static bool is_namespace(const char *text) {
-        return *text && !text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-")];
+        return *text && !text[strspn(text, NAME_LOWER "-")];
 }
 
 /* ---- Looks. */

@@ -101,13 +101,6 @@ static void look_at_readings(struct listing *listing, size_t row, traits is) {
                 is[DOCTOR_FUTURE] = NULL;
 }
 
-/* The part of a key behind the slash. */
-static const char *bare_key(const char *key) {
-        const char *slash = strrchr(key, '/');
-
-        return slash ? slash + 1 : key;
-}
-
 static bool is_reading_text(const json_t *value) {
         const char *text = json_string_value(value);
         struct annotation annotation;
@@ -130,7 +123,7 @@ static void look_at_keys(struct listing *listing, const json_t *annotations, tra
         json_t *value;
 
         json_object_foreach (json_iterable(annotations), key, value) {
-                const char *bare = bare_key(key);
+                const char *bare = basename(key);
                 _cleanup_(freep) char *metric = metric_of(bare);
                 bool is_of_policy = policy_metric_index(listing->question->policy, metric) >= 0;
                 bool is_ours = strncmp(key, prefix, strlen(prefix)) == 0 &&

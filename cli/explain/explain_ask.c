@@ -4,16 +4,17 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/name.h"
 #include "base/timestamp.h"
 #include "cli/explain/explain_decision.h"
 #include "codec/json.h"
 
 bool explain_is_full_name(const char *text) {
-        size_t space = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-");
+        size_t space = strspn(text, NAME_LOWER "-");
         const char *name = text + space + 1;
 
         return space > 0 && text[space] == '/' && name[0] != '\0' && name[0] != '.' &&
-               name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-.")] == '\0';
+               name[strspn(name, NAME_LOWER "-.")] == '\0';
 }
 
 json_t *explain_ask(const struct cluster_extenders *extenders, const char *full_name,

@@ -44,17 +44,8 @@ static void list_on_node(void *userdata, const char *text, size_t len) {
         const struct node_list *list = userdata;
         json_auto_t *node = NULL;
 
-        if (json_parse(text, len, &node, NULL) < 0)
-                return;
-        const char *name = json_string_at(node, "metadata", "name", NULL);
-        if (!name)
-                return;
-        node_table_put(list->table, name, json_at(node, "metadata", "annotations", NULL),
-                       list->now_unix_ms);
-        node_table_set_pool(list->table, name, json_at(node, "metadata", "labels", NULL),
-                            list->now_unix_ms);
-        node_table_set_capacity(list->table, name, json_at(node, "status", "capacity", NULL),
-                                list->now_unix_ms);
+        if (json_parse(text, len, &node, NULL) == 0)
+                (void)node_table_put_object(list->table, node, list->now_unix_ms);
 }
 
 struct node_list *node_list_new(struct cluster *cluster, const struct node_table_options *options,

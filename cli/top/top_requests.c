@@ -100,10 +100,8 @@ static void requests_on_node(void *userdata, const char *text, size_t len) {
                 return;
         const char *name = json_string_at(node, "metadata", "name", NULL);
         const json_t *capacity = json_at(node, "status", "capacity", NULL);
-        if (!name)
+        if (!node_table_put_object(requests->table, node, requests->now_unix_ms))
                 return;
-        node_table_put(requests->table, name, json_at(node, "metadata", "annotations", NULL),
-                       requests->now_unix_ms);
         struct top_requests_row *row = row_of(&requests->sum.nodes, name);
         row->capacity = (struct pod_load){.of = {[ESTIMATE_CPU] = quantity_at(capacity, "cpu"),
                                                  [ESTIMATE_MEM] = quantity_at(capacity, "memory")}};

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/name.h"
 #include "base/number.h"
 #include "base/strmap.h"
 #include "base/utf8.h"
@@ -90,10 +91,7 @@ void metrics_free(struct metrics *metrics) {
 /* For asserts. [a-zA-Z_][a-zA-Z0-9_]*; metrics may hold colons too, but those are for recording
  * rules. */
 _unused_ static bool is_name(const char *name) {
-        static const char characters[] = "_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                         "0123456789";
-
-        return strcspn(name, "0123456789") > 0 && strspn(name, characters) == strlen(name);
+        return name_is_made_of(name, strlen(name), SIZE_MAX, NAME_ANY "_", NAME_DIGITS, "");
 }
 
 /* The format's escapes; a label's value also escapes its quotes. Bad UTF-8 becomes U+FFFD. */

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/name.h"
 
 enum {
         PREFIX_MAX_BYTES = 253, /* a DNS subdomain, as in front of any annotation key */
@@ -50,10 +51,7 @@ static int read_prefix(const char *text, char **ret, struct error *err) {
         }
         if (text[len - 1] == '/')
                 len--;
-        bool is_ok = len > 0 && len <= PREFIX_MAX_BYTES &&
-                     strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-.") == len &&
-                     !strchr("-.", text[0]) && !strchr("-.", text[len - 1]);
-        if (!is_ok)
+        if (!name_is_made_of(text, len, PREFIX_MAX_BYTES, NAME_LOWER "-.", "-.", "-."))
                 return error_set(err, EINVAL,
                                  "--annotation-prefix=%.64s: expected a DNS name in lower case, "
                                  "such as load.example.com",

@@ -6,6 +6,7 @@
 
 #include "base/json_write.h"
 #include "base/mem.h"
+#include "base/name.h"
 #include "codec/json.h"
 #include "codec/quantity.h"
 #include "controller/node/target_url.h"
@@ -108,10 +109,7 @@ static bool is_address(const char *type, const char *text) {
         if (strcmp(type, "InternalIP") == 0 || strcmp(type, "ExternalIP") == 0)
                 return inet_pton(AF_INET, text, &scratch) == 1 ||
                        inet_pton(AF_INET6, text, &scratch) == 1;
-        size_t len = strlen(text);
-        return len > 0 && len <= 253 &&
-               strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.") ==
-                       len;
+        return name_is_made_of(text, strlen(text), 253, NAME_ANY "-.", "", "");
 }
 
 static const char *find_address(const struct node_set *set, const json_t *object) {

@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "codec/json.h"
-#include "codec/skim.h"
+#include "codec/skim_fields.h"
 
 /* Whether @key is one of the fields that we read, in any spelling. */
 static bool is_field(const char *key, size_t len) {
@@ -40,51 +40,31 @@ static const char *keep(struct request *request, char *owned) {
         return owned;
 }
 
-static bool request_add_node(struct request *request, struct request_text name, const char *json,
+/* jansson decodes escapes; it may refuse them. */
+static bool decode_name(struct request *request, struct skim_string *name) {
+        json_auto_t *string = NULL;
+
+        if (json_parse(name->text - 1, name->len + 2, &string, NULL) < 0)
+                return false;
+        name->len = json_string_length(string);
+        name->text = keep(request, xmemdup0(json_string_value(string), name->len));
+        return true;
+}
+
+/* Return: false: there are too many, or the name cannot be vouched for */
+static bool request_add_node(struct request *request, struct skim_string *name, const char *json,
                              size_t json_bytes) {
-        if (request->count >= REQUEST_MAX_NODES)
+        if (request->count >= REQUEST_MAX_NODES ||
+            (name->is_escaped && !decode_name(request, name)))
                 return false;
         mem_grow(&request->nodes, request->count, &request->cap);
         request->nodes[request->count++] = (struct request_node){
-                .name = name.data,
+                .name = name->text,
                 .json = json,
-                .name_bytes = (uint32_t)name.len,
+                .name_bytes = (uint32_t)name->len,
                 .json_bytes = (uint32_t)json_bytes,
         };
         return true;
-}
-
-/* A quoted string with escapes, which jansson decodes. */
-static bool decode_string(struct request *request, const char *quoted, size_t len,
-                          struct request_text *ret) {
-        json_auto_t *string = NULL;
-
-        if (json_parse(quoted, len, &string, NULL) < 0)
-                return false;
-        ret->len = json_string_length(string);
-        ret->data = keep(request, xmemdup0(json_string_value(string), ret->len));
-        return true;
-}
-
-/* Reads a string; false if there is none, or one that cannot be vouched for. */
-static bool skim_text(struct request *request, struct skim *skim, struct request_text *ret) {
-        struct skim_string string;
-
-        if (!skim_string(skim, &string))
-                return false;
-        if (string.is_escaped)
-                return decode_string(request, string.text - 1, string.len + 2, ret);
-        *ret = (struct request_text){string.text, string.len};
-        return true;
-}
-
-/* The same for a field that need not be a string: any other value counts as absent. */
-static bool skim_optional_text(struct request *request, struct skim *skim,
-                               struct request_text *ret) {
-        if (skim_peek(skim) == '"')
-                return skim_text(request, skim, ret);
-        *ret = (struct request_text){"", 0};
-        return skim_value(skim);
 }
 
 /* Strings that the skimmer counts as absent may be ones that jansson can decode. */
@@ -96,49 +76,52 @@ static bool skim_names(struct request *request, struct skim *skim) {
         enum skim_step step;
 
         for (skim_enter(skim); (step = skim_element(skim)) == SKIM_MORE;) {
-                struct request_text name;
+                struct skim_string name;
                 const char *json = skim->at;
-                if (!skim_text(request, skim, &name) ||
-                    !request_add_node(request, name, json, (size_t)(skim->at - json)))
+                if (!skim_string(skim, &name) ||
+                    !request_add_node(request, &name, json, (size_t)(skim->at - json)))
                         return false;
         }
         return step == SKIM_END;
 }
 
-static bool skim_node_name(struct request *request, struct skim *skim, struct request_text *ret) {
+/* Steps through an object of which only the member @name matters. */
+static inline bool skim_only(struct skim *skim, const char *name, skim_field_fn *read, void *ret) {
         struct skim_string key;
         enum skim_step step;
 
-        *ret = (struct request_text){"", 0};
-        if (skim_peek(skim) != '{')
-                return skim_value(skim);
-        for (skim_enter(skim); (step = skim_member(skim, &key)) == SKIM_MORE;) {
-                bool ok = skim_is(&key, "name") ? skim_optional_text(request, skim, ret)
-                                                : skim_value(skim);
-                if (!ok)
+        for (skim_enter(skim); (step = skim_member(skim, &key)) == SKIM_MORE;)
+                if (!(skim_is(&key, name) ? read(skim, ret) : skim_value(skim)))
                         return false;
-        }
         return step == SKIM_END;
+}
+
+/* Any value but a string counts as absent. */
+static bool read_node_name(struct skim *skim, void *ret) {
+        struct skim_string *name = ret;
+
+        if (skim_peek(skim) == '"')
+                return skim_string(skim, name);
+        *name = (struct skim_string){.text = ""};
+        return skim_value(skim);
+}
+
+static bool read_node_metadata(struct skim *skim, void *ret) {
+        *(struct skim_string *)ret = (struct skim_string){.text = ""};
+        return skim_peek(skim) == '{' ? skim_only(skim, "name", read_node_name, ret)
+                                      : skim_value(skim);
 }
 
 static bool skim_node(struct request *request, struct skim *skim) {
-        struct request_text name = {"", 0};
+        struct skim_string name = {.text = ""};
         const char *json = skim->at;
-        struct skim_string key;
-        enum skim_step step;
 
-        if (skim_peek(skim) != '{')
-                return false;
-        for (skim_enter(skim); (step = skim_member(skim, &key)) == SKIM_MORE;) {
-                bool ok = skim_is(&key, "metadata") ? skim_node_name(request, skim, &name)
-                                                    : skim_value(skim);
-                if (!ok)
-                        return false;
-        }
-        return step == SKIM_END && request_add_node(request, name, json, (size_t)(skim->at - json));
+        return skim_peek(skim) == '{' && skim_only(skim, "metadata", read_node_metadata, &name) &&
+               request_add_node(request, &name, json, (size_t)(skim->at - json));
 }
 
-static bool skim_items(struct request *request, struct skim *skim) {
+static bool read_node_items(struct skim *skim, void *ret) {
+        struct request *request = ret;
         enum skim_step step;
 
         request->count = 0;
@@ -153,17 +136,7 @@ static bool skim_items(struct request *request, struct skim *skim) {
 }
 
 static bool skim_node_list(struct request *request, struct skim *skim) {
-        struct skim_string key;
-        enum skim_step step;
-
-        if (skim_peek(skim) != '{')
-                return false;
-        for (skim_enter(skim); (step = skim_member(skim, &key)) == SKIM_MORE;) {
-                bool ok = skim_is(&key, "items") ? skim_items(request, skim) : skim_value(skim);
-                if (!ok)
-                        return false;
-        }
-        return step == SKIM_END;
+        return skim_peek(skim) == '{' && skim_only(skim, "items", read_node_items, request);
 }
 
 /* Other spellings and repetitions of the three fields are left to the strict parser. */
@@ -213,11 +186,8 @@ bool request_skim(struct request *request, const char *text, size_t len) {
         return false;
 }
 
-static struct request_text strict_text(struct request *request, const json_t *string) {
-        if (!json_is_string(string))
-                return (struct request_text){"", 0};
-        size_t len = json_string_length(string);
-        return (struct request_text){keep(request, xmemdup0(json_string_value(string), len)), len};
+static struct skim_string keep_name(struct request *request, const char *text, size_t len) {
+        return (struct skim_string){.text = keep(request, xmemdup0(text, len)), .len = len};
 }
 
 static const char *dump(struct request *request, const json_t *value) {
@@ -230,8 +200,11 @@ static const char *dump(struct request *request, const json_t *value) {
 
 static bool strict_node(struct request *request, const json_t *name, const json_t *echo) {
         const char *json = dump(request, echo);
+        struct skim_string text = {.text = ""};
 
-        return request_add_node(request, strict_text(request, name), json, strlen(json));
+        if (json_is_string(name))
+                text = keep_name(request, json_string_value(name), json_string_length(name));
+        return request_add_node(request, &text, json, strlen(json));
 }
 
 static void strict_pod(struct request *request, const json_t *pod) {
@@ -356,8 +329,8 @@ static int request_add_candidate(struct request *request, const char *name, cons
         (void)buf_json_string(&text, name, len);
         (void)buf_printf(&text, ":%s", value);
         size_t bytes = text.len;
-        struct request_text key = {keep(request, xmemdup0(name, len)), len};
-        if (!request_add_node(request, key, keep(request, buf_take(&text)), bytes))
+        struct skim_string key = keep_name(request, name, len);
+        if (!request_add_node(request, &key, keep(request, buf_take(&text)), bytes))
                 return error_set(err, E2BIG, "more than %d nodes", REQUEST_MAX_NODES);
         return 0;
 }

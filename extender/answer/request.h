@@ -29,12 +29,6 @@ enum {
         REQUEST_STRICT_MAX_BYTES = 8 << 20, /* jansson's tree takes up to 20 times this */
 };
 
-/* Text that is not NUL-terminated; part of the request, or owned by struct request. */
-struct request_text {
-        const char *data;
-        size_t len;
-};
-
 struct request_node {
         const char *name; /* decoded; name_bytes 0 when a Node object has none */
         const char *json; /* what a reply echoes: the quoted name, or the Node object */

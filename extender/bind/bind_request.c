@@ -1,23 +1,14 @@
 #include "extender/bind/bind_request.h"
 
 #include <errno.h>
-#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
+#include "base/name.h"
 #include "codec/json.h"
 
-static bool is_name_letter(char c) {
-        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-}
-
-/* Lower case letters, digits and '-', neither first nor last. */
 static bool is_label(const char *text, size_t len) {
-        if (len == 0 || !is_name_letter(text[0]) || !is_name_letter(text[len - 1]))
-                return false;
-        for (size_t i = 0; i < len; i++)
-                if (!is_name_letter(text[i]) && text[i] != '-')
-                        return false;
-        return true;
+        return name_is_made_of(text, len, SIZE_MAX, NAME_LOWER "-", "-", "-");
 }
 
 static bool is_pod_namespace(const char *text) {
@@ -37,10 +28,7 @@ static bool is_subdomain(const char *text) {
 }
 
 static bool is_uid(const char *text) {
-        static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                      "0123456789-._";
-
-        return text[0] != '\0' && strspn(text, allowed) == strlen(text);
+        return name_is_made_of(text, strlen(text), BIND_UID_MAX, NAME_ANY "-._", "", "");
 }
 
 /* @what: what the member is, for the error */

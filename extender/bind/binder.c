@@ -4,7 +4,6 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/queue.h>
-#include <sys/uio.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
@@ -43,9 +42,9 @@ static const char *const result_names[] = {
         "invalid", "unavailable",   "refused",  "busy",
 };
 
-/* One request. It belongs to the worker, but while it is suspended to the loop. */
+/* One request. Once it is suspended, it belongs to the loop. */
 struct bind {
-        LIST_ENTRY(bind) link; /* in binder->incoming or binder->active */
+        LIST_ENTRY(bind) link; /* in binder->binds */
         struct binder *binder;
         struct http_exchange *exchange;
         struct bind_request request;
@@ -55,8 +54,6 @@ struct bind {
         struct loop_timer retry_timer, deadline_timer;
         struct backoff backoff;
         struct error trouble; /* why the last attempt failed */
-        struct buf reply;
-        struct iovec piece;
 };
 
 LIST_HEAD(bind_list, bind);
@@ -67,13 +64,12 @@ struct binder {
         struct node_table *table;
         int64_t timeout_ms;
 
-        pthread_mutex_t lock; /* guards these three */
-        struct bind_list incoming;
+        pthread_mutex_t lock;   /* guards these three */
+        struct bind_list binds; /* suspended ones */
         size_t under_way;
         bool is_draining; /* or stopped */
 
         /* The loop's. */
-        struct bind_list active;
         void (*on_drained)(void *userdata);
         void *on_drained_userdata;
         enum bind_result outage; /* BIND_BOUND: none, else the failure that was logged */
@@ -85,28 +81,15 @@ static bool is_success(enum bind_result result) {
         return result == BIND_BOUND || result == BIND_ALREADY_BOUND;
 }
 
-/* An http_exchange's release, on the worker's thread. */
-static void bind_free(void *userdata) {
-        struct bind *bind = userdata;
-
-        buf_done(&bind->reply);
-        free(bind);
-}
-
 /* Sets the reply of the exchange: {"Error":@text}. */
-static void compose(struct bind *bind, enum bind_result result, const char *text) {
-        struct http_exchange *exchange = bind->exchange;
-        struct binder *binder = bind->binder;
+static void compose(const struct bind *bind, enum bind_result result, const char *text) {
+        _cleanup_(buf_done) struct buf reply = BUF_INIT(REPLY_MAX_BYTES);
+        const struct binder *binder = bind->binder;
 
-        bind->reply = BUF_INIT(REPLY_MAX_BYTES);
-        json_write_object(&bind->reply, NULL);
-        json_write_text(&bind->reply, "Error", text);
-        json_write_object_end(&bind->reply);
-        bind->piece = (struct iovec){bind->reply.data, bind->reply.len};
-        exchange->status = 200;
-        exchange->reply_content_type = "application/json";
-        exchange->reply = &bind->piece;
-        exchange->reply_count = 1;
+        json_write_object(&reply, NULL);
+        json_write_text(&reply, "Error", text);
+        json_write_object_end(&reply);
+        daemon_reply_text(bind->exchange, 200, "application/json", reply.data, reply.len);
         metrics_inc(binder->results[result]);
         metrics_observe(binder->duration, (double)(clock_mono_ns() - bind->begin_ns) / 1e9);
         log_debug(MSG("bind"), STR("namespace", bind->request.pod_namespace),
@@ -139,23 +122,23 @@ static void note_outage(struct binder *binder, enum bind_result result, const ch
                 health_pass(binder->check, "no failure");
 }
 
-/* Returns the exchange to its worker, which may free @bind at once. */
+/* Returns the exchange to its worker, and frees @bind. */
 static void finish_bind(struct bind *bind, enum bind_result result, const char *text) {
         struct binder *binder = bind->binder;
-        struct http_exchange *exchange = bind->exchange;
 
         loop_timer_disarm(binder->daemon->loop, &bind->retry_timer);
         loop_timer_disarm(binder->daemon->loop, &bind->deadline_timer);
         kube_cancel(TAKE_PTR(bind->call));
-        LIST_REMOVE(bind, link);
         note_outage(binder, result, text);
         compose(bind, result, text);
-        http_resume(exchange);
+        http_resume(bind->exchange);
 
         (void)pthread_mutex_lock(&binder->lock);
+        LIST_REMOVE(bind, link);
         size_t left = --binder->under_way;
-        (void)pthread_mutex_unlock(&binder->lock);
         metrics_set(binder->under_way_gauge, (double)left);
+        (void)pthread_mutex_unlock(&binder->lock);
+        free(bind);
         if (left == 0 && binder->on_drained)
                 binder->on_drained(binder->on_drained_userdata);
 }
@@ -326,30 +309,16 @@ static bool is_missing(const struct binder *binder, const char *node) {
         return is_missing;
 }
 
-static void begin_bind(struct binder *binder, struct bind *bind) {
-        struct loop *loop = binder->daemon->loop;
+static void begin_bind(void *userdata) {
+        struct bind *bind = userdata;
+        struct binder *binder = bind->binder;
 
-        LIST_INSERT_HEAD(&binder->active, bind, link);
-        loop_timer_arm(loop, &bind->deadline_timer, bind->give_up_mono_ms, on_bind_deadline, bind);
+        loop_timer_arm(binder->daemon->loop, &bind->deadline_timer, bind->give_up_mono_ms,
+                       on_bind_deadline, bind);
         if (is_missing(binder, bind->request.node))
                 finish_bind(bind, BIND_REFUSED, "node not found");
         else
                 attempt_bind(bind);
-}
-
-static void on_incoming(void *userdata) {
-        struct binder *binder = userdata;
-
-        (void)pthread_mutex_lock(&binder->lock);
-        struct bind *bind = LIST_FIRST(&binder->incoming), *next;
-        LIST_INIT(&binder->incoming);
-        size_t under_way = binder->under_way;
-        (void)pthread_mutex_unlock(&binder->lock);
-        metrics_set(binder->under_way_gauge, (double)under_way);
-        for (; bind; bind = next) {
-                next = LIST_NEXT(bind, link);
-                begin_bind(binder, bind);
-        }
 }
 
 /* ---- The workers' side. */
@@ -365,9 +334,10 @@ static const char *admit(struct binder *binder, struct bind *bind) {
         } else if (binder->under_way >= BINDER_MAX_UNDER_WAY) {
                 refusal = "too many binds in progress";
         } else {
-                binder->under_way++;
+                metrics_set(binder->under_way_gauge, (double)++binder->under_way);
                 http_suspend(bind->exchange);
-                LIST_INSERT_HEAD(&binder->incoming, bind, link);
+                LIST_INSERT_HEAD(&binder->binds, bind, link);
+                loop_post(binder->daemon->loop, begin_bind, bind);
         }
         (void)pthread_mutex_unlock(&binder->lock);
         return refusal;
@@ -390,17 +360,11 @@ int binder_answer(struct binder *binder, struct http_exchange *exchange, struct 
                 .give_up_mono_ms = clock_mono_ms() + binder->timeout_ms,
                 .backoff = {.first_ms = RETRY_FIRST_MS, .max_ms = RETRY_MAX_MS},
         };
-        exchange->release = bind_free;
-        exchange->release_userdata = bind;
-        if (r < 0) {
-                compose(bind, BIND_REFUSED, err->msg);
-                return 0;
+        const char *refusal = r < 0 ? err->msg : admit(binder, bind);
+        if (refusal) {
+                compose(bind, r < 0 ? BIND_REFUSED : BIND_BUSY, refusal);
+                free(bind);
         }
-        const char *refusal = admit(binder, bind);
-        if (refusal)
-                compose(bind, BIND_BUSY, refusal);
-        else
-                loop_post(binder->daemon->loop, on_incoming, binder);
         return 0;
 }
 
@@ -454,8 +418,6 @@ void binder_stop(struct binder *binder) {
         binder->is_draining = true;
         (void)pthread_mutex_unlock(&binder->lock);
         binder->on_drained = NULL;
-        on_incoming(binder);
-        while (!LIST_EMPTY(&binder->active))
-                finish_bind(LIST_FIRST(&binder->active), BIND_BUSY,
-                            "the extender is shutting down");
+        while (!LIST_EMPTY(&binder->binds))
+                finish_bind(LIST_FIRST(&binder->binds), BIND_BUSY, "the extender is shutting down");
 }

@@ -4,6 +4,7 @@
 
 #include "base/json_write.h"
 #include "base/mem.h"
+#include "base/name.h"
 #include "daemon/daemon.h"
 #include "extender/decisions/decision_json.h"
 
@@ -40,16 +41,14 @@ struct shared_page *decisions_page_list(struct loop *loop, struct decisions *dec
         });
 }
 
-static bool is_dns_name(const char *text, size_t len, size_t max) {
-        return len > 0 && len <= max &&
-               strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-.") >= len;
-}
-
 static bool is_full_name(const char *text) {
         const char *slash = strchr(text, '/');
 
-        return slash && is_dns_name(text, (size_t)(slash - text), POD_FACTS_NAMESPACE_MAX) &&
-               is_dns_name(slash + 1, strlen(slash + 1), POD_FACTS_NAME_MAX);
+        return slash &&
+               name_is_made_of(text, (size_t)(slash - text), POD_FACTS_NAMESPACE_MAX,
+                               NAME_LOWER "-.", "", "") &&
+               name_is_made_of(slash + 1, strlen(slash + 1), POD_FACTS_NAME_MAX, NAME_LOWER "-.",
+                               "", "");
 }
 
 static void reply_one(struct decisions *decisions, const char *full_name,

@@ -32,8 +32,7 @@ struct estimator {
         size_t free_count, free_cap;
         struct pod_table pods;
         uint32_t generation; /* of the last list of pods */
-        size_t ignored_pods;
-        bool has_list; /* all pods were listed once */
+        bool has_list;       /* all pods were listed once */
 
         pthread_mutex_t lock; /* guards what follows: the loop's thread writes it, workers read */
         struct workload_set *workloads;
@@ -142,10 +141,6 @@ uint32_t estimator_node_number(const struct estimator_node *node) {
         return node->number;
 }
 
-const char *estimator_node_name(const struct estimator_node *node) {
-        return node->name;
-}
-
 bool estimator_set_capacity(struct estimator_node *node, const struct pod_load *capacity) {
         bool has_changed = false;
 
@@ -251,10 +246,8 @@ void estimator_bind(struct estimator *estimator, const struct estimator_pod *pod
         }
         struct estimator_node *node = find_or_add(estimator, pod->node, pod->node_len);
         entry = node ? pod_table_add(&estimator->pods, pod->id) : NULL;
-        if (!entry) {
-                estimator->ignored_pods++;
+        if (!entry)
                 return;
-        }
         node->holders++;
         entry->node = node;
         const struct pod_load request = pod_load_counted(&pod->request);
@@ -333,7 +326,7 @@ static void settle(struct estimator *estimator, int64_t now_unix_ms) {
 
         sum_readings(estimator, now_unix_ms, &used, &requested);
         estimator_lock(estimator);
-        pod_load_factor_set(&estimator->cluster.factor, &used, &requested);
+        pod_load_factor_move(&estimator->cluster.factor, 1, &used, &requested);
         estimator_unlock(estimator);
         for (size_t i = 0; i < estimator->pods.cap; i++) {
                 const struct pod_entry *entry = &estimator->pods.entries[i];
@@ -375,7 +368,7 @@ void estimator_step(struct estimator *estimator, int64_t now_unix_ms) {
                         capacity.of[r] += node->capacity.of[r];
                 }
         estimator_lock(estimator);
-        pod_load_factor_move(&estimator->cluster.factor, &used, &requested);
+        pod_load_factor_move(&estimator->cluster.factor, POD_LOAD_FACTOR_STEP, &used, &requested);
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
                 if (capacity.of[r] > 0)
                         estimator->cluster.base_ratio[r] = base.of[r] / capacity.of[r];
@@ -454,7 +447,6 @@ void estimator_stats(struct estimator *estimator, int64_t now_mono_ms,
         reservations_expire(&estimator->reservations, now_mono_ms);
         *ret = (struct estimator_stats){
                 .pods = estimator->pods.count,
-                .ignored_pods = estimator->ignored_pods,
                 .workloads = workload_set_count(estimator->workloads),
                 .reservations = estimator->reservations.count,
                 .factor = estimator->cluster.factor,
@@ -467,7 +459,7 @@ struct estimator_expectation estimator_expect(struct estimator *estimator, const
         estimator_lock(estimator);
         const struct workload *of = workload_set_find(estimator->workloads, workload, workload_len);
         struct estimator_expectation expectation = {
-                .load = workload_estimate(of, request, &estimator->cluster.factor),
+                .load = workload_estimate(of, request, &estimator->cluster.factor, NULL),
                 .factor = estimator->cluster.factor,
                 .is_learned = of && workload_is_learned(of),
         };

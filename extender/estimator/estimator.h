@@ -54,7 +54,6 @@ struct estimator_node *estimator_node_hold(struct estimator *estimator, const ch
 void estimator_node_release(struct estimator *estimator, struct estimator_node *node);
 /** estimator_node_number() - unique while the node is held; below ESTIMATOR_MAX_NODES */
 uint32_t estimator_node_number(const struct estimator_node *node);
-const char *estimator_node_name(const struct estimator_node *node);
 
 /**
  * estimator_set_capacity() - a capacity below 0.001 or above 10^18 counts as not known
@@ -120,7 +119,7 @@ void estimator_import_node(struct estimator *estimator, const char *name,
 void estimator_import_workload(struct estimator *estimator, const struct workload_facts *facts);
 
 struct estimator_stats {
-        size_t pods, ignored_pods, workloads, reservations;
+        size_t pods, workloads, reservations;
         struct load_factor factor;
 };
 

@@ -63,19 +63,14 @@ void explain_pod_add(struct node_table *table, const json_t *pod, const char *wa
 
 static int input_put_node(struct node_table *table, const json_t *node, int64_t now_unix_ms,
                           struct error *err) {
-        const char *name = json_string_at(node, "metadata", "name", NULL);
         size_t before = node_table_count(table);
 
-        if (!name)
+        if (!node_table_put_object(table, node, now_unix_ms))
                 return error_set(err, EINVAL, "no metadata.name: not a Node");
-        node_table_put(table, name, json_at(node, "metadata", "annotations", NULL), now_unix_ms);
         if (node_table_count(table) != before + 1)
                 return error_set(err, EINVAL,
                                  "metadata.name '%.64s' is a duplicate or not a valid node name",
-                                 name);
-        node_table_set_capacity(table, name, json_at(node, "status", "capacity", NULL),
-                                now_unix_ms);
-        node_table_set_pool(table, name, json_at(node, "metadata", "labels", NULL), now_unix_ms);
+                                 json_string_at(node, "metadata", "name", NULL));
         return 0;
 }
 

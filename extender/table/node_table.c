@@ -55,8 +55,7 @@ struct node_table {
 
         pthread_mutex_t current_lock; /* guards nothing but the next line */
         struct node_snapshot *current;
-        struct node_snapshot
-                *last; /* the one before: the next one reuses its memory; may be NULL */
+        struct node_snapshot *last; /* before it: the next one reuses its memory; may be NULL */
 };
 
 static const struct policy *policy_of(const struct node_table *table) {
@@ -209,11 +208,13 @@ static void parse_row(struct node_table *table, size_t row, int64_t now_unix_ms)
 
 /* ---- The set of rows. */
 
-static void resize_columns(struct node_table *table, size_t cap) {
-        struct node_columns old = table->columns;
+/* @like: the columns' shape; the first @count rows of it are kept */
+static void resize_columns(struct node_table *table, const struct node_columns *like, size_t count,
+                           size_t cap) {
+        struct node_columns columns = node_columns_new(like, count, cap);
 
-        table->columns = node_columns_new(&old, table->count, cap);
-        node_columns_done(&old);
+        node_columns_done(&table->columns);
+        table->columns = columns;
         table->rows = xreallocarray(table->rows, cap, sizeof(*table->rows));
         table->changed_in = xreallocarray(table->changed_in, cap, sizeof(*table->changed_in));
         table->cap = cap;
@@ -269,7 +270,7 @@ static void hold_estimate(struct node_table *table, struct node *node) {
 
 static void add_row(struct node_table *table, struct node *node) {
         if (table->count == table->cap)
-                resize_columns(table, table->cap * 2);
+                resize_columns(table, &table->columns, table->count, table->cap * 2);
         node->row = (uint32_t)table->count;
         hold_estimate(table, node);
         table->rows[table->count++] = node;
@@ -356,14 +357,9 @@ void node_table_set_policy(struct node_table *table, struct policy *policy, int6
         bool has_estimate = policy->scoring == POLICY_SCORING_ESTIMATE;
         if (has_estimate && !table->estimator)
                 table->estimator = estimator_new(on_estimate_changed, NULL);
-        node_columns_done(&table->columns);
-        table->cap = size_max(table->count, 64);
         const struct node_columns like = {.metric_count = policy->metric_count,
                                           .has_estimate = has_estimate};
-        table->columns = node_columns_new(&like, 0, table->cap);
-        table->rows = xreallocarray(table->rows, table->cap, sizeof(*table->rows));
-        table->changed_in = xreallocarray(table->changed_in, table->cap,
-                                          sizeof(*table->changed_in));
+        resize_columns(table, &like, 0, size_max(table->count, 64));
         for (size_t row = 0; row < table->count; row++) {
                 hold_estimate(table, table->rows[row]);
                 parse_row(table, row, now_unix_ms);
@@ -441,6 +437,21 @@ void node_table_set_pool(struct node_table *table, const char *name, const json_
                 return;
         node->pool = pool;
         parse_row(table, node->row, now_unix_ms);
+}
+
+bool node_table_put_object(struct node_table *table, const json_t *node, int64_t now_unix_ms) {
+        const json_t *metadata = json_object_get(node, "metadata");
+        const json_t *labels = json_object_get(metadata, "labels");
+        const char *name = json_string_at(metadata, "name", NULL);
+
+        if (!name)
+                return false;
+        node_table_put(table, name, json_object_get(metadata, "annotations"), now_unix_ms);
+        node_table_set_zone(table, name, labels, json_at(node, "spec", "taints", NULL));
+        node_table_set_pool(table, name, labels, now_unix_ms);
+        node_table_set_capacity(table, name, json_at(node, "status", "capacity", NULL),
+                                now_unix_ms);
+        return true;
 }
 
 struct estimator *node_table_estimator(const struct node_table *table) {
@@ -525,9 +536,9 @@ static void renew_names(struct node_table *table) {
 }
 
 void node_table_publish(struct node_table *table, int64_t now_unix_ms) {
+        /* The clock was set back: readings that had expired may be valid again. */
         if (now_unix_ms < table->published_unix_ms)
-                settle_all(table, now_unix_ms); /* the clock was set back: readings that had expired
-                                                   may be valid again */
+                settle_all(table, now_unix_ms);
         for (size_t row = 0; row < table->count; row++)
                 if (table->columns.settled_until_unix_ms[row] <= now_unix_ms)
                         settle_row(table, row, now_unix_ms);
@@ -576,15 +587,11 @@ void node_table_stats(const struct node_table *table, int64_t now_unix_ms,
 
         *ret = (struct node_table_stats){
                 .nodes = table->count,
-                .readings =
-                        {
-                                [READING_USABLE] = all - table->missing - table->malformed -
-                                                   expired,
-                                [READING_MISSING] = table->missing,
-                                [READING_MALFORMED] = table->malformed,
-                                [READING_EXPIRED] = expired,
-                        },
                 .skewed = table->skewed,
                 .publications = table->publications,
         };
+        ret->readings[READING_USABLE] = all - table->missing - table->malformed - expired;
+        ret->readings[READING_MISSING] = table->missing;
+        ret->readings[READING_MALFORMED] = table->malformed;
+        ret->readings[READING_EXPIRED] = expired;
 }

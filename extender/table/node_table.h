@@ -85,6 +85,9 @@ void node_table_set_zone(struct node_table *table, const char *name, const json_
  * makes the table forget the pools of all nodes */
 void node_table_set_pool(struct node_table *table, const char *name, const json_t *labels,
                          int64_t now_unix_ms);
+/** node_table_put_object() - all of the above for a Node; its metadata will do. Return: false: it
+ * has no name */
+bool node_table_put_object(struct node_table *table, const json_t *node, int64_t now_unix_ms);
 /** node_table_estimator() - borrowed; NULL until the first policy with scoring: estimate; it stays
  * afterwards */
 struct estimator *node_table_estimator(const struct node_table *table);

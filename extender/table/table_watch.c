@@ -25,8 +25,7 @@ struct table_watch {
         struct reflector *nodes;
         struct binding_watch *bindings;  /* NULL until a policy ranks by hot values */
         struct estimate_watch *estimate; /* NULL until a policy's scoring is estimate */
-        bool awaits_pools;    /* nothing is published, since the nodes' pools are not known yet */
-        bool has_whole_nodes; /* the watch shows status.capacity too, which the estimate needs */
+        bool awaits_pools; /* nothing is published, since the nodes' pools are not known yet */
 
         struct loop_timer publish_timer; /* armed when something has changed */
         struct loop_timer change_timer;  /* when the next reading expires or hot value falls */
@@ -87,26 +86,11 @@ static void table_on_node(void *userdata, enum reflector_event event, const json
         struct table_watch *watch = userdata;
         const char *name = json_string_at(object, "metadata", "name", NULL);
 
-        if (!name)
-                return;
-        if (event == REFLECTOR_DELETED) {
+        /* Without an estimate there are no taints and no capacity: see watch_nodes(). */
+        if (event != REFLECTOR_DELETED)
+                (void)node_table_put_object(watch->options.table, object, table_now_unix_ms(watch));
+        else if (name)
                 node_table_remove(watch->options.table, name);
-        } else {
-                node_table_put(watch->options.table, name,
-                               json_at(object, "metadata", "annotations", NULL),
-                               table_now_unix_ms(watch));
-                /* Without whole nodes there are no taints. */
-                node_table_set_zone(watch->options.table, name,
-                                    json_at(object, "metadata", "labels", NULL),
-                                    json_at(object, "spec", "taints", NULL));
-                node_table_set_pool(watch->options.table, name,
-                                    json_at(object, "metadata", "labels", NULL),
-                                    table_now_unix_ms(watch));
-                if (watch->has_whole_nodes)
-                        node_table_set_capacity(watch->options.table, name,
-                                                json_at(object, "status", "capacity", NULL),
-                                                table_now_unix_ms(watch));
-        }
         touched(watch);
 }
 
@@ -252,7 +236,8 @@ static void watch_nodes(struct table_watch *watch) {
                                      &(struct reflector_spec){
                                              .name = "nodes",
                                              .path = KUBE_NODES,
-                                             .metadata_only = !watch->has_whole_nodes,
+                                             /* The estimate needs capacities. */
+                                             .metadata_only = !watch->estimate,
                                              .proto = &kube_proto_node,
                                              .max_objects = NODE_TABLE_MAX_ROWS,
                                              .on_event = table_on_node,
@@ -283,7 +268,6 @@ static void watch_estimate(struct table_watch *watch) {
                 .on_change = on_estimate_change,
                 .userdata = watch,
         });
-        watch->has_whole_nodes = true;
         if (watch->nodes)
                 reflector_list_again(watch->nodes, false);
 }
@@ -331,7 +315,7 @@ void table_watch_set_policy(struct table_watch *watch, struct policy *policy) {
         }
         /* The table keeps no labels. */
         if (watch->awaits_pools && !has_same_pools)
-                reflector_list_again(watch->nodes, !watch->has_whole_nodes);
+                reflector_list_again(watch->nodes, !watch->estimate);
         watch_bindings(watch);
         watch_estimate(watch);
         /* At once: whoever reads that it is in force is answered by it. */

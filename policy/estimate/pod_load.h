@@ -7,6 +7,7 @@
 enum { ESTIMATE_CPU, ESTIMATE_MEM, ESTIMATE_RESOURCE_COUNT };
 
 enum { POD_LOAD_FACTOR_STEP_MS = 15000 };
+#define POD_LOAD_FACTOR_STEP 0.03
 
 /* Cores and bytes. */
 struct pod_load {
@@ -31,10 +32,10 @@ struct cluster_load {
 
 /** pod_load_factor_init() - before anything is known: 1 */
 void pod_load_factor_init(struct load_factor *factor);
-/** pod_load_factor_set() - from sums over all nodes with a fresh reading: their pods use @used, and
- * request @requested. A sum of 0 changes nothing */
-void pod_load_factor_set(struct load_factor *factor, const struct pod_load *used,
-                         const struct pod_load *requested);
-/** pod_load_factor_move() - one step towards that value; called every POD_LOAD_FACTOR_STEP_MS */
-void pod_load_factor_move(struct load_factor *factor, const struct pod_load *used,
+/**
+ * pod_load_factor_move() - towards the factor of sums over all nodes with a fresh reading: their
+ * pods use @used, and request @requested. A sum of 0 changes nothing
+ * @share: of the way there: 1, or POD_LOAD_FACTOR_STEP every POD_LOAD_FACTOR_STEP_MS
+ */
+void pod_load_factor_move(struct load_factor *factor, double share, const struct pod_load *used,
                           const struct pod_load *requested);

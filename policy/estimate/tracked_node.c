@@ -88,8 +88,8 @@ static void take_out_of_base(struct tracked_node *node, struct tracked_pod *pod)
 static void expect_of(struct tracked_pod *pod, const struct pod_load *request,
                       const struct cluster_load *cluster) {
         struct pod_load variance;
-        struct pod_load load = workload_estimate_with(pod->workload, request, &cluster->factor,
-                                                      &variance);
+        struct pod_load load = workload_estimate(pod->workload, request, &cluster->factor,
+                                                 &variance);
 
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
                 pod->used[r] = (float)load.of[r];
@@ -140,8 +140,9 @@ void tracked_node_resize(struct tracked_node *node, uint64_t id, const struct po
 
         if (!pod || is_gone(pod))
                 return;
-        const struct pod_load before = workload_estimate(pod->workload, from, &cluster->factor),
-                              after = workload_estimate(pod->workload, to, &cluster->factor);
+        const struct pod_load before = workload_estimate(pod->workload, from, &cluster->factor,
+                                                         NULL),
+                              after = workload_estimate(pod->workload, to, &cluster->factor, NULL);
         add_pod(node, pod, from, -1);
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
                 scale(pod, r, before.of[r], after.of[r]);

@@ -231,26 +231,19 @@ void workload_learn(const struct workload_change *changes, size_t count, double 
         }
 }
 
-struct pod_load workload_estimate_with(const struct workload *workload,
-                                       const struct pod_load *request,
-                                       const struct load_factor *factor,
-                                       struct pod_load *ret_variance) {
-        struct pod_load load = workload_estimate(workload, request, factor);
-
-        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
-                ret_variance->of[r] = pow(UNKNOWN_SIGMA_RATIO[r] * load.of[r], 2);
-        if (workload && workload->observations > 0)
-                ret_variance->of[ESTIMATE_CPU] = workload->variance;
-        return load;
-}
-
 struct pod_load workload_estimate(const struct workload *workload, const struct pod_load *request,
-                                  const struct load_factor *factor) {
-        struct pod_load load = pod_load_counted(request);
+                                  const struct load_factor *factor, struct pod_load *ret_variance) {
+        struct pod_load load = pod_load_counted(request), variance;
 
-        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
                 load.of[r] *= factor->ratio[r];
-        if (workload && workload->observations > 0)
+                variance.of[r] = pow(UNKNOWN_SIGMA_RATIO[r] * load.of[r], 2);
+        }
+        if (workload && workload->observations > 0) {
                 load.of[ESTIMATE_CPU] = workload->cores;
+                variance.of[ESTIMATE_CPU] = workload->variance;
+        }
+        if (ret_variance)
+                *ret_variance = variance;
         return load;
 }

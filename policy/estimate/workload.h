@@ -101,11 +101,7 @@ void workload_learn(const struct workload_change *changes, size_t count, double 
  * workload_estimate() - what one pod is expected to use
  * @workload: NULL: the pod has no owner
  * @request:  as pod_load_counted()
+ * @ret_variance: how uncertain it is; NULL: not asked
  */
 struct pod_load workload_estimate(const struct workload *workload, const struct pod_load *request,
-                                  const struct load_factor *factor);
-/** workload_estimate_with() - the same, and how uncertain it is, as a variance */
-struct pod_load workload_estimate_with(const struct workload *workload,
-                                       const struct pod_load *request,
-                                       const struct load_factor *factor,
-                                       struct pod_load *ret_variance);
+                                  const struct load_factor *factor, struct pod_load *ret_variance);

@@ -88,7 +88,9 @@ def patched(row):
 
 def offered_milli(row):
     """The idle CPU that one row of standin.patches() offers; None: nothing, or it is of something else."""
-    body = row["body"] if isinstance(row["body"], dict) else {}  # taints are changed by a JSON patch
+    body = (
+        row["body"] if isinstance(row["body"], dict) else {}
+    )  # taints are changed by a JSON patch
     amount = body.get("status", {}).get("capacity", {}).get(IDLE)
     return None if amount is None else int(amount)
 

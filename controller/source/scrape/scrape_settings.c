@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/name.h"
 #include "controller/exposition/exposition.h"
 #include "controller/source/source_set.h"
 #include "kube/kube_path.h"
@@ -113,9 +114,7 @@ void scrape_settings_put(struct source_set_options *set, const struct source_kin
 
 static int check_exporter_name(const struct source_set_options *set, const char *name, size_t len,
                                struct error *err) {
-        static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
-
-        if (len == 0 || len > POLICY_RESOURCE_NAME_MAX || strspn(name, letters) < len)
+        if (!name_is_made_of(name, len, POLICY_RESOURCE_NAME_MAX, NAME_LOWER "-", "", ""))
                 return error_set(err, EINVAL,
                                  "\"%.*s\": expected a name of at most %d of a-z, 0-9 and '-'",
                                  (int)len, name, POLICY_RESOURCE_NAME_MAX);

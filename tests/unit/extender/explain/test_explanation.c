@@ -198,12 +198,7 @@ static struct node_table *table_of(const struct cluster *cluster, struct explain
         for (size_t i = 0; i < cluster->pod_count; i++)
                 explain_pod_add(table, cluster->pods[i], NULL, NULL);
         for (size_t i = 0; i < cluster->node_count; i++) {
-                const json_t *node = cluster->nodes[i];
-                const char *name = json_string_at(node, "metadata", "name", NULL);
-                node_table_put(table, name, json_at(node, "metadata", "annotations", NULL), NOW);
-                node_table_set_capacity(table, name, json_at(node, "status", "capacity", NULL),
-                                        NOW);
-                node_table_set_pool(table, name, json_at(node, "metadata", "labels", NULL), NOW);
+                assert_true(node_table_put_object(table, cluster->nodes[i], NOW));
         }
         if (node_table_estimator(table))
                 estimator_list_ended(node_table_estimator(table), NOW, NOW);

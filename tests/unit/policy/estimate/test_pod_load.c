@@ -18,14 +18,14 @@ TEST(factor) {
                 const struct pod_load measured = {{rows[i].measured, rows[i].measured}};
                 const struct pod_load requested = {{rows[i].requested, rows[i].requested}};
                 pod_load_factor_init(&factor);
-                pod_load_factor_set(&factor, &measured, &requested);
+                pod_load_factor_move(&factor, 1, &measured, &requested);
                 assert_float_equal((float)factor.ratio[ESTIMATE_CPU], (float)rows[i].towards, 1e-6);
                 pod_load_factor_init(&factor);
-                pod_load_factor_move(&factor, &measured, &requested);
+                pod_load_factor_move(&factor, POD_LOAD_FACTOR_STEP, &measured, &requested);
                 assert_float_equal((float)factor.ratio[ESTIMATE_CPU],
                                    (float)(1 + 0.03 * (rows[i].towards - 1)), 1e-6);
                 for (int k = 0; k < 1000; k++)
-                        pod_load_factor_move(&factor, &measured, &requested);
+                        pod_load_factor_move(&factor, POD_LOAD_FACTOR_STEP, &measured, &requested);
                 assert_float_equal((float)factor.ratio[ESTIMATE_MEM], (float)rows[i].towards, 1e-6);
         }
 }

@@ -75,7 +75,7 @@ static double learned_cores(const struct fixture *fixture, const char *name) {
         const struct pod_load request = request_of(1);
 
         return workload_estimate(workload_set_find(fixture->workloads, name, strlen(name)),
-                                 &request, &whole.factor)
+                                 &request, &whole.factor, NULL)
                 .of[ESTIMATE_CPU];
 }
 

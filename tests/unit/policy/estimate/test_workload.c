@@ -13,7 +13,7 @@ static const struct load_factor whole = {{1, 1}};
 static const struct pod_load half_a_core = {{0.5, 1e9}};
 
 static double learned_cores(const struct workload *workload) {
-        return workload_estimate(workload, &half_a_core, &whole).of[ESTIMATE_CPU];
+        return workload_estimate(workload, &half_a_core, &whole, NULL).of[ESTIMATE_CPU];
 }
 
 TEST(learning) {
@@ -26,8 +26,8 @@ TEST(learning) {
                                               &whole);
                 assert_false(workload_is_learned(learned[i]));
                 assert_float_equal(
-                        workload_estimate(learned[i], &half_a_core, &whole).of[ESTIMATE_CPU], 0.5,
-                        1e-6);
+                        workload_estimate(learned[i], &half_a_core, &whole, NULL).of[ESTIMATE_CPU],
+                        0.5, 1e-6);
         }
         for (int round = 0; round < 300; round++) {
                 double a = floor(draw_ratio() * 7) - 3, b = floor(draw_ratio() * 5) - 2;
@@ -113,13 +113,13 @@ TEST(first_observation) {
         const struct workload_change change = {workload, 0.01};
         struct pod_load variance;
 
-        assert_float_equal(workload_estimate(workload, &half_a_core, &third).of[ESTIMATE_CPU],
+        assert_float_equal(workload_estimate(workload, &half_a_core, &third, NULL).of[ESTIMATE_CPU],
                            0.5 / 3, 1e-6);
-        (void)workload_estimate_with(workload, &half_a_core, &third, &variance);
+        (void)workload_estimate(workload, &half_a_core, &third, &variance);
         double before = variance.of[ESTIMATE_CPU];
         workload_learn(&change, 1, 0.01 / 6, 16, 0, &third);
         assert_float_equal(
-                workload_estimate_with(workload, &half_a_core, &third, &variance).of[ESTIMATE_CPU],
+                workload_estimate(workload, &half_a_core, &third, &variance).of[ESTIMATE_CPU],
                 0.5 / 3, 1e-3);
         assert_true(before > 0 && variance.of[ESTIMATE_CPU] > 0);
         workload_unref(workloads, workload);
