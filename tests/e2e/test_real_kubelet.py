@@ -97,6 +97,7 @@ def read(text):
         return file.read().strip()
 
 
+@pytest.mark.alone
 @pytest.mark.nightly
 def test_a_real_kubelet_against_the_machine(plane, plimsoll, run, recorder, tmp_path, figure):
     assert shutil.which("containerd") and shutil.which("runc"), "see tests/tools/install-packages"

@@ -453,11 +453,12 @@ PARTS = (
     ("unit", "tidy", "integration"),
     ("long",),
     ("images", "e2e"),
-    ("alone", "older"),
+    ("alone",),
     ("fuzz-1",),
     ("fuzz-2",),
     ("cross", "bare", "release"),
     ("mutants", "coverage"),
+    ("older",),
 )
 
 
