@@ -499,9 +499,7 @@ struct http_client *http_client_new(struct loop *loop, const struct http_client_
         client->expected_hosts = size_max(options->expected_hosts, 1);
         client->max_in_flight = options->max_in_flight > 0 ? options->max_in_flight
                                                            : DEFAULT_MAX_IN_FLIGHT;
-        client->shards_wanted = options->shards > 0 ? options->shards
-                                                    : (client->expected_hosts + HOSTS_PER_SHARD -
-                                                       1) / HOSTS_PER_SHARD;
+        client->shards_wanted = (client->expected_hosts + HOSTS_PER_SHARD - 1) / HOSTS_PER_SHARD;
         client->max_descriptors = options->max_descriptors;
         for (size_t p = 0; p < HTTP_POOLS; p++) {
                 struct http_pool *pool = &client->pools[p];

@@ -20,8 +20,8 @@ struct http_client;
 struct http_call;
 
 struct http_client_options {
-        size_t shards;          /* curl multi handles; 0: one per 256 expected hosts */
-        size_t expected_hosts;  /* sizes shards and connection caches; see http_client_expect() */
+        size_t expected_hosts;  /* sizes connection caches, and how many multi handles there are;
+                                   see http_client_expect() */
         size_t max_in_flight;   /* per pool; further calls are queued; 0: 128 */
         size_t max_descriptors; /* of calls without a pool of their own; 0: no limit. Idle
                                    connections are closed to keep it, those of calls under way are

@@ -10,7 +10,7 @@ import yaml
 from extender_kit import POD, annotate, policy
 from pages import block, run_commands
 from paper_cluster import DEPLOYMENTS, EXTENDERS, SYSTEM
-from policies import CPU, ago
+from policies import CPU
 
 PODS = f"{SYSTEM}/pods"
 WEB = "/api/v1/namespaces/shop/pods/web-0"

@@ -33,8 +33,9 @@ static int set_up(void **state) {
         (void)setenv("http_proxy", "http://127.0.0.1:1", 1);
         (void)setenv("ALL_PROXY", "http://127.0.0.1:1", 1);
         loop = loop_new();
-        client = http_client_new(
-                loop, &(struct http_client_options){.user_agent = "plimsoll-test/1", .shards = 3});
+        client = http_client_new(loop,
+                                 &(struct http_client_options){.expected_hosts = 600,
+                                                               .user_agent = "plimsoll-test/1"});
         peer = raw_peer_new("127.0.0.1");
         return 0;
 }
