@@ -11,9 +11,10 @@
 
 bool decision_take_pod(const struct pod_facts *facts, struct decision_pod *ret) {
         const struct skim_string *namespace = &facts->namespace, *name = &facts->name;
+        const struct skim_string *uid = &facts->uid;
 
-        if (facts->id == 0 || namespace->len == 0 || namespace->len > POD_FACTS_NAMESPACE_MAX ||
-            name->len == 0 || name->len > POD_FACTS_NAME_MAX || facts->uid.len > DECISION_UID_MAX)
+        if (namespace->len == 0 || namespace->len > POD_FACTS_NAMESPACE_MAX || name->len == 0 ||
+            name->len > POD_FACTS_NAME_MAX || uid->len == 0 || uid->len > DECISION_UID_MAX)
                 return false;
         ret->id = facts->id;
         ret->namespace_len = (uint8_t) namespace->len;
@@ -21,8 +22,8 @@ bool decision_take_pod(const struct pod_facts *facts, struct decision_pod *ret) 
         ret->full_name[namespace->len] = '/';
         memcpy(ret->full_name + namespace->len + 1, name->text, name->len);
         ret->full_name[namespace->len + 1 + name->len] = '\0';
-        memcpy(ret->uid, facts->uid.text, facts->uid.len);
-        ret->uid[facts->uid.len] = '\0';
+        memcpy(ret->uid, uid->text, uid->len);
+        ret->uid[uid->len] = '\0';
         return true;
 }
 
