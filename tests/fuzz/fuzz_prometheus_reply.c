@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/number.h"
+#include "controller/exposition/exposition.h"
 #include "controller/source/prometheus/prometheus_reply.h"
 #include "fuzz.h"
 
@@ -32,15 +32,8 @@ static bool point_of(const json_t *pair, double *ret_value) {
         if (json_array_size(pair) != 2 || !json_is_number(json_array_get(pair, 0)) || !value ||
             strlen(value) != json_string_length(text))
                 return false;
-        if (strcmp(value, "NaN") == 0)
-                *ret_value = (double)NAN;
-        else if (strcmp(value, "+Inf") == 0)
-                *ret_value = (double)INFINITY;
-        else if (strcmp(value, "-Inf") == 0)
-                *ret_value = -(double)INFINITY;
-        else /* a number of more digits than any double has is not read */
-                return strlen(value) < 64 - 1 && number_parse(value, strlen(value), ret_value);
-        return true;
+        /* A number of more digits than any double has is not read. */
+        return strlen(value) < 64 - 1 && exposition_number(value, strlen(value), ret_value);
 }
 
 static void compare(struct prometheus_reply *reply, const json_t *root) {
