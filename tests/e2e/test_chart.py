@@ -161,7 +161,8 @@ def test_every_value_changes_something(render):
         "podAnnotations": {"note": "b"},
         "serviceAccountAnnotations": {"role": "c"},
     }
-    part = pod | {"extraArgs": ["--log-format=json"], "env": {"PLIMSOLL_STRICT": True}}
+    env = {"PLIMSOLL_STRICT": True, "PLIMSOLL_PATCH_QPS": 50, "PLIMSOLL_MAX_PAGE_BYTES": 33554432}
+    part = pod | {"extraArgs": ["--log-format=json"], "env": env}
     values = {
         "images": {
             "registry": "registry.example.com/tools",
@@ -218,7 +219,8 @@ def test_every_value_changes_something(render):
         assert container["args"][-1] == "--log-format=json"
         assert container["resources"] == {"requests": {"cpu": "1"}}
         env = {entry["name"]: entry.get("value") for entry in container["env"]}
-        assert env["PLIMSOLL_STRICT"] == "true"
+        assert env["PLIMSOLL_STRICT"] == "true" and env["PLIMSOLL_PATCH_QPS"] == "50"
+        assert env["PLIMSOLL_MAX_PAGE_BYTES"] == "33554432"
         assert env["PLIMSOLL_ANNOTATION_PREFIX"] == "load.example.com"
     assert spec["volumes"][0]["secret"]["secretName"] == "keys"
     assert found["Service", "plimsoll-extender"]["spec"]["clusterIP"] == "10.0.0.9"
