@@ -398,6 +398,21 @@ def entry_of(notes):
     return yaml.safe_load("\n".join(line[5:] for line in lines[:end]))
 
 
+def test_notes_for_a_binder(tmp_path):
+    """Binding has an entry of its own, since it takes longer than a pod may wait for the other calls."""
+    path = tmp_path / "values.yaml"
+    path.write_text("extender: {tls: {mode: mtls}, bind: true}", encoding="utf-8")
+    argv = ("install", "plimsoll", CHART, "--dry-run=client", "--values", path)
+    shown = entry_of(complete(build.program("helm"), *argv).stdout)["extenders"]
+    (ours,) = yaml.safe_load((DEPLOY / "scheduler/config-mtls.yaml").read_text("utf-8"))[
+        "extenders"
+    ]
+    (binder,) = yaml.safe_load(block("deploy/coming-from/hand-written-extender.md", "binder"))
+    for entry in (*shown, ours):
+        entry["tlsConfig"].pop("serverName")
+    assert shown == [ours, binder | {"tlsConfig": ours["tlsConfig"]}]
+
+
 def test_install_upgrade_rollback_uninstall(bare, exporters, figure):
     Fleet(bare, exporters).add(2)
     before = objects(bare)
