@@ -54,7 +54,7 @@ static void check_unwritten(const struct doctor_facts *facts, struct doctor_find
         if (!doctor_needs(facts, DOCTOR_NODES, finding))
                 return;
         for (size_t i = 0; with_some > 0 && i < policy->metric_count; i++)
-                if (policy_uses(policy, i) && facts->nodes.read_of[i] == 0)
+                if (facts->nodes.wanted_of[i] > 0 && facts->nodes.read_of[i] == 0)
                         buf_printf(&names, "%s%s", names.len > 0 ? ", " : "",
                                    policy->metrics[i].name);
         if (names.len > 0)

@@ -82,6 +82,8 @@ static void look_at_readings(struct listing *listing, size_t row, traits is) {
                 present += reading.state != READING_MISSING;
                 usable += reading.state == READING_USABLE;
                 nodes->read_of[i] += reading.state == READING_USABLE;
+                nodes->wanted_of[i] += policy_pool_uses(listing->question->policy,
+                                                        node_table_pool(nodes->table, row), i);
                 if (reading.state == READING_MALFORMED)
                         is[DOCTOR_MALFORMED] = metric->name;
                 if (reading.state == READING_MALFORMED || reading.state == READING_MISSING)
@@ -203,7 +205,7 @@ static void examine_node(void *userdata, const char *text, size_t len) {
         if (!name)
                 return;
 
-        node_table_put(nodes->table, name, annotations, listing->question->now_unix_ms);
+        (void)node_table_put_object(nodes->table, node, listing->question->now_unix_ms);
         if (node_table_count(nodes->table) != nodes->count + 1)
                 return;
         look_at_readings(listing, nodes->count++, is);

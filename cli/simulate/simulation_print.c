@@ -175,11 +175,11 @@ static void put_metrics(const struct printing *to) {
                 const struct difference_metric *metric = &difference->metrics[i];
                 const struct policy_metric *of = &policy->metrics[metric->metric];
                 char window[DURATION_TEXT_MAX];
-                if (metric->usable == difference->count)
+                if (metric->unknown == 0)
                         continue;
                 (void)fprintf(to->out, "%smetric %s: no usable value on %zu of %zu node%s%s\n",
-                              to->style->yellow, of->name, difference->count - metric->usable,
-                              difference->count, number_plural(difference->count), to->style->off);
+                              to->style->yellow, of->name, metric->unknown, difference->count,
+                              number_plural(difference->count), to->style->off);
                 if (!metric->is_new)
                         continue;
                 if (of->is_query) {

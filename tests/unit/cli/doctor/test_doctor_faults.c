@@ -54,6 +54,12 @@
 #define ARGUMENT "--leader-elect=true"
 #define REJECTS                                                                                    \
         { POLICY, "'estimate'", "'estimate', 'whenAllOver': 'reject'" }
+#define SPOT(metric)                                                                               \
+        {                                                                                          \
+                POLICY, "'extender'",                                                              \
+                        "'pools': [{'nodeSelector': {'spot': 'yes'}, 'predicate': [{'name': "      \
+                        "'" metric "', 'maxLimitPecent': 0.99}]}], 'extender'"                     \
+        }
 #define ALLOW_DNS                                                                                  \
         "{'spec': {'podSelector': {}, 'policyTypes': ['Egress'], 'egress': [{'ports': "            \
         "[{'protocol': 'UDP', 'port': 53}]}]}}"
@@ -304,6 +310,12 @@ static const struct paper_fault policy_faults[] = {
          .changes = {{POLICY, "generation': 3", "generation': 4"}}},
         {"policy-limits", DOCTOR_FAULT, "every node is above",
          .changes = {REJECTS, {NODES, "0.25000,", "0.95000,"}}},
+        /* For nodes of a pool its limit holds. */
+        {.changes = {REJECTS,
+                     {NODES, "0.25000,", "0.95000,"},
+                     {NODES, "'annotations': {'cpu",
+                      "'labels': {'spot': 'yes'}, 'annotations': {'cpu"},
+                     SPOT("cpu_usage_avg_5m")}},
         {.changes = {{NODES, "0.25000,", "0.95000,"}}},             /* they all pass */
         {.changes = {REJECTS, {NODES, "0.25000,", "0.95000,", 6}}}, /* one is below */
         {"policy-weights", DOCTOR_WARNING, "no priority",
@@ -392,6 +404,14 @@ static const struct paper_fault node_faults[] = {
                       "'predicate': ["
                       "{'name': 'disk_usage_avg_5m', 'maxLimitPecent': 0.8}, "
                       "{'name': 'net_usage_avg_5m', 'maxLimitPecent': 0.8}, "}}},
+        /* It is of a pool that no node is in. */
+        {.changes = {SPOT("net_usage_avg_5m"),
+                     {POLICY, "'15m'}", "'15m'}, {'name': 'net_usage_avg_5m', 'period': '3m'}"}}},
+        {"metrics-written", DOCTOR_FAULT, "no node has net_usage_avg_5m",
+         .changes = {SPOT("net_usage_avg_5m"),
+                     {POLICY, "'15m'}", "'15m'}, {'name': 'net_usage_avg_5m', 'period': '3m'}"},
+                     {NODES, "'annotations': {'cpu",
+                      "'labels': {'spot': 'yes'}, 'annotations': {'cpu", 1}}},
         {"nodes-ready", DOCTOR_WARNING, "1 of 4 nodes are not ready: node-0",
          .changes = {{NODES, "'status': 'True'", "'status': 'Unknown'", 1}}},
         {"nodes-ready", DOCTOR_FAULT, "4 of 4",
