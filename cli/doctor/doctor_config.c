@@ -48,6 +48,14 @@ static const struct tree_node *find_entry(const struct doctor_facts *facts,
         return NULL;
 }
 
+/* kube-scheduler takes anchors. */
+static int parse_config(const char *text, size_t len, struct tree **ret, struct error *err) {
+        static const struct tree_limits limits = {
+                .max_bytes = TREE_MAX_BYTES, .max_nodes = TREE_MAX_NODES, .allows_aliases = true};
+
+        return tree_parse_within(text, len, &limits, ret, err);
+}
+
 static bool is_configuration(const struct tree *tree) {
         return strcmp(doctor_config_text(tree_root(tree), "kind"), KIND) == 0;
 }
@@ -65,7 +73,7 @@ static void search_text(struct doctor_facts *facts, const char *map, const json_
         bool is_ours = is_mounted(facts, map);
 
         if (!text || !strstr(text, KIND) || facts->config_count == DOCTOR_MAX_CONFIGS ||
-            tree_parse(text, json_string_length(value), &tree, NULL) < 0 ||
+            parse_config(text, json_string_length(value), &tree, NULL) < 0 ||
             !is_configuration(tree) || !(is_ours || find_entry(facts, tree)))
                 return;
         facts->configs[facts->config_count++] = (struct doctor_config){
@@ -87,20 +95,19 @@ static void search_maps(struct doctor_facts *facts) {
         }
 }
 
-int doctor_config_load(struct doctor_facts *facts, const char *path, struct error *err) {
+int doctor_config_load(const char *path, struct tree **ret, struct error *err) {
         _cleanup_(freep) char *text = NULL;
         _cleanup_(tree_freep) struct tree *tree = NULL;
         size_t len = 0;
 
         int r = file_read_input(path, TREE_MAX_BYTES, &text, &len, err);
         if (r == 0)
-                r = tree_parse(text, len, &tree, err);
+                r = parse_config(text, len, &tree, err);
         if (r < 0)
                 return error_wrap(err, r, "%s", file_input_name(path));
         if (!is_configuration(tree))
-                return error_set(err, EINVAL, "%s: no " KIND, path);
-        facts->configs[facts->config_count++] = (struct doctor_config){
-                .from = xstrdup(file_input_name(path)), .is_file = true, .tree = TAKE_PTR(tree)};
+                return error_set(err, EINVAL, "%s: no " KIND, file_input_name(path));
+        *ret = TAKE_PTR(tree);
         return 0;
 }
 
@@ -118,6 +125,7 @@ void doctor_config_find(struct doctor_facts *facts) {
 void doctor_config_done(struct doctor_facts *facts) {
         for (size_t i = 0; i < facts->config_count; i++) {
                 free(facts->configs[i].from);
-                tree_free(facts->configs[i].tree);
+                if (!facts->configs[i].is_file)
+                        tree_free(facts->configs[i].tree);
         }
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "cli/cluster/cluster_page.h"
 #include "cli/cluster/cluster_policy.h"
@@ -278,11 +279,11 @@ struct doctor_sum doctor_page_sum(const struct doctor_facts *facts, enum doctor_
 int doctor_facts_collect(struct cluster *cluster, const struct doctor_options *options,
                          int64_t now_unix_ms, struct doctor_facts *ret, struct error *err) {
         *ret = (struct doctor_facts){.now_unix_ms = now_unix_ms, .namespace = options->namespace};
-        if (options->scheduler_config) {
-                int r = doctor_config_load(ret, options->scheduler_config, err);
-                if (r < 0)
-                        return r;
-        }
+        if (options->scheduler_config)
+                ret->configs[ret->config_count++] = (struct doctor_config){
+                        .from = xstrdup(file_input_name(options->scheduler_config)),
+                        .is_file = true,
+                        .tree = options->scheduler_tree};
         ask_object(cluster, DOCTOR_VERSION, ret);
         if (!doctor_has(ret, DOCTOR_VERSION)) {
                 *err = ret->objects[DOCTOR_VERSION].err;

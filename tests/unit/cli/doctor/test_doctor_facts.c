@@ -171,6 +171,7 @@ TEST(config_file) {
                 const char *why;
         } rows[] = {
                 {"kind: KubeSchedulerConfiguration", 0, ""},
+                {"kind: &a KubeSchedulerConfiguration\nb: *a", 0, ""},
                 {"kind: Pod", -EINVAL, "no KubeSchedulerConfiguration"},
                 {"kind: {", -EINVAL, "line "},
                 {NULL, -ENOENT, ""},
