@@ -38,14 +38,20 @@ static bool is_our_url(const struct doctor_facts *facts, const char *url) {
                port == program_flags_int(&facts->sidecar, FLAG_PORT, KUBE_PORT_EXTENDER);
 }
 
+/* There may be two: one of them, for bind alone, has a timeout of its own. */
 static const struct tree_node *find_entry(const struct doctor_facts *facts,
                                           const struct tree *tree) {
-        const struct tree_node *extenders = doctor_config_list(tree, "extenders");
+        const struct tree_node *extenders = doctor_config_list(tree, "extenders"), *found = NULL;
 
-        for (size_t i = 0; i < extenders->count; i++)
-                if (is_our_url(facts, doctor_config_text(&extenders->items[i], "urlPrefix")))
-                        return &extenders->items[i];
-        return NULL;
+        for (size_t i = 0; i < extenders->count; i++) {
+                const struct tree_node *entry = &extenders->items[i];
+                if (!is_our_url(facts, doctor_config_text(entry, "urlPrefix")))
+                        continue;
+                if (doctor_config_text(entry, "prioritizeVerb")[0])
+                        return entry;
+                found = found ? found : entry;
+        }
+        return found;
 }
 
 /* kube-scheduler takes anchors. */
@@ -65,6 +71,13 @@ static bool is_mounted(const struct doctor_facts *facts, const char *config_map)
         const json_t *volumes = json_at(doctor_pod_spec(facts, DOCTOR_SCHEDULER), "volumes", NULL);
 
         return json_find_at(config_map, volumes, "configMap", "name", NULL) != NULL;
+}
+
+/* kustomize gives each configuration a name of its own, and earlier ones stay. */
+static bool is_left(const struct doctor_facts *facts, const json_t *map, const char *name) {
+        return doctor_has(facts, DOCTOR_SCHEDULER) && !is_mounted(facts, name) &&
+               json_is_at("plimsoll-scheduler", map, "metadata", "labels", "app.kubernetes.io/name",
+                          NULL);
 }
 
 static void search_text(struct doctor_facts *facts, const char *map, const json_t *value) {
@@ -90,6 +103,8 @@ static void search_maps(struct doctor_facts *facts) {
                 const char *found = json_string_at(map, "metadata", "name", NULL);
                 const char *name = found ? found : "", *key;
                 json_t *value;
+                if (is_left(facts, map, name))
+                        continue;
                 json_object_foreach (json_at(map, "data", NULL), key, value)
                         search_text(facts, name, value);
         }

@@ -175,9 +175,7 @@ static void check_certificate(const struct doctor_facts *facts, struct doctor_fi
 
         if (expiry_s.count == 0)
                 return; /* plain HTTP */
-        double days = (expiry_s.sum / (double)expiry_s.count * MS_PER_S -
-                       (double)facts->now_unix_ms) /
-                      MS_PER_DAY;
+        double days = (expiry_s.smallest * MS_PER_S - (double)facts->now_unix_ms) / MS_PER_DAY;
         if (days < 0)
                 doctor_find(finding, DOCTOR_FAULT, "the extender's certificate has expired");
         else if (days < EXPIRES_SOON_DAYS)

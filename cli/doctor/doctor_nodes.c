@@ -103,12 +103,10 @@ static void look_at_readings(struct listing *listing, size_t row, traits is) {
                 is[DOCTOR_FUTURE] = NULL;
 }
 
-static bool is_reading_text(const json_t *value) {
+static bool is_reading_text(const json_t *value, struct annotation *ret) {
         const char *text = json_string_value(value);
-        struct annotation annotation;
 
-        return text &&
-               annotation_parse(text, json_string_length(value), NULL, &annotation, NULL) == 0;
+        return text && annotation_parse(text, json_string_length(value), NULL, ret, NULL) == 0;
 }
 
 /* The metric that an annotation's key is of, be it its peak; owned by the caller. */
@@ -121,6 +119,8 @@ static char *metric_of(const char *key) {
 
 static void look_at_keys(struct listing *listing, const json_t *annotations, traits is) {
         const char *prefix = listing->question->options->annotation_prefix, *key;
+        int64_t day_ago_unix_ms = listing->question->now_unix_ms - MS_PER_DAY;
+        struct annotation annotation;
         struct metric_query query;
         json_t *value;
 
@@ -130,13 +130,13 @@ static void look_at_keys(struct listing *listing, const json_t *annotations, tra
                 bool is_of_policy = policy_metric_index(listing->question->policy, metric) >= 0;
                 bool is_ours = strncmp(key, prefix, strlen(prefix)) == 0 &&
                                bare == key + strlen(prefix);
-                if (!is_reading_text(value))
+                if (!is_reading_text(value, &annotation))
                         continue;
                 /* With both, another installation writes its own. */
                 if (is_of_policy && !is_ours && is[DOCTOR_BARE])
                         is[DOCTOR_PREFIXED] = key;
-                /* As crane and we call metrics. */
-                else if (!is_of_policy &&
+                /* As crane and we call metrics; another installation's are renewed. */
+                else if (!is_of_policy && (is_ours || annotation.at_unix_ms < day_ago_unix_ms) &&
                          policy_query_parse(listing->question->policy, metric, &query))
                         is[DOCTOR_FOREIGN] = key;
         }

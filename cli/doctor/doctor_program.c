@@ -29,10 +29,15 @@ static void check_extender(const struct doctor_facts *facts, struct doctor_findi
 }
 
 static void check_replicas(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        bool is_extender = finding->check->needs == DOCTOR_EXTENDER;
         const json_t *deployment = facts->objects[finding->check->needs].json;
         long long wanted = json_int_at(1, deployment, "spec", "replicas", NULL);
         long long ready = json_int_at(0, deployment, "status", "readyReplicas", NULL);
 
+        /* Taints and idle CPU need no extender. */
+        if (wanted == 0 && is_extender &&
+            (facts->policy->level_count > 0 || facts->policy->idle_line_ratio > 0))
+                return;
         if (ready == 0)
                 doctor_find(finding, DOCTOR_FAULT, "none of %lld replicas is ready", wanted);
         else if (ready < wanted)

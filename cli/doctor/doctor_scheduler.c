@@ -1,5 +1,6 @@
 /* kube-scheduler's configuration, and who else decides about nodes. */
 #include <string.h>
+#include <strings.h>
 
 #include "base/duration.h"
 #include "base/number.h"
@@ -26,9 +27,9 @@ static void check_registered(const struct doctor_facts *facts, struct doctor_fin
 }
 
 static void check_true(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        const char *key = finding->check->key;
+        const char *key = finding->check->key, *text = entry_text(facts, key);
 
-        if (strcmp(entry_text(facts, key), "true") != 0)
+        if (strcasecmp(text, "true") != 0 && strcasecmp(text, "yes") != 0)
                 doctor_find(finding, finding->check->state, "%s: %s is not true",
                             facts->config->from, key);
 }
