@@ -127,6 +127,18 @@ void doctor_facts_done(struct doctor_facts *facts);
 static inline bool doctor_has(const struct doctor_facts *facts, enum doctor_object object) {
         return facts->objects[object].outcome == KUBE_OK;
 }
+/** doctor_lacks() - it is not there */
+static inline bool doctor_lacks(const struct doctor_facts *facts, enum doctor_object object) {
+        return facts->objects[object].outcome == KUBE_NOT_FOUND;
+}
+/** doctor_is_hidden() - whether it is there is not known */
+static inline bool doctor_is_hidden(const struct doctor_facts *facts, enum doctor_object object) {
+        return !doctor_has(facts, object) && !doctor_lacks(facts, object);
+}
+
+/** doctor_reader() - the flags of the program that reads annotations: the extender, wherever that
+ * runs; without one the controller */
+const struct program_flags *doctor_reader(const struct doctor_facts *facts);
 
 /** doctor_lease_namespace() - of the controllers' Lease, by default their own; NULL: hidden */
 const char *doctor_lease_namespace(const struct doctor_facts *facts);

@@ -103,8 +103,12 @@ static void check_kubelets(const struct doctor_facts *facts, struct doctor_findi
 /* That the policy cannot be read, or that the controller lacks the right, is found by another
  * check. */
 static void check_offers(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        if (facts->policy_err.code == 0 && !facts->permissions[DOCTOR_ACCOUNT_IDLE].missing[0])
-                check_nodes(facts, finding);
+        if (facts->policy_err.code != 0 || facts->permissions[DOCTOR_ACCOUNT_IDLE].missing[0])
+                return;
+        check_nodes(facts, finding);
+        /* A node that offers nothing may have batch pods that cannot be seen. */
+        if (finding->state > DOCTOR_UNKNOWN && doctor_is_hidden(facts, DOCTOR_IDLE_PODS))
+                (void)doctor_needs(facts, DOCTOR_IDLE_PODS, finding);
 }
 
 static void check_idle_pods(const struct doctor_facts *facts, struct doctor_finding *finding) {

@@ -260,5 +260,7 @@ enum kube_outcome doctor_nodes_list(struct cluster *cluster, const struct doctor
                                               .userdata = &listing};
         enum kube_outcome outcome = cluster_list(cluster, &whole, err);
         ret->over = count_over(ret->table, question->now_unix_ms);
+        if (outcome != KUBE_OK) /* some of them, at most */
+                ret->count = 0;
         return outcome;
 }

@@ -24,7 +24,11 @@ static void check_version(const struct doctor_facts *facts, struct doctor_findin
 }
 
 static void check_extender(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        if (!doctor_has(facts, DOCTOR_SCHEDULER)) /* which has it beside it */
+        if (doctor_has(facts, DOCTOR_SCHEDULER)) /* which has it beside it */
+                return;
+        if (doctor_lacks(facts, DOCTOR_EXTENDER) && doctor_is_hidden(facts, DOCTOR_SCHEDULER))
+                (void)doctor_needs(facts, DOCTOR_SCHEDULER, finding);
+        else
                 doctor_check_there(facts, finding);
 }
 

@@ -65,7 +65,8 @@ static void check_verbs(const struct doctor_facts *facts, struct doctor_finding 
                      {"preemptVerb", "preempt"},
                      {"bindVerb", "bind"}};
         const char *prefix = entry_text(facts, "urlPrefix");
-        bool has_limits = facts->policy->predicate_total > 0;
+        bool has_limits = !doctor_is_hidden(facts, DOCTOR_POLICY) &&
+                          facts->policy->predicate_total > 0;
 
         for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
                 const char *verb = entry_text(facts, verbs[i].key);

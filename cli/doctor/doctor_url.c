@@ -137,6 +137,25 @@ static void check_service_url(const struct target *target, struct doctor_finding
                             json_int_at(0, json_array_get(ports, 0), "port", NULL));
 }
 
+/* Such an address may lead to it unseen, as through a load balancer: then it is called. */
+static void check_elsewhere(const struct target *target, struct doctor_finding *finding) {
+        const struct doctor_facts *facts = target->facts;
+
+        if (!doctor_needs(facts, DOCTOR_SERVICE, finding) || doctor_is_called_lately(facts) ||
+            !doctor_needs(facts, DOCTOR_PODS, finding) || !doctor_needs_count(facts, finding))
+                return;
+        if (facts->nodes.has_host)
+                check_port(target, doctor_url_has_port(facts, &target->address, "nodePort"),
+                           finding);
+        else
+                doctor_find(finding, DOCTOR_FAULT,
+                            "%.200s: urlPrefix has %.100s, which is no address of the "
+                            "Service " SERVICE ", of the extender's pods or of a node",
+                            target->config->from, target->address.host);
+        if (finding->state == DOCTOR_FAULT && !doctor_is_call_known(facts))
+                finding->state = DOCTOR_UNKNOWN;
+}
+
 static void check_place(const struct target *target, struct doctor_finding *finding) {
         const struct doctor_facts *facts = target->facts;
 
@@ -147,17 +166,8 @@ static void check_place(const struct target *target, struct doctor_finding *find
                 check_loopback(target, finding);
         } else if (is_pod_address(target)) {
                 check_port(target, is_own_port(target), finding);
-        } else if (facts->nodes.has_host) {
-                check_port(target,
-                           doctor_url_has_port(facts, &target->address, "nodePort") ||
-                                   doctor_is_called_lately(facts),
-                           finding);
-        } else if (doctor_needs(facts, DOCTOR_SERVICE, finding) &&
-                   !doctor_is_called_lately(facts)) { /* as through a load balancer */
-                doctor_find(finding, DOCTOR_FAULT,
-                            "%.200s: urlPrefix has %.100s, which is no address of the "
-                            "Service " SERVICE ", of the extender's pods or of a node",
-                            target->config->from, target->address.host);
+        } else {
+                check_elsewhere(target, finding);
         }
 }
 
