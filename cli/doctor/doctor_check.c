@@ -56,6 +56,16 @@ bool doctor_needs_count(const struct doctor_facts *facts, struct doctor_finding 
         return facts->nodes.count > 0 || doctor_needs(facts, DOCTOR_NODES, finding);
 }
 
+bool doctor_needs_places(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        static const enum doctor_object where[] = {DOCTOR_EXTENDER, DOCTOR_SCHEDULER,
+                                                   DOCTOR_SERVICE};
+
+        for (size_t i = 0; i < ARRAY_LEN(where); i++)
+                if (doctor_is_hidden(facts, where[i]))
+                        return doctor_needs(facts, where[i], finding);
+        return true;
+}
+
 /* Is a page of that program read? */
 static bool doctor_needs_page(const struct doctor_facts *facts, enum doctor_object program,
                               struct doctor_finding *finding) {

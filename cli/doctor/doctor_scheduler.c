@@ -20,7 +20,10 @@ static const char *entry_text(const struct doctor_facts *facts, const char *key)
 }
 
 static void check_registered(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        if (!doctor_needs_entry(facts, finding) && facts->config)
+        if (doctor_needs_entry(facts, finding) || !facts->config)
+                return;
+        if (doctor_config_list(facts->config->tree, "extenders")->count == 0 ||
+            doctor_needs_places(facts, finding))
                 doctor_find(finding, DOCTOR_FAULT,
                             "%s: no extender has port %d, or plimsoll in its urlPrefix",
                             facts->config->from, KUBE_PORT_EXTENDER);
