@@ -306,11 +306,23 @@ def test_what_can_be_left_out(render):
         *("CustomResourceDefinition", "ValidatingAdmissionPolicy", "PodDisruptionBudget"),
         *("ValidatingAdmissionPolicyBinding", "NetworkPolicy"),
     }
-    values = SAME["second-scheduler"][0] | SAME["monitoring"][0]
-    scraped = {(i["kind"], i["metadata"]["name"]): i for i in render(values)}
-    assert ("ServiceMonitor", "plimsoll-extender") not in scraped
-    groups = scraped["PrometheusRule", "plimsoll"]["spec"]["groups"]
-    assert [group["name"] for group in groups] == ["plimsoll-controller", "plimsoll"]
+
+
+@pytest.mark.parametrize(
+    "values, is_scraped",
+    [
+        (SAME["second-scheduler"][0], False),
+        ({"extender": {"replicas": 0}}, False),
+        ({"extender": {"replicas": None}}, True),
+    ],
+)
+def test_an_extender_that_cannot_be_scraped(render, values, is_scraped):
+    """No alert says that it is absent."""
+    items = render(values | SAME["monitoring"][0])
+    found = {(item["kind"], item["metadata"]["name"]): item for item in items}
+    names = [group["name"] for group in found["PrometheusRule", "plimsoll"]["spec"]["groups"]]
+    assert (("ServiceMonitor", "plimsoll-extender") in found) == is_scraped
+    assert names == ["plimsoll-controller", *["plimsoll-extender"] * is_scraped, "plimsoll"]
 
 
 @pytest.mark.parametrize(
