@@ -74,23 +74,35 @@ size_t policy_pool_of(const struct policy *policy, const json_t *labels) {
         return 0;
 }
 
-double policy_limit_ratio(const struct policy *policy, size_t pool, size_t metric) {
-        struct policy_range of = policy_pool_predicates(policy, pool);
-
+static double limit_ratio_of(const struct policy *policy, struct policy_range of, size_t metric) {
         for (size_t i = of.begin; i < of.end; i++)
                 if (policy->predicates[i].metric == metric)
                         return policy->predicates[i].limit_ratio;
         return 0;
 }
 
+double policy_limit_ratio(const struct policy *policy, size_t pool, size_t metric) {
+        return limit_ratio_of(policy, policy_pool_predicates(policy, pool), metric);
+}
+
+bool policy_pool_uses(const struct policy *policy, size_t pool, size_t metric) {
+        struct policy_range weights = policy_pool_priorities(policy, pool);
+        bool is_used = policy_limit_ratio(policy, pool, metric) > 0;
+
+        for (size_t i = weights.begin; i < weights.end; i++)
+                is_used |= policy->priorities[i].metric == metric &&
+                           policy->priorities[i].weight > 0;
+        for (size_t i = 0; i < policy->rule_count; i++)
+                is_used |= limit_ratio_of(policy, policy->rules[i].limits, metric) > 0;
+        return is_used;
+}
+
 bool policy_uses(const struct policy *policy, size_t metric) {
-        for (size_t i = 0; i < policy->predicate_total; i++)
-                if (policy->predicates[i].metric == metric && policy->predicates[i].limit_ratio > 0)
-                        return true;
-        for (size_t i = 0; i < policy->priority_total; i++)
-                if (policy->priorities[i].metric == metric && policy->priorities[i].weight > 0)
-                        return true;
-        return false;
+        bool is_used = false;
+
+        for (size_t pool = 0; pool <= policy->pool_count; pool++)
+                is_used |= policy_pool_uses(policy, pool, metric);
+        return is_used;
 }
 
 static bool labels_equal(const struct policy_label *a, const struct policy_label *b, size_t count) {

@@ -243,6 +243,9 @@ static inline struct policy_range policy_pool_priorities(const struct policy *po
 double policy_limit_ratio(const struct policy *policy, size_t pool, size_t metric);
 /** policy_uses() - some limit or some weight above 0, of any pool, is on this metric */
 bool policy_uses(const struct policy *policy, size_t metric);
+/** policy_pool_uses() - the same of what holds for the nodes of one pool, with the limits of rules
+ */
+bool policy_pool_uses(const struct policy *policy, size_t pool, size_t metric);
 /** policy_has_same_pools() - both put every node into the same pool */
 bool policy_has_same_pools(const struct policy *a, const struct policy *b);
 

@@ -309,8 +309,12 @@ static void read_match(const struct policy_map *item, struct policy_rule *rule) 
         if (policy_has_list(&match, "priorityBelow"))
                 policy_read_integer(&match, "priorityBelow", "a whole number", INT32_MIN,
                                     &rule->priority_below);
-        if (policy_map_end(&match) && match.node->count == 0)
-                policy_refuse(&match, NULL, "expected at least one condition, got none");
+        /* A field that is null, or unknown, is no condition: the rule would be about every pod. */
+        if (policy_map_end(&match) && rule->namespace_count == 0 && rule->labels.count == 0 &&
+            !rule->priority_class[0] && rule->priority_below == INT64_MAX)
+                policy_refuse(&match, NULL,
+                              "expected namespaces, labels, priorityClass or priorityBelow, got "
+                              "none of them");
 }
 
 static void read_rules(const struct policy_map *spec, struct policy *policy) {

@@ -333,6 +333,11 @@ void program_flags_read(const json_t *spec, const char *program, const char *nam
                 ret->texts[i] = resolve(&words, &environment, &rows[i]);
 }
 
+void program_flags_hide(struct program_flags *ret) {
+        for (size_t i = 0; i < PROGRAM_FLAG_COUNT; i++)
+                ret->texts[i] = xstrdup(REFERENCE);
+}
+
 void program_flags_done(struct program_flags *flags) {
         for (size_t i = 0; i < PROGRAM_FLAG_COUNT; i++)
                 free(flags->texts[i]);

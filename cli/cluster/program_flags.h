@@ -59,6 +59,8 @@ const json_t *program_flags_container(const json_t *spec, const char *program);
  */
 void program_flags_read(const json_t *spec, const char *program, const char *namespace,
                         const json_t *config_maps, struct program_flags *ret);
+/** program_flags_hide() - the flags of a program whose spec cannot be read */
+void program_flags_hide(struct program_flags *ret);
 void program_flags_done(struct program_flags *flags);
 
 /** program_flags_name() - the name of a flag, without dashes */

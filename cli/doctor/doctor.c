@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/name.h"
+#include "cli/doctor/doctor_config.h"
 #include "cli/doctor/doctor_report.h"
 #include "cli/verb/output.h"
 #include "extender/table/annotation_style.h"
@@ -90,8 +91,7 @@ static int look_until_well(struct look *look, struct error *err) {
                 int r = look_take(look, err);
                 int64_t left_ms = until_mono_ms - clock_mono_ms();
                 bool is_well = r == 0 && look_status(look) == 0;
-                bool is_refused = r < 0 && doctor_has(&look->facts, DOCTOR_VERSION); /* a file */
-                if (left_ms <= 0 || is_well || is_refused)
+                if (left_ms <= 0 || is_well)
                         return r;
                 _cleanup_(freep) char *ids = r == 0 ? doctor_report_ids(look->report, bad) : NULL;
                 (void)fprintf(stderr, "waiting for another %lld s: %s\n",
@@ -103,6 +103,7 @@ static int look_until_well(struct look *look, struct error *err) {
 static int doctor_run(int count, char **words, struct error *err) {
         _cleanup_(annotation_style_done) struct annotation_style style = {0};
         _cleanup_(cluster_freep) struct cluster *cluster = NULL;
+        _cleanup_(tree_freep) struct tree *config = NULL;
         _cleanup_(look_done) struct look look = {0};
 
         int r = verb_no_words(count, words, err);
@@ -111,11 +112,14 @@ static int doctor_run(int count, char **words, struct error *err) {
                               settings.look.namespace);
         if (r == 0)
                 r = annotation_style_init(&style, &settings.shared, settings.unit, err);
+        if (r == 0 && settings.look.scheduler_config)
+                r = doctor_config_load(settings.look.scheduler_config, &config, err);
         if (r == 0)
                 r = cluster_open(&settings.cluster, &cluster, err);
         if (r < 0)
                 return r;
         look.cluster = cluster;
+        settings.look.scheduler_tree = config;
         settings.look.table = &style.table;
         r = look_until_well(&look, err);
         if (r < 0)

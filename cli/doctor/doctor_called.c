@@ -29,6 +29,10 @@ static int64_t last_call_unix_ms(const struct doctor_facts *facts) {
         return is_time ? (int64_t)(calls.largest * MS_PER_S) : -1;
 }
 
+bool doctor_is_call_known(const struct doctor_facts *facts) {
+        return last_call_unix_ms(facts) >= 0;
+}
+
 bool doctor_is_called_lately(const struct doctor_facts *facts) {
         return facts->now_unix_ms - last_call_unix_ms(facts) <= LATELY_MS;
 }
@@ -84,7 +88,7 @@ void doctor_called_ask(struct cluster *cluster, struct doctor_facts *facts) {
                                              .on_item = examine_pod,
                                              .userdata = facts};
 
-        if (last_unix_ms < 0 || doctor_is_called_lately(facts))
+        if (!doctor_is_call_known(facts) || doctor_is_called_lately(facts))
                 return;
         facts->bound.since_unix_ms = last_unix_ms + CLOCK_SLACK_MS > hour_ago_unix_ms
                                              ? last_unix_ms + CLOCK_SLACK_MS

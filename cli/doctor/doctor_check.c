@@ -52,6 +52,20 @@ bool doctor_needs(const struct doctor_facts *facts, enum doctor_object object,
         return false;
 }
 
+bool doctor_needs_count(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        return facts->nodes.count > 0 || doctor_needs(facts, DOCTOR_NODES, finding);
+}
+
+bool doctor_needs_places(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        static const enum doctor_object where[] = {DOCTOR_EXTENDER, DOCTOR_SCHEDULER,
+                                                   DOCTOR_SERVICE};
+
+        for (size_t i = 0; i < ARRAY_LEN(where); i++)
+                if (doctor_is_hidden(facts, where[i]))
+                        return doctor_needs(facts, where[i], finding);
+        return true;
+}
+
 /* Is a page of that program read? */
 static bool doctor_needs_page(const struct doctor_facts *facts, enum doctor_object program,
                               struct doctor_finding *finding) {
@@ -65,19 +79,19 @@ static bool doctor_needs_page(const struct doctor_facts *facts, enum doctor_obje
                         failed = page;
         }
         doctor_find(finding, DOCTOR_UNKNOWN, "%s",
-                    failed ? failed->err.msg : "no pod of it runs in the namespace");
+                    failed                                 ? failed->err.msg
+                    : doctor_is_hidden(facts, DOCTOR_PODS) ? facts->objects[DOCTOR_PODS].err.msg
+                                                           : "no pod of it runs in the namespace");
         return false;
 }
 
 bool doctor_needs_entry(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        const struct doctor_fact *maps = &facts->objects[DOCTOR_CONFIG_MAPS];
-        bool were_read = maps->outcome == KUBE_OK || maps->outcome == KUBE_NOT_FOUND;
-
         if (!facts->config)
                 doctor_find(finding, DOCTOR_UNKNOWN, "%s",
-                            were_read ? "no ConfigMap has a scheduler's configuration that names "
-                                        "the extender: --scheduler-config"
-                                      : maps->err.msg);
+                            doctor_is_hidden(facts, DOCTOR_CONFIG_MAPS)
+                                    ? facts->objects[DOCTOR_CONFIG_MAPS].err.msg
+                                    : "no ConfigMap has a scheduler's configuration that names "
+                                      "the extender: --scheduler-config");
         return facts->config && facts->config->entry;
 }
 
@@ -85,7 +99,7 @@ bool doctor_is_there(const struct doctor_facts *facts, enum doctor_object object
                      enum doctor_state state, const char *what, struct doctor_finding *finding) {
         _cleanup_(freep) char *text = doctor_text(facts, what);
 
-        if (facts->objects[object].outcome != KUBE_NOT_FOUND)
+        if (!doctor_lacks(facts, object))
                 return doctor_needs(facts, object, finding);
         doctor_find(finding, state, "%s", text);
         return false;

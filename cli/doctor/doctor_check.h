@@ -65,6 +65,12 @@ void doctor_find(struct doctor_finding *finding, enum doctor_state state, const 
 bool doctor_needs(const struct doctor_facts *facts, enum doctor_object object,
                   struct doctor_finding *finding);
 
+/** doctor_needs_count() - whether the nodes could be counted, whatever is known of them */
+bool doctor_needs_count(const struct doctor_facts *facts, struct doctor_finding *finding);
+
+/** doctor_needs_places() - whether all is known of where extenders are */
+bool doctor_needs_places(const struct doctor_facts *facts, struct doctor_finding *finding);
+
 /** doctor_needs_entry() - whether a scheduler's configuration names the extender. If it does not,
  * another check reports that; if there is no configuration, this one is not known */
 bool doctor_needs_entry(const struct doctor_facts *facts, struct doctor_finding *finding);

@@ -38,14 +38,28 @@ static bool is_our_url(const struct doctor_facts *facts, const char *url) {
                port == program_flags_int(&facts->sidecar, FLAG_PORT, KUBE_PORT_EXTENDER);
 }
 
+/* There may be two: one of them, for bind alone, has a timeout of its own. */
 static const struct tree_node *find_entry(const struct doctor_facts *facts,
                                           const struct tree *tree) {
-        const struct tree_node *extenders = doctor_config_list(tree, "extenders");
+        const struct tree_node *extenders = doctor_config_list(tree, "extenders"), *found = NULL;
 
-        for (size_t i = 0; i < extenders->count; i++)
-                if (is_our_url(facts, doctor_config_text(&extenders->items[i], "urlPrefix")))
-                        return &extenders->items[i];
-        return NULL;
+        for (size_t i = 0; i < extenders->count; i++) {
+                const struct tree_node *entry = &extenders->items[i];
+                if (!is_our_url(facts, doctor_config_text(entry, "urlPrefix")))
+                        continue;
+                if (doctor_config_text(entry, "prioritizeVerb")[0])
+                        return entry;
+                found = found ? found : entry;
+        }
+        return found;
+}
+
+/* kube-scheduler takes anchors. */
+static int parse_config(const char *text, size_t len, struct tree **ret, struct error *err) {
+        static const struct tree_limits limits = {
+                .max_bytes = TREE_MAX_BYTES, .max_nodes = TREE_MAX_NODES, .allows_aliases = true};
+
+        return tree_parse_within(text, len, &limits, ret, err);
 }
 
 static bool is_configuration(const struct tree *tree) {
@@ -59,13 +73,20 @@ static bool is_mounted(const struct doctor_facts *facts, const char *config_map)
         return json_find_at(config_map, volumes, "configMap", "name", NULL) != NULL;
 }
 
+/* kustomize gives each configuration a name of its own, and earlier ones stay. */
+static bool is_left(const struct doctor_facts *facts, const json_t *map, const char *name) {
+        return doctor_has(facts, DOCTOR_SCHEDULER) && !is_mounted(facts, name) &&
+               json_is_at("plimsoll-scheduler", map, "metadata", "labels", "app.kubernetes.io/name",
+                          NULL);
+}
+
 static void search_text(struct doctor_facts *facts, const char *map, const json_t *value) {
         const char *text = json_string_value(value);
         _cleanup_(tree_freep) struct tree *tree = NULL;
         bool is_ours = is_mounted(facts, map);
 
         if (!text || !strstr(text, KIND) || facts->config_count == DOCTOR_MAX_CONFIGS ||
-            tree_parse(text, json_string_length(value), &tree, NULL) < 0 ||
+            parse_config(text, json_string_length(value), &tree, NULL) < 0 ||
             !is_configuration(tree) || !(is_ours || find_entry(facts, tree)))
                 return;
         facts->configs[facts->config_count++] = (struct doctor_config){
@@ -82,25 +103,26 @@ static void search_maps(struct doctor_facts *facts) {
                 const char *found = json_string_at(map, "metadata", "name", NULL);
                 const char *name = found ? found : "", *key;
                 json_t *value;
+                if (is_left(facts, map, name))
+                        continue;
                 json_object_foreach (json_at(map, "data", NULL), key, value)
                         search_text(facts, name, value);
         }
 }
 
-int doctor_config_load(struct doctor_facts *facts, const char *path, struct error *err) {
+int doctor_config_load(const char *path, struct tree **ret, struct error *err) {
         _cleanup_(freep) char *text = NULL;
         _cleanup_(tree_freep) struct tree *tree = NULL;
         size_t len = 0;
 
         int r = file_read_input(path, TREE_MAX_BYTES, &text, &len, err);
         if (r == 0)
-                r = tree_parse(text, len, &tree, err);
+                r = parse_config(text, len, &tree, err);
         if (r < 0)
                 return error_wrap(err, r, "%s", file_input_name(path));
         if (!is_configuration(tree))
-                return error_set(err, EINVAL, "%s: no " KIND, path);
-        facts->configs[facts->config_count++] = (struct doctor_config){
-                .from = xstrdup(file_input_name(path)), .is_file = true, .tree = TAKE_PTR(tree)};
+                return error_set(err, EINVAL, "%s: no " KIND, file_input_name(path));
+        *ret = TAKE_PTR(tree);
         return 0;
 }
 
@@ -118,6 +140,7 @@ void doctor_config_find(struct doctor_facts *facts) {
 void doctor_config_done(struct doctor_facts *facts) {
         for (size_t i = 0; i < facts->config_count; i++) {
                 free(facts->configs[i].from);
-                tree_free(facts->configs[i].tree);
+                if (!facts->configs[i].is_file)
+                        tree_free(facts->configs[i].tree);
         }
 }

@@ -9,10 +9,9 @@
 #include "base/error.h"
 #include "cli/doctor/doctor_facts.h"
 
-/** doctor_config_load() - a file, before anything is asked. Return: 0; negative errno, @err names
- * it */
-_must_check_ int doctor_config_load(struct doctor_facts *facts, const char *path,
-                                    struct error *err);
+/** doctor_config_load() - a file, which may be a pipe; @ret is owned by the caller. Return: 0;
+ * negative errno, @err names it */
+_must_check_ int doctor_config_load(const char *path, struct tree **ret, struct error *err);
 /** doctor_config_find() - without a file, look in the ConfigMaps; then find our entry in each
  * configuration */
 void doctor_config_find(struct doctor_facts *facts);

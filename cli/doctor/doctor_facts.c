@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "cli/cluster/cluster_page.h"
 #include "cli/cluster/cluster_policy.h"
@@ -84,10 +85,16 @@ static void read_flags(struct doctor_facts *facts) {
                 {DOCTOR_SCHEDULER, PROGRAM_EXTENDER, &facts->sidecar},
         };
 
-        for (size_t i = 0; i < ARRAY_LEN(programs); i++)
-                program_flags_read(doctor_pod_spec(facts, programs[i].deployment),
-                                   programs[i].program, facts->namespace,
-                                   facts->objects[DOCTOR_CONFIG_MAPS].json, programs[i].flags);
+        for (size_t i = 0; i < ARRAY_LEN(programs); i++) {
+                enum doctor_object deployment = programs[i].deployment;
+                if (doctor_is_hidden(facts, deployment))
+                        program_flags_hide(programs[i].flags);
+                else
+                        program_flags_read(doctor_pod_spec(facts, deployment), programs[i].program,
+                                           facts->namespace,
+                                           facts->objects[DOCTOR_CONFIG_MAPS].json,
+                                           programs[i].flags);
+        }
 }
 
 const char *doctor_lease_namespace(const struct doctor_facts *facts) {
@@ -126,7 +133,7 @@ static struct policy *read_policy(struct cluster *cluster, struct doctor_facts *
         const json_t *object = facts->objects[DOCTOR_POLICY].json;
         struct policy *policy = NULL;
 
-        if (facts->objects[DOCTOR_POLICY].outcome == KUBE_NOT_FOUND)
+        if (doctor_lacks(facts, DOCTOR_POLICY))
                 return cluster_policy_kept(cluster, facts->namespace, &facts->policy_from);
         if (!object || cluster_policy_from_object(object, &policy, &facts->policy_err) < 0)
                 return policy_default();
@@ -135,11 +142,10 @@ static struct policy *read_policy(struct cluster *cluster, struct doctor_facts *
 
 /* ---- How annotations are read. */
 
-/* The flags of the program that reads annotations. */
-static const struct program_flags *reader_of(const struct doctor_facts *facts) {
-        if (doctor_has(facts, DOCTOR_EXTENDER))
+const struct program_flags *doctor_reader(const struct doctor_facts *facts) {
+        if (!doctor_lacks(facts, DOCTOR_EXTENDER))
                 return &facts->extender;
-        return doctor_has(facts, DOCTOR_SCHEDULER) ? &facts->sidecar : &facts->controller;
+        return doctor_lacks(facts, DOCTOR_SCHEDULER) ? &facts->controller : &facts->sidecar;
 }
 
 /* A flag that cannot be read matters only if @given has no value for it. */
@@ -165,7 +171,7 @@ static int check_style(const struct program_flags *flags, const struct node_tabl
 /* A program can load one time zone: if @given has one, the flags' is not loaded. */
 static int read_style(struct doctor_facts *facts, const struct node_table_options *given,
                       struct node_table_options *ret, struct error *err) {
-        const struct program_flags *flags = reader_of(facts);
+        const struct program_flags *flags = doctor_reader(facts);
         const struct program_options options = {
                 .annotation_prefix = given->annotation_prefix[0]
                                              ? given->annotation_prefix
@@ -185,7 +191,8 @@ static int read_style(struct doctor_facts *facts, const struct node_table_option
         return 0;
 }
 
-/* If it is not known how to read their annotations, the nodes are only counted. */
+/* If it is not known how to read their annotations, or by which policy, the nodes are only counted.
+ */
 static void doctor_list_nodes(struct cluster *cluster, struct doctor_facts *facts,
                               const struct node_table_options *given) {
         struct doctor_fact *nodes = &facts->objects[DOCTOR_NODES];
@@ -202,8 +209,11 @@ static void doctor_list_nodes(struct cluster *cluster, struct doctor_facts *fact
         facts->policy = policy;
         doctor_idle_ask(cluster, facts);
         nodes->outcome = doctor_nodes_list(cluster, &question, &facts->nodes, &nodes->err);
+        const struct doctor_fact *object = &facts->objects[DOCTOR_POLICY];
         if (r < 0 && nodes->outcome == KUBE_OK)
                 *nodes = (struct doctor_fact){.outcome = KUBE_INVALID, .err = err};
+        else if (nodes->outcome == KUBE_OK && doctor_is_hidden(facts, DOCTOR_POLICY))
+                *nodes = (struct doctor_fact){.outcome = object->outcome, .err = object->err};
 }
 
 /* ---- Pages of the programs. */
@@ -278,11 +288,11 @@ struct doctor_sum doctor_page_sum(const struct doctor_facts *facts, enum doctor_
 int doctor_facts_collect(struct cluster *cluster, const struct doctor_options *options,
                          int64_t now_unix_ms, struct doctor_facts *ret, struct error *err) {
         *ret = (struct doctor_facts){.now_unix_ms = now_unix_ms, .namespace = options->namespace};
-        if (options->scheduler_config) {
-                int r = doctor_config_load(ret, options->scheduler_config, err);
-                if (r < 0)
-                        return r;
-        }
+        if (options->scheduler_config)
+                ret->configs[ret->config_count++] = (struct doctor_config){
+                        .from = xstrdup(file_input_name(options->scheduler_config)),
+                        .is_file = true,
+                        .tree = options->scheduler_tree};
         ask_object(cluster, DOCTOR_VERSION, ret);
         if (!doctor_has(ret, DOCTOR_VERSION)) {
                 *err = ret->objects[DOCTOR_VERSION].err;

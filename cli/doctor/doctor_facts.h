@@ -65,7 +65,7 @@ enum { DOCTOR_MAX_PAGES = 16, DOCTOR_MAX_CONFIGS = 8, DOCTOR_ACCOUNTS = 3 };
 /* A KubeSchedulerConfiguration, see doctor_config.h */
 struct doctor_config {
         char *from;      /* the file, or the ConfigMap */
-        bool is_file;    /* of a host: a static pod cannot mount a ConfigMap */
+        bool is_file;    /* of a host: a static pod cannot mount a ConfigMap; tree is borrowed */
         bool is_mounted; /* by the second scheduler, with the extender beside it */
         struct tree *tree;
         const struct tree_node *entry; /* our extender's, of tree; NULL: it has none */
@@ -110,14 +110,14 @@ struct doctor_facts {
 
 struct doctor_options {
         const char *namespace;
-        const char *scheduler_config; /* NULL: look for ConfigMaps */
+        const char *scheduler_config; /* the name of the file; NULL: look for ConfigMaps */
+        struct tree *scheduler_tree;  /* what is in it, borrowed */
         const struct node_table_options
                 *table; /* what it leaves out is read from the extender's flags */
 };
 
 /** doctor_facts_collect() - ask for everything; @ret is released with doctor_facts_done() whatever
- * is returned. Return: 0; negative errno when @options name a file that cannot be read, or the API
- * server does not answer at all */
+ * is returned. Return: 0; negative errno when the API server does not answer at all */
 _must_check_ int doctor_facts_collect(struct cluster *cluster, const struct doctor_options *options,
                                       int64_t now_unix_ms, struct doctor_facts *ret,
                                       struct error *err);
@@ -127,6 +127,18 @@ void doctor_facts_done(struct doctor_facts *facts);
 static inline bool doctor_has(const struct doctor_facts *facts, enum doctor_object object) {
         return facts->objects[object].outcome == KUBE_OK;
 }
+/** doctor_lacks() - it is not there */
+static inline bool doctor_lacks(const struct doctor_facts *facts, enum doctor_object object) {
+        return facts->objects[object].outcome == KUBE_NOT_FOUND;
+}
+/** doctor_is_hidden() - whether it is there is not known */
+static inline bool doctor_is_hidden(const struct doctor_facts *facts, enum doctor_object object) {
+        return !doctor_has(facts, object) && !doctor_lacks(facts, object);
+}
+
+/** doctor_reader() - the flags of the program that reads annotations: the extender, wherever that
+ * runs; without one the controller */
+const struct program_flags *doctor_reader(const struct doctor_facts *facts);
 
 /** doctor_lease_namespace() - of the controllers' Lease, by default their own; NULL: hidden */
 const char *doctor_lease_namespace(const struct doctor_facts *facts);

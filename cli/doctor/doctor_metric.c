@@ -160,6 +160,8 @@ static void check_table(const struct doctor_facts *facts, struct doctor_finding 
                                                        "plimsoll_extender_table_nodes", NULL, NULL);
         double nodes = (double)facts->nodes.count;
 
+        if (!doctor_needs_count(facts, finding))
+                return;
         /* Nodes come and go meanwhile. */
         if (rows.count > 0 && (rows.smallest < nodes * 0.9 || rows.largest > nodes * 1.1))
                 doctor_find(finding, DOCTOR_FAULT,
@@ -175,9 +177,7 @@ static void check_certificate(const struct doctor_facts *facts, struct doctor_fi
 
         if (expiry_s.count == 0)
                 return; /* plain HTTP */
-        double days = (expiry_s.sum / (double)expiry_s.count * MS_PER_S -
-                       (double)facts->now_unix_ms) /
-                      MS_PER_DAY;
+        double days = (expiry_s.smallest * MS_PER_S - (double)facts->now_unix_ms) / MS_PER_DAY;
         if (days < 0)
                 doctor_find(finding, DOCTOR_FAULT, "the extender's certificate has expired");
         else if (days < EXPIRES_SOON_DAYS)

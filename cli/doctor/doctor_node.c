@@ -54,7 +54,7 @@ static void check_unwritten(const struct doctor_facts *facts, struct doctor_find
         if (!doctor_needs(facts, DOCTOR_NODES, finding))
                 return;
         for (size_t i = 0; with_some > 0 && i < policy->metric_count; i++)
-                if (policy_uses(policy, i) && facts->nodes.read_of[i] == 0)
+                if (facts->nodes.wanted_of[i] > 0 && facts->nodes.read_of[i] == 0)
                         buf_printf(&names, "%s%s", names.len > 0 ? ", " : "",
                                    policy->metrics[i].name);
         if (names.len > 0)
@@ -103,8 +103,12 @@ static void check_kubelets(const struct doctor_facts *facts, struct doctor_findi
 /* That the policy cannot be read, or that the controller lacks the right, is found by another
  * check. */
 static void check_offers(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        if (facts->policy_err.code == 0 && !facts->permissions[DOCTOR_ACCOUNT_IDLE].missing[0])
-                check_nodes(facts, finding);
+        if (facts->policy_err.code != 0 || facts->permissions[DOCTOR_ACCOUNT_IDLE].missing[0])
+                return;
+        check_nodes(facts, finding);
+        /* A node that offers nothing may have batch pods that cannot be seen. */
+        if (finding->state > DOCTOR_UNKNOWN && doctor_is_hidden(facts, DOCTOR_IDLE_PODS))
+                (void)doctor_needs(facts, DOCTOR_IDLE_PODS, finding);
 }
 
 static void check_idle_pods(const struct doctor_facts *facts, struct doctor_finding *finding) {

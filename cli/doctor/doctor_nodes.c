@@ -82,6 +82,8 @@ static void look_at_readings(struct listing *listing, size_t row, traits is) {
                 present += reading.state != READING_MISSING;
                 usable += reading.state == READING_USABLE;
                 nodes->read_of[i] += reading.state == READING_USABLE;
+                nodes->wanted_of[i] += policy_pool_uses(listing->question->policy,
+                                                        node_table_pool(nodes->table, row), i);
                 if (reading.state == READING_MALFORMED)
                         is[DOCTOR_MALFORMED] = metric->name;
                 if (reading.state == READING_MALFORMED || reading.state == READING_MISSING)
@@ -101,12 +103,10 @@ static void look_at_readings(struct listing *listing, size_t row, traits is) {
                 is[DOCTOR_FUTURE] = NULL;
 }
 
-static bool is_reading_text(const json_t *value) {
+static bool is_reading_text(const json_t *value, struct annotation *ret) {
         const char *text = json_string_value(value);
-        struct annotation annotation;
 
-        return text &&
-               annotation_parse(text, json_string_length(value), NULL, &annotation, NULL) == 0;
+        return text && annotation_parse(text, json_string_length(value), NULL, ret, NULL) == 0;
 }
 
 /* The metric that an annotation's key is of, be it its peak; owned by the caller. */
@@ -119,6 +119,8 @@ static char *metric_of(const char *key) {
 
 static void look_at_keys(struct listing *listing, const json_t *annotations, traits is) {
         const char *prefix = listing->question->options->annotation_prefix, *key;
+        int64_t day_ago_unix_ms = listing->question->now_unix_ms - MS_PER_DAY;
+        struct annotation annotation;
         struct metric_query query;
         json_t *value;
 
@@ -128,13 +130,13 @@ static void look_at_keys(struct listing *listing, const json_t *annotations, tra
                 bool is_of_policy = policy_metric_index(listing->question->policy, metric) >= 0;
                 bool is_ours = strncmp(key, prefix, strlen(prefix)) == 0 &&
                                bare == key + strlen(prefix);
-                if (!is_reading_text(value))
+                if (!is_reading_text(value, &annotation))
                         continue;
                 /* With both, another installation writes its own. */
                 if (is_of_policy && !is_ours && is[DOCTOR_BARE])
                         is[DOCTOR_PREFIXED] = key;
-                /* As crane and we call metrics. */
-                else if (!is_of_policy &&
+                /* As crane and we call metrics; another installation's are renewed. */
+                else if (!is_of_policy && (is_ours || annotation.at_unix_ms < day_ago_unix_ms) &&
                          policy_query_parse(listing->question->policy, metric, &query))
                         is[DOCTOR_FOREIGN] = key;
         }
@@ -203,7 +205,7 @@ static void examine_node(void *userdata, const char *text, size_t len) {
         if (!name)
                 return;
 
-        node_table_put(nodes->table, name, annotations, listing->question->now_unix_ms);
+        (void)node_table_put_object(nodes->table, node, listing->question->now_unix_ms);
         if (node_table_count(nodes->table) != nodes->count + 1)
                 return;
         look_at_readings(listing, nodes->count++, is);
@@ -258,5 +260,7 @@ enum kube_outcome doctor_nodes_list(struct cluster *cluster, const struct doctor
                                               .userdata = &listing};
         enum kube_outcome outcome = cluster_list(cluster, &whole, err);
         ret->over = count_over(ret->table, question->now_unix_ms);
+        if (outcome != KUBE_OK) /* some of them, at most */
+                ret->count = 0;
         return outcome;
 }

@@ -47,9 +47,10 @@ struct doctor_nodes {
         struct node_table *table;
         size_t count;
         struct doctor_set sets[DOCTOR_SET_COUNT];
-        size_t over;                        /* rejected by a limit */
-        bool has_host;                      /* doctor_question.host is an address of a node */
-        size_t read_of[POLICY_MAX_METRICS]; /* nodes with a usable value of the metric */
+        size_t over;   /* rejected by a limit */
+        bool has_host; /* doctor_question.host is an address of a node */
+        /* Nodes with a usable value of the metric; nodes for which it is in limits or scores. */
+        size_t read_of[POLICY_MAX_METRICS], wanted_of[POLICY_MAX_METRICS];
 };
 
 struct doctor_question {

@@ -38,21 +38,16 @@ static void find_no_object(const struct doctor_facts *facts, struct doctor_findi
                             "one, until they start anew");
 }
 
-/* Of the extender, wherever that runs. */
-static const struct program_flags *extender_of(const struct doctor_facts *facts) {
-        return doctor_has(facts, DOCTOR_EXTENDER) ? &facts->extender : &facts->sidecar;
-}
-
 static bool goes_by_file(const struct program_flags *flags) {
         return program_flags_text(flags, FLAG_POLICY_PATH) != NULL;
 }
 
 static void check_file(const struct doctor_facts *facts, struct doctor_finding *finding) {
         bool controller = goes_by_file(&facts->controller);
-        bool extender = goes_by_file(extender_of(facts));
+        bool extender = goes_by_file(doctor_reader(facts));
 
         if (program_flags_is_hidden(&facts->controller, FLAG_POLICY_PATH) ||
-            program_flags_is_hidden(extender_of(facts), FLAG_POLICY_PATH))
+            program_flags_is_hidden(doctor_reader(facts), FLAG_POLICY_PATH))
                 doctor_find(finding, DOCTOR_UNKNOWN,
                             "--policy-config-path stands where it cannot be read");
         else if (controller != extender)
@@ -67,12 +62,11 @@ static void check_file(const struct doctor_facts *facts, struct doctor_finding *
 
 /* That its definition is missing is found by another check. */
 static void check_object(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        bool is_gone = facts->objects[DOCTOR_POLICY].outcome == KUBE_NOT_FOUND;
-
-        if (doctor_has(facts, DOCTOR_CRD) && is_gone && !goes_by_file(&facts->controller))
-                find_no_object(facts, finding);
-        else
+        if (!doctor_has(facts, DOCTOR_CRD) || !doctor_lacks(facts, DOCTOR_POLICY))
                 (void)doctor_needs(facts, DOCTOR_POLICY, finding);
+        else if (doctor_is_read(facts, FLAG_POLICY_PATH, finding) &&
+                 !goes_by_file(&facts->controller))
+                find_no_object(facts, finding);
 }
 
 static void check_valid(const struct doctor_facts *facts, struct doctor_finding *finding) {
@@ -91,7 +85,8 @@ static void check_in_force(const struct doctor_facts *facts, struct doctor_findi
         const json_t *policy = facts->objects[DOCTOR_POLICY].json;
         const json_t *is = doctor_condition(policy, "InForce");
 
-        if (facts->policy_err.code != 0 || goes_by_file(&facts->controller))
+        if (facts->policy_err.code != 0 || !doctor_is_read(facts, FLAG_POLICY_PATH, finding) ||
+            goes_by_file(&facts->controller))
                 return;
         if (!doctor_is_true(is))
                 doctor_find(finding, DOCTOR_FAULT, "the controller does not confirm it: %.300s",

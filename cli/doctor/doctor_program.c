@@ -24,15 +24,24 @@ static void check_version(const struct doctor_facts *facts, struct doctor_findin
 }
 
 static void check_extender(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        if (!doctor_has(facts, DOCTOR_SCHEDULER)) /* which has it beside it */
+        if (doctor_has(facts, DOCTOR_SCHEDULER)) /* which has it beside it */
+                return;
+        if (doctor_lacks(facts, DOCTOR_EXTENDER) && doctor_is_hidden(facts, DOCTOR_SCHEDULER))
+                (void)doctor_needs(facts, DOCTOR_SCHEDULER, finding);
+        else
                 doctor_check_there(facts, finding);
 }
 
 static void check_replicas(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        bool is_extender = finding->check->needs == DOCTOR_EXTENDER;
         const json_t *deployment = facts->objects[finding->check->needs].json;
         long long wanted = json_int_at(1, deployment, "spec", "replicas", NULL);
         long long ready = json_int_at(0, deployment, "status", "readyReplicas", NULL);
 
+        /* Taints and idle CPU need no extender. */
+        if (wanted == 0 && is_extender &&
+            (facts->policy->level_count > 0 || facts->policy->idle_line_ratio > 0))
+                return;
         if (ready == 0)
                 doctor_find(finding, DOCTOR_FAULT, "none of %lld replicas is ready", wanted);
         else if (ready < wanted)

@@ -1,5 +1,6 @@
 /* kube-scheduler's configuration, and who else decides about nodes. */
 #include <string.h>
+#include <strings.h>
 
 #include "base/duration.h"
 #include "base/number.h"
@@ -19,16 +20,19 @@ static const char *entry_text(const struct doctor_facts *facts, const char *key)
 }
 
 static void check_registered(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        if (!doctor_needs_entry(facts, finding) && facts->config)
+        if (doctor_needs_entry(facts, finding) || !facts->config)
+                return;
+        if (doctor_config_list(facts->config->tree, "extenders")->count == 0 ||
+            doctor_needs_places(facts, finding))
                 doctor_find(finding, DOCTOR_FAULT,
                             "%s: no extender has port %d, or plimsoll in its urlPrefix",
                             facts->config->from, KUBE_PORT_EXTENDER);
 }
 
 static void check_true(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        const char *key = finding->check->key;
+        const char *key = finding->check->key, *text = entry_text(facts, key);
 
-        if (strcmp(entry_text(facts, key), "true") != 0)
+        if (strcasecmp(text, "true") != 0 && strcasecmp(text, "yes") != 0)
                 doctor_find(finding, finding->check->state, "%s: %s is not true",
                             facts->config->from, key);
 }
@@ -64,7 +68,8 @@ static void check_verbs(const struct doctor_facts *facts, struct doctor_finding 
                      {"preemptVerb", "preempt"},
                      {"bindVerb", "bind"}};
         const char *prefix = entry_text(facts, "urlPrefix");
-        bool has_limits = facts->policy->predicate_total > 0;
+        bool has_limits = !doctor_is_hidden(facts, DOCTOR_POLICY) &&
+                          facts->policy->predicate_total > 0;
 
         for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
                 const char *verb = entry_text(facts, verbs[i].key);

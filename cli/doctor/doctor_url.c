@@ -81,21 +81,23 @@ static bool is_in_host_network(const struct target *target) {
 
 /* ---- The scheduler. */
 
-/* The second one, with the extender in its pod. */
+/* Maybe the second one, with the extender in its pod. */
 static bool is_beside(const struct target *target) {
+        const struct doctor_facts *facts = target->facts;
+
         return target->config->is_mounted ||
-               (doctor_has(target->facts, DOCTOR_SCHEDULER) && !is_in_host_network(target) &&
+               (!doctor_lacks(facts, DOCTOR_SCHEDULER) &&
+                !doctor_is_hidden(facts, DOCTOR_EXTENDER) && !is_in_host_network(target) &&
                 doctor_address_is_loopback(&target->address));
 }
 
 /* A static pod in the host's network has the host's resolver, and k3s runs without a pod. */
-static bool resolves_services(const struct target *target) {
+static bool resolves_services(const struct doctor_facts *facts) {
         const json_t *pod = json_array_get(
-                json_at(target->facts->objects[DOCTOR_KUBE_SCHEDULERS].json, "items", NULL), 0);
+                json_at(facts->objects[DOCTOR_KUBE_SCHEDULERS].json, "items", NULL), 0);
 
-        return !target->config->is_file ||
-               (pod && (!json_is_true(json_at(pod, "spec", "hostNetwork", NULL)) ||
-                        json_is_at("ClusterFirstWithHostNet", pod, "spec", "dnsPolicy", NULL)));
+        return pod && (!json_is_true(json_at(pod, "spec", "hostNetwork", NULL)) ||
+                       json_is_at("ClusterFirstWithHostNet", pod, "spec", "dnsPolicy", NULL));
 }
 
 /* ---- The check. */
@@ -109,23 +111,28 @@ static void check_port(const struct target *target, bool is_right, struct doctor
 
 /* Another scheduler, of which nothing is known, may have an extender beside it, as ours has. */
 static void check_loopback(const struct target *target, struct doctor_finding *finding) {
+        const struct doctor_facts *facts = target->facts;
+
         if (!target->config->is_file && !target->config->is_mounted)
                 return;
-        if (target->config->is_file && !is_in_host_network(target) &&
-            !doctor_has(target->facts, DOCTOR_SCHEDULER))
+        if (!target->config->is_file || is_in_host_network(target) ||
+            doctor_has(facts, DOCTOR_SCHEDULER))
+                check_port(target, is_own_port(target), finding);
+        else if (doctor_needs_places(facts, finding))
                 doctor_find(finding, DOCTOR_FAULT,
                             "%.200s: urlPrefix has %.64s, the scheduler's own host, and the "
                             "extender is not in the host's network",
                             target->config->from, target->address.host);
-        else
-                check_port(target, is_own_port(target), finding);
 }
 
 static void check_service_url(const struct target *target, struct doctor_finding *finding) {
         const json_t *service = target->facts->objects[DOCTOR_SERVICE].json;
         const json_t *ports = json_at(service, "spec", "ports", NULL);
+        bool has_name = target->config->is_file && is_service_name(target->facts, &target->address);
 
-        if (is_service_name(target->facts, &target->address) && !resolves_services(target))
+        if (has_name && doctor_is_hidden(target->facts, DOCTOR_KUBE_SCHEDULERS))
+                (void)doctor_needs(target->facts, DOCTOR_KUBE_SCHEDULERS, finding);
+        else if (has_name && !resolves_services(target->facts))
                 doctor_find(finding, DOCTOR_FAULT,
                             "%.200s: urlPrefix has %.100s, the name of a Service, which "
                             "kube-scheduler cannot resolve in the host's network",
@@ -135,6 +142,25 @@ static void check_service_url(const struct target *target, struct doctor_finding
                             "%.200s: urlPrefix has port %lld, and the Service " SERVICE " %lld",
                             target->config->from, target->address.port,
                             json_int_at(0, json_array_get(ports, 0), "port", NULL));
+}
+
+/* Such an address may lead to it unseen, as through a load balancer: then it is called. */
+static void check_elsewhere(const struct target *target, struct doctor_finding *finding) {
+        const struct doctor_facts *facts = target->facts;
+
+        if (!doctor_needs(facts, DOCTOR_SERVICE, finding) || doctor_is_called_lately(facts) ||
+            !doctor_needs(facts, DOCTOR_PODS, finding) || !doctor_needs_count(facts, finding))
+                return;
+        if (facts->nodes.has_host)
+                check_port(target, doctor_url_has_port(facts, &target->address, "nodePort"),
+                           finding);
+        else
+                doctor_find(finding, DOCTOR_FAULT,
+                            "%.200s: urlPrefix has %.100s, which is no address of the "
+                            "Service " SERVICE ", of the extender's pods or of a node",
+                            target->config->from, target->address.host);
+        if (finding->state == DOCTOR_FAULT && !doctor_is_call_known(facts))
+                finding->state = DOCTOR_UNKNOWN;
 }
 
 static void check_place(const struct target *target, struct doctor_finding *finding) {
@@ -147,17 +173,8 @@ static void check_place(const struct target *target, struct doctor_finding *find
                 check_loopback(target, finding);
         } else if (is_pod_address(target)) {
                 check_port(target, is_own_port(target), finding);
-        } else if (facts->nodes.has_host) {
-                check_port(target,
-                           doctor_url_has_port(facts, &target->address, "nodePort") ||
-                                   doctor_is_called_lately(facts),
-                           finding);
-        } else if (doctor_needs(facts, DOCTOR_SERVICE, finding) &&
-                   !doctor_is_called_lately(facts)) { /* as through a load balancer */
-                doctor_find(finding, DOCTOR_FAULT,
-                            "%.200s: urlPrefix has %.100s, which is no address of the "
-                            "Service " SERVICE ", of the extender's pods or of a node",
-                            target->config->from, target->address.host);
+        } else {
+                check_elsewhere(target, finding);
         }
 }
 

@@ -61,6 +61,9 @@ static void look_at_metrics(struct difference *difference) {
                 for (size_t row = 0; row < difference->count; row++) {
                         node_table_reading(after->table, row, i, after->now_unix_ms, &reading);
                         metric->usable += reading.state == READING_USABLE;
+                        metric->unknown += reading.state != READING_USABLE &&
+                                           policy_pool_uses(after->policy,
+                                                            node_table_pool(after->table, row), i);
                 }
                 difference->metric_count++;
         }

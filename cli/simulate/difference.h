@@ -20,9 +20,10 @@ struct difference_side {
 
 /* A metric with a limit or a priority in the new policy. */
 struct difference_metric {
-        size_t metric; /* index into the new policy's metrics */
-        size_t usable; /* nodes with a usable reading */
-        bool is_new;   /* the old policy does not have it */
+        size_t metric;  /* index into the new policy's metrics */
+        size_t usable;  /* nodes with a usable reading */
+        size_t unknown; /* nodes without one, of those that it has a limit or a priority for */
+        bool is_new;    /* the old policy does not have it */
 };
 
 struct difference {

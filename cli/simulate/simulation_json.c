@@ -46,8 +46,8 @@ static json_t *metrics_json(const struct difference *difference) {
                 json_array_append_new(metrics,
                                       json_pack("{s:s, s:I, s:I, s:b, s:o}", "metric", of->name,
                                                 "usable", (json_int_t)metric->usable, "unknown",
-                                                (json_int_t)(difference->count - metric->usable),
-                                                "new", metric->is_new, "windowSeconds", window));
+                                                (json_int_t)metric->unknown, "new", metric->is_new,
+                                                "windowSeconds", window));
         }
         return metrics;
 }

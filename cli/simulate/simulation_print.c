@@ -7,7 +7,7 @@
 #include "cli/simulate/simulation.h"
 #include "program/table.h"
 
-enum { SOME = 5, SOME_FLIPS = 10, NAME_MAX = 40, TEXT_MAX = 400 };
+enum { SOME = 5, SOME_FLIPS = 10, SIDE_COLUMNS = 3, NAME_MAX = 40, TEXT_MAX = 400 };
 
 struct printing {
         const struct simulation *of;
@@ -82,11 +82,14 @@ static void put_verdicts(const struct printing *to) {
 
 /* ---- Scores. */
 
-/* Print nothing after the last node. */
+/* @place: SIZE_MAX: none */
 static void simulation_put_side(struct table *table, const struct printing *to,
                                 const struct difference_side *side, size_t place) {
-        if (place >= to->of->difference->count)
+        if (place == SIZE_MAX) {
+                for (int i = 0; i < SIDE_COLUMNS; i++)
+                        table_cell(table, "", "%s", "");
                 return;
+        }
         size_t row = side->order[place];
         const char *color = side->ranks[row] == 0 ? to->style->red : "";
         int score = explanation_score(side->explanation, row);
@@ -97,6 +100,8 @@ static void simulation_put_side(struct table *table, const struct printing *to,
 
 static void simulation_put_places(struct table *table, const struct printing *to, size_t before,
                                   size_t after) {
+        if (before == SIZE_MAX && after == SIZE_MAX)
+                return;
         table_row(table);
         simulation_put_side(table, to, &to->of->difference->before, before);
         simulation_put_side(table, to, &to->of->difference->after, after);
@@ -170,11 +175,11 @@ static void put_metrics(const struct printing *to) {
                 const struct difference_metric *metric = &difference->metrics[i];
                 const struct policy_metric *of = &policy->metrics[metric->metric];
                 char window[DURATION_TEXT_MAX];
-                if (metric->usable == difference->count)
+                if (metric->unknown == 0)
                         continue;
                 (void)fprintf(to->out, "%smetric %s: no usable value on %zu of %zu node%s%s\n",
-                              to->style->yellow, of->name, difference->count - metric->usable,
-                              difference->count, number_plural(difference->count), to->style->off);
+                              to->style->yellow, of->name, metric->unknown, difference->count,
+                              number_plural(difference->count), to->style->off);
                 if (!metric->is_new)
                         continue;
                 if (of->is_query) {

@@ -47,11 +47,13 @@ static void top_put_usage(struct table *to, const struct top_view *view,
                 return;
         }
         double percent = reading.value * 100;
-        bool is_over = column->limit_ratio > 0 && reading.value > column->limit_ratio;
+        double limit_ratio = policy_limit_ratio(of->policy, node_table_pool(of->table, node->row),
+                                                column->metric);
+        bool is_over = limit_ratio > 0 && reading.value > limit_ratio;
         /* An annotation may contain 1e300: do not print 300 digits. */
         table_cell(to, is_over ? style->red : "", percent < 9999 ? "%4.0f%%" : "%4.0e%%",
                    percent < 1e99 ? percent : 9e99);
-        table_bar(to, reading.value, column->limit_ratio);
+        table_bar(to, reading.value, limit_ratio);
 }
 
 /* "42s", "14m", "3h", "12d" */

@@ -64,7 +64,7 @@ static void view_look(struct top_view *view, struct top_node *node) {
         struct reading reading;
 
         for (size_t i = 0; i < of->policy->metric_count; i++) {
-                if (!policy_uses(of->policy, i))
+                if (!policy_pool_uses(of->policy, node_table_pool(of->table, node->row), i))
                         continue;
                 node->used++;
                 node_table_reading(of->table, node->row, i, of->now_unix_ms, &reading);

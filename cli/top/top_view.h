@@ -19,7 +19,7 @@ enum { TOP_TITLE_MAX = 96 };
 struct top_column {
         size_t metric; /* index into the policy's metrics */
         char title[TOP_TITLE_MAX];
-        double limit_ratio; /* of its predicate; 0: there is none */
+        double limit_ratio; /* in the title: the policy's, or else of the first pool; 0: none */
 };
 
 struct top_node {

@@ -161,7 +161,8 @@ def test_every_value_changes_something(render):
         "podAnnotations": {"note": "b"},
         "serviceAccountAnnotations": {"role": "c"},
     }
-    part = pod | {"extraArgs": ["--log-format=json"], "env": {"PLIMSOLL_STRICT": True}}
+    env = {"PLIMSOLL_STRICT": True, "PLIMSOLL_PATCH_QPS": 50, "PLIMSOLL_MAX_PAGE_BYTES": 33554432}
+    part = pod | {"extraArgs": ["--log-format=json"], "env": env}
     values = {
         "images": {
             "registry": "registry.example.com/tools",
@@ -218,7 +219,8 @@ def test_every_value_changes_something(render):
         assert container["args"][-1] == "--log-format=json"
         assert container["resources"] == {"requests": {"cpu": "1"}}
         env = {entry["name"]: entry.get("value") for entry in container["env"]}
-        assert env["PLIMSOLL_STRICT"] == "true"
+        assert env["PLIMSOLL_STRICT"] == "true" and env["PLIMSOLL_PATCH_QPS"] == "50"
+        assert env["PLIMSOLL_MAX_PAGE_BYTES"] == "33554432"
         assert env["PLIMSOLL_ANNOTATION_PREFIX"] == "load.example.com"
     assert spec["volumes"][0]["secret"]["secretName"] == "keys"
     assert found["Service", "plimsoll-extender"]["spec"]["clusterIP"] == "10.0.0.9"
@@ -304,11 +306,23 @@ def test_what_can_be_left_out(render):
         *("CustomResourceDefinition", "ValidatingAdmissionPolicy", "PodDisruptionBudget"),
         *("ValidatingAdmissionPolicyBinding", "NetworkPolicy"),
     }
-    values = SAME["second-scheduler"][0] | SAME["monitoring"][0]
-    scraped = {(i["kind"], i["metadata"]["name"]): i for i in render(values)}
-    assert ("ServiceMonitor", "plimsoll-extender") not in scraped
-    groups = scraped["PrometheusRule", "plimsoll"]["spec"]["groups"]
-    assert [group["name"] for group in groups] == ["plimsoll-controller", "plimsoll"]
+
+
+@pytest.mark.parametrize(
+    "values, is_scraped",
+    [
+        (SAME["second-scheduler"][0], False),
+        ({"extender": {"replicas": 0}}, False),
+        ({"extender": {"replicas": None}}, True),
+    ],
+)
+def test_an_extender_that_cannot_be_scraped(render, values, is_scraped):
+    """No alert says that it is absent."""
+    items = render(values | SAME["monitoring"][0])
+    found = {(item["kind"], item["metadata"]["name"]): item for item in items}
+    names = [group["name"] for group in found["PrometheusRule", "plimsoll"]["spec"]["groups"]]
+    assert (("ServiceMonitor", "plimsoll-extender") in found) == is_scraped
+    assert names == ["plimsoll-controller", *["plimsoll-extender"] * is_scraped, "plimsoll"]
 
 
 @pytest.mark.parametrize(
@@ -394,6 +408,21 @@ def entry_of(notes):
     lines = notes[notes.index("     apiVersion: kubescheduler") :].splitlines()
     end = next(i for i, line in enumerate(lines) if not line.startswith("     "))
     return yaml.safe_load("\n".join(line[5:] for line in lines[:end]))
+
+
+def test_notes_for_a_binder(tmp_path):
+    """Binding has an entry of its own, since it takes longer than a pod may wait for the other calls."""
+    path = tmp_path / "values.yaml"
+    path.write_text("extender: {tls: {mode: mtls}, bind: true}", encoding="utf-8")
+    argv = ("install", "plimsoll", CHART, "--dry-run=client", "--values", path)
+    shown = entry_of(complete(build.program("helm"), *argv).stdout)["extenders"]
+    (ours,) = yaml.safe_load((DEPLOY / "scheduler/config-mtls.yaml").read_text("utf-8"))[
+        "extenders"
+    ]
+    (binder,) = yaml.safe_load(block("deploy/coming-from/hand-written-extender.md", "binder"))
+    for entry in (*shown, ours):
+        entry["tlsConfig"].pop("serverName")
+    assert shown == [ours, binder | {"tlsConfig": ours["tlsConfig"]}]
 
 
 def test_install_upgrade_rollback_uninstall(bare, exporters, figure):

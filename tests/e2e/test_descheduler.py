@@ -41,6 +41,15 @@ def installed(plane):
     follow(plane, block(PAGE, "rebalancing-ends").strip() + " --wait=false")
 
 
+def test_it_may_call_what_the_extender_may():
+    """Names and API servers, wherever these listen."""
+    ports = []
+    for path in ("descheduler/descheduler.yaml", "base/network-policy.yaml"):
+        *_, last = yaml.safe_load_all((TOP / "deploy" / path).read_text("utf-8"))
+        ports.append(last["spec"]["egress"][0]["ports"])
+    assert ports[0] == ports[1]
+
+
 def shipped(name):
     """The first object of a file of deploy/descheduler."""
     return next(yaml.safe_load_all((TOP / "deploy/descheduler" / name).read_text("utf-8")))

@@ -245,6 +245,10 @@ def test_waiting(cluster, doctor, run, binary):
     done = doctor("--wait=1s", status=2)
     assert done.stderr == "waiting for another 0 s: controller-permissions\n"
     assert "it may not patch nodes" in done.stdout
+    template = (TOP / "deploy" / "scheduler" / "config-http.yaml").read_text("utf-8")
+    config = template.replace("CLUSTER_IP", CLUSTER_IP)
+    done = doctor("-ojson", "--wait=1s", "--scheduler-config=-", input=config, status=2)
+    assert findings(done).keys() == {"controller-permissions"}
     bad = doctor("--wait=1h", "--scheduler-config=/none", status=2)
     assert bad.stderr.startswith("kubectl plimsoll doctor: /none: ")
     version = cluster.objects.pop("/version")

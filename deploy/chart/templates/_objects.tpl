@@ -109,7 +109,8 @@ values say, and print them. Maps are changed in place, so most of what follows p
 {{- $env = append $env (dict "name" "PLIMSOLL_ANNOTATION_PREFIX" "value" .) -}}
 {{- end -}}
 {{- range $name, $value := $values.env -}}
-{{- $env = append $env (dict "name" $name "value" (toString $value)) -}}
+{{- /* toString writes a million as 1e+06. */ -}}
+{{- $env = append $env (dict "name" $name "value" (ternary $value (toJson $value) (kindIs "string" $value))) -}}
 {{- end -}}
 {{- with $env -}}
 {{- $_ := set $c "env" . -}}

@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/glob.h"
 #include "base/mem.h"
+#include "cli/doctor/doctor_config.h"
 #include "cli/doctor/doctor_facts.h"
 #include "net/http_server.h"
 
@@ -162,6 +163,7 @@ struct paper_change {
 struct paper_cluster {
         char *bodies[ARRAY_LEN(paper_objects)]; /* owned */
         const char *denied[2]; /* refused are reviews that hold both; NULL: none is */
+        struct tree *config;   /* of the file that facts were collected with last */
         struct http_server *server;
         struct cluster *cluster;
 };
@@ -281,9 +283,13 @@ static inline int paper_collect(struct paper_cluster *paper, const char *config_
                                 const char *prefix, struct doctor_facts *ret, struct error *err) {
         const struct node_table_options table = {.annotation_prefix = prefix};
 
-        return doctor_facts_collect(paper->cluster,
-                                    &(struct doctor_options){"kube-system", config_path, &table},
-                                    PAPER_NOW_UNIX_MS, ret, err);
+        tree_free(TAKE_PTR(paper->config));
+        int r = config_path ? doctor_config_load(config_path, &paper->config, err) : 0;
+        return r < 0 ? r
+                     : doctor_facts_collect(paper->cluster,
+                                            &(struct doctor_options){"kube-system", config_path,
+                                                                     paper->config, &table},
+                                            PAPER_NOW_UNIX_MS, ret, err);
 }
 
 static inline int paper_set_up(void **state) {
@@ -310,6 +316,7 @@ static inline int paper_tear_down(void **state) {
         struct paper_cluster *paper = *state;
 
         cluster_free(paper->cluster);
+        tree_free(paper->config);
         http_server_stop(paper->server, 5000);
         for (size_t i = 0; i < ARRAY_LEN(paper_objects); i++)
                 free(paper->bodies[i]);

@@ -43,6 +43,23 @@ static inline bool paper_is_only(const struct doctor_facts *facts,
         return others == 0 && count == (fault->check ? 1 : 0);
 }
 
+/* Of a sound cluster, of which something is hidden. Return: what is found to be wrong. */
+static inline size_t paper_count_wrong(const struct doctor_facts *facts, const char *name,
+                                       const char *hidden) {
+        _cleanup_(freep) struct doctor_report *report = doctor_report_new(facts);
+        size_t count = 0;
+
+        for (size_t i = 0; i < report->count; i++) {
+                const struct doctor_finding *finding = &report->findings[i];
+                if (finding->state <= DOCTOR_UNKNOWN)
+                        continue;
+                print_error("%s, without %s: %s: %s\n", name, hidden, finding->check->id,
+                            finding->what);
+                count++;
+        }
+        return count;
+}
+
 /* Of the cluster after up to @count changes. */
 static inline void paper_collect_changed(struct paper_cluster *paper,
                                          const struct paper_change *changes, size_t count,

@@ -1,6 +1,7 @@
 /* What is asked of a cluster, where it answers oddly. */
 #include "tests/unit/fixture/test.h"
 
+#include "idle_faults.h"
 #include "paper_fault.h"
 
 #include <errno.h>
@@ -11,6 +12,16 @@
 #define CONFIG PAPER_SYSTEM "/configmaps"
 #define STATUS "*/plimsoll-controller-0:8090/proxy/status.json"
 #define NODES "/api/v1/nodes"
+#define POLICY "*/dynamicschedulerpolicies/default"
+#define DEPLOYMENTS "*/deployments/plimsoll-*"
+#define EXTENDER "*/deployments/plimsoll-extender"
+#define SERVICE "*/services/plimsoll-extender"
+#define EXTENDERS "*/plimsoll-extender-?:8010/proxy/metrics"
+#define ARGUMENT "--leader-elect=true"
+#define SILENT                                                                                     \
+        { EXTENDERS, PAPER_LAST_CALL, "1772107200" }
+#define URL_IS(url)                                                                                \
+        { CONFIG, "http://127.0.0.1:8010/v1", url }
 
 /* Collects after the change. */
 static void collect(struct paper_cluster *paper, const struct paper_change *change,
@@ -67,6 +78,73 @@ TEST(unread_pages) {
                 }
                 assert_int_equal(unknown, 6); /* each has five checks; and the pages' own */
         }
+}
+
+/* Sound clusters. */
+static const struct {
+        const char *name;
+        struct paper_change changes[PAPER_CHANGES];
+} sound[] = {
+        {"as deploy/ makes it", {{0}}},
+        {"a metric that is not in the built-in policy",
+         {{POLICY, "'cpu_usage_avg_5m'", "'net_usage_avg_5m'"},
+          {NODES, "'cpu_usage_avg_5m'", "'net_usage_avg_5m'"}}},
+        {"a policy without limits",
+         {{POLICY, "'predicate'", "'priority': [], 'p'"},
+          {POLICY, "'priority': [], 'p': [{'name': 'cpu_usage_avg_5m', 'maxLimitPecent': 0.8}], ",
+           ""},
+          {CONFIG, "filterVerb: filter", ""}}},
+        {"annotations in percent",
+         {{EXTENDER, ARGUMENT, "--annotation-unit=percent"}, {NODES, "0.25000", "25.0"}}},
+        {"policies in files",
+         {{DEPLOYMENTS, ARGUMENT, "--policy-config-path=/a"}, {POLICY, NULL, NULL}}},
+        {"TLS", {{EXTENDER, ARGUMENT, "--tls-cert-file=/a"}, {CONFIG, "http:", "https:"}}},
+        {"a second scheduler",
+         {{EXTENDER, NULL, NULL},
+          {SERVICE, NULL, NULL},
+          {"*/deployments/plimsoll-scheduler", NULL,
+           "{'spec': {'template': {'spec': {'volumes': [{'configMap': {'name': "
+           "'scheduler'}}]}}}}"}}},
+        {"batch pods on a node that has no more idle CPU",
+         {IDLE,
+          OFFERED,
+          {NODES, OFFER("4k"), "", 2},
+          PODS_ARE(REQUESTING("b", IDLE_TWO, ", 'nodeName': 'node-0'", ""))}},
+        {"the address of a pod",
+         {{PODS, "'phase'", "'podIP': '10.244.0.7', 'phase'"},
+          URL_IS("http://10.244.0.7:8010/v1"),
+          SILENT,
+          PODS_ARE("")}},
+        {"the port of a node",
+         {{NODES, "'conditions'", "'addresses': [{'address': '192.168.0.4'}], 'conditions'", 1},
+          {SERVICE, "'port': 8010", "'port': 8010, 'nodePort': 30810"},
+          URL_IS("http://192.168.0.4:30810/plimsoll"),
+          SILENT,
+          PODS_ARE("")}},
+        {"a load balancer", {URL_IS("http://10.0.0.99:8010/v1")}},
+};
+
+/* What may not be seen is not known, and no fault, wherever else one may look. */
+TEST(one_is_hidden) {
+        static const char *const pages[] = {"*/plimsoll-controller-?:*", "*/plimsoll-extender-?:*"};
+        size_t bad = 0;
+
+        for (size_t i = 0; i < ARRAY_LEN(sound); i++)
+                for (size_t j = 0; j < ARRAY_LEN(paper_objects) + ARRAY_LEN(pages); j++) {
+                        _cleanup_(doctor_facts_done) struct doctor_facts facts = {0};
+                        bool is_object = j < ARRAY_LEN(paper_objects);
+                        const char *where = is_object ? paper_objects[j].path
+                                                      : pages[j - ARRAY_LEN(paper_objects)];
+                        paper_reset(*state, PAPER_NODES);
+                        for (size_t k = 0; k < PAPER_CHANGES && sound[i].changes[k].where; k++)
+                                paper_change(*state, &sound[i].changes[k]);
+                        /* Without a version there is nothing else: here is the cluster as it is. */
+                        if (strcmp(where, "/version") != 0)
+                                paper_change(*state, &(struct paper_change){where, NULL, "403"});
+                        paper_collect_changed(*state, NULL, 0, &facts);
+                        bad += paper_count_wrong(&facts, sound[i].name, where);
+                }
+        assert_int_equal(bad, 0);
 }
 
 /* As if the pages that cannot be read could not be had. */
@@ -171,6 +249,7 @@ TEST(config_file) {
                 const char *why;
         } rows[] = {
                 {"kind: KubeSchedulerConfiguration", 0, ""},
+                {"kind: &a KubeSchedulerConfiguration\nb: *a", 0, ""},
                 {"kind: Pod", -EINVAL, "no KubeSchedulerConfiguration"},
                 {"kind: {", -EINVAL, "line "},
                 {NULL, -ENOENT, ""},

@@ -54,6 +54,12 @@
 #define ARGUMENT "--leader-elect=true"
 #define REJECTS                                                                                    \
         { POLICY, "'estimate'", "'estimate', 'whenAllOver': 'reject'" }
+#define SPOT(metric)                                                                               \
+        {                                                                                          \
+                POLICY, "'extender'",                                                              \
+                        "'pools': [{'nodeSelector': {'spot': 'yes'}, 'predicate': [{'name': "      \
+                        "'" metric "', 'maxLimitPecent': 0.99}]}], 'extender'"                     \
+        }
 #define ALLOW_DNS                                                                                  \
         "{'spec': {'podSelector': {}, 'policyTypes': ['Egress'], 'egress': [{'ports': "            \
         "[{'protocol': 'UDP', 'port': 53}]}]}}"
@@ -98,6 +104,11 @@ static const struct paper_fault program_faults[] = {
         {.changes = {{EXTENDER, NULL, NULL}, {SCHEDULER, NULL, "{}"}}},
         {"extender-replicas", DOCTOR_FAULT, "none",
          .changes = {{EXTENDER, "Replicas': 2", "Replicas': 0"}}},
+        /* Taints of load need none. */
+        {.changes = {{EXTENDER, "eplicas': 2", "eplicas': 0"},
+                     {POLICY, "'extender'", "'taints': {}, 'extender'"}}},
+        {"extender-replicas", DOCTOR_FAULT, "none of 0",
+         .changes = {{EXTENDER, "eplicas': 2", "eplicas': 0"}}},
         {"extender-service", DOCTOR_FAULT, "no Service", .changes = {{SERVICE, NULL, NULL}}},
         {"extender-service", DOCTOR_FAULT, "does not select",
          .changes = {{SERVICE, ": 'plimsoll-extender'", ": 'x'"}}},
@@ -304,6 +315,12 @@ static const struct paper_fault policy_faults[] = {
          .changes = {{POLICY, "generation': 3", "generation': 4"}}},
         {"policy-limits", DOCTOR_FAULT, "every node is above",
          .changes = {REJECTS, {NODES, "0.25000,", "0.95000,"}}},
+        /* For nodes of a pool its limit holds. */
+        {.changes = {REJECTS,
+                     {NODES, "0.25000,", "0.95000,"},
+                     {NODES, "'annotations': {'cpu",
+                      "'labels': {'spot': 'yes'}, 'annotations': {'cpu"},
+                     SPOT("cpu_usage_avg_5m")}},
         {.changes = {{NODES, "0.25000,", "0.95000,"}}},             /* they all pass */
         {.changes = {REJECTS, {NODES, "0.25000,", "0.95000,", 6}}}, /* one is below */
         {"policy-weights", DOCTOR_WARNING, "no priority",
@@ -371,6 +388,10 @@ static const struct paper_fault node_faults[] = {
                      {NODES, "'mem_usage_avg_5m'", "'a.example/mem_usage_avg_5m_peak'", 1}}},
         /* Another installation writes its own. */
         {.changes = {{NODES, CPU, CPU ", 'a.example/cpu_usage_avg_5m': '" PAPER_FRESH "'"}}},
+        {.changes = {{NODES, CPU, CPU ", 'a.example/net_usage_avg_5m': '" PAPER_FRESH "'"}}},
+        {"annotations-left", DOCTOR_WARNING, "(a.example/net_usage_avg_5m)",
+         .changes = {{NODES, CPU,
+                      CPU ", 'a.example/net_usage_avg_5m': '0.25000,2026-02-28T11:00:00Z'"}}},
         {"annotations-left", DOCTOR_WARNING, "(cpu_usage_max_avg_1d)",
          .changes = {{NODES, CPU, CPU ", 'cpu_usage_max_avg_1d': '" HOUR_OLD "'"}}},
         {"annotations-left", DOCTOR_WARNING, "(cpu_usage_max_avg_1d_peak)",
@@ -392,6 +413,14 @@ static const struct paper_fault node_faults[] = {
                       "'predicate': ["
                       "{'name': 'disk_usage_avg_5m', 'maxLimitPecent': 0.8}, "
                       "{'name': 'net_usage_avg_5m', 'maxLimitPecent': 0.8}, "}}},
+        /* It is of a pool that no node is in. */
+        {.changes = {SPOT("net_usage_avg_5m"),
+                     {POLICY, "'15m'}", "'15m'}, {'name': 'net_usage_avg_5m', 'period': '3m'}"}}},
+        {"metrics-written", DOCTOR_FAULT, "no node has net_usage_avg_5m",
+         .changes = {SPOT("net_usage_avg_5m"),
+                     {POLICY, "'15m'}", "'15m'}, {'name': 'net_usage_avg_5m', 'period': '3m'}"},
+                     {NODES, "'annotations': {'cpu",
+                      "'labels': {'spot': 'yes'}, 'annotations': {'cpu", 1}}},
         {"nodes-ready", DOCTOR_WARNING, "1 of 4 nodes are not ready: node-0",
          .changes = {{NODES, "'status': 'True'", "'status': 'Unknown'", 1}}},
         {"nodes-ready", DOCTOR_FAULT, "4 of 4",
@@ -531,6 +560,8 @@ static const struct paper_fault metric_faults[] = {
         {.changes = {{EXTENDERS, "table_nodes", "t"}}},
         {"certificate", DOCTOR_WARNING, "in 7 days",
          .changes = {{EXTENDERS, "1774958400", "1772971200"}}},
+        {"certificate", DOCTOR_WARNING, "in 7 days", /* of one replica */
+         .changes = {{EXTENDER_0, "1774958400", "1772971200"}}},
         {"certificate", DOCTOR_FAULT, "expired",
          .changes = {{EXTENDERS, "1774958400", "1772366340"}}},
         {.changes = {{EXTENDERS, "plimsoll_tls", "t"}}}, /* plain HTTP */
@@ -545,6 +576,12 @@ static const struct paper_fault scheduler_faults[] = {
          .changes = {{CONFIG, "- urlPrefix", "  a"}, MOUNTED}},
         {"scheduler-registered", DOCTOR_FAULT, "port 8010",
          .changes = {{CONFIG, ":8010", ":80100"}, MOUNTED}},
+        /* kustomize has left an earlier one behind. */
+        {.changes = {{CONFIG, "'items': [",
+                      "'items': [{'metadata': {'name': 'a', 'labels': {'app.kubernetes.io/name': "
+                      "'plimsoll-scheduler'}}, 'data': {'a': 'kind: KubeSchedulerConfiguration\\n"
+                      "extenders: [{urlPrefix: http://127.0.0.1:8010}]'}}, "},
+                     MOUNTED}},
         {.changes = {{CONFIG, ":8010", ":9010"},
                      {SERVICE, "'port': 8010", "'port': 80}, {'port': 9010"}}},
         {.changes = {{CONFIG, ":8010", ":9010"}, {EXTENDER, ARGUMENT, "--port', '9010"}}},
@@ -555,6 +592,10 @@ static const struct paper_fault scheduler_faults[] = {
          .changes = {{CONFIG, "http:", "https:"}}},
         {"scheduler-ignorable", DOCTOR_FAULT, "ignorable",
          .changes = {{CONFIG, "ignorable: true", "ignorable: [true]"}}},
+        {.changes = {{CONFIG, "ignorable: true", "ignorable: True"}}},
+        /* An entry for bind alone, in front of the other. */
+        {.changes = {{CONFIG, "extenders:\\n",
+                      "extenders:\\n- urlPrefix: http://127.0.0.1:8010/v1\\n  bindVerb: bind\\n"}}},
         {"scheduler-timeout", DOCTOR_WARNING, "5s",
          .changes = {{CONFIG, "httpTimeout: 200ms", ""}}},
         {"scheduler-timeout", DOCTOR_WARNING, "5s", .changes = {{CONFIG, "200ms", "0s"}}},

@@ -102,6 +102,8 @@ static const struct {
         {FILE_OF_HOST, "http://127.0.0.1:9010/plimsoll", NULL, .changes = {SECOND("9010")}},
         {FILE_OF_HOST, "http://127.0.0.1:8010/v1", "has port 8010, on which 127.0.0.1 is not",
          .changes = {SECOND("9010")}},
+        {FILE_OF_HOST, "http://127.0.0.1:8010/v1", NULL, .changes = {SECOND("9010"), HOST_NETWORK}},
+        {FILE_OF_HOST, "http://127.0.0.1:9010/v1", NULL, .changes = {SECOND("9010"), TLS}},
         /* Pods and nodes. */
         {FILE_OF_HOST, "http://10.244.0.7:8010/v1", NULL,
          .changes = {POD_IP, SILENT, PODS_ARE("")}},
@@ -160,6 +162,17 @@ static void collect(struct paper_cluster *paper, enum from from, const char *url
         assert_int_equal(unlink(path), 0);
 }
 
+/* @hidden: what may not be seen; NULL: nothing */
+static void collect_row(struct paper_cluster *paper, size_t row, const char *hidden,
+                        struct doctor_facts *ret) {
+        paper_reset(paper, PAPER_NODES);
+        for (size_t i = 0; i < PAPER_CHANGES && rows[row].changes[i].where; i++)
+                paper_change(paper, &rows[row].changes[i]);
+        if (hidden)
+                paper_change(paper, &(struct paper_change){hidden, NULL, "403"});
+        collect(paper, rows[row].from, rows[row].url, ret);
+}
+
 TEST(places) {
         size_t bad = 0;
 
@@ -167,15 +180,27 @@ TEST(places) {
                 const struct paper_fault fault = {rows[i].what ? "scheduler-url" : NULL,
                                                   DOCTOR_FAULT, rows[i].what};
                 _cleanup_(doctor_facts_done) struct doctor_facts facts = {0};
-                paper_reset(*state, PAPER_NODES);
-                for (size_t j = 0; j < PAPER_CHANGES && rows[i].changes[j].where; j++)
-                        paper_change(*state, &rows[i].changes[j]);
-                collect(*state, rows[i].from, rows[i].url, &facts);
+                collect_row(*state, i, NULL, &facts);
                 if (paper_is_only(&facts, &fault))
                         continue;
                 print_error("row %zu: %s\n", i, rows[i].url);
                 bad++;
         }
+        assert_int_equal(bad, 0);
+}
+
+TEST(one_is_hidden) {
+        static const char *const hidden[] = {EXTENDER,   EXTENDERS, SERVICE, SCHEDULER,
+                                             SCHEDULERS, NODES,     PODS};
+        size_t bad = 0;
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+                for (size_t j = 0;
+                     !rows[i].what && rows[i].from == FILE_OF_HOST && j < ARRAY_LEN(hidden); j++) {
+                        _cleanup_(doctor_facts_done) struct doctor_facts facts = {0};
+                        collect_row(*state, i, hidden[j], &facts);
+                        bad += paper_count_wrong(&facts, rows[i].url, hidden[j]);
+                }
         assert_int_equal(bad, 0);
 }
 

@@ -120,6 +120,7 @@ TEST(predicate_and_metrics) {
         assert_null(difference_predicate(&difference.before, HOT, &value_ratio));
         assert_int_equal(difference.metric_count, 2);
         assert_int_equal(difference.metrics[0].usable, 3);
+        assert_int_equal(difference.metrics[1].unknown, difference.count);
         assert_false(difference.metrics[0].is_new);
         assert_int_equal(difference.metrics[1].usable, 0);
         difference_done(&difference);

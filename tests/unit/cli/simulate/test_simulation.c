@@ -147,6 +147,30 @@ TEST(another_first_choice) {
                 strstr(text, "shop/node-02 on node-02: rank 3 -> 3 of 3, another first choice\n"));
 }
 
+/* The worst nodes of one policy stand below its name, even where the other has no more that pass.
+ */
+TEST(few_pass) {
+        static const char below[] = "\n   ...\n                             8  node-07        7\n";
+        static const struct {
+                const char *after, *text;
+        } rows[] = {{LAX, below}, {POLICY(LIMIT("0.12"), CPU), "\n   ...\nplacements"}};
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(simulated_done) struct simulated simulated = {0};
+                json_t *root = record(MANY, "0");
+                for (size_t node = 0; node < MANY; node++) {
+                        _cleanup_(freep) char *text = xasprintf("0.%02zu," AT, node * 5);
+                        json_object_set_new(
+                                json_at(json_array_get(json_object_get(root, "nodes"), node),
+                                        "annotations", NULL),
+                                "cpu_usage_avg_5m", json_string(text));
+                }
+                simulate(&simulated, root, POLICY(LIMIT("0.12"), CPU), rows[i].after);
+                _cleanup_(freep) char *text = print(&simulated, false);
+                assert_non_null(strstr(text, rows[i].text));
+        }
+}
+
 TEST(no_nodes) {
         _cleanup_(simulated_done) struct simulated simulated = {0};
 

@@ -21,16 +21,18 @@
 #define CPU_IS(value, at) "{\"cpu_usage_avg_5m\": \"" value "," at "\"}"
 #define MEM_IS(value, at) "{\"mem_usage_avg_5m\": \"" value "," at "\"}"
 
+static const struct style plain = {"", "", "", "", "", "", false, SIZE_MAX};
+
 /* @other: of a second node; NULL: there is one
- * @width: of the terminal */
-static char *print_within(size_t width, const char *policy_text, const char *annotations,
-                          const char *other) {
+ * @labels: of the first; NULL: none */
+static char *print_styled(const struct style *style, const char *policy_text,
+                          const char *annotations, const char *other, const char *labels) {
         const struct node_table_options options = {.annotation_prefix = ""};
-        const struct style style = {"", "", "", "", "", "", false, width};
         const struct explained_pod nobody = {0};
         _cleanup_(explanation_done) struct explanation explanation;
         _cleanup_(top_view_done) struct top_view view;
         json_auto_t *known = json_loads(annotations, 0, NULL);
+        json_auto_t *labelled = json_loads(labels ? labels : "{}", 0, NULL);
         char *text = NULL;
         size_t len = 0;
 
@@ -38,6 +40,7 @@ static char *print_within(size_t width, const char *policy_text, const char *ann
                 &options, policy_of(policy_text), NOW_UNIX_MS);
         assert_non_null(known);
         node_table_put(table, "node", known, NOW_UNIX_MS);
+        node_table_set_pool(table, "node", labelled, NOW_UNIX_MS);
         if (other) {
                 json_auto_t *others = json_loads(other, 0, NULL);
                 node_table_put(table, "other", others, NOW_UNIX_MS);
@@ -46,13 +49,13 @@ static char *print_within(size_t width, const char *policy_text, const char *ann
         top_view_init(&view, &explanation, "a file", false, true);
         FILE *out = open_memstream(&text, &len);
         assert_non_null(out);
-        top_view_print(&view, &style, width == SIZE_MAX, out);
+        top_view_print(&view, style, style->width == SIZE_MAX, out);
         assert_int_equal(fclose(out), 0);
         return text;
 }
 
 static char *print_both(const char *policy_text, const char *annotations, const char *other) {
-        return print_within(SIZE_MAX, policy_text, annotations, other);
+        return print_styled(&plain, policy_text, annotations, other, NULL);
 }
 
 static char *print(const char *policy_text, const char *annotations) {
@@ -126,6 +129,33 @@ TEST(above) {
         }
 }
 
+/* What a pool has is about its nodes alone: its limits, and the metrics that no other node needs.
+ */
+TEST(pools) {
+        static const struct {
+                const char *labels, *annotations, *verdict;
+                bool is_red;
+        } rows[] = {
+                {"{\"a\": \"b\"}", CPU_IS("0.9", NOW_TEXT), "  ok, 1 of 2 metrics unusable\n",
+                 false},
+                {"{}", CPU_IS("0.9", NOW_TEXT), "  <cpu_usage_avg_5m above 0.8\n", true},
+                {"{}", CPU_IS("0.5", NOW_TEXT), "  ok\n", false},
+        };
+        struct style style = plain;
+
+        style.red = "<";
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(freep) char *text = print_styled(
+                        &style,
+                        LIMITED("}]\n  pools: [{nodeSelector: {a: b}, predicate: [{name: "
+                                "cpu_usage_avg_5m, maxLimitPecent: 0.95}, {name: mem_usage_avg_5m, "
+                                "maxLimitPecent: 0.9}]}]\n"),
+                        rows[i].annotations, NULL, rows[i].labels);
+                assert_non_null(strstr(text, rows[i].verdict));
+                assert_int_equal(strstr(text, "<  90%") != NULL, rows[i].is_red);
+        }
+}
+
 /* A node is without a usable value when the policy needs one. */
 TEST(sums) {
         _cleanup_(freep) char *none = print(POLICY(""), "{}"), *blind = print(CPU, "{}");
@@ -140,8 +170,11 @@ TEST(narrow) {
                 "period: 3m}, {name: net_usage_avg_5m, period: 3m}]\n"
                 "  priority: [{name: cpu_usage_avg_5m, weight: 1}, {name: mem_usage_avg_5m, "
                 "weight: 1}, {name: net_usage_avg_5m, weight: 1}]\n";
-        _cleanup_(freep) char *one = print_within(40, BOTH, "{}", NULL);
-        _cleanup_(freep) char *two = print_within(40, three, "{}", NULL);
+        struct style style = plain;
+
+        style.width = 40;
+        _cleanup_(freep) char *one = print_styled(&style, BOTH, "{}", NULL, NULL);
+        _cleanup_(freep) char *two = print_styled(&style, three, "{}", NULL, NULL);
 
         assert_non_null(strstr(one, "\n1 more column with -o wide\n"));
         assert_non_null(strstr(two, "\n2 more columns with -o wide\n"));
