@@ -51,7 +51,7 @@ enum {
 
 /* A pod on its node. */
 struct tracked_pod {
-        uint64_t id;                         /* unique on the node */
+        uint64_t id;                         /* unique among the node's live pods */
         struct workload *workload;           /* held; NULL: it has no owner */
         int64_t runs_unix_ms, gone_unix_ms;  /* TRACKED_NEVER: not yet */
         float used[ESTIMATE_RESOURCE_COUNT]; /* m, in cores and bytes */
