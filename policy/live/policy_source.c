@@ -185,6 +185,8 @@ void policy_source_set_writer(struct policy_source *source, const struct kube_fe
         }
         kube_cancel(TAKE_PTR(source->status_call));
         loop_timer_disarm(source->options.loop, &source->status_again);
+        source->status_err = ERROR_NULL; /* from now on it is another writer's */
+        show_policy_state(source);
 }
 
 void policy_source_on_status(struct policy_source *source, policy_source_status_fn *fn,
@@ -295,9 +297,9 @@ int policy_source_new(const struct policy_source_options *options, struct policy
 void policy_source_free(struct policy_source *source) {
         if (!source)
                 return;
+        policy_source_set_writer(source, NULL);
         file_watch_free(source->file);
         reflector_free(source->objects);
-        policy_source_set_writer(source, NULL);
         json_decref(source->object);
         free(source->problem);
         free(source->warning);

@@ -100,6 +100,22 @@ TEST(status_that_cannot_be_written) {
         end(&f);
 }
 
+/* A writer that no longer is one has no trouble with it: another one writes. */
+TEST(status_is_for_another_to_write) {
+        struct fixture f = {.told = "its status cannot be written: 403 no"};
+
+        api_answer(&f.api, 403, "{\"message\":\"no\"}", PATCH, NULL);
+        api_answer_usually(&f.api, 200, "", WATCH);
+        api_answer_usually(&f.api, 200, OBJECTS(OBJECT("", SYNC("3m"))), LIST);
+        begin(&f);
+        policy_source_set_writer(f.source, &no_fence);
+        api_run(&f.api, is_told, &f);
+        policy_source_set_writer(f.source, NULL);
+        f.told = "cannot be written";
+        assert_true(is_not_told(&f));
+        end(&f);
+}
+
 /* An object that has been deleted has no status to write: that is no trouble. */
 TEST(status_of_no_object) {
         struct fixture f = {.told = "its status cannot be written: 403"};
