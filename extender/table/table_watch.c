@@ -24,6 +24,7 @@ struct table_watch {
         struct table_watch_options options;
         struct reflector *nodes;
         struct binding_watch *bindings;  /* NULL until a policy ranks by hot values */
+        int64_t recent_ms;               /* of the last policy that did */
         struct estimate_watch *estimate; /* NULL until a policy's scoring is estimate */
         bool awaits_pools; /* nothing is published, since the nodes' pools are not known yet */
 
@@ -128,6 +129,7 @@ static bool needs_bindings(const struct policy *policy) {
 
 static void watch_bindings(struct table_watch *watch) {
         const struct policy *policy = node_table_policy(watch->options.table);
+        int64_t recent_ms = hot_value_keep_ms(policy);
 
         if (!needs_bindings(policy)) {
                 health_pass(watch->bindings_check,
@@ -138,12 +140,16 @@ static void watch_bindings(struct table_watch *watch) {
                         binding_watch_pause(watch->bindings);
                         settle_live(watch);
                 }
-        } else if (watch->bindings) {
+        } else if (watch->bindings && recent_ms <= watch->recent_ms) {
                 binding_watch_resume(watch->bindings);
-        } else {
-                watch->bindings = binding_watch_new(
-                        watch->options.loop, watch->options.api, watch->options.metrics,
-                        hot_value_keep_ms(policy), table_on_binding, watch);
+                watch->recent_ms = recent_ms;
+        } else { /* bindings count that were too old for the policy before */
+                binding_watch_free(watch->bindings);
+                node_table_forget_bindings(watch->options.table, table_now_unix_ms(watch));
+                watch->recent_ms = recent_ms;
+                watch->bindings = binding_watch_new(watch->options.loop, watch->options.api,
+                                                    watch->options.metrics, recent_ms,
+                                                    table_on_binding, watch);
         }
 }
 
