@@ -83,6 +83,33 @@ static void touched(struct table_watch *watch) {
                        watch->publish_not_before_mono_ms, publish, watch);
 }
 
+static void on_estimate_change(void *userdata) {
+        touched(userdata);
+}
+
+/* Begins with the first policy that needs it, and stays: learning takes long. Pods are not watched
+ * before: the built-in policy needs them, and that of the cluster may not. */
+static void watch_estimate(struct table_watch *watch) {
+        if (node_table_policy(watch->options.table)->scoring != POLICY_SCORING_ESTIMATE) {
+                health_pass(watch->pods_check, "not needed: the policy's scoring is not estimate");
+        } else if (!watch->estimate) {
+                health_pass(watch->pods_check, "not listed yet");
+                watch->estimate = estimate_watch_new(&(struct estimate_watch_options){
+                        .loop = watch->options.loop,
+                        .api = watch->options.api,
+                        .metrics = watch->options.metrics,
+                        .check = watch->pods_check,
+                        .estimator = node_table_estimator(watch->options.table),
+                        .on_change = on_estimate_change,
+                        .userdata = watch,
+                });
+                if (watch->nodes)
+                        reflector_list_again(watch->nodes, false);
+        } else if (reflector_is_synced(watch->nodes)) {
+                estimate_watch_begin(watch->estimate);
+        }
+}
+
 static void table_on_node(void *userdata, enum reflector_event event, const json_t *object) {
         struct table_watch *watch = userdata;
         const char *name = json_string_at(object, "metadata", "name", NULL);
@@ -102,8 +129,7 @@ static void table_on_nodes_synced(void *userdata, size_t count) {
         watch->awaits_pools = false;
         publish(watch); /* before the check passes: once ready, the workers have the nodes */
         health_pass(watch->nodes_check, "%zu node%s", count, number_plural(count));
-        if (watch->estimate)
-                estimate_watch_begin(watch->estimate);
+        watch_estimate(watch);
 }
 
 /* Return: whether hot values come from the watch */
@@ -250,32 +276,6 @@ static void watch_nodes(struct table_watch *watch) {
                                              .on_synced = table_on_nodes_synced,
                                              .userdata = watch,
                                      });
-}
-
-static void on_estimate_change(void *userdata) {
-        touched(userdata);
-}
-
-/* Begins with the first policy that needs it, and stays: learning takes long. */
-static void watch_estimate(struct table_watch *watch) {
-        if (!node_table_estimator(watch->options.table)) {
-                health_pass(watch->pods_check, "not needed: the policy's scoring is not estimate");
-                return;
-        }
-        if (watch->estimate)
-                return;
-        health_pass(watch->pods_check, "not listed yet");
-        watch->estimate = estimate_watch_new(&(struct estimate_watch_options){
-                .loop = watch->options.loop,
-                .api = watch->options.api,
-                .metrics = watch->options.metrics,
-                .check = watch->pods_check,
-                .estimator = node_table_estimator(watch->options.table),
-                .on_change = on_estimate_change,
-                .userdata = watch,
-        });
-        if (watch->nodes)
-                reflector_list_again(watch->nodes, false);
 }
 
 struct table_watch *table_watch_new(const struct table_watch_options *options) {

@@ -164,3 +164,36 @@ TEST(longer_hot_value) {
         health_free(health);
         stop(&f);
 }
+
+static double answered(void *server) {
+        return (double)atomic_load(&((struct scripted_server *)server)->answered);
+}
+
+/* The policy of a cluster, which comes after the built-in one, may not need the pods. */
+TEST(pods_are_not_needed) {
+        static const char estimate[] = "  extender: {scoring: estimate}\n";
+        struct fixture f = {0};
+
+        usually(&f, "/nodes?",
+                "limit=", scripted_http(200, "", NODES(NODE(A, "5", "0.5,2026-07-23T11:25:54Z"))),
+                true, false);
+        usually(&f, "/nodes?", "watch=1", scripted_stream(""), false, true);
+        expect(&f, 200, "/pods?", "limit=", PODS(POD("new", "2026-07-23T11:25:00Z")));
+        scripted_add(&f.rig.server, (struct scripted_reply){.expect = {"/pods?", "watch=1"},
+                                                            .response = scripted_stream(""),
+                                                            .holds = true});
+        start(&f);
+        struct health *health = health_new();
+        struct node_table *table = table_of(&f, estimate);
+        struct table_watch *watch = watch_table(&f, health, table);
+        set_policy(watch, "");
+        assert_int_equal(sem_post(&f.go_on), 0);
+        run_until(&f, answered, &f.rig.server, 2); /* the nodes' list and watch */
+        assert_int_equal(atomic_load(&f.rig.server.served), 0);
+        set_policy(watch, estimate);
+        run_until(&f, served, &f.rig.server, 2);
+        table_watch_free(watch);
+        node_table_free(table);
+        health_free(health);
+        stop(&f);
+}
