@@ -42,6 +42,10 @@ static const char *const result_names[] = {
         "invalid", "unavailable",   "refused",  "busy",
 };
 
+struct bind;
+/* @body: NULL: the answer is no JSON */
+typedef void bind_done_fn(struct bind *bind, const struct kube_answer *answer, const json_t *body);
+
 /* One request. Once it is suspended, it belongs to the loop. */
 struct bind {
         LIST_ENTRY(bind) link; /* in binder->binds */
@@ -51,6 +55,7 @@ struct bind {
         int64_t begin_ns;
         int64_t give_up_mono_ms;
         struct kube_call *call; /* NULL between attempts */
+        bind_done_fn *on_done;  /* of the call */
         struct loop_timer retry_timer, deadline_timer;
         struct backoff backoff;
         struct error trouble; /* why the last attempt failed */
@@ -168,24 +173,39 @@ static void retry(struct bind *bind, const struct kube_answer *answer, loop_time
                 loop_timer_arm(loop, &bind->retry_timer, now_mono_ms + pause_ms, again, bind);
 }
 
-static void call(struct bind *bind, struct kube_request *request, kube_done_fn *on_done) {
+/* 200 without JSON is from a proxy in the API server's place, and means nothing. */
+static void on_answer(void *userdata, const struct kube_answer *answer) {
+        struct bind *bind = userdata;
+        struct kube_answer checked = *answer;
+        json_auto_t *body = NULL;
+
+        bind->call = NULL;
+        if (json_parse(answer->body, answer->body_bytes, &body, NULL) < 0 &&
+            answer->outcome == KUBE_OK) {
+                checked.outcome = KUBE_BAD_ANSWER;
+                (void)error_set(&checked.err, EBADMSG,
+                                "%d without JSON: the answer of a proxy, not of an API server",
+                                answer->status);
+        }
+        bind->on_done(bind, &checked, body);
+}
+
+static void call(struct bind *bind, struct kube_request *request, bind_done_fn *on_done) {
         request->give_up_mono_ms = bind->give_up_mono_ms;
         /* An attempt that hangs leaves time for another. */
         request->timeout_ms = bind->binder->timeout_ms / 2;
-        request->on_done = on_done;
+        request->on_done = on_answer;
         request->userdata = bind;
+        bind->on_done = on_done;
         bind->call = kube_start(bind->binder->daemon->api, request);
 }
 
 static void read_bound_pod(void *userdata);
 
-static void on_pod_of_bind(void *userdata, const struct kube_answer *answer) {
-        struct bind *bind = userdata;
+static void on_pod_of_bind(struct bind *bind, const struct kube_answer *answer, const json_t *pod) {
         const struct bind_request *request = &bind->request;
-        json_auto_t *pod = NULL;
         char text[ERROR_MSG_MAX + BIND_NAME_MAX];
 
-        bind->call = NULL;
         if (answer->outcome == KUBE_NOT_FOUND) {
                 finish_bind(bind, BIND_NOT_FOUND, answer->err.msg);
                 return;
@@ -194,8 +214,7 @@ static void on_pod_of_bind(void *userdata, const struct kube_answer *answer) {
                 finish_bind(bind, BIND_FORBIDDEN, answer->err.msg);
                 return;
         }
-        if (answer->outcome != KUBE_OK ||
-            json_parse(answer->body, answer->body_bytes, &pod, NULL) < 0) {
+        if (answer->outcome != KUBE_OK) {
                 retry(bind, answer, read_bound_pod);
                 return;
         }
@@ -232,21 +251,16 @@ static void read_bound_pod(void *userdata) {
 }
 
 /* 403 also means that the namespace is being deleted, which is not about RBAC. */
-static bool is_namespace_going(const struct kube_answer *answer) {
-        json_auto_t *status = NULL;
-
+static bool is_namespace_going(const struct kube_answer *answer, const json_t *status) {
         return answer->outcome == KUBE_FORBIDDEN &&
-               json_parse(answer->body, answer->body_bytes, &status, NULL) == 0 &&
                json_find_at("NamespaceTerminating", json_at(status, "details", "causes", NULL),
                             "reason", NULL);
 }
 
 static void attempt_bind(void *userdata);
 
-static void on_bind_answer(void *userdata, const struct kube_answer *answer) {
-        struct bind *bind = userdata;
-
-        bind->call = NULL;
+static void on_bind_answer(struct bind *bind, const struct kube_answer *answer,
+                           const json_t *status) {
         switch (answer->outcome) {
         case KUBE_OK:
                 finish_bind(bind, BIND_BOUND, "");
@@ -260,7 +274,8 @@ static void on_bind_answer(void *userdata, const struct kube_answer *answer) {
                 break;
         case KUBE_UNAUTHORIZED:
         case KUBE_FORBIDDEN:
-                finish_bind(bind, is_namespace_going(answer) ? BIND_NOT_FOUND : BIND_FORBIDDEN,
+                finish_bind(bind,
+                            is_namespace_going(answer, status) ? BIND_NOT_FOUND : BIND_FORBIDDEN,
                             answer->err.msg);
                 break;
         case KUBE_GONE:

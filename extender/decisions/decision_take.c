@@ -237,9 +237,7 @@ static void take_terms(const struct judge *judge, uint32_t row, size_t priority_
 static void take_weights(const struct judge_nodes *of, struct decision_ranking *ranking) {
         for (size_t pool = 0; pool <= of->policy->pool_count; pool++)
                 for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
-                        ranking->weights[pool][r] = of->terms[pool].metric[r] >= 0
-                                                            ? (float)of->terms[pool].weight[r]
-                                                            : 0;
+                        ranking->weights[pool][r] = (float)of->terms[pool].weight[r];
 }
 
 static void take_nodes(const struct answer *answer, struct decision_ranking *ranking) {

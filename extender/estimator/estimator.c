@@ -134,6 +134,8 @@ void estimator_node_release(struct estimator *estimator, struct estimator_node *
         if (!node)
                 return;
         node->owner = NULL;
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
+                estimator_forget_reading(node, r);
         drop_holder(estimator, node);
 }
 

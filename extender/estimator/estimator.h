@@ -51,6 +51,8 @@ DEFINE_FREEP(struct estimator, estimator_free);
  */
 struct estimator_node *estimator_node_hold(struct estimator *estimator, const char *name,
                                            size_t name_len, void *owner);
+/** estimator_node_release() - its pods are kept, but what was read of it is forgotten: the next
+ * node of this name may be another machine */
 void estimator_node_release(struct estimator *estimator, struct estimator_node *node);
 /** estimator_node_number() - unique while the node is held; below ESTIMATOR_MAX_NODES */
 uint32_t estimator_node_number(const struct estimator_node *node);

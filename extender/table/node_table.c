@@ -58,10 +58,6 @@ struct node_table {
         struct node_snapshot *last; /* before it: the next one reuses its memory; may be NULL */
 };
 
-static const struct policy *policy_of(const struct node_table *table) {
-        return table->table_policy->policy;
-}
-
 /* ---- One node's annotations. */
 
 static void table_read_annotation(const struct node_table *table, const struct node *node,
@@ -72,7 +68,7 @@ static void table_read_annotation(const struct node_table *table, const struct n
 
 static void read_metric(const struct node_table *table, const struct node *node, size_t metric,
                         struct reading *ret) {
-        const struct policy_metric *of = &policy_of(table)->metrics[metric];
+        const struct policy_metric *of = &node_table_policy(table)->metrics[metric];
 
         table_read_annotation(table, node, of->name, of->period_ms, ret);
         if (table->options.is_percent)
@@ -87,7 +83,7 @@ static int64_t earlier_if_ahead(int64_t until, int64_t candidate, int64_t now_un
 
 /* The hot value in use: the count or the annotation, whichever is newer. */
 static int64_t settle_hot(struct node_table *table, size_t row, int64_t now_unix_ms) {
-        const struct policy *policy = policy_of(table);
+        const struct policy *policy = node_table_policy(table);
         struct node *node = table->rows[row];
         bool is_counted = policy->hot_value_count > 0 && table->live_until_unix_ms != INT64_MIN;
         bool is_annotated = node->hot_expires_unix_ms != READING_NEVER;
@@ -109,7 +105,7 @@ static void settle_estimate(struct node_table *table, size_t row, int64_t now_un
 
         if (node->estimate)
                 estimator_usage(table->estimator, node->estimate, &usage);
-        row_estimate_settle(&table->columns, row, policy_of(table),
+        row_estimate_settle(&table->columns, row, node_table_policy(table),
                             &table->table_policy->terms[node->pool], usage, now_unix_ms);
         table->columns.estimate_number[row] = node->estimate ? estimator_node_number(node->estimate)
                                                              : ESTIMATOR_MAX_NODES;
@@ -126,14 +122,14 @@ static void settle_row(struct node_table *table, size_t row, int64_t now_unix_ms
         if (columns->has_estimate)
                 settle_estimate(table, row, now_unix_ms);
         columns->settled_until_unix_ms[row] = until;
-        columns->rejected_by[row] = (int16_t)verdict_filter(policy_of(table), &view, row,
+        columns->rejected_by[row] = (int16_t)verdict_filter(node_table_policy(table), &view, row,
                                                             now_unix_ms);
         columns->score100[row] =
                 (uint8_t)(columns->has_estimate
                                   ? node_columns_score100(
                                             columns,
                                             &table->table_policy->terms[columns->pool[row]], row)
-                                  : verdict_score100(policy_of(table), &view, row, NULL,
+                                  : verdict_score100(node_table_policy(table), &view, row, NULL,
                                                      now_unix_ms));
         table->changed_in[row] = table->publications + 1;
         table->has_changed_rows = true;
@@ -147,16 +143,16 @@ static void forget_parsing(struct node_table *table, struct node *node) {
 }
 
 /* @metric: -1: none */
-static struct tracked_reading reading_for_estimate(const struct node_table *table,
-                                                   const struct node *node, int metric,
-                                                   const struct reading *covered,
-                                                   int64_t now_unix_ms) {
+static struct tracked_reading tracked_mean(const struct node_table *table, const struct node *node,
+                                           int metric, const struct reading *covered,
+                                           int64_t now_unix_ms) {
         struct reading mean;
 
         if (metric < 0)
                 return (struct tracked_reading){0};
         read_metric(table, node, (size_t)metric, &mean);
-        return row_estimate_reading(&mean, policy_of(table)->metrics[metric].query.window_ms,
+        return row_estimate_reading(&mean,
+                                    node_table_policy(table)->metrics[metric].query.window_ms,
                                     covered, now_unix_ms);
 }
 
@@ -166,12 +162,10 @@ static void read_for_estimate(struct node_table *table, struct node *node, int64
 
         table_read_annotation(table, node, ANNOTATION_COVERED, 0, &covered);
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
-                const struct tracked_reading reading = reading_for_estimate(table, node,
-                                                                            terms->metric[r],
-                                                                            &covered, now_unix_ms),
-                                             shorter = reading_for_estimate(table, node,
-                                                                            terms->shorter[r],
-                                                                            &covered, now_unix_ms);
+                const struct tracked_reading reading = tracked_mean(table, node, terms->metric[r],
+                                                                    &covered, now_unix_ms),
+                                             shorter = tracked_mean(table, node, terms->shorter[r],
+                                                                    &covered, now_unix_ms);
                 if (reading.window_ms > 0)
                         estimator_read(table->estimator, node->estimate, r, &reading, &shorter);
                 else if (terms->metric[r] < 0)
@@ -368,7 +362,7 @@ void node_table_set_policy(struct node_table *table, struct policy *policy, int6
 }
 
 const struct policy *node_table_policy(const struct node_table *table) {
-        return policy_of(table);
+        return table->table_policy->policy;
 }
 
 void node_table_put(struct node_table *table, const char *name, const json_t *annotations,
@@ -431,7 +425,7 @@ void node_table_set_zone(struct node_table *table, const char *name, const json_
 void node_table_set_pool(struct node_table *table, const char *name, const json_t *labels,
                          int64_t now_unix_ms) {
         struct node *node = strmap_get(&table->nodes_by_name, name, strlen(name));
-        uint8_t pool = (uint8_t)policy_pool_of(policy_of(table), labels);
+        uint8_t pool = (uint8_t)policy_pool_of(node_table_policy(table), labels);
 
         if (!node || node->row == NODE_ROW_NONE || pool == node->pool)
                 return;
@@ -460,7 +454,7 @@ struct estimator *node_table_estimator(const struct node_table *table) {
 
 /* Strangers whose bindings are all too old to count. */
 static void forget_old_strangers(struct node_table *table, int64_t now_unix_ms) {
-        int64_t keep_ms = hot_value_keep_ms(policy_of(table));
+        int64_t keep_ms = hot_value_keep_ms(node_table_policy(table));
         struct strmap_entry *entry;
 
         STRMAP_FOREACH (entry, &table->nodes_by_name) {
@@ -486,7 +480,7 @@ void node_table_bind(struct node_table *table, const char *name, int64_t at_unix
                 node = node_new(table, name, len);
         }
         binding_ring_settle(&node->bound, now_unix_ms);
-        binding_ring_add(&node->bound, at_unix_ms, hot_value_keep_ms(policy_of(table)));
+        binding_ring_add(&node->bound, at_unix_ms, hot_value_keep_ms(node_table_policy(table)));
         if (node->row != NODE_ROW_NONE)
                 settle_row(table, node->row, now_unix_ms);
 }
@@ -496,10 +490,17 @@ static void settle_all(struct node_table *table, int64_t now_unix_ms) {
                 settle_row(table, row, now_unix_ms);
 }
 
-void node_table_set_live(struct node_table *table, bool is_live, int64_t now_unix_ms) {
-        bool was_live = table->live_until_unix_ms == INT64_MAX;
+void node_table_forget_bindings(struct node_table *table, int64_t now_unix_ms) {
+        struct strmap_entry *entry;
 
-        if (is_live == was_live)
+        STRMAP_FOREACH (entry, &table->nodes_by_name)
+                binding_ring_done(&((struct node *)entry->value)->bound);
+        table->live_until_unix_ms = INT64_MIN;
+        settle_all(table, now_unix_ms);
+}
+
+void node_table_set_live(struct node_table *table, bool is_live, int64_t now_unix_ms) {
+        if (is_live == (table->live_until_unix_ms == INT64_MAX))
                 return;
         table->live_until_unix_ms = is_live ? INT64_MAX : now_unix_ms;
         settle_all(table, now_unix_ms);

@@ -95,6 +95,9 @@ struct estimator *node_table_estimator(const struct node_table *table);
 /** node_table_bind() - the watch of pods shows that a pod was bound to @name at @at_unix_ms */
 void node_table_bind(struct node_table *table, const char *name, int64_t at_unix_ms,
                      int64_t now_unix_ms);
+/** node_table_forget_bindings() - they are counted anew; until the watch is live, annotations are
+ * used */
+void node_table_forget_bindings(struct node_table *table, int64_t now_unix_ms);
 /**
  * node_table_set_live() - whether the watch of bindings is live
  *

@@ -5,7 +5,7 @@
 /* No window ends in the future: a timestamp ahead of the clock counts as now. */
 struct tracked_reading row_estimate_reading(const struct reading *mean, int64_t window_ms,
                                             const struct reading *covered, int64_t now_unix_ms) {
-        if (mean->state != READING_USABLE)
+        if (mean->state != READING_USABLE || mean->value > TRACKED_RATIO_MAX)
                 return (struct tracked_reading){0};
         struct tracked_reading reading = {
                 .ratio = mean->value,
@@ -24,8 +24,7 @@ struct tracked_reading row_estimate_reading(const struct reading *mean, int64_t 
 /* Without a capacity, a reading cannot be turned into cores: then it counts as it is. */
 static void take_plain_reading(const struct node_columns *columns, size_t row, int metric,
                                int resource, struct estimator_usage *usage) {
-        if (usage->per_capacity[resource] > 0 || metric < 0 ||
-            columns->expires_unix_ms[metric][row] == READING_NEVER)
+        if (usage->per_capacity[resource] > 0 || !node_columns_has_mean(columns, metric, row))
                 return;
         usage->ratio[resource] = columns->usage_ratio[metric][row];
         usage->is_known[resource] = true;

@@ -14,7 +14,8 @@
  * row_estimate_reading() - a mean, with the time that it is the mean of
  * @window_ms: the metric's
  * @covered:   the annotation node_covered_seconds: if it is less than the window, the mean is of
- * only so much time Return: window_ms is 0 if there is no value
+ *             only so much time
+ * Return: window_ms is 0 if there is no value, or one that cannot be
  */
 struct tracked_reading row_estimate_reading(const struct reading *mean, int64_t window_ms,
                                             const struct reading *covered, int64_t now_unix_ms);

@@ -24,6 +24,7 @@ struct table_watch {
         struct table_watch_options options;
         struct reflector *nodes;
         struct binding_watch *bindings;  /* NULL until a policy ranks by hot values */
+        int64_t recent_ms;               /* of the last policy that did */
         struct estimate_watch *estimate; /* NULL until a policy's scoring is estimate */
         bool awaits_pools; /* nothing is published, since the nodes' pools are not known yet */
 
@@ -82,6 +83,33 @@ static void touched(struct table_watch *watch) {
                        watch->publish_not_before_mono_ms, publish, watch);
 }
 
+static void on_estimate_change(void *userdata) {
+        touched(userdata);
+}
+
+/* Begins with the first policy that needs it, and stays: learning takes long. Pods are not watched
+ * before: the built-in policy needs them, and that of the cluster may not. */
+static void watch_estimate(struct table_watch *watch) {
+        if (node_table_policy(watch->options.table)->scoring != POLICY_SCORING_ESTIMATE) {
+                health_pass(watch->pods_check, "not needed: the policy's scoring is not estimate");
+        } else if (!watch->estimate) {
+                health_pass(watch->pods_check, "not listed yet");
+                watch->estimate = estimate_watch_new(&(struct estimate_watch_options){
+                        .loop = watch->options.loop,
+                        .api = watch->options.api,
+                        .metrics = watch->options.metrics,
+                        .check = watch->pods_check,
+                        .estimator = node_table_estimator(watch->options.table),
+                        .on_change = on_estimate_change,
+                        .userdata = watch,
+                });
+                if (watch->nodes)
+                        reflector_list_again(watch->nodes, false);
+        } else if (reflector_is_synced(watch->nodes)) {
+                estimate_watch_begin(watch->estimate);
+        }
+}
+
 static void table_on_node(void *userdata, enum reflector_event event, const json_t *object) {
         struct table_watch *watch = userdata;
         const char *name = json_string_at(object, "metadata", "name", NULL);
@@ -101,8 +129,7 @@ static void table_on_nodes_synced(void *userdata, size_t count) {
         watch->awaits_pools = false;
         publish(watch); /* before the check passes: once ready, the workers have the nodes */
         health_pass(watch->nodes_check, "%zu node%s", count, number_plural(count));
-        if (watch->estimate)
-                estimate_watch_begin(watch->estimate);
+        watch_estimate(watch);
 }
 
 /* Return: whether hot values come from the watch */
@@ -128,6 +155,7 @@ static bool needs_bindings(const struct policy *policy) {
 
 static void watch_bindings(struct table_watch *watch) {
         const struct policy *policy = node_table_policy(watch->options.table);
+        int64_t recent_ms = hot_value_keep_ms(policy);
 
         if (!needs_bindings(policy)) {
                 health_pass(watch->bindings_check,
@@ -138,12 +166,16 @@ static void watch_bindings(struct table_watch *watch) {
                         binding_watch_pause(watch->bindings);
                         settle_live(watch);
                 }
-        } else if (watch->bindings) {
+        } else if (watch->bindings && recent_ms <= watch->recent_ms) {
                 binding_watch_resume(watch->bindings);
-        } else {
-                watch->bindings = binding_watch_new(
-                        watch->options.loop, watch->options.api, watch->options.metrics,
-                        hot_value_keep_ms(policy), table_on_binding, watch);
+                watch->recent_ms = recent_ms;
+        } else { /* bindings count that were too old for the policy before */
+                binding_watch_free(watch->bindings);
+                node_table_forget_bindings(watch->options.table, table_now_unix_ms(watch));
+                watch->recent_ms = recent_ms;
+                watch->bindings = binding_watch_new(watch->options.loop, watch->options.api,
+                                                    watch->options.metrics, recent_ms,
+                                                    table_on_binding, watch);
         }
 }
 
@@ -244,32 +276,6 @@ static void watch_nodes(struct table_watch *watch) {
                                              .on_synced = table_on_nodes_synced,
                                              .userdata = watch,
                                      });
-}
-
-static void on_estimate_change(void *userdata) {
-        touched(userdata);
-}
-
-/* Begins with the first policy that needs it, and stays: learning takes long. */
-static void watch_estimate(struct table_watch *watch) {
-        if (!node_table_estimator(watch->options.table)) {
-                health_pass(watch->pods_check, "not needed: the policy's scoring is not estimate");
-                return;
-        }
-        if (watch->estimate)
-                return;
-        health_pass(watch->pods_check, "not listed yet");
-        watch->estimate = estimate_watch_new(&(struct estimate_watch_options){
-                .loop = watch->options.loop,
-                .api = watch->options.api,
-                .metrics = watch->options.metrics,
-                .check = watch->pods_check,
-                .estimator = node_table_estimator(watch->options.table),
-                .on_change = on_estimate_change,
-                .userdata = watch,
-        });
-        if (watch->nodes)
-                reflector_list_again(watch->nodes, false);
 }
 
 struct table_watch *table_watch_new(const struct table_watch_options *options) {

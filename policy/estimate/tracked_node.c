@@ -56,9 +56,11 @@ void tracked_node_done(struct tracked_node *node, struct workload_set *workloads
         *node = (struct tracked_node){0};
 }
 
+/* Not one that is gone: a pod may come again, from an API server that was restored from a backup.
+ */
 static struct tracked_pod *find_pod(const struct tracked_node *node, uint64_t id) {
         for (size_t i = node->pod_count; i-- > 0;)
-                if (node->pods[i].id == id)
+                if (node->pods[i].id == id && !is_gone(&node->pods[i]))
                         return &node->pods[i];
         return NULL;
 }
@@ -138,7 +140,7 @@ void tracked_node_resize(struct tracked_node *node, uint64_t id, const struct po
                          const struct pod_load *to, const struct cluster_load *cluster) {
         struct tracked_pod *pod = find_pod(node, id);
 
-        if (!pod || is_gone(pod))
+        if (!pod)
                 return;
         const struct pod_load before = workload_estimate(pod->workload, from, &cluster->factor,
                                                          NULL),
@@ -175,7 +177,7 @@ void tracked_node_end(struct tracked_node *node, struct workload_set *workloads,
                       const struct pod_load *request, int64_t gone_unix_ms) {
         struct tracked_pod *pod = find_pod(node, id);
 
-        if (!pod || is_gone(pod))
+        if (!pod)
                 return;
         add_pod(node, pod, request, -1);
         pod->gone_unix_ms = gone_unix_ms;

@@ -45,13 +45,17 @@ enum {
         TRACKED_MAX_GONE = 4096,    /* pods of a node that are gone, but still in a window */
         TRACKED_MAX_CHANGES = 64,   /* workloads that one reading teaches */
         TRACKED_UNREAD_MS = 900000, /* a pod that is gone is kept so long if no reading comes */
+        /* No node uses twice what it has, so a larger reading is no ratio, and counts as none. The
+         * first one is believed whole: such a one would stay in the node's base for good, and be in
+         * the cluster's averages. */
+        TRACKED_RATIO_MAX = 2,
 };
 
 #define TRACKED_NEVER INT64_MAX
 
 /* A pod on its node. */
 struct tracked_pod {
-        uint64_t id;                         /* unique on the node */
+        uint64_t id;                         /* unique among the node's live pods */
         struct workload *workload;           /* held; NULL: it has no owner */
         int64_t runs_unix_ms, gone_unix_ms;  /* TRACKED_NEVER: not yet */
         float used[ESTIMATE_RESOURCE_COUNT]; /* m, in cores and bytes */

@@ -16,13 +16,12 @@ bool estimate_usage_get(const struct judge_nodes *nodes, size_t row, int resourc
                 .capacity = own > 0 ? weight * SCORE_OWN_LOAD_FACTOR / own : 0,
                 .pod_ratio = own * pod->of[resource] / weight,
         };
-        int64_t expires_unix_ms = metric >= 0 ? nodes->readings.expires_unix_ms[metric][row]
-                                              : READING_NEVER;
-        if (expires_unix_ms != READING_NEVER) {
+        if (node_columns_has_mean(&nodes->columns, metric, row)) {
                 ret->is_read = true;
                 ret->reading_ratio = nodes->readings.usage_ratio[metric][row];
-                ret->read_unix_ms = annotation_at_unix_ms(expires_unix_ms,
-                                                          nodes->policy->metrics[metric].period_ms);
+                ret->read_unix_ms = annotation_at_unix_ms(
+                        nodes->readings.expires_unix_ms[metric][row],
+                        nodes->policy->metrics[metric].period_ms);
         }
         double used_ratio = nodes->columns.used[resource][row] / weight;
         ret->margin_ratio = nodes->columns.margin_ratio[resource][row];

@@ -72,13 +72,13 @@ static void score_by_estimate(struct judge *judge) {
         const double *headrooms = judge->headrooms;
         const uint32_t *rows = judge->rows;
         int *points = judge->points;
+        bool has_last = judge->has_last;
 
-        for (size_t i = 0; i < count; i++)
-                points[i] = rows[i] < row_count ? score_points(headrooms[i], most) : 0;
         /* A candidate that ranks last may have more headroom than the best of those that do not. */
-        for (size_t i = 0; judge->has_last && i < judge->count; i++)
-                if (judge_is_last(judge, i))
-                        judge->points[i] = 0;
+        for (size_t i = 0; i < count; i++)
+                points[i] = rows[i] < row_count && !(has_last && judge_is_last(judge, i))
+                                    ? score_points(headrooms[i], most)
+                                    : 0;
         if (judge->pod && judge->pod->group_id != 0)
                 score_prefer_reserved(judge);
         score_name_best(judge);

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "policy/estimate/estimate_terms.h"
+#include "policy/estimate/tracked_node.h"
 #include "policy/policy.h"
 #include "policy/verdict.h"
 
@@ -62,6 +63,13 @@ bool node_columns_lack_any(const struct node_columns *columns, size_t count);
  */
 void node_columns_median(const struct node_columns *columns, const struct estimate_terms *terms,
                          const uint32_t *rows, size_t count, struct estimate_median *ret);
+/** node_columns_has_mean() - there is a reading for the estimate, which may have expired
+ * @metric: -1: none */
+static inline bool node_columns_has_mean(const struct node_columns *columns, int metric,
+                                         size_t row) {
+        return metric >= 0 && columns->expires_unix_ms[metric][row] != READING_NEVER &&
+               columns->usage_ratio[metric][row] <= TRACKED_RATIO_MAX;
+}
 /** node_columns_estimate() - a row as estimate_terms_headroom() takes it */
 static inline struct score_node node_columns_estimate(const struct node_columns *columns,
                                                       size_t row) {

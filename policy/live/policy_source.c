@@ -52,7 +52,7 @@ static void show_policy_state(struct policy_source *source) {
                             : is_deleted    ? "; the object was deleted"
                                             : "";
         const char *trouble = source->objects ? reflector_trouble(source->objects) : "";
-        const char *status_trouble = source->status_err.msg;
+        const char *status_trouble = source->object ? source->status_err.msg : "";
 
         metrics_set(source->is_failed, source->problem != NULL);
         metrics_set(source->is_deleted, is_deleted);
@@ -114,6 +114,14 @@ void policy_source_reload(struct policy_source *source) {
 
 static void write_status(void *userdata);
 
+/* The object has the status that it is to have. */
+static void status_is_there(struct policy_source *source) {
+        if (source->status_err.code)
+                log_info(MSG("policy status written again"));
+        source->status_err = ERROR_NULL;
+        show_policy_state(source);
+}
+
 static void on_status_written(void *userdata, const struct kube_answer *answer) {
         struct policy_source *source = userdata;
         struct loop *loop = source->options.loop;
@@ -122,13 +130,16 @@ static void on_status_written(void *userdata, const struct kube_answer *answer) 
                           answer->outcome != KUBE_NOT_FOUND;
 
         source->status_call = NULL;
-        if (is_failing && !source->status_err.code)
-                log_warn(MSG("cannot write policy status"),
-                         STR("outcome", kube_outcome_name(answer->outcome)), ERR(&answer->err));
-        else if (!is_failing && source->status_err.code)
-                log_info(MSG("policy status written again"));
-        source->status_err = is_failing ? answer->err : ERROR_NULL;
-        show_policy_state(source);
+        if (is_failing) {
+                if (!source->status_err.code)
+                        log_warn(MSG("cannot write policy status"),
+                                 STR("outcome", kube_outcome_name(answer->outcome)),
+                                 ERR(&answer->err));
+                source->status_err = answer->err;
+                show_policy_state(source);
+        } else {
+                status_is_there(source);
+        }
         if (answer->outcome == KUBE_OK && source->on_status && source->object)
                 source->on_status(source->on_status_userdata, source->object, source->problem,
                                   source->warning);
@@ -154,8 +165,10 @@ static void write_status(void *userdata) {
         };
         json_auto_t *patch = policy_status_patch(source->object, &status,
                                                  loop_now_unix_ms(source->options.loop));
-        if (!patch)
+        if (!patch) {
+                status_is_there(source);
                 return;
+        }
         char *body = json_dumps(patch, JSON_COMPACT);
         source->status_call = kube_start(source->api,
                                          &(struct kube_request){
@@ -185,6 +198,8 @@ void policy_source_set_writer(struct policy_source *source, const struct kube_fe
         }
         kube_cancel(TAKE_PTR(source->status_call));
         loop_timer_disarm(source->options.loop, &source->status_again);
+        source->status_err = ERROR_NULL; /* from now on it is another writer's */
+        show_policy_state(source);
 }
 
 void policy_source_on_status(struct policy_source *source, policy_source_status_fn *fn,
@@ -295,9 +310,9 @@ int policy_source_new(const struct policy_source_options *options, struct policy
 void policy_source_free(struct policy_source *source) {
         if (!source)
                 return;
+        policy_source_set_writer(source, NULL);
         file_watch_free(source->file);
         reflector_free(source->objects);
-        policy_source_set_writer(source, NULL);
         json_decref(source->object);
         free(source->problem);
         free(source->warning);

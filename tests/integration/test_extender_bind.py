@@ -283,6 +283,27 @@ BINDING_TOO = [
 ]
 
 
+def test_a_pod_that_cannot_be_read(start):
+    """A proxy answers in the API server's place: nothing is bound, and the error says so."""
+    cluster = start("--bind-timeout=1s")
+    (pod,) = cluster.pods(1)
+    for count in (1, -1):
+        cluster.standin.fault("status", verb="create", path=BINDING, status=409)
+        cluster.standin.fault("empty", verb="get", resource="pods", count=count)
+        assert "200 without JSON" in cluster.error(binding(pod))
+    assert cluster.node_of() is None
+    assert cluster.results() == {"conflict": 1, "unavailable": 1}
+
+
+def test_what_a_proxy_says_binds_nothing(start):
+    cluster = start("--bind-timeout=20s")
+    for pod, action in zip(cluster.pods(2), ["empty", "garbage"]):
+        cluster.standin.fault(action, verb="create", path=BINDING)
+        assert cluster.error(binding(pod)) == ""
+        assert cluster.node_of(pod["metadata"]["name"]) == HERE
+    assert cluster.results() == {"bound": 2}
+
+
 def test_forbidden_is_said_once(start):
     def auth(standin, rules):
         row = {"token": "t", "user": "extender", "rules": rules}

@@ -135,6 +135,26 @@ TEST(estimate) {
         fixture_free(fixture);
 }
 
+/* Without priorities CPU and memory count by what pods request, though nothing is read. */
+TEST(estimate_by_requests) {
+        struct fixture *fixture = fixture_new(
+                POLICY("scoring: estimate") "  pools: [{nodeSelector: {a: b}, priority: []}]\n");
+        json_auto_t *labels = json_pack("{s:s}", "a", "b");
+
+        put(fixture, "a", 0.20, 0.10);
+        node_table_set_pool(fixture->table, "a", labels, NOW);
+        ask_prioritize(fixture, POD, "\"a\"", false);
+        const json_t *estimate = json_object_get(
+                json_array_get(json_at(show(fixture), "prioritize", "bestNodes", NULL), 0),
+                "estimate");
+        assert_number(json_at(estimate, "cpu", NULL), "weight", 1);
+        assert_true(json_is_null(json_at(estimate, "cpu", "reading", NULL)));
+        assert_number(json_at(estimate, "cpu", NULL), "pod", 0.2);
+        assert_number(json_at(estimate, "mem", NULL), "weight", 1);
+        assert_number(estimate, "headroom", 80);
+        fixture_free(fixture);
+}
+
 /* The best first; a compact reply takes the least score off all. */
 TEST(terms) {
         static const struct {

@@ -480,6 +480,23 @@ TEST(last_pod) {
         estimator_node_release(estimator, node);
 }
 
+/* A node that is made again, while a pod of the old one is still there, may be another machine:
+ * what was read of the old one holds no more. */
+TEST(made_again) {
+        _cleanup_(estimator_freep) struct estimator *estimator = estimator_new(count_change, NULL);
+        struct estimator_node *node = hold_a(estimator);
+
+        read_cpu(estimator, node, 0.9, NOW);
+        bind(estimator, 1, "a", "d/w", 0.5, NOW);
+        assert_within(cpu(estimator, node), 0.95, 0.01);
+        estimator_node_release(estimator, node);
+        node = hold_a(estimator);
+        assert_within(cpu(estimator, node), 0.05, 0.01);
+        read_cpu(estimator, node, 0.1, NOW + WINDOW_MS);
+        assert_within(cpu(estimator, node), 0.1, 0.01);
+        estimator_node_release(estimator, node);
+}
+
 /* Nothing of this makes a node unusable: no usage below 0, none that is not finite. */
 TEST(hostile) {
         static const double absurd[] = {0, -1, NAN, INFINITY, -INFINITY, 1e300, 1e-300};

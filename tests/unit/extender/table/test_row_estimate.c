@@ -104,6 +104,39 @@ TEST(annotations) {
         assert_true(other == old);
 }
 
+/* What is no ratio, such as bytes, is no reading; the next one is believed whole, as a first one
+ * is.
+ */
+TEST(no_ratio) {
+        static const char *const absurd[] = {"2.00001", "34.2", "1e9"};
+
+        for (size_t i = 0; i < ARRAY_LEN(absurd); i++) {
+                _cleanup_(node_table_freep) struct node_table *table = node_table_new(
+                        &(struct node_table_options){.annotation_prefix = ""},
+                        policy_of("  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"
+                                  "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"
+                                  "  extender: {scoring: estimate}\n"),
+                        NOW);
+                const char *const written[] = {absurd[i], "0.3"};
+                json_auto_t *capacity = json_pack("{s:s}", "cpu", "10");
+
+                for (size_t step = 0; step < ARRAY_LEN(written); step++) {
+                        _cleanup_(freep) char *text = xasprintf("%s," NOTE, written[step]);
+                        json_auto_t *annotations = json_pack("{s:s}", "cpu_usage_avg_5m", text);
+                        node_table_put(table, "a", annotations, NOW);
+                        node_table_set_capacity(table, "a", capacity, NOW);
+                }
+                estimator_step(node_table_estimator(table), NOW);
+                assert_true(
+                        estimator_cluster(node_table_estimator(table))->base_ratio[ESTIMATE_CPU] <
+                        0.31);
+                node_table_publish(table, NOW);
+                struct node_snapshot *snapshot = node_table_acquire(table);
+                assert_true(fabs(snapshot->nodes.columns.used[ESTIMATE_CPU][0] - 0.3) < 1e-9);
+                node_snapshot_unref(snapshot);
+        }
+}
+
 /* Without a capacity the reading alone counts; a pool that does not rank by it forgets it. */
 TEST(reading_alone) {
         _cleanup_(node_table_freep) struct node_table *table = node_table_new(

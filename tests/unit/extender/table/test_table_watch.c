@@ -11,6 +11,15 @@ static const char policy_text[] = "  syncPolicy: [{name: cpu_usage_avg_5m, perio
         "{\"metadata\":{" name "\"resourceVersion\":\"" version                                    \
         "\",\"annotations\":{\"cpu_usage_avg_5m\":\"" cpu "\"}}}"
 #define A "\"name\":\"a\","
+#define NODES(items)                                                                               \
+        "{\"kind\":\"NodeList\",\"metadata\":{\"resourceVersion\":\"10\"},\"items\":[" items "]}"
+#define POD(name, bound)                                                                           \
+        "{\"metadata\":{\"name\":\"" name "\",\"namespace\":\"d\",\"uid\":\"" name                 \
+        "\",\"resourceVersion\":\"5\"},\"spec\":{\"nodeName\":\"a\"},\"status\":{\"conditions\":[" \
+        "{"                                                                                        \
+        "\"type\":\"PodScheduled\",\"status\":\"True\",\"lastTransitionTime\":\"" bound "\"}]}}"
+#define PODS(items)                                                                                \
+        "{\"kind\":\"PodList\",\"metadata\":{\"resourceVersion\":\"10\"},\"items\":[" items "]}"
 
 static double nodes_of(void *table) {
         return (double)node_table_count(table);
@@ -32,14 +41,38 @@ static double skewed_shown(const struct fixture *f) {
                 metrics_gauge(f->rig.metrics, "plimsoll_extender_skewed_readings", "", NULL));
 }
 
+static struct table_watch *watch_table(const struct fixture *f, struct health *health,
+                                       struct node_table *table) {
+        return table_watch_new(&(struct table_watch_options){
+                .loop = f->rig.loop,
+                .api = f->rig.api,
+                .table = table,
+                .metrics = f->rig.metrics,
+                .health = health,
+        });
+}
+
+static struct node_table *table_of(const struct fixture *f, const char *more) {
+        _cleanup_(freep) char *text = xasprintf("%s%s", policy_text, more);
+
+        return node_table_new(
+                &(struct node_table_options){.annotation_prefix = "", .metrics = f->rig.metrics},
+                policy_of(text), standing_ms);
+}
+
+static void set_policy(struct table_watch *watch, const char *more) {
+        _cleanup_(freep) char *text = xasprintf("%s%s", policy_text, more);
+
+        table_watch_set_policy(watch, policy_of(text));
+}
+
 /* Timestamps of the future are counted as long as there are some; an object without a name is no
  * node. */
 TEST(skew) {
         struct fixture f = {0};
 
         expect(&f, 200, "GET /api/v1/nodes?limit=", NULL,
-               "{\"kind\":\"NodeList\",\"metadata\":{\"resourceVersion\":\"10\"},\"items\":[" NODE(
-                       A, "5", "0.5,2026-07-23T12:25:54Z") "," NODE("", "6", "0.5") "]}");
+               NODES(NODE(A, "5", "0.5,2026-07-23T12:25:54Z") "," NODE("", "6", "0.5")));
         scripted_add(&f.rig.server,
                      (struct scripted_reply){
                              .expect = {"watch=1&resourceVersion=10&"},
@@ -50,16 +83,8 @@ TEST(skew) {
                      });
         start(&f);
         struct health *health = health_new();
-        struct node_table *table = node_table_new(
-                &(struct node_table_options){.annotation_prefix = "", .metrics = f.rig.metrics},
-                policy_of(policy_text), standing_ms);
-        struct table_watch *watch = table_watch_new(&(struct table_watch_options){
-                .loop = f.rig.loop,
-                .api = f.rig.api,
-                .table = table,
-                .metrics = f.rig.metrics,
-                .health = health,
-        });
+        struct node_table *table = table_of(&f, "");
+        struct table_watch *watch = watch_table(&f, health, table);
         assert_false(table_watch_sees_nodes(watch));
         run_until(&f, nodes_of, table, 1);
         run_until(&f, sees_nodes, watch, 1);
@@ -72,6 +97,101 @@ TEST(skew) {
         pass(&f, MS_PER_S);
         assert_true(skewed_shown(&f) == 0);
         assert_int_equal(node_table_count(table), 1);
+        table_watch_free(watch);
+        node_table_free(table);
+        health_free(health);
+        stop(&f);
+}
+
+static void usually(struct fixture *f, const char *path, const char *what, char *response,
+                    bool waits, bool holds) {
+        scripted_add_usual(&f->rig.server,
+                           (struct scripted_reply){.expect = {path, what},
+                                                   .response = response,
+                                                   .before = waits ? wait_for_test : NULL,
+                                                   .holds = holds});
+}
+
+static double hot_of(struct node_table *table) {
+        node_table_publish(table, standing_ms);
+        struct node_snapshot *snapshot = node_table_acquire(table);
+        double hot = snapshot->nodes.count > 0 ? snapshot->nodes.columns.hot[0] : -1;
+
+        node_snapshot_unref(snapshot);
+        return hot;
+}
+
+/* A policy that looks further back than the one before counts what was too old for that. */
+TEST(longer_hot_value) {
+        static const char short_hot[] = "  hotValue: [{timeRange: 5m, count: 1}]\n",
+                          long_hot[] = "  hotValue: [{timeRange: 1h, count: 1}]\n";
+        struct fixture f = {0};
+
+        usually(&f, "/nodes?",
+                "limit=", scripted_http(200, "", NODES(NODE(A, "5", "0.5,2026-07-23T11:25:54Z"))),
+                false, false);
+        usually(&f, "/nodes?", "watch=1", scripted_stream(""), false, true);
+        usually(&f, "/pods?", "limit=",
+                scripted_http(
+                        200, "",
+                        PODS(POD("new", "2026-07-23T11:25:00Z") "," POD(
+                                "older", "2026-07-23T11:00:00Z") "," POD("old", "2026-07-23T09:00:"
+                                                                                "00Z"))),
+                false, false);
+        usually(&f, "/pods?", "watch=1", scripted_stream(""), false, true);
+        start(&f);
+        struct health *health = health_new();
+        struct node_table *table = table_of(&f, short_hot);
+        struct table_watch *watch = watch_table(&f, health, table);
+        struct metrics_series *bindings = metrics_counter(f.rig.metrics, "plimsoll_bindings_total",
+                                                          "Pod bindings observed.", NULL);
+        run_until(&f, nodes_of, table, 1);
+        run_until(&f, counted, bindings, 1);
+        pass(&f, MS_PER_S);
+        assert_true(hot_of(table) == 1);
+        set_policy(watch, long_hot);
+        run_until(&f, counted, bindings, 3);
+        pass(&f, MS_PER_S);
+        assert_true(hot_of(table) == 2);
+        set_policy(watch, short_hot); /* no list */
+        assert_true(hot_of(table) == 1);
+        set_policy(watch, long_hot);
+        run_until(&f, counted, bindings, 5);
+        pass(&f, MS_PER_S);
+        assert_true(hot_of(table) == 2);
+        table_watch_free(watch);
+        node_table_free(table);
+        health_free(health);
+        stop(&f);
+}
+
+static double answered(void *server) {
+        return (double)atomic_load(&((struct scripted_server *)server)->answered);
+}
+
+/* The policy of a cluster, which comes after the built-in one, may not need the pods. */
+TEST(pods_are_not_needed) {
+        static const char estimate[] = "  extender: {scoring: estimate}\n";
+        struct fixture f = {0};
+
+        usually(&f, "/nodes?",
+                "limit=", scripted_http(200, "", NODES(NODE(A, "5", "0.5,2026-07-23T11:25:54Z"))),
+                true, false);
+        usually(&f, "/nodes?", "watch=1", scripted_stream(""), false, true);
+        expect(&f, 200, "/pods?", "limit=", PODS(POD("new", "2026-07-23T11:25:00Z")));
+        scripted_add(&f.rig.server, (struct scripted_reply){.expect = {"/pods?", "watch=1"},
+                                                            .response = scripted_stream(""),
+                                                            .holds = true});
+        start(&f);
+        struct health *health = health_new();
+        struct node_table *table = table_of(&f, estimate);
+        struct table_watch *watch = watch_table(&f, health, table);
+        set_policy(watch, "");
+        assert_int_equal(sem_post(&f.go_on), 0);
+        run_until(&f, answered, &f.rig.server, 2); /* the nodes' list and watch */
+        assert_int_equal(atomic_load(&f.rig.server.served), 0);
+        set_policy(watch, estimate);
+        run_until(&f, served, &f.rig.server, 2);
         table_watch_free(watch);
         node_table_free(table);
         health_free(health);

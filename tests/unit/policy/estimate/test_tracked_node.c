@@ -499,6 +499,24 @@ TEST(forgetting) {
         }
 }
 
+/* A pod that was gone and comes again, as with a backup of the API server, can go again. */
+TEST(comes_again) {
+        const int64_t at = 1000000;
+        struct fixture fixture = begin_fixture();
+
+        bind_pod(&fixture, 1, NULL, 1, 0);
+        bind_pod(&fixture, 2, NULL, 1, 0);
+        end_pod(&fixture, 1, 1, at);
+        end_pod(&fixture, 2, 1, at + TRACKED_UNREAD_MS);
+        bind_pod(&fixture, 2, NULL, 1, 0);
+        read_cores(&fixture, 1, at + TRACKED_UNREAD_MS + 1); /* the first is forgotten */
+        assert_int_equal(fixture.node.pod_count, 2);
+        end_pod(&fixture, 2, 1, at + TRACKED_UNREAD_MS + 2);
+        assert_int_equal(fixture.node.gone_count, 2);
+        assert_true(fixture.node.pods_used.of[ESTIMATE_CPU] == 0);
+        end_fixture(&fixture);
+}
+
 /* More pods that went, and more workloads, than a node is expected to have. */
 TEST(ceilings) {
         enum { WORKLOADS = TRACKED_MAX_CHANGES + 6, GONE = TRACKED_MAX_GONE + 10 };

@@ -29,7 +29,8 @@ static void publish(struct judged *judged, const char *policy, const struct judg
 
 /* 10 cores and 100 GiB; the pod counts twice, and memory has half the weight of the CPU. */
 TEST(parts) {
-        static const struct judged_node nodes[] = {{"a", "cpu=0.3 mem=0.4"}, {"unread", ""}, {0}};
+        static const struct judged_node nodes[] = {
+                {"a", "cpu=0.3 mem=0.4"}, {"unread", ""}, {"absurd", "cpu=2.01 mem=1e9"}, {0}};
         static const struct {
                 size_t row;
                 double weight[2], capacity[2], reading[2], pod[2], expected[2];
@@ -37,6 +38,7 @@ TEST(parts) {
         } rows[] = {
                 {0, {1, 0.5}, {10, 100 * GIB}, {0.3, 0.4}, {0.2, 0.2}, {0.5, 0.6}, true},
                 {1, {1, 0.5}, {10, 100 * GIB}, {0, 0}, {0.2, 0.2}, {0.2, 0.2}, false},
+                {2, {1, 0.5}, {10, 100 * GIB}, {0, 0}, {0.2, 0.2}, {0.2, 0.2}, false},
         };
         struct judged judged;
 
@@ -106,17 +108,21 @@ TEST(resource_without_weight) {
 
 /* What a pod is of a node of unknown size nobody knows. */
 TEST(capacity_not_known) {
-        static const struct judged_node nodes[] = {{"a", "cpu=0.3"}, {0}};
-        json_auto_t *nothing = json_object(), *readings = judged_words("cpu=0.3", true);
+        static const struct judged_node nodes[] = {{"a", "cpu=0.3"}, {"b", "cpu=3"}, {0}};
+        static const double expected[] = {0.3, 0};
+        json_auto_t *nothing = json_object();
         struct estimate_usage usage;
         struct judged judged;
 
-        judged_init(&judged, policy_of(POLICY(BOTH)));
-        node_table_put(judged.table, "a", readings, JUDGED_NOW);
-        node_table_set_capacity(judged.table, "a", nothing, JUDGED_NOW);
+        publish(&judged, POLICY(BOTH), nodes);
+        for (size_t i = 0; nodes[i].name; i++)
+                node_table_set_capacity(judged.table, nodes[i].name, nothing, JUDGED_NOW);
         judged_ask(&judged, nodes, 1, 1);
-        assert_true(estimate_usage_get(&judged.snapshot->nodes, 0, ESTIMATE_CPU, &pod, &usage));
-        assert_true(usage.capacity == 0 && usage.pod_ratio == 0);
-        check(usage.expected_ratio, 0.3);
+        for (size_t i = 0; nodes[i].name; i++) {
+                assert_true(
+                        estimate_usage_get(&judged.snapshot->nodes, i, ESTIMATE_CPU, &pod, &usage));
+                assert_true(usage.capacity == 0 && usage.pod_ratio == 0);
+                check(usage.expected_ratio, expected[i]);
+        }
         judged_done(&judged);
 }

@@ -327,6 +327,21 @@ TEST(last_is_not_reserved) {
         fixture_free(fixture);
 }
 
+/* One that is last has far more headroom than the best: what is no ratio was read there. */
+TEST(last_beside_what_is_no_ratio) {
+        struct fixture *fixture = fixture_new(
+                "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, {name: disk_usage_avg_5m, "
+                "period: 3m}]\n"
+                "  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.65, overLimit: last}]\n"
+                "  priority: [{name: disk_usage_avg_5m, weight: 1}]\n"
+                "  extender: {scoring: estimate}\n");
+
+        put(fixture->table, "over", 0.66, 0, 0.5);
+        put(fixture->table, "absurd", 0.1, 0, 1e9);
+        assert_string_equal(score(fixture, "null", "\"over\",\"absurd\"", 0), "0 10");
+        fixture_free(fixture);
+}
+
 #define RULED                                                                                      \
         "{\"metadata\":{\"namespace\":\"%s\",\"uid\":\"u\",\"labels\":{%s},\"ownerReferences\":["  \
         "{\"kind\":\"%s\",\"name\":\"o\",\"controller\":true}]},\"spec\":{%s}}"

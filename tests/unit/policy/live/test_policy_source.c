@@ -100,6 +100,64 @@ TEST(status_that_cannot_be_written) {
         end(&f);
 }
 
+/* List, watch and patch. */
+static bool has_answered_all(void *userdata) {
+        return atomic_load(&((struct fixture *)userdata)->api.rig.server.answered) == 3;
+}
+
+/* A writer that no longer is one has no trouble with it: another one writes. */
+TEST(status_is_for_another_to_write) {
+        struct fixture f = {.told = "its status cannot be written: 403 no"};
+
+        api_answer(&f.api, 403, "{\"message\":\"no\"}", PATCH, NULL);
+        api_answer_usually(&f.api, 200, "", WATCH);
+        api_answer_usually(&f.api, 200, OBJECTS(OBJECT("", SYNC("3m"))), LIST);
+        begin(&f);
+        policy_source_set_writer(f.source, &no_fence);
+        api_run(&f.api, is_told, &f);
+        policy_source_set_writer(f.source, NULL);
+        f.told = "cannot be written";
+        assert_true(is_not_told(&f));
+        end(&f);
+}
+
+#define EVENT(type, more)                                                                          \
+        "{\"type\":\"" type                                                                        \
+        "\",\"object\":" OBJECT(",\"resourceVersion\":\"2\"", SYNC("3m") more) "}\n"
+
+/* @event: of the object whose status could not be written
+ * @written: whether that is told to have ended */
+static void check_end_of_trouble(const char *event, size_t written) {
+        struct fixture f = {.told = "its status cannot be written: 403 no"};
+
+        api_answer(&f.api, 403, "{\"message\":\"no\"}", PATCH, NULL);
+        scripted_add_usual(&f.api.rig.server,
+                           (struct scripted_reply){.expect = {WATCH},
+                                                   .response = scripted_stream(""),
+                                                   .holds = true});
+        api_answer_usually(&f.api, 200, OBJECTS(OBJECT("", SYNC("3m"))), LIST);
+        begin(&f);
+        policy_source_set_writer(f.source, &no_fence);
+        api_run(&f.api, is_told, &f);
+        api_run(&f.api, has_answered_all, &f);
+        assert_true(send(f.api.rig.server.held[0], event, strlen(event), MSG_NOSIGNAL) > 0);
+        f.told = "cannot be written";
+        api_run(&f.api, is_not_told, &f);
+        assert_int_equal(api_logged(&f.api, "msg=\"policy status written again\""), written);
+        end(&f);
+}
+
+/* If the answer was lost, or another writer was here, the object shows the status that it is to
+ * have; and an object that is gone needs none. */
+TEST(status_that_need_not_be_written) {
+        check_end_of_trouble(EVENT("MODIFIED", ",\"status\":{\"observedGeneration\":0,"
+                                               "\"conditions\":[{\"type\":\"InForce\",\"status\":"
+                                               "\"True\",\"reason\":\"Loaded\",\"message\":"
+                                               "\"policy is valid\"}]}"),
+                             1);
+        check_end_of_trouble(EVENT("DELETED", ""), 0);
+}
+
 /* An object that has been deleted has no status to write: that is no trouble. */
 TEST(status_of_no_object) {
         struct fixture f = {.told = "its status cannot be written: 403"};
