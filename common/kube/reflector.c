@@ -79,7 +79,7 @@ struct reflector {
         struct watch_stream stream;
         int64_t watch_started_mono_ms;
         bool has_events;
-        bool has_proof;           /* the watch was open after PROOF_MS */
+        bool has_proof;           /* the call was answered when look_for_answer() looked */
         struct error watch_error; /* of an ERROR event; code -ESTALE for an expired position */
         unsigned fruitless_watches;
         unsigned expired_watches; /* in a row, each behind a complete list */
@@ -195,6 +195,7 @@ static void request_page(struct reflector *r) {
         _cleanup_(buf_done) struct buf path = BUF_INIT(PATH_MAX_BYTES);
         struct kube_answer refusal;
 
+        r->has_proof = false;
         reflector_list_path(&r->spec,
                             &(struct reflector_page){
                                     .limit = r->page_limit,
@@ -272,7 +273,8 @@ static void on_list_failure(struct reflector *r, const struct kube_answer *answe
                 start_list(r);
                 return;
         }
-        if (answer->failure == HTTP_TOO_LARGE || answer->failure == HTTP_TIMEOUT)
+        /* What does not answer at all is no reason for smaller pages. */
+        if (answer->failure == HTTP_TOO_LARGE || (answer->failure == HTTP_TIMEOUT && r->has_proof))
                 r->page_limit = size_max(r->page_limit / 2, 1);
         else if (r->continue_token && answer->outcome == KUBE_GONE)
                 grow_pages(r);
@@ -363,11 +365,13 @@ static void look_for_answer(void *userdata) {
                 reflector_set_trouble(r, r->must_list ? "list" : "watch",
                                       kube_outcome_name(KUBE_UNAVAILABLE), &silence);
                 look_for_answer_later(r, LOOK_MS);
-        } else if (!r->must_list) {
-                r->has_proof = true;
-                r->expired_watches = 0;
-                reflector_clear_trouble(r);
+                return;
         }
+        r->has_proof = true;
+        if (r->must_list)
+                return;
+        r->expired_watches = 0;
+        reflector_clear_trouble(r);
 }
 
 static void look_for_answer_later(struct reflector *r, int64_t after_ms) {
