@@ -400,6 +400,7 @@ struct watch_end {
 
 static struct watch_end judge_watch_end(const struct reflector *r,
                                         const struct kube_answer *answer) {
+        static const struct error ended_empty = {-EIO, "ended before anything came"};
         int64_t lived_ms = loop_now_mono_ms(r->loop) - r->watch_started_mono_ms;
         bool was_open = r->has_events || r->has_proof;
 
@@ -419,8 +420,12 @@ static struct watch_end judge_watch_end(const struct reflector *r,
                                           .is_trouble = true,
                                           .is_fruitless = true,
                                           .err = &r->stream.failure};
-        if (answer->outcome == KUBE_OK && lived_ms < WATCH_SHORT_MS)
-                return (struct watch_end){.reason = "short"};
+        if (answer->outcome == KUBE_OK && (lived_ms < WATCH_SHORT_MS || !was_open))
+                return (struct watch_end){
+                        .reason = "short",
+                        .is_trouble = !was_open && r->fruitless_watches >= WATCH_FRUITLESS_MAX - 1,
+                        .is_fruitless = true,
+                        .err = &ended_empty};
         if (answer->outcome == KUBE_OK)
                 return (struct watch_end){.reason = "eof", .is_at_once = true};
         if (answer->failure == HTTP_TIMEOUT && was_open)

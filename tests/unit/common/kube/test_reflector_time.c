@@ -130,7 +130,8 @@ TEST(quiet_watch) {
         stop(&f);
 }
 
-/* A watch that has lived is followed by the next at once; one that has not, after a pause. */
+/* A watch that has lived is followed by the next at once; one that has not, or that has shown
+ * nothing, after a pause. */
 TEST(ends) {
         struct fixture f = {.wanted_log = "well 0;+ a;+ a;"};
         static const struct clock_step clock[] = {{0}};
@@ -139,10 +140,12 @@ TEST(ends) {
         answer(&f, "watch=1&resourceVersion=10&", scripted_stream(ADDED("11")), false);
         f.rig.server.script[1].before = second_later;
         answer(&f, "watch=1&resourceVersion=11&", scripted_stream(ADDED("12")), false);
+        answer(&f, "watch=1&resourceVersion=12&", scripted_stream(""), false);
+        f.rig.server.script[3].before = second_later;
         answer(&f, "watch=1&resourceVersion=12&", scripted_stream(""), true);
         reflect(&f, clock);
         assert_true(restarts(&f, "eof") == 1);
-        assert_true(restarts(&f, "short") == 1);
+        assert_true(restarts(&f, "short") == 2);
         stop(&f);
 }
 
