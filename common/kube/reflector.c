@@ -431,7 +431,7 @@ static struct watch_end judge_watch_end(const struct reflector *r,
         if (answer->failure == HTTP_TIMEOUT && was_open)
                 return (struct watch_end){.reason = "idle", .is_at_once = true};
         if (answer->failure == HTTP_RESET && was_open)
-                return (struct watch_end){.reason = "reset"};
+                return (struct watch_end){.reason = "reset", .is_at_once = r->has_proof};
         return (struct watch_end){.reason = kube_outcome_name(answer->outcome),
                                   .is_trouble = true,
                                   .is_fruitless = answer->status == 504,

@@ -33,16 +33,21 @@ static void note_request(void *userdata) {
         atomic_store((atomic_llong *)userdata, later_ms / MS_PER_S);
 }
 
-static void reflect(struct fixture *f, const struct clock_step *clock) {
+static void reflect_slowly(struct fixture *f, const struct clock_step *clock,
+                           int64_t first_pause_ms) {
         start_stepped(f);
         f->reflector = reflector_new(f->rig.loop, f->rig.api, f->rig.metrics,
                                      &(struct reflector_spec){.name = "nodes",
                                                               .path = "/api/v1/nodes",
-                                                              .first_pause_ms = 2,
+                                                              .first_pause_ms = first_pause_ms,
                                                               .on_event = on_event,
                                                               .on_trouble = on_trouble,
                                                               .userdata = f});
         run_stepped(f, clock);
+}
+
+static void reflect(struct fixture *f, const struct clock_step *clock) {
+        reflect_slowly(f, clock, 2);
 }
 
 /* Reported after eight seconds, and asked for again after a minute. That says nothing of how many
@@ -146,6 +151,24 @@ TEST(ends) {
         reflect(&f, clock);
         assert_true(restarts(&f, "eof") == 1);
         assert_true(restarts(&f, "short") == 2);
+        stop(&f);
+}
+
+static void cut_watch(struct fixture *f) {
+        (void)shutdown(f->rig.server.held[0], SHUT_RDWR);
+}
+
+/* Some load balancers cut what is quiet for a few seconds: that costs no pause. */
+TEST(cut_when_quiet) {
+        enum { PAUSE_MS = 100 * 3600 * MS_PER_S };
+        struct fixture f = {.wanted_log = "well 0;+ a;"};
+        static const struct clock_step clock[] = {{2, 8}, {.answered = 2, .act = cut_watch}, {0}};
+
+        answer(&f, "GET /api/v1/nodes?limit=100 ", scripted_http(200, "", LIST("")), false);
+        answer(&f, "watch=1&resourceVersion=10&", scripted_chunk("\n", false), true);
+        answer(&f, "watch=1&resourceVersion=10&", scripted_stream(ADDED("11")), true);
+        reflect_slowly(&f, clock, PAUSE_MS);
+        assert_true(restarts(&f, "reset") == 1);
         stop(&f);
 }
 
