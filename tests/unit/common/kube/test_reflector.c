@@ -218,6 +218,8 @@ TEST(silent_watch) {
         answer(&f, "watch=1&resourceVersion=10&", xstrdup(""), true);
         /* Some headers are none. */
         answer(&f, "watch=1&resourceVersion=10&", xstrdup("HTTP/1.1 200 OK\r\n"), true);
+        answer(&f, "watch=1&resourceVersion=10&", xstrdup("HTTP/1.1 103 Hints\r\n\r\n"), true);
+        answer(&f, "watch=1&resourceVersion=10&", xstrdup(""), true);
         reflect(&f, &(struct reflector_spec){.watch_answer_ms = 300});
         assert_true(restarts(&f, "unavailable") >= 1);
         stop(&f);
