@@ -21,7 +21,6 @@ enum {
         DEFAULT_MAX_BODY_BYTES = 8 << 20,
         RETRY_FIRST_MS = 500,
         RETRY_MAX_MS = 10000,
-        RETRY_AFTER_MAX_MS = 60000, /* a longer Retry-After is cut to this */
         STATUS_MAX_BYTES = 64 << 10,
         MESSAGE_MAX_BYTES = 300,
 };
@@ -259,8 +258,7 @@ static int64_t retry_pause_ms(struct kube_call *call, const struct http_response
                 return -1;
         call->retries_left--;
         if (has_retry_after)
-                return response->retry_after_ms < RETRY_AFTER_MAX_MS ? response->retry_after_ms
-                                                                     : RETRY_AFTER_MAX_MS;
+                return response->retry_after_ms;
         return backoff_next_ms(&call->backoff, loop_now_mono_ms(call->api->loop));
 }
 

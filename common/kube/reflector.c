@@ -46,7 +46,6 @@ enum {
         BACKOFF_FIRST_MS = 800,
         BACKOFF_MAX_MS = 10000,
         BACKOFF_FORGET_MS = 120000,
-        RETRY_AFTER_MAX_MS = 60000,
         ABSENT_RETRY_MS = 5000, /* the resource is not served (yet) */
 };
 
@@ -165,8 +164,7 @@ static void pause_after(struct reflector *r, const struct kube_answer *answer) {
         r->was_unreachable = is_unreachable;
         int64_t ms = backoff_next_ms(&r->backoff, loop_now_mono_ms(r->loop));
         if (answer->retry_after_ms > ms)
-                ms = answer->retry_after_ms < RETRY_AFTER_MAX_MS ? answer->retry_after_ms
-                                                                 : RETRY_AFTER_MAX_MS;
+                ms = answer->retry_after_ms;
         pause_ms(r, ms);
 }
 

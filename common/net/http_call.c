@@ -26,7 +26,7 @@ enum {
         CONNECTION_MAX_IDLE_S = 900,
         /* Connections are kept, so names are rarely asked for; curl's 60 s outlast a lease. */
         DNS_CACHE_S = 2,
-        RETRY_AFTER_MAX_S = 24 * 3600,
+        RETRY_AFTER_MAX_S = 60, /* what asks for more time is asked again all the same */
 };
 
 /* For options that fail only when memory is exhausted. */

@@ -82,7 +82,7 @@ struct http_response {
         int status;             /* 0 without an answer */
         const char *body;       /* borrowed for the callback, NUL-terminated; "" when streamed */
         size_t body_bytes;      /* also counts what on_data took */
-        int64_t retry_after_ms; /* of the Retry-After header in seconds; -1: none */
+        int64_t retry_after_ms; /* of Retry-After in seconds, at most a minute; -1: none */
         char content_type[96];  /* "" when absent */
         int64_t duration_ms;    /* from start of the transfer to its end, without queueing */
         struct error err;       /* what went wrong, unless failure is HTTP_OK */
