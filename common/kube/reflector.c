@@ -37,7 +37,7 @@ enum {
         WATCH_IDLE_MS = 180000,
         WATCH_SHORT_MS = 1000, /* one that ends sooner counts as a failure, to avoid a busy loop */
         WATCH_ANSWER_MS = 30000, /* twice what a busy server lets requests wait */
-        WATCH_FRUITLESS_MAX = 3, /* consecutive failures: the resourceVersion may be bad, relist */
+        WATCH_FRUITLESS_MAX = 3, /* in a row without an event: relist */
         PROOF_MS = 8000,         /* open for this long, a watch is good; not answered: trouble */
         LOOK_MS = 1000,          /* then check this often whether it is open */
 
@@ -391,7 +391,7 @@ struct watch_end {
         const char *reason; /* static: a label */
         bool is_trouble;
         bool is_at_once;   /* without a pause */
-        bool is_fruitless; /* possibly because of the resourceVersion */
+        bool is_fruitless; /* without an event: because of the resourceVersion, or of a proxy */
         bool must_list;
         const struct error *err;
 };
@@ -425,9 +425,11 @@ static struct watch_end judge_watch_end(const struct reflector *r,
                         .is_fruitless = true,
                         .err = &ended_empty};
         if (answer->outcome == KUBE_OK)
-                return (struct watch_end){.reason = "eof", .is_at_once = true};
+                return (struct watch_end){
+                        .reason = "eof", .is_at_once = true, .is_fruitless = true};
         if (answer->failure == HTTP_TIMEOUT && was_open)
-                return (struct watch_end){.reason = "idle", .is_at_once = true};
+                return (struct watch_end){
+                        .reason = "idle", .is_at_once = true, .is_fruitless = true};
         if (answer->failure == HTTP_RESET && was_open)
                 return (struct watch_end){.reason = "reset", .is_at_once = r->has_proof};
         return (struct watch_end){.reason = kube_outcome_name(answer->outcome),

@@ -90,6 +90,24 @@ TEST(silent_watch) {
         stop(&f);
 }
 
+/* So a watch of which no bookmark comes is good; but when three in a row have shown nothing, as
+ * behind a proxy that keeps what it gets, the list does. */
+TEST(mute_watches) {
+        struct fixture f = {.wanted_log = "well 0;+ a;"};
+        static const struct clock_step clock[] = {{2, 8}, {2, 172}, {3, 8}, {3, 172},
+                                                  {4, 8}, {4, 172}, {0}};
+
+        answer(&f, "GET /api/v1/nodes?limit=100 ", scripted_http(200, "", LIST("")), false);
+        for (int i = 0; i < 3; i++)
+                answer(&f, "watch=1&resourceVersion=10&", scripted_stream(""), true);
+        answer(&f, "GET /api/v1/nodes?limit=100&resourceVersion=10&",
+               scripted_http(200, "", LIST("{\"metadata\":{\"name\":\"a\"}}")), false);
+        answer(&f, "watch=1&resourceVersion=10&", scripted_stream(""), true);
+        reflect(&f, clock);
+        assert_true(restarts(&f, "idle") == 3);
+        stop(&f);
+}
+
 struct quiet {
         struct scripted_server *server;
         atomic_llong asked_at_s;
