@@ -139,6 +139,7 @@ static void reflector_clear_trouble(struct reflector *r) {
                 log_info(MSG("list/watch recovered"), STR("resource", r->spec.name));
         bool is_change = r->trouble[0];
         r->trouble_reason = NULL;
+        r->is_watch_trouble = false;
         r->trouble[0] = '\0';
         if (is_change && r->spec.on_trouble)
                 r->spec.on_trouble(r->spec.userdata);
@@ -514,7 +515,8 @@ void reflector_list_again(struct reflector *r, bool metadata_only) {
         r->page_limit = first_page_limit(&r->spec);
         r->must_list = true;
         r->is_synced = false;
-        (void)snprintf(r->trouble, sizeof(r->trouble), "list: not complete yet");
+        if (!r->is_watch_trouble)
+                (void)snprintf(r->trouble, sizeof(r->trouble), "list: not complete yet");
         reflector_begin(r);
 }
 

@@ -33,6 +33,8 @@ static void note_request(void *userdata) {
         atomic_store((atomic_llong *)userdata, later_ms / MS_PER_S);
 }
 
+enum { PAUSE_MS = 100 * 3600 * MS_PER_S }; /* beyond any test's patience */
+
 static void reflect_slowly(struct fixture *f, const struct clock_step *clock,
                            int64_t first_pause_ms) {
         start_stepped(f);
@@ -178,7 +180,6 @@ static void cut_watch(struct fixture *f) {
 
 /* Some load balancers cut what is quiet for a few seconds: that costs no pause. */
 TEST(cut_when_quiet) {
-        enum { PAUSE_MS = 100 * 3600 * MS_PER_S };
         struct fixture f = {.wanted_log = "well 0;+ a;"};
         static const struct clock_step clock[] = {{2, 8}, {.answered = 2, .act = cut_watch}, {0}};
 
@@ -187,6 +188,41 @@ TEST(cut_when_quiet) {
         answer(&f, "watch=1&resourceVersion=10&", scripted_stream(ADDED("11")), true);
         reflect_slowly(&f, clock, PAUSE_MS);
         assert_true(restarts(&f, "reset") == 1);
+        stop(&f);
+}
+
+static void list_again(struct fixture *f) {
+        reflector_list_again(f->reflector, false);
+}
+
+/* A list that is asked for ends with its own end, */
+TEST(list_again_behind_a_watch) {
+        struct fixture f = {.wanted_log = "well 0;trouble 0;+ a;well 0;+ a;well 0;"};
+        static const struct clock_step clock[] = {{.answered = 3, .act = list_again}, {0}};
+        int64_t begun_mono_ms = clock_mono_ms();
+
+        answer(&f, "GET /api/v1/nodes?limit=100 ", scripted_http(200, "", LIST("")), false);
+        answer(&f, "watch=1&resourceVersion=10&", scripted_http(403, "", "{}"), false);
+        answer(&f, "watch=1&resourceVersion=10&", scripted_stream(ADDED("11")), true);
+        answer(&f, "GET /api/v1/nodes?limit=100&resourceVersion=11&",
+               scripted_http(200, "", LIST("{\"metadata\":{\"name\":\"a\"}}")), false);
+        answer(&f, "watch=1&resourceVersion=10&", scripted_stream(""), true);
+        reflect(&f, clock);
+        assert_true(clock_mono_ms() - begun_mono_ms < 8000);
+        stop(&f);
+}
+
+/* and says nothing of a watch that has failed. */
+TEST(list_again_behind_a_refused_watch) {
+        struct fixture f = {.wanted_log = "well 0;trouble 0;+ a;", .wanted_trouble = "watch: 403 "};
+        static const struct clock_step clock[] = {{.answered = 2, .act = list_again}, {0}};
+
+        answer(&f, "GET /api/v1/nodes?limit=100 ", scripted_http(200, "", LIST("")), false);
+        answer(&f, "watch=1&resourceVersion=10&", scripted_http(403, "", "{}"), false);
+        answer(&f, "GET /api/v1/nodes?limit=100&resourceVersion=10&",
+               scripted_http(200, "", LIST("{\"metadata\":{\"name\":\"a\"}}")), false);
+        answer(&f, "watch=1&resourceVersion=10&", scripted_stream(""), true);
+        reflect_slowly(&f, clock, PAUSE_MS);
         stop(&f);
 }
 
