@@ -396,7 +396,7 @@ static void attempt_call(void *userdata) {
                         .timeout_ms = attempt_timeout_ms(call),
                         .idle_timeout_ms = request->idle_timeout_ms,
                         .answer_timeout_ms = request->answer_timeout_ms,
-                        .send_before_mono_ms = end_mono_ms(call),
+                        .end_mono_ms = end_mono_ms(call),
                         .lost_timeout_ms = LOST_TIMEOUT_MS,
                         .max_body_bytes = request->max_body_bytes > 0 ? request->max_body_bytes
                                                                       : DEFAULT_MAX_BODY_BYTES,

@@ -302,7 +302,7 @@ static int on_ready_to_send(void *userdata, char *peer, char *own, int peer_port
         (void)own;
         (void)peer_port;
         (void)own_port;
-        int64_t end_mono_ms = call->request.send_before_mono_ms;
+        int64_t end_mono_ms = call->request.end_mono_ms;
         return end_mono_ms == 0 || clock_mono_ms() < end_mono_ms ? CURL_PREREQFUNC_OK
                                                                  : CURL_PREREQFUNC_ABORT;
 }
