@@ -1,6 +1,7 @@
 #include "codec/yaml_write.h"
 
 #include <string.h>
+#include <strings.h>
 #include <yaml.h>
 
 #include "base/mem.h"
@@ -27,8 +28,8 @@ static void emit_key(yaml_emitter_t *emitter, const char *key) {
         static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
         /* Words such as y and no are more than letters to YAML 1.1. */
         bool is_plain = strlen(key) > 3 && strspn(key, plain) == strlen(key) &&
-                        strcmp(key, "null") != 0 && strcmp(key, "true") != 0 &&
-                        strcmp(key, "false") != 0;
+                        strcasecmp(key, "null") != 0 && strcasecmp(key, "true") != 0 &&
+                        strcasecmp(key, "false") != 0;
 
         emit_scalar(emitter, key, strlen(key),
                     is_plain ? YAML_PLAIN_SCALAR_STYLE : YAML_DOUBLE_QUOTED_SCALAR_STYLE);

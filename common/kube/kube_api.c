@@ -21,7 +21,6 @@ enum {
         DEFAULT_MAX_BODY_BYTES = 8 << 20,
         RETRY_FIRST_MS = 500,
         RETRY_MAX_MS = 10000,
-        RETRY_AFTER_MAX_MS = 60000, /* a longer Retry-After is cut to this */
         STATUS_MAX_BYTES = 64 << 10,
         MESSAGE_MAX_BYTES = 300,
 };
@@ -259,8 +258,7 @@ static int64_t retry_pause_ms(struct kube_call *call, const struct http_response
                 return -1;
         call->retries_left--;
         if (has_retry_after)
-                return response->retry_after_ms < RETRY_AFTER_MAX_MS ? response->retry_after_ms
-                                                                     : RETRY_AFTER_MAX_MS;
+                return response->retry_after_ms;
         return backoff_next_ms(&call->backoff, loop_now_mono_ms(call->api->loop));
 }
 
@@ -398,7 +396,7 @@ static void attempt_call(void *userdata) {
                         .timeout_ms = attempt_timeout_ms(call),
                         .idle_timeout_ms = request->idle_timeout_ms,
                         .answer_timeout_ms = request->answer_timeout_ms,
-                        .send_before_mono_ms = end_mono_ms(call),
+                        .end_mono_ms = end_mono_ms(call),
                         .lost_timeout_ms = LOST_TIMEOUT_MS,
                         .max_body_bytes = request->max_body_bytes > 0 ? request->max_body_bytes
                                                                       : DEFAULT_MAX_BODY_BYTES,

@@ -46,7 +46,7 @@ struct kube_answer {
         const char *body; /* borrowed for the callback */
         size_t body_bytes;
         struct error err;          /* the message of the server's Status, if there is one */
-        int64_t retry_after_ms;    /* from the Retry-After header; -1: none */
+        int64_t retry_after_ms;    /* as in struct http_response */
         enum http_failure failure; /* of the last attempt's transfer */
 };
 

@@ -20,6 +20,9 @@
 #include "codec/proto_json.h"
 #include "kube/kube_api.h"
 
+/* Of an object as JSON: whole ones are at most 1.5 MiB, what is read of them less. */
+enum { KUBE_PROTO_MAX_BYTES = 8 << 20 };
+
 /* Accept headers. A server without protobuf answers in JSON. The first is for whole objects; the
  * others ask for nothing but metadata, in a list and in a watch. */
 #define KUBE_ACCEPT_PROTO "application/vnd.kubernetes.protobuf,application/json;q=0.9"

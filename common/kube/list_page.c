@@ -112,7 +112,7 @@ static bool read_proto_list(struct list *list, const struct kube_proto *of) {
 
 static int each_proto_item(const struct kube_proto *of, const struct proto_message *message,
                            struct list *list, struct error *err) {
-        _cleanup_(buf_done) struct buf text = BUF_INIT(LIST_ITEM_MAX_BYTES);
+        _cleanup_(buf_done) struct buf text = BUF_INIT(KUBE_PROTO_MAX_BYTES);
         struct proto_field field;
         struct proto proto;
 

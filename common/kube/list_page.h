@@ -18,9 +18,6 @@ enum {
         /* Both become part of the next request's URL. */
         RESOURCE_VERSION_MAX_BYTES = 256,
         CONTINUE_TOKEN_MAX_BYTES = 16 << 10,
-        /* Of an item in protobuf, as JSON. Whole objects are at most 1.5 MiB, what is read of them
-         * less. */
-        LIST_ITEM_MAX_BYTES = 8 << 20,
 };
 
 struct list_page {

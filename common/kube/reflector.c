@@ -37,7 +37,7 @@ enum {
         WATCH_IDLE_MS = 180000,
         WATCH_SHORT_MS = 1000, /* one that ends sooner counts as a failure, to avoid a busy loop */
         WATCH_ANSWER_MS = 30000, /* twice what a busy server lets requests wait */
-        WATCH_FRUITLESS_MAX = 3, /* consecutive failures: the resourceVersion may be bad, relist */
+        WATCH_FRUITLESS_MAX = 3, /* in a row without an event: relist */
         PROOF_MS = 8000,         /* open for this long, a watch is good; not answered: trouble */
         LOOK_MS = 1000,          /* then check this often whether it is open */
 
@@ -46,7 +46,6 @@ enum {
         BACKOFF_FIRST_MS = 800,
         BACKOFF_MAX_MS = 10000,
         BACKOFF_FORGET_MS = 120000,
-        RETRY_AFTER_MAX_MS = 60000,
         ABSENT_RETRY_MS = 5000, /* the resource is not served (yet) */
 };
 
@@ -79,7 +78,7 @@ struct reflector {
         struct watch_stream stream;
         int64_t watch_started_mono_ms;
         bool has_events;
-        bool has_proof;           /* the watch was open after PROOF_MS */
+        bool has_proof;           /* the call was answered when look_for_answer() looked */
         struct error watch_error; /* of an ERROR event; code -ESTALE for an expired position */
         unsigned fruitless_watches;
         unsigned expired_watches; /* in a row, each behind a complete list */
@@ -140,6 +139,7 @@ static void reflector_clear_trouble(struct reflector *r) {
                 log_info(MSG("list/watch recovered"), STR("resource", r->spec.name));
         bool is_change = r->trouble[0];
         r->trouble_reason = NULL;
+        r->is_watch_trouble = false;
         r->trouble[0] = '\0';
         if (is_change && r->spec.on_trouble)
                 r->spec.on_trouble(r->spec.userdata);
@@ -165,8 +165,7 @@ static void pause_after(struct reflector *r, const struct kube_answer *answer) {
         r->was_unreachable = is_unreachable;
         int64_t ms = backoff_next_ms(&r->backoff, loop_now_mono_ms(r->loop));
         if (answer->retry_after_ms > ms)
-                ms = answer->retry_after_ms < RETRY_AFTER_MAX_MS ? answer->retry_after_ms
-                                                                 : RETRY_AFTER_MAX_MS;
+                ms = answer->retry_after_ms;
         pause_ms(r, ms);
 }
 
@@ -195,6 +194,7 @@ static void request_page(struct reflector *r) {
         _cleanup_(buf_done) struct buf path = BUF_INIT(PATH_MAX_BYTES);
         struct kube_answer refusal;
 
+        r->has_proof = false;
         reflector_list_path(&r->spec,
                             &(struct reflector_page){
                                     .limit = r->page_limit,
@@ -272,7 +272,8 @@ static void on_list_failure(struct reflector *r, const struct kube_answer *answe
                 start_list(r);
                 return;
         }
-        if (answer->failure == HTTP_TOO_LARGE || answer->failure == HTTP_TIMEOUT)
+        /* What does not answer at all is no reason for smaller pages. */
+        if (answer->failure == HTTP_TOO_LARGE || (answer->failure == HTTP_TIMEOUT && r->has_proof))
                 r->page_limit = size_max(r->page_limit / 2, 1);
         else if (r->continue_token && answer->outcome == KUBE_GONE)
                 grow_pages(r);
@@ -363,11 +364,13 @@ static void look_for_answer(void *userdata) {
                 reflector_set_trouble(r, r->must_list ? "list" : "watch",
                                       kube_outcome_name(KUBE_UNAVAILABLE), &silence);
                 look_for_answer_later(r, LOOK_MS);
-        } else if (!r->must_list) {
-                r->has_proof = true;
-                r->expired_watches = 0;
-                reflector_clear_trouble(r);
+                return;
         }
+        r->has_proof = true;
+        if (r->must_list)
+                return;
+        r->expired_watches = 0;
+        reflector_clear_trouble(r);
 }
 
 static void look_for_answer_later(struct reflector *r, int64_t after_ms) {
@@ -389,13 +392,14 @@ struct watch_end {
         const char *reason; /* static: a label */
         bool is_trouble;
         bool is_at_once;   /* without a pause */
-        bool is_fruitless; /* possibly because of the resourceVersion */
+        bool is_fruitless; /* without an event: because of the resourceVersion, or of a proxy */
         bool must_list;
         const struct error *err;
 };
 
 static struct watch_end judge_watch_end(const struct reflector *r,
                                         const struct kube_answer *answer) {
+        static const struct error ended_empty = {-EIO, "ended before anything came"};
         int64_t lived_ms = loop_now_mono_ms(r->loop) - r->watch_started_mono_ms;
         bool was_open = r->has_events || r->has_proof;
 
@@ -415,14 +419,20 @@ static struct watch_end judge_watch_end(const struct reflector *r,
                                           .is_trouble = true,
                                           .is_fruitless = true,
                                           .err = &r->stream.failure};
-        if (answer->outcome == KUBE_OK && lived_ms < WATCH_SHORT_MS)
-                return (struct watch_end){.reason = "short"};
+        if (answer->outcome == KUBE_OK && (lived_ms < WATCH_SHORT_MS || !was_open))
+                return (struct watch_end){
+                        .reason = "short",
+                        .is_trouble = !was_open && r->fruitless_watches >= WATCH_FRUITLESS_MAX - 1,
+                        .is_fruitless = true,
+                        .err = &ended_empty};
         if (answer->outcome == KUBE_OK)
-                return (struct watch_end){.reason = "eof", .is_at_once = true};
+                return (struct watch_end){
+                        .reason = "eof", .is_at_once = true, .is_fruitless = true};
         if (answer->failure == HTTP_TIMEOUT && was_open)
-                return (struct watch_end){.reason = "idle", .is_at_once = true};
+                return (struct watch_end){
+                        .reason = "idle", .is_at_once = true, .is_fruitless = true};
         if (answer->failure == HTTP_RESET && was_open)
-                return (struct watch_end){.reason = "reset"};
+                return (struct watch_end){.reason = "reset", .is_at_once = r->has_proof};
         return (struct watch_end){.reason = kube_outcome_name(answer->outcome),
                                   .is_trouble = true,
                                   .is_fruitless = answer->status == 504,
@@ -505,7 +515,8 @@ void reflector_list_again(struct reflector *r, bool metadata_only) {
         r->page_limit = first_page_limit(&r->spec);
         r->must_list = true;
         r->is_synced = false;
-        (void)snprintf(r->trouble, sizeof(r->trouble), "list: not complete yet");
+        if (!r->is_watch_trouble)
+                (void)snprintf(r->trouble, sizeof(r->trouble), "list: not complete yet");
         reflector_begin(r);
 }
 

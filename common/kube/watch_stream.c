@@ -14,8 +14,6 @@ enum {
         /* Memory is kept from event to event up to this size. */
         KEEP_BYTES = 256 << 10,
         FRAME_HEAD_BYTES = 4,
-        /* Of an event's object, in JSON: less than the object itself, whatever is escaped. */
-        OBJECT_MAX_BYTES = 8 << 20,
 };
 
 static const char *const type_names[] = {
@@ -32,7 +30,7 @@ void watch_stream_init(struct watch_stream *stream, const struct proto_message *
         *stream = (struct watch_stream){
                 .message = message,
                 .line = BUF_INIT(max_line_bytes),
-                .object = BUF_INIT(OBJECT_MAX_BYTES),
+                .object = BUF_INIT(KUBE_PROTO_MAX_BYTES),
                 .fn = fn,
                 .userdata = userdata,
         };

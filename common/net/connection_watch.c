@@ -252,12 +252,18 @@ void connection_watch_set(struct connection_watch *watch, struct watched *watche
 
 void connection_watch_address(const struct watched *watched,
                               char text[static CONNECTION_WATCH_ADDRESS_MAX]) {
+        enum { MAPPED_AT = 12 }; /* bytes of ::ffff:10.1.2.3, as a socket for both shows IPv4 */
         char host[INET6_ADDRSTRLEN] = "";
+        const struct in6_addr *v6 = &watched->peer.v6.sin6_addr;
         bool is_v6 = watched->peer.any.sa_family == AF_INET6;
-        const void *address = is_v6 ? (const void *)&watched->peer.v6.sin6_addr
-                                    : (const void *)&watched->peer.v4.sin_addr;
+        in_port_t port = is_v6 ? watched->peer.v6.sin6_port : watched->peer.v4.sin_port;
+        const void *address = is_v6 ? (const void *)v6 : &watched->peer.v4.sin_addr;
 
-        (void)inet_ntop(watched->peer.any.sa_family, address, host, sizeof(host));
+        if (is_v6 && IN6_IS_ADDR_V4MAPPED(v6)) {
+                is_v6 = false;
+                address = &v6->s6_addr[MAPPED_AT];
+        }
+        (void)inet_ntop(is_v6 ? AF_INET6 : AF_INET, address, host, sizeof(host));
         (void)snprintf(text, CONNECTION_WATCH_ADDRESS_MAX, is_v6 ? "[%s]:%u" : "%s:%u", host,
-                       ntohs(is_v6 ? watched->peer.v6.sin6_port : watched->peer.v4.sin_port));
+                       ntohs(port));
 }

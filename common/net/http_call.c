@@ -26,7 +26,7 @@ enum {
         CONNECTION_MAX_IDLE_S = 900,
         /* Connections are kept, so names are rarely asked for; curl's 60 s outlast a lease. */
         DNS_CACHE_S = 2,
-        RETRY_AFTER_MAX_S = 24 * 3600,
+        RETRY_AFTER_MAX_S = 60, /* what asks for more time is asked again all the same */
 };
 
 /* For options that fail only when memory is exhausted. */
@@ -195,11 +195,15 @@ static bool keep_body_piece(struct http_call *call, const char *data, size_t len
                body_append(call->bodies, call->body_received, data, len, body_limit(call));
 }
 
-static bool is_good(const struct http_call *call) {
+static int status_of(const struct http_call *call) {
         long status = 0;
 
         (void)curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
-        return status >= 200 && status < 300;
+        return (int)status;
+}
+
+static bool is_good(const struct http_call *call) {
+        return status_of(call) / 100 == 2;
 }
 
 bool http_is_answered(const struct http_call *call) {
@@ -251,10 +255,8 @@ static size_t on_header(char *data, size_t size, size_t count, void *userdata) {
                 call->is_too_large = true;
                 return 0;
         }
-        if (len > 5 && is_header(data, "HTTP/"))
-                call->has_headers = false; /* another response, after "100 Continue" */
-        else if (len <= 2)
-                call->has_headers = true; /* the empty line behind the last one */
+        if (len <= 2) /* the empty line behind the last one; after "100 Continue" others follow */
+                call->has_headers = status_of(call) >= 200;
         if (len >= sizeof(retry_after) && is_header(data, retry_after)) {
                 const char *value = data + sizeof(retry_after) - 1;
                 const char *end = data + len;
@@ -300,7 +302,7 @@ static int on_ready_to_send(void *userdata, char *peer, char *own, int peer_port
         (void)own;
         (void)peer_port;
         (void)own_port;
-        int64_t end_mono_ms = call->request.send_before_mono_ms;
+        int64_t end_mono_ms = call->request.end_mono_ms;
         return end_mono_ms == 0 || clock_mono_ms() < end_mono_ms ? CURL_PREREQFUNC_OK
                                                                  : CURL_PREREQFUNC_ABORT;
 }
@@ -534,9 +536,7 @@ void http_call_result(struct http_call *call, CURLcode code, struct http_respons
                 return;
         }
 
-        long status = 0;
-        (void)curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
-        ret_response->status = (int)status;
+        ret_response->status = status_of(call);
         (void)snprintf(ret_response->content_type, sizeof(ret_response->content_type), "%s",
                        http_content_type(call));
         if (call->body_received) {

@@ -347,6 +347,13 @@ static void start_call(struct http_call *call) {
         CURLcode code = http_call_configure(call, client->user_agent, client->ca_bundle);
         if (code == CURLE_OUT_OF_MEMORY)
                 mem_exhausted();
+        if (call->request.end_mono_ms > 0) { /* it may have been queued for long */
+                int64_t left_ms = call->request.end_mono_ms - call->started_mono_ms;
+                if (left_ms < call->request.timeout_ms)
+                        call->request.timeout_ms = left_ms;
+                if (left_ms <= 0 && code == CURLE_OK)
+                        code = CURLE_ABORTED_BY_CALLBACK; /* as by on_ready_to_send() */
+        }
         TAILQ_INSERT_TAIL(&pool->active, call, entry);
         pool->active_len++;
         call->state = HTTP_CALL_ACTIVE;

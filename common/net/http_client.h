@@ -82,7 +82,7 @@ struct http_response {
         int status;             /* 0 without an answer */
         const char *body;       /* borrowed for the callback, NUL-terminated; "" when streamed */
         size_t body_bytes;      /* also counts what on_data took */
-        int64_t retry_after_ms; /* of the Retry-After header in seconds; -1: none */
+        int64_t retry_after_ms; /* of Retry-After in seconds, at most a minute; -1: none */
         char content_type[96];  /* "" when absent */
         int64_t duration_ms;    /* from start of the transfer to its end, without queueing */
         struct error err;       /* what went wrong, unless failure is HTTP_OK */
@@ -104,18 +104,18 @@ struct http_request {
         const char *const *headers; /* "Name: value", NULL-terminated; may be NULL */
         const char *body;           /* copied; may be NULL. Its Content-Type is in @headers */
         size_t body_bytes;
-        int64_t connect_timeout_ms;  /* 0: 5 s */
-        int64_t timeout_ms;          /* whole transfer, without queueing; must be > 0 */
-        int64_t idle_timeout_ms;     /* without receiving a byte; 0: off */
-        int64_t answer_timeout_ms;   /* until the response headers; 0: off */
-        int64_t send_before_mono_ms; /* later it is not sent, and ends with HTTP_TIMEOUT; 0: off */
-        int64_t lost_timeout_ms;     /* until a connection is broken whose peer's kernel no longer
-                                        answers, idle or not; 0: as long as the system waits */
-        size_t max_body_bytes;       /* of all pieces together when streamed; 1 to INT64_MAX */
-        bool wants_gzip;             /* ask for gzip; the limit applies to the unpacked body */
-        const char *basic_auth;      /* "user:password"; may be NULL */
-        const struct http_tls *tls;  /* may be NULL */
-        const char *proxy;           /* URL, or "host:port" of an HTTP proxy; NULL: none */
+        int64_t connect_timeout_ms; /* 0: 5 s */
+        int64_t timeout_ms;         /* whole transfer, without queueing; must be > 0 */
+        int64_t idle_timeout_ms;    /* without receiving a byte; 0: off */
+        int64_t answer_timeout_ms;  /* until the response headers; 0: off */
+        int64_t end_mono_ms;        /* when it ends with HTTP_TIMEOUT, sent or not; 0: off */
+        int64_t lost_timeout_ms;    /* until a connection is broken whose peer's kernel no longer
+                                       answers, idle or not; 0: as long as the system waits */
+        size_t max_body_bytes;      /* of all pieces together when streamed; 1 to INT64_MAX */
+        bool wants_gzip;            /* ask for gzip; the limit applies to the unpacked body */
+        const char *basic_auth;     /* "user:password"; may be NULL */
+        const struct http_tls *tls; /* may be NULL */
+        const char *proxy;          /* URL, or "host:port" of an HTTP proxy; NULL: none */
         const char *no_proxy; /* hosts that are reached without it, as in $NO_PROXY; or NULL */
         /* The call's connections are shared only with calls of an equal pool (streams that stay
          * open, such as watches, get one of their own); below HTTP_POOLS, 0 is the common pool. */

@@ -50,6 +50,7 @@ FAULTS = {
     "a redirect to a login page": (LOGIN, PAGES),
     "watches answered 410": ({"action": "status", "status": 410, "verb": "watch"}, "watch: 410"),
     "watches that begin with 410": ({"action": "expired", "verb": "watch"}, "watch: 410"),
+    "watches that end empty": ({"action": "empty", "verb": "watch"}, "watch: ended before"),
 }
 
 

@@ -18,6 +18,8 @@ TEST(yaml) {
                  "- name: 1\n  items:\n  - - 1\n  - left: 2\n"},
                 {"{\"a/b\": \"\\u001b[2J\\u0085\\u0000é\"}", "\"a/b\": \"\\e[2J\\N\\0é\"\n"},
                 {"{\"true\": false, \"false\": 0}", "\"true\": false\n\"false\": 0\n"},
+                {"{\"Null\": 1, \"TRUE\": 2, \"False\": 3}",
+                 "\"Null\": 1\n\"TRUE\": 2\n\"False\": 3\n"},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {

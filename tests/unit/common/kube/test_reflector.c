@@ -210,7 +210,6 @@ TEST(cut_line) {
         stop(&f);
 }
 
-/* What the server cannot be asked past is skipped by listing, and nothing is lost or made up. */
 /* A server that takes the connection and says nothing shows nothing, however long it is so. */
 TEST(silent_watch) {
         struct fixture f = {.wanted_trouble = "no response within 300 ms", .wanted_log = "=0;"};
@@ -219,11 +218,14 @@ TEST(silent_watch) {
         answer(&f, "watch=1&resourceVersion=10&", xstrdup(""), true);
         /* Some headers are none. */
         answer(&f, "watch=1&resourceVersion=10&", xstrdup("HTTP/1.1 200 OK\r\n"), true);
+        answer(&f, "watch=1&resourceVersion=10&", xstrdup("HTTP/1.1 103 Hints\r\n\r\n"), true);
+        answer(&f, "watch=1&resourceVersion=10&", xstrdup(""), true);
         reflect(&f, &(struct reflector_spec){.watch_answer_ms = 300});
         assert_true(restarts(&f, "unavailable") >= 1);
         stop(&f);
 }
 
+/* What the server cannot be asked past is skipped by listing, and nothing is lost or made up. */
 TEST(malformed_events) {
         struct fixture f = {.wanted_log = "+ a;=1;+ b;+ a;+ b;+ c;=3;"};
 
@@ -303,20 +305,40 @@ TEST(large_page) {
         stop(&f);
 }
 
+/* Two watches that end before anything comes are nothing, nor are more with an event between. */
 TEST(closing_at_once) {
         struct fixture f = {.wanted_log = "=0;"};
 
         list(&f, LIST("10", "", ""));
-        for (int i = 0; i < 3; i++)
-                answer(&f, "watch=1", scripted_stream(""), false);
+        answer(&f, "watch=1", scripted_stream(""), false);
+        answer(&f, "watch=1", scripted_stream(""), false);
+        answer(&f, "watch=1", scripted_stream(BOOKMARK("11")), false);
+        answer(&f, "watch=1", scripted_stream(""), false);
         /* 429 as the server throttles, and a connection that breaks before an answer */
         answer(&f, "watch=1", scripted_http(429, "Retry-After: 0\r\n", "Too many requests"), false);
         scripted_add(&f.rig.server, (struct scripted_reply){.expect = {"watch=1"}});
-        answer(&f, "watch=1&resourceVersion=10&", scripted_stream(BOOKMARK("11")), true);
+        answer(&f, "watch=1&resourceVersion=11&", scripted_stream(BOOKMARK("12")), true);
         reflect(&f, &(struct reflector_spec){0});
-        assert_true(restarts(&f, "short") == 3);
+        assert_true(restarts(&f, "short") == 4);
         assert_true(restarts(&f, "throttled") == 1);
         assert_true(restarts(&f, "unavailable") == 1);
+        stop(&f);
+}
+
+/* Three in a row are reported, and each time the list shows what has happened. */
+TEST(always_closing_at_once) {
+        struct fixture f = {.wanted_log = "=0;+ a;=1;- a;=0;",
+                            .wanted_trouble = "watch: ended before"};
+
+        for (int i = 0; i < 2; i++) {
+                list(&f, i == 0 ? LIST("10", "", "") : LIST("20", "", OBJECT("a", "15")));
+                for (int j = 0; j < 3; j++)
+                        answer(&f, "watch=1", scripted_stream(""), false);
+        }
+        list(&f, LIST("30", "", ""));
+        answer(&f, "watch=1&resourceVersion=30&", xstrdup(""), true);
+        reflect(&f, &(struct reflector_spec){0});
+        assert_true(restarts(&f, "short") == 6);
         stop(&f);
 }
 

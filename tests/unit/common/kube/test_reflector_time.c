@@ -33,31 +33,39 @@ static void note_request(void *userdata) {
         atomic_store((atomic_llong *)userdata, later_ms / MS_PER_S);
 }
 
-static void reflect(struct fixture *f, const struct clock_step *clock) {
+enum { PAUSE_MS = 100 * 3600 * MS_PER_S }; /* beyond any test's patience */
+
+static void reflect_slowly(struct fixture *f, const struct clock_step *clock,
+                           int64_t first_pause_ms) {
         start_stepped(f);
         f->reflector = reflector_new(f->rig.loop, f->rig.api, f->rig.metrics,
                                      &(struct reflector_spec){.name = "nodes",
                                                               .path = "/api/v1/nodes",
-                                                              .first_pause_ms = 2,
+                                                              .first_pause_ms = first_pause_ms,
                                                               .on_event = on_event,
                                                               .on_trouble = on_trouble,
                                                               .userdata = f});
         run_stepped(f, clock);
 }
 
-/* Reported after eight seconds; after a minute half as many objects are asked for. */
+static void reflect(struct fixture *f, const struct clock_step *clock) {
+        reflect_slowly(f, clock, 2);
+}
+
+/* Reported after eight seconds, and asked for again after a minute. That says nothing of how many
+ * objects fit into a page. */
 TEST(silent_list) {
         struct fixture f = {.wanted_log = "silent 8;silent 61;trouble 61;well 61;"};
         static const struct clock_step clock[] = {{1, 5}, {1, 3}, {1, 53}, {0}};
 
         answer(&f, "GET /api/v1/nodes?limit=100 ", xstrdup(""), true);
-        answer(&f, "GET /api/v1/nodes?limit=50 ", scripted_http(200, "", LIST("")), false);
+        answer(&f, "GET /api/v1/nodes?limit=100 ", scripted_http(200, "", LIST("")), false);
         answer(&f, "watch=1&resourceVersion=10&", scripted_stream(""), true);
         reflect(&f, clock);
         stop(&f);
 }
 
-/* One that has begun may take its minute. */
+/* One that has begun may take its minute; then half as many objects are asked for. */
 TEST(slow_list) {
         struct fixture f = {.wanted_log = "trouble 60;well 60;"};
         static const struct clock_step clock[] = {{1, 20}, {1, 40}, {0}};
@@ -81,6 +89,24 @@ TEST(silent_watch) {
         reflect(&f, clock);
         assert_true(restarts(&f, "unavailable") == 1);
         assert_true(restarts(&f, "idle") == 1);
+        stop(&f);
+}
+
+/* So a watch of which no bookmark comes is good; but when three in a row have shown nothing, as
+ * behind a proxy that keeps what it gets, the list does. */
+TEST(mute_watches) {
+        struct fixture f = {.wanted_log = "well 0;+ a;"};
+        static const struct clock_step clock[] = {{2, 8}, {2, 172}, {3, 8}, {3, 172},
+                                                  {4, 8}, {4, 172}, {0}};
+
+        answer(&f, "GET /api/v1/nodes?limit=100 ", scripted_http(200, "", LIST("")), false);
+        for (int i = 0; i < 3; i++)
+                answer(&f, "watch=1&resourceVersion=10&", scripted_stream(""), true);
+        answer(&f, "GET /api/v1/nodes?limit=100&resourceVersion=10&",
+               scripted_http(200, "", LIST("{\"metadata\":{\"name\":\"a\"}}")), false);
+        answer(&f, "watch=1&resourceVersion=10&", scripted_stream(""), true);
+        reflect(&f, clock);
+        assert_true(restarts(&f, "idle") == 3);
         stop(&f);
 }
 
@@ -129,7 +155,8 @@ TEST(quiet_watch) {
         stop(&f);
 }
 
-/* A watch that has lived is followed by the next at once; one that has not, after a pause. */
+/* A watch that has lived is followed by the next at once; one that has not, or that has shown
+ * nothing, after a pause. */
 TEST(ends) {
         struct fixture f = {.wanted_log = "well 0;+ a;+ a;"};
         static const struct clock_step clock[] = {{0}};
@@ -138,10 +165,64 @@ TEST(ends) {
         answer(&f, "watch=1&resourceVersion=10&", scripted_stream(ADDED("11")), false);
         f.rig.server.script[1].before = second_later;
         answer(&f, "watch=1&resourceVersion=11&", scripted_stream(ADDED("12")), false);
+        answer(&f, "watch=1&resourceVersion=12&", scripted_stream(""), false);
+        f.rig.server.script[3].before = second_later;
         answer(&f, "watch=1&resourceVersion=12&", scripted_stream(""), true);
         reflect(&f, clock);
         assert_true(restarts(&f, "eof") == 1);
-        assert_true(restarts(&f, "short") == 1);
+        assert_true(restarts(&f, "short") == 2);
+        stop(&f);
+}
+
+static void cut_watch(struct fixture *f) {
+        (void)shutdown(f->rig.server.held[0], SHUT_RDWR);
+}
+
+/* Some load balancers cut what is quiet for a few seconds: that costs no pause. */
+TEST(cut_when_quiet) {
+        struct fixture f = {.wanted_log = "well 0;+ a;"};
+        static const struct clock_step clock[] = {{2, 8}, {.answered = 2, .act = cut_watch}, {0}};
+
+        answer(&f, "GET /api/v1/nodes?limit=100 ", scripted_http(200, "", LIST("")), false);
+        answer(&f, "watch=1&resourceVersion=10&", scripted_chunk("\n", false), true);
+        answer(&f, "watch=1&resourceVersion=10&", scripted_stream(ADDED("11")), true);
+        reflect_slowly(&f, clock, PAUSE_MS);
+        assert_true(restarts(&f, "reset") == 1);
+        stop(&f);
+}
+
+static void list_again(struct fixture *f) {
+        reflector_list_again(f->reflector, false);
+}
+
+/* A list that is asked for ends with its own end, */
+TEST(list_again_behind_a_watch) {
+        struct fixture f = {.wanted_log = "well 0;trouble 0;+ a;well 0;+ a;well 0;"};
+        static const struct clock_step clock[] = {{.answered = 3, .act = list_again}, {0}};
+        int64_t begun_mono_ms = clock_mono_ms();
+
+        answer(&f, "GET /api/v1/nodes?limit=100 ", scripted_http(200, "", LIST("")), false);
+        answer(&f, "watch=1&resourceVersion=10&", scripted_http(403, "", "{}"), false);
+        answer(&f, "watch=1&resourceVersion=10&", scripted_stream(ADDED("11")), true);
+        answer(&f, "GET /api/v1/nodes?limit=100&resourceVersion=11&",
+               scripted_http(200, "", LIST("{\"metadata\":{\"name\":\"a\"}}")), false);
+        answer(&f, "watch=1&resourceVersion=10&", scripted_stream(""), true);
+        reflect(&f, clock);
+        assert_true(clock_mono_ms() - begun_mono_ms < 8000);
+        stop(&f);
+}
+
+/* and says nothing of a watch that has failed. */
+TEST(list_again_behind_a_refused_watch) {
+        struct fixture f = {.wanted_log = "well 0;trouble 0;+ a;", .wanted_trouble = "watch: 403 "};
+        static const struct clock_step clock[] = {{.answered = 2, .act = list_again}, {0}};
+
+        answer(&f, "GET /api/v1/nodes?limit=100 ", scripted_http(200, "", LIST("")), false);
+        answer(&f, "watch=1&resourceVersion=10&", scripted_http(403, "", "{}"), false);
+        answer(&f, "GET /api/v1/nodes?limit=100&resourceVersion=10&",
+               scripted_http(200, "", LIST("{\"metadata\":{\"name\":\"a\"}}")), false);
+        answer(&f, "watch=1&resourceVersion=10&", scripted_stream(""), true);
+        reflect_slowly(&f, clock, PAUSE_MS);
         stop(&f);
 }
 

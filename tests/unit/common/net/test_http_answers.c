@@ -69,14 +69,20 @@ static bool on_data(void *userdata, const char *data, size_t len) {
         return true;
 }
 
-static void begin_at(struct attempt *attempt, const char *url, http_data_fn *data_fn) {
+static void begin_until(struct attempt *attempt, const char *url, int64_t end_mono_ms,
+                        http_data_fn *data_fn) {
         attempt->call = http_start(client, &(struct http_request){.method = "GET",
                                                                   .url = url,
                                                                   .timeout_ms = TIMEOUT_MS,
+                                                                  .end_mono_ms = end_mono_ms,
                                                                   .max_body_bytes = 1 << 20,
                                                                   .on_data = data_fn,
                                                                   .on_done = on_done,
                                                                   .userdata = attempt});
+}
+
+static void begin_at(struct attempt *attempt, const char *url, http_data_fn *data_fn) {
+        begin_until(attempt, url, 0, data_fn);
 }
 
 static void begin(struct attempt *attempt, http_data_fn *data_fn) {
@@ -151,8 +157,9 @@ TEST_BETWEEN(retry_after, set_up, tear_down) {
                 {" 7", 7000},
                 {"\t 7 \t", 7000},
                 {"0", 0},
-                {"86401", 86400000},
-                {"18446744073709551615", 86400000},
+                {"60", 60000},
+                {"61", 60000},
+                {"18446744073709551615", 60000},
                 {"-1", -1},
                 {"7s", -1},
                 {"", -1},
@@ -261,6 +268,33 @@ TEST_BETWEEN(at_the_limit, set_up_single, tear_down) {
         http_cancel(first.call);
         loop_run(loop);
         assert_string_equal(second.body, "ok");
+}
+
+/* What must have ended by a time has less of it when it comes out of the queue, or none. */
+TEST_BETWEEN(queued_for_long, set_up_single, tear_down) {
+        struct attempt first = {0}, late = {0}, too_late = {0};
+        char url[64];
+
+        answer_and_hold(xstrdup("HTTP/1.1 200 OK\r\n"));
+        answer_and_hold(xstrdup("HTTP/1.1 200 OK\r\n"));
+        scripted_server_start(&server);
+        (void)snprintf(url, sizeof(url), "http://127.0.0.1:%u/", server.port);
+        begin(&first, NULL);
+        await_bytes(&first, 1, 0);
+        int64_t end_mono_ms = clock_mono_ms() + 500;
+        begin_until(&late, url, end_mono_ms, NULL);
+        begin_until(&too_late, url, end_mono_ms, NULL);
+        turn();
+        http_cancel(first.call);
+        await_bytes(&late, 1, 0);
+        loop_run(loop);
+        assert_int_equal(late.response.failure, HTTP_TIMEOUT);
+        assert_true(clock_mono_ms() - end_mono_ms < TIMEOUT_MS / 2);
+        while (too_late.done_calls == 0)
+                loop_run(loop);
+        assert_int_equal(too_late.response.failure, HTTP_TIMEOUT);
+        assert_non_null(strstr(too_late.response.err.msg, ": too late to be sent"));
+        assert_int_equal(atomic_load(&server.served), 2);
 }
 
 TEST_BETWEEN(free_with_a_queue, set_up_single, tear_down) {

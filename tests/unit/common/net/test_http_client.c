@@ -273,7 +273,7 @@ TEST_BETWEEN(frozen_before_it_sends, set_up, tear_down) {
         _cleanup_(free_attemptp) struct attempt *late = new_attempt(peer->origin, "/echo");
         _cleanup_(free_attemptp) struct attempt *any = new_attempt(peer->origin, "/echo");
 
-        late->request.send_before_mono_ms = clock_mono_ms() + SHORT_MS;
+        late->request.end_mono_ms = clock_mono_ms() + SHORT_MS;
         freeze_ms = SHORT_MS + 50;
         run(late);
         assert_int_equal(late->response.failure, HTTP_TIMEOUT);
