@@ -99,15 +99,31 @@ bool node_track_wants(const struct node_track *track, size_t source, int64_t now
         return true;
 }
 
-bool node_track_switch(struct node_track *track, int64_t now_mono_ms, size_t *ret_from) {
-        size_t count = track->compiled->ordered_count, to = 0;
+/* The number of sources in order: none serves, or none that has had a reading. */
+static size_t first_that_serves(const struct node_track *track, bool has_to_be_heard,
+                                int64_t now_mono_ms) {
+        size_t i = 0;
 
-        while (to < count && !may_serve(track, to, now_mono_ms))
-                to++;
-        if (to == count)
+        while (i < track->compiled->ordered_count &&
+               !(may_serve(track, i, now_mono_ms) &&
+                 (track->feeds[i].is_heard || !has_to_be_heard)))
+                i++;
+        return i;
+}
+
+bool node_track_switch(struct node_track *track, int64_t now_mono_ms, size_t *ret_from) {
+        size_t count = track->compiled->ordered_count;
+        size_t to = first_that_serves(track, false, now_mono_ms);
+
+        if (to == count) {
                 for (to = 0; to < count && !(track->compiled->sources[to].is_asked &&
                                              is_feed_fresh(track, to, now_mono_ms));)
                         to++;
+        } else if (to != track->serving && !track->feeds[to].is_heard) {
+                size_t heard = first_that_serves(track, true, now_mono_ms);
+                bool is_fresh = is_feed_fresh(track, track->serving, now_mono_ms);
+                to = heard < count ? heard : is_fresh ? track->serving : to;
+        }
         if (to == count || to == track->serving)
                 return false;
         *ret_from = track->serving;

@@ -71,7 +71,8 @@ void node_track_peak(struct node_track *track, const struct metric_query *query,
  * node_track_switch() - choose the feed in use
  *
  * Of the sources in order that are asked, the first that serves; when none does, the first that is
- * fresh; when none is, the one in use.
+ * fresh; when none is, the one in use. One that has never had a reading is waited for as long as
+ * another has some.
  * Return: true when that is another than before, which is then in @ret_from
  */
 bool node_track_switch(struct node_track *track, int64_t now_mono_ms, size_t *ret_from);

@@ -152,6 +152,42 @@ TEST_BETWEEN(nobody_left, set_up, tear_down) {
         assert_string_equal(node_track_failure(&world->track), "refused");
 }
 
+/* Who has just failed is left for one that was never heard when that one speaks, or nobody is fresh
+ * any more: meanwhile the node counts as read. */
+TEST_BETWEEN(never_heard, set_up, tear_down) {
+        for (int speaks = 0; speaks < 2; speaks++) {
+                struct world *world = *state;
+                node_track_done(&world->track);
+                node_track_init(&world->track, world->compiled);
+                says(world, FIRST, 0.1, 0.1);
+                for (int i = 0; i < 2; i++) {
+                        world->now_ms += every_ms;
+                        node_track_failed(&world->track, FIRST, "refused");
+                }
+                assert_int_equal(serving(world), FIRST);
+                assert_true(node_track_is_fresh(&world->track, world->now_ms));
+                if (speaks)
+                        says(world, SECOND, 0.2, 0.2);
+                else
+                        world->now_ms += MS_PER_MIN;
+                assert_int_equal(serving(world), SECOND);
+        }
+}
+
+/* Nor does a third one that speaks stand back for it. */
+TEST_BETWEEN(never_heard_of_three, set_up, tear_down) {
+        struct world *world = *state;
+
+        says_ready(world, THIRD, 1u << MEM_AVG, 0.7);
+        assert_int_equal(serving(world), FIRST);
+        for (int i = 0; i < 2; i++)
+                node_track_failed(&world->track, FIRST, "refused");
+        assert_int_equal(serving(world), THIRD);
+        assert_int_equal(serving(world), THIRD);
+        says(world, SECOND, 0.2, 0.2);
+        assert_int_equal(serving(world), SECOND);
+}
+
 /* The value is that of the feed in use as soon as it has some of its window; before, the next's. */
 TEST_BETWEEN(values, set_up, tear_down) {
         struct world *world = *state;
