@@ -13,6 +13,8 @@ static const double FULL_ENOUGH = 0.5, ALMOST_FULL = 0.9;
  * than the last of them is not written anew. */
 static const double PEAK_ERROR = 3e-5;
 
+enum { SETTLE_INTERVALS = 3 }; /* of each source in order */
+
 /* A source of which no metric is wanted never serves, nor does an exporter instead of a source. */
 static void settle_serving(struct node_track *track) {
         const struct compiled_policy *compiled = track->compiled;
@@ -265,6 +267,16 @@ void node_track_replan(struct node_track *track, const struct compiled_policy *c
                 if (policy_metric_index(old->policy, compiled->policy->metrics[i].name) < 0)
                         track->unseen |= UINT64_C(1) << i;
         learn_annotations(track, now_mono_ms, now_unix_ms);
+}
+
+int64_t node_track_settle_ms(const struct node_track *track) {
+        const struct compiled_policy *compiled = track->compiled;
+        int64_t interval_ms = compiled->options.sources[track->serving].interval_ms;
+
+        for (size_t i = track->serving + 1; i < compiled->ordered_count; i++)
+                if (compiled->sources[i].is_asked)
+                        interval_ms += compiled->options.sources[i].interval_ms;
+        return SETTLE_INTERVALS * interval_ms;
 }
 
 bool node_track_age_ms(const struct node_track *track, int64_t now_mono_ms, int64_t *ret_ms) {
