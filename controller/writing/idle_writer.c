@@ -69,6 +69,13 @@ static void await_readings(struct idle_node *idle) {
         delay_rise(idle);
 }
 
+/* Whichever replica has raised it, the next rise is a period later. */
+static void note_carried(struct idle_node *idle, int64_t milli) {
+        if (milli > idle->carried_milli)
+                delay_rise(idle);
+        idle->carried_milli = milli;
+}
+
 static int64_t next_offer(const struct idle_node *idle, int64_t now_mono_ms) {
         int64_t taken_milli = idle_pods_taken_milli(idle->node);
 
@@ -99,9 +106,7 @@ static void on_offer_done(void *userdata, struct publisher_job *job,
 
         (void)userdata;
         if (answer->outcome == KUBE_OK) {
-                if (idle->next_milli > idle->carried_milli)
-                        delay_rise(idle);
-                idle->carried_milli = idle->next_milli;
+                note_carried(idle, idle->next_milli);
                 idle->is_odd = false;
         }
         if (answer->outcome == KUBE_OK || answer->outcome == KUBE_NOT_FOUND)
@@ -147,7 +152,7 @@ void idle_writer_add(struct publisher *offers, struct idle_node *idle, const str
 }
 
 void idle_writer_seen(struct idle_node *idle, const json_t *status) {
-        idle->carried_milli = idle_writer_carried(status, &idle->is_odd);
+        note_carried(idle, idle_writer_carried(status, &idle->is_odd));
         idle->is_seen = true;
 }
 

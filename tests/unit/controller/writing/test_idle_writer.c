@@ -243,6 +243,22 @@ TEST(not_read_when_it_begins_to_lead) {
         end(&f);
 }
 
+/* The next leader does not raise what the last one has just raised. */
+TEST(raised_by_another) {
+        struct fixture f = {0};
+
+        api_answer(&f.api, 200, "{}", PATCH, OFFER("\"6160\""));
+        begin(&f, "  idle: {}\n", STATUS("\"2k\""));
+        api_wait_ms(&f.api, PERIOD_MS);
+        see(&f, STATUS("\"4080\""));
+        read_node(&f, 0.25);
+        expect_quiet(&f);
+        api_wait_ms(&f.api, PERIOD_MS);
+        read_node(&f, 0.25);
+        expect_patch(&f);
+        end(&f);
+}
+
 /* Without spec.idle what there is goes, also after refusals; and who offers nothing is not touched.
  */
 TEST(switched_off) {
