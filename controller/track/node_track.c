@@ -325,7 +325,7 @@ static struct window_reading feed_value(const struct feed *feed, const struct po
                 return (struct window_reading){.status = WINDOW_KNOWN,
                                                .ratio = feed->ready_ratio[index],
                                                .fullness = 1,
-                                               .age_ms = now_mono_ms - feed->heard_mono_ms};
+                                               .age_ms = now_mono_ms - feed->ready_mono_ms};
         if (!metric->is_query)
                 return (struct window_reading){.status = WINDOW_NOT_PLANNED};
         if (!feed->windows)
