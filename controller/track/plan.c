@@ -12,6 +12,7 @@ enum {
         RETRY_MIN_MS = 1000,
         RETRY_MAX_MS = 30000,
         RETRY_SALT = 2,
+        OVERDUE_MAX_MS = 45000, /* of the minute below */
 };
 
 /* How long a value within its dead band may stay beyond its period: readers use it for 5 minutes
@@ -212,13 +213,15 @@ static bool hot_is_needed(const struct plan *plan, const struct plan_record *rec
 
 bool plan_is_overdue(const struct plan *plan, const struct plan_record *record,
                      const struct plan_values *values, int64_t now_unix_ms) {
+        /* The ordinary turn comes first where there is one, unless the value would expire. */
+        int64_t late_ms = plan->sync_ms / 4 < OVERDUE_MAX_MS ? plan->sync_ms / 4 : OVERDUE_MAX_MS;
+
         for (size_t i = 0; i < plan->policy->metric_count; i++) {
                 const struct policy_metric *metric = &plan->policy->metrics[i];
                 if (metric->period_ms <= 0 || !plan_has(values, i))
                         continue;
                 int64_t age = written_age_ms(&record->metrics[i], now_unix_ms);
-                /* A quarter of a sync late: the ordinary turn comes first where there is one. */
-                if (age == INT64_MAX || age > lenient_ms(plan, metric) + plan->sync_ms / 4)
+                if (age == INT64_MAX || age > lenient_ms(plan, metric) + late_ms)
                         return true;
         }
         return false;

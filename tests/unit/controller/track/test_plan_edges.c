@@ -75,7 +75,11 @@ TEST(when_a_value_is_overdue) {
         } rows[] = {
                 {3 * MS_PER_MIN, 0.01, 405001},
                 {3 * MS_PER_MIN, 0, 225001},
-                {15 * MS_PER_MIN, 0.01, 1305001},
+                /* Before readers stop using it, which may be 5 minutes after its period, less the
+                 * minute by which its time may be before its writing. */
+                {15 * MS_PER_MIN, 0.01, 1125001},
+                {MS_PER_HOUR, 0.01, 3825001},
+                {MS_PER_HOUR, 0, 3645001},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
