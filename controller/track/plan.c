@@ -115,10 +115,6 @@ static int64_t lenient_ms(const struct plan *plan, const struct policy_metric *m
         return plan->dead_band_ratio > 0 ? metric->period_ms + extra : metric->period_ms;
 }
 
-static bool is_provisional(const struct plan_values *values, size_t i) {
-        return (values->provisional & (UINT64_C(1) << i)) != 0;
-}
-
 /* Would it be older than @limit_ms at the next sync? A sixteenth of a sync is forgiven, so that a
  * turn that comes a little early does not find the next one too late. */
 static bool is_due(const struct plan *plan, int64_t age, int64_t limit_ms) {
@@ -172,7 +168,7 @@ static uint64_t far_metrics(const struct plan *plan, const struct plan_record *r
                 if (age < PLAN_EARLY_GAP_MS)
                         return 0;
                 if (age == INT64_MAX || metric->period_ms <= 0 || !plan_has(values, i) ||
-                    is_provisional(values, i) || !is_newer(values, i, written, now_unix_ms) ||
+                    plan_is_provisional(values, i) || !is_newer(values, i, written, now_unix_ms) ||
                     fabs(values->ratio[i] - written->value) < plan->early_delta_ratio)
                         continue;
                 far |= UINT64_C(1) << i;
@@ -251,7 +247,7 @@ struct plan_choice plan_choose(const struct plan *plan, const struct plan_record
                                 choice.metrics |= UINT64_C(1) << i;
                 }
                 int64_t age = written_age_ms(written, now_unix_ms);
-                bool is_corrected = written->is_provisional && !is_provisional(values, i);
+                bool is_corrected = written->is_provisional && !plan_is_provisional(values, i);
                 bool is_timely = (is_due(plan, age, metric->period_ms) || is_corrected) &&
                                  !is_just_written(plan, written, now_unix_ms) &&
                                  is_newer(values, i, written, now_unix_ms);
@@ -361,7 +357,7 @@ void plan_confirm(struct plan_record *record, const struct plan_choice *choice,
                         written->stamp_unix_ms = annotation_stamp_unix_ms(now_unix_ms,
                                                                           values->age_ms[i]);
                         written->at_unix_ms = now_unix_ms;
-                        written->is_provisional = is_provisional(values, i);
+                        written->is_provisional = plan_is_provisional(values, i);
                 }
                 if ((choice->peaks & (UINT64_C(1) << i)) != 0) {
                         written->peak_ratio = values->peak_ratio[i];
