@@ -132,7 +132,7 @@ static void on_node_peak(const struct source_sink *sink, struct node *node,
         const struct controller *c = sink->userdata;
         struct controller_node *n = node->userdata;
 
-        node_track_peak(&n->track, query, ratio, age_ms, controller_now_mono(c));
+        node_track_peak(&n->track, sink->source, query, ratio, age_ms, controller_now_mono(c));
 }
 
 /* Of a source that is asked on demand. */

@@ -73,10 +73,17 @@ void node_track_failed(struct node_track *track, size_t source, const char *reas
         feed_failed(&track->feeds[source], reason);
 }
 
-void node_track_peak(struct node_track *track, const struct metric_query *query, double ratio,
-                     int64_t age_ms, int64_t now_mono_ms) {
+/* With spec.idle a kubelet leaves out of the CPU what others count: the two are not compared. */
+static bool is_of_one_feed(const struct node_track *track, const struct metric_query *query) {
+        return track->compiled->policy->idle_line_ratio > 0 && query->resource == METRIC_CPU;
+}
+
+void node_track_peak(struct node_track *track, size_t source, const struct metric_query *query,
+                     double ratio, int64_t age_ms, int64_t now_mono_ms) {
+        bool is_of_one = source != NODE_TRACK_ANNOTATIONS && is_of_one_feed(track, query);
+
         for (size_t i = 0; i < track->compiled->options.source_count; i++)
-                if (track->feeds[i].windows)
+                if (track->feeds[i].windows && (!is_of_one || i == source))
                         (void)window_store_seed(track->feeds[i].windows, query, ratio, age_ms,
                                                 now_mono_ms);
 }
@@ -217,7 +224,8 @@ static void learn_annotations(struct node_track *track, int64_t now_mono_ms, int
                         if (has_peak) {
                                 known |= UINT32_C(1) << metric->query.resource;
                                 if (can_be_learned(&peak, now_unix_ms))
-                                        node_track_peak(track, &metric->query, peak.value,
+                                        node_track_peak(track, NODE_TRACK_ANNOTATIONS,
+                                                        &metric->query, peak.value,
                                                         now_unix_ms - peak.at_unix_ms, now_mono_ms);
                         } else if (is_there && (pass == 0 || !metric->is_query ||
                                                 !(known >> metric->query.resource & 1))) {
@@ -336,6 +344,7 @@ static struct window_reading feed_value(const struct feed *feed, const struct po
 static bool metric_value_now(const struct node_track *track, size_t index, int64_t now_mono_ms,
                              struct window_reading *ret) {
         const struct policy_metric *metric = &track->compiled->policy->metrics[index];
+        bool is_of_one = metric->is_query && is_of_one_feed(track, &metric->query);
         struct window_reading peak = {0};
         bool is_known = false, is_full = false;
 
@@ -347,7 +356,7 @@ static bool metric_value_now(const struct node_track *track, size_t index, int64
                                                            now_mono_ms);
                 if (reading.status != WINDOW_KNOWN)
                         continue;
-                is_full = reading.fullness >= FULL_ENOUGH;
+                is_full = is_of_one || reading.fullness >= FULL_ENOUGH;
                 /* A maximum is the largest that any feed has seen. */
                 bool is_better = is_known && compiled_policy_is_maximum(metric)
                                          ? reading.ratio > ret->ratio

@@ -18,7 +18,8 @@
  *
  * A value comes from the serving feed (feed.h). If that has none, or covers less than half of the
  * window while another covers more, it comes from the next fresh feed in order. A maximum over a
- * window that is less than half covered is the largest of all feeds looked at in this way.
+ * window that is less than half covered is the largest of all feeds looked at in this way. With
+ * spec.idle, CPU comes from the first of them that has a value.
  */
 #pragma once
 
@@ -62,10 +63,12 @@ void node_track_reading(struct node_track *track, size_t source,
                         const struct source_reading *reading, int64_t now_mono_ms);
 /** node_track_failed() - an attempt of source number @source has failed; @reason is static */
 void node_track_failed(struct node_track *track, size_t source, const char *reason);
-/** node_track_peak() - @query's value was @ratio @age_ms ago, from before this process: every feed
- * takes it in, like the peaks of annotations, whichever source has reported it */
-void node_track_peak(struct node_track *track, const struct metric_query *query, double ratio,
-                     int64_t age_ms, int64_t now_mono_ms);
+/* As a source: the node's annotations. */
+#define NODE_TRACK_ANNOTATIONS SIZE_MAX
+/** node_track_peak() - @query's value was @ratio @age_ms ago, from before this process, as @source
+ * has reported: every feed takes it in; with spec.idle, CPU only the source's own */
+void node_track_peak(struct node_track *track, size_t source, const struct metric_query *query,
+                     double ratio, int64_t age_ms, int64_t now_mono_ms);
 
 /**
  * node_track_switch() - choose the feed in use

@@ -245,6 +245,31 @@ TEST_BETWEEN(maxima, set_up, tear_down) {
         assert_float_equal(value(world, CPU_MAX), 0.3, 1e-6);
 }
 
+/* With spec.idle one source may leave out of the CPU what the other counts, and its own word is the
+ * only one as soon as there is any. */
+TEST_BETWEEN(idle_cpu, set_up, tear_down) {
+        struct world *world = *state;
+
+        world->compiled->policy->idle_line_ratio = 0.65;
+        for (int i = 0; i < 20; i++, world->now_ms += every_ms) {
+                if (i < 2)
+                        node_track_failed(&world->track, FIRST, "refused");
+                else
+                        says(world, FIRST, 0.1, 0.1);
+                says(world, SECOND, 0.9, 0.9);
+                double expected = i < 1 ? -1 : i < 4 ? 0.9 : 0.1;
+                assert_float_equal(value(world, CPU_AVG), (float)expected, 1e-6);
+                assert_float_equal(value(world, CPU_MAX), (float)expected, 1e-6);
+                (void)serving(world);
+        }
+        assert_float_equal(value(world, MEM_AVG), 0.1, 1e-6);
+        const struct metric_query *peak = &world->compiled->policy->metrics[CPU_MAX].query;
+        node_track_peak(&world->track, SECOND, peak, 0.9, 0, world->now_ms);
+        assert_float_equal(value(world, CPU_MAX), 0.1, 1e-6);
+        node_track_peak(&world->track, NODE_TRACK_ANNOTATIONS, peak, 0.7, 0, world->now_ms);
+        assert_float_equal(value(world, CPU_MAX), 0.7, 1e-6);
+}
+
 /* A metric that the feed in use does not have comes from the next that has it. */
 TEST_BETWEEN(per_metric, set_up, tear_down) {
         struct world *world = *state;
@@ -298,7 +323,7 @@ TEST_BETWEEN(peaks, set_up, tear_down) {
         }
         assert_int_equal(serving(world), FIRST);
         assert_float_equal(value(world, CPU_MAX), 0.7, 1e-6);
-        node_track_peak(&world->track, peak, 0.9, 0, world->now_ms);
+        node_track_peak(&world->track, THIRD, peak, 0.9, 0, world->now_ms);
         assert_float_equal(value(world, CPU_MAX), 0.9, 1e-6);
         node_track_failed(&world->track, FIRST, "refused");
         node_track_failed(&world->track, FIRST, "refused");
@@ -324,7 +349,7 @@ TEST_BETWEEN(provisional, set_up, tear_down) {
         says(world, SECOND, 0.1, 0.1);
         world->now_ms += every_ms;
         says(world, SECOND, 0.1, 0.1);
-        node_track_peak(&world->track, peak, 0.5, 0, world->now_ms);
+        node_track_peak(&world->track, SECOND, peak, 0.5, 0, world->now_ms);
         node_track_values(&world->track, world->now_ms, &values);
         assert_int_equal(values.provisional, 0);
 }
