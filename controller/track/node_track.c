@@ -1,6 +1,7 @@
 #include "controller/track/node_track.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -160,10 +161,15 @@ static void note_written(struct plan_written *written, bool is_there,
         written->is_provisional = false;
 }
 
-static void note_peak(struct plan_written *written, bool is_there,
+/* Whether it is another than was there. */
+static bool note_peak(struct plan_written *written, bool is_there,
                       const struct annotation *annotation) {
+        bool is_news = is_there && (written->peak_unix_ms != annotation->at_unix_ms ||
+                                    fabs(written->peak_ratio - annotation->value) > 0);
+
         written->peak_ratio = is_there ? annotation->value : 0;
         written->peak_unix_ms = is_there ? annotation->at_unix_ms : PLAN_NEVER;
+        return is_news;
 }
 
 /* A value above 1 is another program's percentage, and a timestamp far in the future says nothing
@@ -203,8 +209,11 @@ static bool is_peak_of(const struct annotation *peak, const struct policy_metric
 }
 
 /* Takes in the node's annotations. Maxima come first: where their peaks are known, the 5-minute
- * mean of the same resource adds nothing, and may cover only a few seconds. */
-static void learn_annotations(struct node_track *track, int64_t now_mono_ms, int64_t now_unix_ms) {
+ * mean of the same resource adds nothing, and may cover only a few seconds. A peak that has been
+ * there before says nothing new, and would have another age after a step of the wall clock.
+ * @has_new_feed: which has to learn them all */
+static void learn_annotations(struct node_track *track, bool has_new_feed, int64_t now_mono_ms,
+                              int64_t now_unix_ms) {
         const struct policy *policy = track->compiled->policy;
         uint32_t known = 0; /* resources with a peak */
 
@@ -217,13 +226,14 @@ static void learn_annotations(struct node_track *track, int64_t now_mono_ms, int
                         bool is_there = read_own_annotation(track, metric->name, &written);
                         bool has_peak = read_own_annotation(track, track->compiled->peak_keys[i],
                                                             &peak) &&
+                                        can_be_learned(&peak, now_unix_ms) &&
                                         (!is_there || !can_be_learned(&written, now_unix_ms) ||
                                          is_peak_of(&peak, metric, &written));
                         note_written(&track->record->metrics[i], is_there, &written);
-                        note_peak(&track->record->metrics[i], has_peak, &peak);
+                        bool is_news = note_peak(&track->record->metrics[i], has_peak, &peak);
                         if (has_peak) {
                                 known |= UINT32_C(1) << metric->query.resource;
-                                if (can_be_learned(&peak, now_unix_ms))
+                                if (is_news || has_new_feed)
                                         node_track_peak(track, NODE_TRACK_ANNOTATIONS,
                                                         &metric->query, peak.value,
                                                         now_unix_ms - peak.at_unix_ms, now_mono_ms);
@@ -245,7 +255,7 @@ void node_track_reading(struct node_track *track, size_t source,
 
         if (!feed->windows) {
                 feed_open(feed, track->compiled->sources[source].window_plan);
-                learn_annotations(track, now_mono_ms, now_mono_ms + track->unix_ahead_ms);
+                learn_annotations(track, true, now_mono_ms, now_mono_ms + track->unix_ahead_ms);
         }
         feed_reading(feed, reading, track->compiled->policy->metric_count,
                      track->compiled->sources[source].fresh_ms, now_mono_ms);
@@ -256,7 +266,7 @@ void node_track_annotations(struct node_track *track, const json_t *annotations,
         (void)kept_annotations_set(&track->annotations, annotations,
                                    track->compiled->options.style.prefix);
         track->unix_ahead_ms = now_unix_ms - now_mono_ms;
-        learn_annotations(track, now_mono_ms, now_unix_ms);
+        learn_annotations(track, false, now_mono_ms, now_unix_ms);
 }
 
 void node_track_replan(struct node_track *track, const struct compiled_policy *compiled,
@@ -274,7 +284,7 @@ void node_track_replan(struct node_track *track, const struct compiled_policy *c
         for (size_t i = 0; i < compiled->policy->metric_count; i++)
                 if (policy_metric_index(old->policy, compiled->policy->metrics[i].name) < 0)
                         track->unseen |= UINT64_C(1) << i;
-        learn_annotations(track, now_mono_ms, now_unix_ms);
+        learn_annotations(track, true, now_mono_ms, now_unix_ms);
 }
 
 int64_t node_track_settle_ms(const struct node_track *track) {

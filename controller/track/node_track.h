@@ -8,10 +8,10 @@
  * new compiled policy and keeps its history.
  *
  * A peak whose annotation carries its time (annotation.h) is taken into every feed, whoever wrote
- * it, whenever it is seen. For a maximum without such an annotation (written by crane, or by an
- * older version), or above it, the annotation's time stands in for that of the peak; a 5-minute
- * mean is used likewise. Both are read once, when the node or the metric is new, and by a feed that
- * has no recent reading of its own.
+ * it, when it is first seen and when it changes. For a maximum without such an annotation (written
+ * by crane, or by an older version), or above it, the annotation's time stands in for that of the
+ * peak; a 5-minute mean is used likewise. Both are read once, when the node or the metric is new,
+ * and by a feed that has no recent reading of its own.
  *
  * The windows of a source that is asked on demand (source.h), behind another, begin with its first
  * reading, and then learn from the annotations: most nodes never need them.

@@ -1,6 +1,7 @@
 #include "controller/track/plan.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -189,7 +190,7 @@ static bool is_new_peak(const struct plan *plan, size_t metric, const struct pla
 
         return written->peak_unix_ms == PLAN_NEVER ||
                fabs(values->peak_ratio[metric] - written->peak_ratio) >= 1e-5 ||
-               at_unix_ms > written->peak_unix_ms + bucket_ms ||
+               llabs(at_unix_ms - written->peak_unix_ms) > bucket_ms ||
                written->peak_unix_ms > now_unix_ms + ANNOTATION_SKEW_MS;
 }
 
