@@ -356,14 +356,18 @@ static bool metric_value_now(const struct node_track *track, size_t index, int64
         const struct policy_metric *metric = &track->compiled->policy->metrics[index];
         bool is_of_one = metric->is_query && is_of_one_feed(track, &metric->query);
         struct window_reading peak = {0};
+        size_t end = track->compiled->options.source_count;
         bool is_known = false, is_full = false;
 
-        for (size_t turn = 0; turn < track->compiled->options.source_count && !is_full; turn++) {
+        for (size_t turn = 0; turn < end && !is_full; turn++) {
                 size_t source = feed_at_turn(track, turn);
                 if (!is_feed_fresh(track, source, now_mono_ms))
                         continue;
                 struct window_reading reading = feed_value(&track->feeds[source], metric, index,
                                                            now_mono_ms);
+                /* Its value is on the way: those behind it are not asked. */
+                if (is_of_one && turn == 0 && reading.status != WINDOW_NOT_PLANNED)
+                        end = track->serving + 1;
                 if (reading.status != WINDOW_KNOWN)
                         continue;
                 is_full = is_of_one || reading.fullness >= FULL_ENOUGH;

@@ -19,7 +19,8 @@
  * A value comes from the serving feed (feed.h). If that has none, or covers less than half of the
  * window while another covers more, it comes from the next fresh feed in order. A maximum over a
  * window that is less than half covered is the largest of all feeds looked at in this way. With
- * spec.idle, CPU comes from the first of them that has a value.
+ * spec.idle, CPU comes from the first of them that has a value, and from none behind the feed in
+ * use.
  */
 #pragma once
 

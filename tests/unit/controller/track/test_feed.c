@@ -270,6 +270,30 @@ TEST_BETWEEN(idle_cpu, set_up, tear_down) {
         assert_float_equal(value(world, CPU_MAX), 0.7, 1e-6);
 }
 
+/* Nor do those behind it speak for it while it waits for its second reading. */
+TEST_BETWEEN(idle_cpu_of_one_reading, set_up, tear_down) {
+        struct world *world = *state;
+
+        world->compiled->policy->idle_line_ratio = 0.65;
+        says(world, FIRST, 0.1, 0.1);
+        for (int i = 0; i < 2; i++, world->now_ms += every_ms)
+                says(world, SECOND, 0.9, 0.9);
+        assert_float_equal(value(world, CPU_AVG), -1, 0);
+        assert_float_equal(value(world, MEM_AVG), 0.9, 1e-6);
+        says(world, FIRST, 0.1, 0.1);
+        assert_float_equal(value(world, CPU_AVG), 0.1, 1e-6);
+        /* One before it does, which has failed just now. */
+        node_track_done(&world->track);
+        node_track_init(&world->track, world->compiled);
+        for (int i = 0; i < 2; i++, world->now_ms += every_ms)
+                says(world, FIRST, 0.1, 0.1);
+        for (int i = 0; i < 2; i++)
+                node_track_failed(&world->track, FIRST, "refused");
+        says(world, SECOND, 0.9, 0.9);
+        assert_int_equal(serving(world), SECOND);
+        assert_float_equal(value(world, CPU_AVG), 0.1, 1e-6);
+}
+
 /* A metric that the feed in use does not have comes from the next that has it. */
 TEST_BETWEEN(per_metric, set_up, tear_down) {
         struct world *world = *state;
