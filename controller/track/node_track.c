@@ -14,7 +14,7 @@ static const double FULL_ENOUGH = 0.5, ALMOST_FULL = 0.9;
  * than the last of them is not written anew. */
 static const double PEAK_ERROR = 3e-5;
 
-enum { SETTLE_INTERVALS = 3 }; /* of each source in order */
+enum { SETTLE_INTERVALS = 4 }; /* of each source in order; kubelets may repeat a sample */
 
 /* A source of which no metric is wanted never serves, nor does an exporter instead of a source. */
 static void settle_serving(struct node_track *track) {

@@ -6,7 +6,7 @@ import urllib.parse
 
 import pytest
 
-from controller_kit import log_lines, offered_milli, policy, reading
+from controller_kit import log_lines, offered_milli, policy, read_annotation, reading
 from controller_kit import wait_values as wait_exact_values
 from harness import wait_until
 from kubelet_kit import CADVISOR, CPUS, RESOURCE, Kubelet, add_node, add_pod
@@ -148,6 +148,27 @@ def test_what_batch_pods_use_is_left_out(start_standin, start_controller, start_
         lambda: controller.metric("plimsoll_idle_taken_cores") == 0, what="nothing to be taken"
     )
     controller.wait_ready()
+
+
+def test_an_exporter_behind_it_does_not_count_batch_pods(
+    start_standin, start_controller, start_kubelet, start_exporters, flags
+):
+    """Where windows are young, another source may know more: not of CPU, of which it counts more."""
+    standin, kubelet = start_standin(), start_kubelet("a")
+    exporters = start_exporters("--speed", "20")
+    exporters.set("all", load={"cpu": 0.8, "mem": 0.25})
+    kubelet.load, kubelet.pods = (0.8, 0.25, 0), {("jobs", "resize"): 0.5 * CPUS}
+    add_pod(standin, "jobs", "resize", "a", **IDLE)
+    flags = (*flags, "--metrics-source=kubelet,node-exporter")
+    controller = start_controller(standin, exporters, *flags, content=WITH_IDLE)
+    wait_until(lambda: "1 pod on idle CPU" in controller.ready()[1], 30, "the list of pods")
+    add_node(standin, "a", kubelet)
+    keys = (CPU, "cpu_usage_max_avg_1h")
+    wait_until(lambda: len(standin.patches(name="a")) >= 6, 60, "patches")
+    for row in standin.patches(name="a"):
+        annotations = row["body"].get("metadata", {}).get("annotations", {})
+        usage = [read_annotation(annotations[key]).value for key in keys if key in annotations]
+        assert all(value < 0.5 for value in usage), row
 
 
 @pytest.mark.parametrize("is_new", [True, False])

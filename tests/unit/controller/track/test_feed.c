@@ -192,11 +192,11 @@ TEST_BETWEEN(never_heard_of_three, set_up, tear_down) {
 TEST_BETWEEN(settles, set_up, tear_down) {
         struct world *world = *state;
 
-        assert_int_equal(node_track_settle_ms(&world->track), 3 * (2 * every_ms + MS_PER_MIN));
+        assert_int_equal(node_track_settle_ms(&world->track), 4 * (2 * every_ms + MS_PER_MIN));
         world->compiled->sources[SECOND].is_asked = false;
-        assert_int_equal(node_track_settle_ms(&world->track), 3 * 2 * every_ms);
+        assert_int_equal(node_track_settle_ms(&world->track), 4 * 2 * every_ms);
         world->track.serving = THIRD;
-        assert_int_equal(node_track_settle_ms(&world->track), 3 * every_ms);
+        assert_int_equal(node_track_settle_ms(&world->track), 4 * every_ms);
 }
 
 /* The value is that of the feed in use as soon as it has some of its window; before, the next's. */

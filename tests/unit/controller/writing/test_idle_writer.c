@@ -11,7 +11,7 @@
 
 enum {
         INTERVAL_MS = 1000,
-        AWAITED_MS = 3 * INTERVAL_MS,
+        AWAITED_MS = 4 * INTERVAL_MS,
         PERIOD_MS = 180000,
         SILENT_MS = 600000,
         CORES = 16,

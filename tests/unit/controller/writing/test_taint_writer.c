@@ -7,7 +7,7 @@
 
 enum {
         INTERVAL_MS = 1000,
-        AWAITED_MS = 3 * INTERVAL_MS,
+        AWAITED_MS = 4 * INTERVAL_MS,
         RETRY_MS = 5000, /* and as much again by chance */
         NODES = 40,      /* of a cluster that is busy all over */
 };
