@@ -132,7 +132,7 @@ static void on_node_peak(const struct source_sink *sink, struct node *node,
         const struct controller *c = sink->userdata;
         struct controller_node *n = node->userdata;
 
-        node_track_peak(&n->track, query, ratio, age_ms, controller_now_mono(c));
+        node_track_peak(&n->track, sink->source, query, ratio, age_ms, controller_now_mono(c));
 }
 
 /* Of a source that is asked on demand. */
@@ -385,6 +385,9 @@ void controller_shut_down(struct controller *c) {
         if (c->is_stopping)
                 return;
         c->is_stopping = true;
+        /* What --once has not read or written by now, it never will. */
+        if (c->once == ONCE_READING || c->once == ONCE_WRITING)
+                c->exit_code = 1;
         source_set_stop(c->sources);
         loop_timer_disarm(c->parts.daemon->loop, &c->print);
         loop_timer_arm(c->parts.daemon->loop, &c->deadline, controller_now_mono(c) + SHUTDOWN_MS,

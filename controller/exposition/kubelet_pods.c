@@ -58,6 +58,7 @@ double kubelet_pods_rate(struct kubelet_pod *pod, const struct kubelet_clocks *c
                 double used_s = newest->value - pod->counted.value;
                 pod->cores = wall_s > 0 && used_s > 0 ? used_s / wall_s : 0;
                 pod->counted = *newest;
+                pod->is_rated = true;
         }
         if (pod->listed_mono_ms != clocks->now_mono_ms ||
             clocks->now_mono_ms - newest->seen_mono_ms > KUBELET_STALE_MS)

@@ -32,6 +32,7 @@ struct kubelet_pod {
         struct kubelet_sample newest;
         int64_t listed_mono_ms; /* of the exposition that had it last */
         bool is_known;          /* there are samples */
+        bool is_rated;          /* there has been a rate, be it 0 */
         double cores;           /* at the step before: seconds of CPU in a second */
 };
 

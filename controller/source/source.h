@@ -11,7 +11,7 @@
  * - values: metrics that the source delivers ready-made, by their index in the policy; published
  *   as they stand as long as they are fresh.
  * - a peak from before the start, for the maxima over a long window: history, which the windows of
- *   all sources take.
+ *   all sources take (but see node_track_peak()).
  *
  * Every attempt on a node ends in a reading or in a failure; a node that is missing from a server's
  * response has failed. On failures the loop turns to the next source, and --once ends when every

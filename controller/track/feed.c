@@ -55,20 +55,23 @@ static void note_reasons(struct feed *feed, const char *const *why) {
 void feed_reading(struct feed *feed, const struct source_reading *reading, size_t metric_count,
                   int64_t fresh_ms, int64_t now_mono_ms) {
         bool was_silent = feed->is_heard && !feed_is_fresh(feed, fresh_ms, now_mono_ms);
+        bool is_news = reading->step || reading->ready != 0;
 
         feed->is_down = feed->is_down || was_silent;
-        count_outcome(feed, !feed->failure && !was_silent, reading->step || reading->ready != 0,
-                      FEED_SUCCESSES);
+        count_outcome(feed, !feed->failure && !was_silent, is_news, FEED_SUCCESSES);
         if (feed->in_a_row >= FEED_SUCCESSES)
                 feed->is_down = false;
         feed->failure = NULL;
         feed->is_heard = true;
         feed->heard_mono_ms = now_mono_ms;
+        if (!is_news)
+                return;
 
         if (reading->step)
                 (void)window_store_add(feed->windows, reading->step);
         note_reasons(feed, reading->why);
         feed->ready = reading->ready;
+        feed->ready_mono_ms = now_mono_ms;
         if (reading->ready == 0)
                 return;
         if (!feed->ready_ratio)

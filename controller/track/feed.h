@@ -6,7 +6,8 @@
  * in a row; once down, it serves again after two good readings in a row, so that a flapping source
  * does not move the node each time (and a counter needs two readings for its first interval). A
  * feed that has never had a reading serves until it has failed twice. A reading without news, such
- * as a page that is served a second time, keeps a feed fresh, but does not count as good.
+ * as a page that is served a second time, keeps a feed and its ready-made values fresh, but does
+ * not count as good.
  */
 #pragma once
 
@@ -28,6 +29,7 @@ struct feed {
         double *ready_ratio;          /* [metric]; NULL: none was ever delivered ready-made */
         uint64_t ready;
         int64_t heard_mono_ms; /* time of the last reading, if is_heard */
+        int64_t ready_mono_ms; /* of the last one that was news */
         uint32_t outcomes; /* attempts that have ended, in a reading that is news or a failure */
         uint8_t in_a_row;  /* equal outcomes up to the last one, counted as far as is_down needs */
         bool is_heard, is_down;

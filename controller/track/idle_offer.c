@@ -8,7 +8,8 @@ static double services_ratio(const struct policy *policy, const struct plan_valu
         size_t mean = policy_shortest_cpu_mean(policy);
         double peak_ratio = values->ratio[policy->idle_peak];
 
-        return mean < policy->metric_count && plan_has(values, mean)
+        return mean < policy->metric_count && plan_has(values, mean) &&
+                               !plan_is_provisional(values, mean)
                        ? fmax(peak_ratio, values->ratio[mean])
                        : peak_ratio;
 }

@@ -2,9 +2,11 @@
  * How much idle CPU a node offers to batch pods, by spec.idle. Pure.
  *
  * The room is what is left below the line when services use as much as at their peak in the
- * policy's window, or as in the shortest mean of CPU that the policy has, whichever is more. An
- * offer falls with the room at once. It rises by at most an eighth of the node's CPUs per shortest
- * period of the policy (plan.h): so pods that have just started are read before more of them come.
+ * policy's window, or as in the shortest mean of CPU that the policy has, whichever is more. (A
+ * mean counts as soon as half of its window has data: some busy seconds after a start are not two
+ * minutes.) An offer falls with the room at once. It rises by at most an eighth of the node's CPUs
+ * per shortest period of the policy (plan.h): so pods that have just started are read before more
+ * of them come.
  *
  * A node whose pods have taken more than it would offer has no offer at all. A kubelet that
  * restarts admits its pods again, one after the other, and ends those for which an offer is too

@@ -16,7 +16,7 @@ bool load_level_ratio(const struct policy *policy, const struct plan_values *val
                 double ratio = values->ratio[priority->metric] *
                                (priority->weight / largest_weight);
                 load_ratio = ratio > load_ratio ? ratio : load_ratio;
-                is_provisional |= values->provisional >> priority->metric & 1;
+                is_provisional |= plan_is_provisional(values, priority->metric);
         }
         if (load_ratio < 0)
                 return false;

@@ -1,6 +1,7 @@
 #include "controller/track/node_track.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -12,6 +13,8 @@ static const double FULL_ENOUGH = 0.5, ALMOST_FULL = 0.9;
 /* How far a maximum may be from its peak: each has five decimals, and a peak that moved by less
  * than the last of them is not written anew. */
 static const double PEAK_ERROR = 3e-5;
+
+enum { SETTLE_INTERVALS = 4 }; /* of each source in order; kubelets may repeat a sample */
 
 /* A source of which no metric is wanted never serves, nor does an exporter instead of a source. */
 static void settle_serving(struct node_track *track) {
@@ -71,10 +74,17 @@ void node_track_failed(struct node_track *track, size_t source, const char *reas
         feed_failed(&track->feeds[source], reason);
 }
 
-void node_track_peak(struct node_track *track, const struct metric_query *query, double ratio,
-                     int64_t age_ms, int64_t now_mono_ms) {
+/* With spec.idle a kubelet leaves out of the CPU what others count: the two are not compared. */
+static bool is_of_one_feed(const struct node_track *track, const struct metric_query *query) {
+        return track->compiled->policy->idle_line_ratio > 0 && query->resource == METRIC_CPU;
+}
+
+void node_track_peak(struct node_track *track, size_t source, const struct metric_query *query,
+                     double ratio, int64_t age_ms, int64_t now_mono_ms) {
+        bool is_of_one = source != NODE_TRACK_ANNOTATIONS && is_of_one_feed(track, query);
+
         for (size_t i = 0; i < track->compiled->options.source_count; i++)
-                if (track->feeds[i].windows)
+                if (track->feeds[i].windows && (!is_of_one || i == source))
                         (void)window_store_seed(track->feeds[i].windows, query, ratio, age_ms,
                                                 now_mono_ms);
 }
@@ -99,15 +109,31 @@ bool node_track_wants(const struct node_track *track, size_t source, int64_t now
         return true;
 }
 
-bool node_track_switch(struct node_track *track, int64_t now_mono_ms, size_t *ret_from) {
-        size_t count = track->compiled->ordered_count, to = 0;
+/* The number of sources in order: none serves, or none that has had a reading. */
+static size_t first_that_serves(const struct node_track *track, bool has_to_be_heard,
+                                int64_t now_mono_ms) {
+        size_t i = 0;
 
-        while (to < count && !may_serve(track, to, now_mono_ms))
-                to++;
-        if (to == count)
+        while (i < track->compiled->ordered_count &&
+               !(may_serve(track, i, now_mono_ms) &&
+                 (track->feeds[i].is_heard || !has_to_be_heard)))
+                i++;
+        return i;
+}
+
+bool node_track_switch(struct node_track *track, int64_t now_mono_ms, size_t *ret_from) {
+        size_t count = track->compiled->ordered_count;
+        size_t to = first_that_serves(track, false, now_mono_ms);
+
+        if (to == count) {
                 for (to = 0; to < count && !(track->compiled->sources[to].is_asked &&
                                              is_feed_fresh(track, to, now_mono_ms));)
                         to++;
+        } else if (to != track->serving && !track->feeds[to].is_heard) {
+                size_t heard = first_that_serves(track, true, now_mono_ms);
+                bool is_fresh = is_feed_fresh(track, track->serving, now_mono_ms);
+                to = heard < count ? heard : is_fresh ? track->serving : to;
+        }
         if (to == count || to == track->serving)
                 return false;
         *ret_from = track->serving;
@@ -135,10 +161,15 @@ static void note_written(struct plan_written *written, bool is_there,
         written->is_provisional = false;
 }
 
-static void note_peak(struct plan_written *written, bool is_there,
+/* Whether it is another than was there. */
+static bool note_peak(struct plan_written *written, bool is_there,
                       const struct annotation *annotation) {
+        bool is_news = is_there && (written->peak_unix_ms != annotation->at_unix_ms ||
+                                    fabs(written->peak_ratio - annotation->value) > 0);
+
         written->peak_ratio = is_there ? annotation->value : 0;
         written->peak_unix_ms = is_there ? annotation->at_unix_ms : PLAN_NEVER;
+        return is_news;
 }
 
 /* A value above 1 is another program's percentage, and a timestamp far in the future says nothing
@@ -178,8 +209,11 @@ static bool is_peak_of(const struct annotation *peak, const struct policy_metric
 }
 
 /* Takes in the node's annotations. Maxima come first: where their peaks are known, the 5-minute
- * mean of the same resource adds nothing, and may cover only a few seconds. */
-static void learn_annotations(struct node_track *track, int64_t now_mono_ms, int64_t now_unix_ms) {
+ * mean of the same resource adds nothing, and may cover only a few seconds. A peak that has been
+ * there before says nothing new, and would have another age after a step of the wall clock.
+ * @has_new_feed: which has to learn them all */
+static void learn_annotations(struct node_track *track, bool has_new_feed, int64_t now_mono_ms,
+                              int64_t now_unix_ms) {
         const struct policy *policy = track->compiled->policy;
         uint32_t known = 0; /* resources with a peak */
 
@@ -192,14 +226,16 @@ static void learn_annotations(struct node_track *track, int64_t now_mono_ms, int
                         bool is_there = read_own_annotation(track, metric->name, &written);
                         bool has_peak = read_own_annotation(track, track->compiled->peak_keys[i],
                                                             &peak) &&
+                                        can_be_learned(&peak, now_unix_ms) &&
                                         (!is_there || !can_be_learned(&written, now_unix_ms) ||
                                          is_peak_of(&peak, metric, &written));
                         note_written(&track->record->metrics[i], is_there, &written);
-                        note_peak(&track->record->metrics[i], has_peak, &peak);
+                        bool is_news = note_peak(&track->record->metrics[i], has_peak, &peak);
                         if (has_peak) {
                                 known |= UINT32_C(1) << metric->query.resource;
-                                if (can_be_learned(&peak, now_unix_ms))
-                                        node_track_peak(track, &metric->query, peak.value,
+                                if (is_news || has_new_feed)
+                                        node_track_peak(track, NODE_TRACK_ANNOTATIONS,
+                                                        &metric->query, peak.value,
                                                         now_unix_ms - peak.at_unix_ms, now_mono_ms);
                         } else if (is_there && (pass == 0 || !metric->is_query ||
                                                 !(known >> metric->query.resource & 1))) {
@@ -219,7 +255,7 @@ void node_track_reading(struct node_track *track, size_t source,
 
         if (!feed->windows) {
                 feed_open(feed, track->compiled->sources[source].window_plan);
-                learn_annotations(track, now_mono_ms, now_mono_ms + track->unix_ahead_ms);
+                learn_annotations(track, true, now_mono_ms, now_mono_ms + track->unix_ahead_ms);
         }
         feed_reading(feed, reading, track->compiled->policy->metric_count,
                      track->compiled->sources[source].fresh_ms, now_mono_ms);
@@ -230,7 +266,7 @@ void node_track_annotations(struct node_track *track, const json_t *annotations,
         (void)kept_annotations_set(&track->annotations, annotations,
                                    track->compiled->options.style.prefix);
         track->unix_ahead_ms = now_unix_ms - now_mono_ms;
-        learn_annotations(track, now_mono_ms, now_unix_ms);
+        learn_annotations(track, false, now_mono_ms, now_unix_ms);
 }
 
 void node_track_replan(struct node_track *track, const struct compiled_policy *compiled,
@@ -248,7 +284,17 @@ void node_track_replan(struct node_track *track, const struct compiled_policy *c
         for (size_t i = 0; i < compiled->policy->metric_count; i++)
                 if (policy_metric_index(old->policy, compiled->policy->metrics[i].name) < 0)
                         track->unseen |= UINT64_C(1) << i;
-        learn_annotations(track, now_mono_ms, now_unix_ms);
+        learn_annotations(track, true, now_mono_ms, now_unix_ms);
+}
+
+int64_t node_track_settle_ms(const struct node_track *track) {
+        const struct compiled_policy *compiled = track->compiled;
+        int64_t interval_ms = compiled->options.sources[track->serving].interval_ms;
+
+        for (size_t i = track->serving + 1; i < compiled->ordered_count; i++)
+                if (compiled->sources[i].is_asked)
+                        interval_ms += compiled->options.sources[i].interval_ms;
+        return SETTLE_INTERVALS * interval_ms;
 }
 
 bool node_track_age_ms(const struct node_track *track, int64_t now_mono_ms, int64_t *ret_ms) {
@@ -297,7 +343,7 @@ static struct window_reading feed_value(const struct feed *feed, const struct po
                 return (struct window_reading){.status = WINDOW_KNOWN,
                                                .ratio = feed->ready_ratio[index],
                                                .fullness = 1,
-                                               .age_ms = now_mono_ms - feed->heard_mono_ms};
+                                               .age_ms = now_mono_ms - feed->ready_mono_ms};
         if (!metric->is_query)
                 return (struct window_reading){.status = WINDOW_NOT_PLANNED};
         if (!feed->windows)
@@ -308,18 +354,23 @@ static struct window_reading feed_value(const struct feed *feed, const struct po
 static bool metric_value_now(const struct node_track *track, size_t index, int64_t now_mono_ms,
                              struct window_reading *ret) {
         const struct policy_metric *metric = &track->compiled->policy->metrics[index];
+        bool is_of_one = metric->is_query && is_of_one_feed(track, &metric->query);
         struct window_reading peak = {0};
+        size_t end = track->compiled->options.source_count;
         bool is_known = false, is_full = false;
 
-        for (size_t turn = 0; turn < track->compiled->options.source_count && !is_full; turn++) {
+        for (size_t turn = 0; turn < end && !is_full; turn++) {
                 size_t source = feed_at_turn(track, turn);
                 if (!is_feed_fresh(track, source, now_mono_ms))
                         continue;
                 struct window_reading reading = feed_value(&track->feeds[source], metric, index,
                                                            now_mono_ms);
+                /* Its value is on the way: those behind it are not asked. */
+                if (is_of_one && turn == 0 && reading.status != WINDOW_NOT_PLANNED)
+                        end = track->serving + 1;
                 if (reading.status != WINDOW_KNOWN)
                         continue;
-                is_full = reading.fullness >= FULL_ENOUGH;
+                is_full = is_of_one || reading.fullness >= FULL_ENOUGH;
                 /* A maximum is the largest that any feed has seen. */
                 bool is_better = is_known && compiled_policy_is_maximum(metric)
                                          ? reading.ratio > ret->ratio

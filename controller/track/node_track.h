@@ -8,17 +8,19 @@
  * new compiled policy and keeps its history.
  *
  * A peak whose annotation carries its time (annotation.h) is taken into every feed, whoever wrote
- * it, whenever it is seen. For a maximum without such an annotation (written by crane, or by an
- * older version), or above it, the annotation's time stands in for that of the peak; a 5-minute
- * mean is used likewise. Both are read once, when the node or the metric is new, and by a feed that
- * has no recent reading of its own.
+ * it, when it is first seen and when it changes. For a maximum without such an annotation (written
+ * by crane, or by an older version), or above it, the annotation's time stands in for that of the
+ * peak; a 5-minute mean is used likewise. Both are read once, when the node or the metric is new,
+ * and by a feed that has no recent reading of its own.
  *
  * The windows of a source that is asked on demand (source.h), behind another, begin with its first
  * reading, and then learn from the annotations: most nodes never need them.
  *
  * A value comes from the serving feed (feed.h). If that has none, or covers less than half of the
  * window while another covers more, it comes from the next fresh feed in order. A maximum over a
- * window that is less than half covered is the largest of all feeds looked at in this way.
+ * window that is less than half covered is the largest of all feeds looked at in this way. With
+ * spec.idle, CPU comes from the first of them that has a value, and from none behind the feed in
+ * use.
  */
 #pragma once
 
@@ -62,16 +64,19 @@ void node_track_reading(struct node_track *track, size_t source,
                         const struct source_reading *reading, int64_t now_mono_ms);
 /** node_track_failed() - an attempt of source number @source has failed; @reason is static */
 void node_track_failed(struct node_track *track, size_t source, const char *reason);
-/** node_track_peak() - @query's value was @ratio @age_ms ago, from before this process: every feed
- * takes it in, like the peaks of annotations, whichever source has reported it */
-void node_track_peak(struct node_track *track, const struct metric_query *query, double ratio,
-                     int64_t age_ms, int64_t now_mono_ms);
+/* As a source: the node's annotations. */
+#define NODE_TRACK_ANNOTATIONS SIZE_MAX
+/** node_track_peak() - @query's value was @ratio @age_ms ago, from before this process, as @source
+ * has reported: every feed takes it in; with spec.idle, CPU only the source's own */
+void node_track_peak(struct node_track *track, size_t source, const struct metric_query *query,
+                     double ratio, int64_t age_ms, int64_t now_mono_ms);
 
 /**
  * node_track_switch() - choose the feed in use
  *
  * Of the sources in order that are asked, the first that serves; when none does, the first that is
- * fresh; when none is, the one in use.
+ * fresh; when none is, the one in use. One that has never had a reading is waited for as long as
+ * another has some.
  * Return: true when that is another than before, which is then in @ret_from
  */
 bool node_track_switch(struct node_track *track, int64_t now_mono_ms, size_t *ret_from);
@@ -86,6 +91,11 @@ bool node_track_wants(const struct node_track *track, size_t source, int64_t now
  */
 void node_track_annotations(struct node_track *track, const json_t *annotations,
                             int64_t now_mono_ms, int64_t now_unix_ms);
+
+/** node_track_settle_ms() - within so long after its node has come, a track has had two readings,
+ * be they of the last source in order, which is asked when those before it have failed twice; and
+ * the policy that the cluster has is in force instead of the built-in one */
+int64_t node_track_settle_ms(const struct node_track *track);
 
 /** node_track_age_ms() - since the last reading of the feed in use; false when there was none */
 bool node_track_age_ms(const struct node_track *track, int64_t now_mono_ms, int64_t *ret_ms);

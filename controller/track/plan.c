@@ -1,6 +1,7 @@
 #include "controller/track/plan.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -12,6 +13,7 @@ enum {
         RETRY_MIN_MS = 1000,
         RETRY_MAX_MS = 30000,
         RETRY_SALT = 2,
+        OVERDUE_MAX_MS = 45000, /* of the minute below */
 };
 
 /* How long a value within its dead band may stay beyond its period: readers use it for 5 minutes
@@ -114,10 +116,6 @@ static int64_t lenient_ms(const struct plan *plan, const struct policy_metric *m
         return plan->dead_band_ratio > 0 ? metric->period_ms + extra : metric->period_ms;
 }
 
-static bool is_provisional(const struct plan_values *values, size_t i) {
-        return (values->provisional & (UINT64_C(1) << i)) != 0;
-}
-
 /* Would it be older than @limit_ms at the next sync? A sixteenth of a sync is forgiven, so that a
  * turn that comes a little early does not find the next one too late. */
 static bool is_due(const struct plan *plan, int64_t age, int64_t limit_ms) {
@@ -171,7 +169,7 @@ static uint64_t far_metrics(const struct plan *plan, const struct plan_record *r
                 if (age < PLAN_EARLY_GAP_MS)
                         return 0;
                 if (age == INT64_MAX || metric->period_ms <= 0 || !plan_has(values, i) ||
-                    is_provisional(values, i) || !is_newer(values, i, written, now_unix_ms) ||
+                    plan_is_provisional(values, i) || !is_newer(values, i, written, now_unix_ms) ||
                     fabs(values->ratio[i] - written->value) < plan->early_delta_ratio)
                         continue;
                 far |= UINT64_C(1) << i;
@@ -192,7 +190,7 @@ static bool is_new_peak(const struct plan *plan, size_t metric, const struct pla
 
         return written->peak_unix_ms == PLAN_NEVER ||
                fabs(values->peak_ratio[metric] - written->peak_ratio) >= 1e-5 ||
-               at_unix_ms > written->peak_unix_ms + bucket_ms ||
+               llabs(at_unix_ms - written->peak_unix_ms) > bucket_ms ||
                written->peak_unix_ms > now_unix_ms + ANNOTATION_SKEW_MS;
 }
 
@@ -212,13 +210,15 @@ static bool hot_is_needed(const struct plan *plan, const struct plan_record *rec
 
 bool plan_is_overdue(const struct plan *plan, const struct plan_record *record,
                      const struct plan_values *values, int64_t now_unix_ms) {
+        /* The ordinary turn comes first where there is one, unless the value would expire. */
+        int64_t late_ms = plan->sync_ms / 4 < OVERDUE_MAX_MS ? plan->sync_ms / 4 : OVERDUE_MAX_MS;
+
         for (size_t i = 0; i < plan->policy->metric_count; i++) {
                 const struct policy_metric *metric = &plan->policy->metrics[i];
                 if (metric->period_ms <= 0 || !plan_has(values, i))
                         continue;
                 int64_t age = written_age_ms(&record->metrics[i], now_unix_ms);
-                /* A quarter of a sync late: the ordinary turn comes first where there is one. */
-                if (age == INT64_MAX || age > lenient_ms(plan, metric) + plan->sync_ms / 4)
+                if (age == INT64_MAX || age > lenient_ms(plan, metric) + late_ms)
                         return true;
         }
         return false;
@@ -248,7 +248,7 @@ struct plan_choice plan_choose(const struct plan *plan, const struct plan_record
                                 choice.metrics |= UINT64_C(1) << i;
                 }
                 int64_t age = written_age_ms(written, now_unix_ms);
-                bool is_corrected = written->is_provisional && !is_provisional(values, i);
+                bool is_corrected = written->is_provisional && !plan_is_provisional(values, i);
                 bool is_timely = (is_due(plan, age, metric->period_ms) || is_corrected) &&
                                  !is_just_written(plan, written, now_unix_ms) &&
                                  is_newer(values, i, written, now_unix_ms);
@@ -358,7 +358,7 @@ void plan_confirm(struct plan_record *record, const struct plan_choice *choice,
                         written->stamp_unix_ms = annotation_stamp_unix_ms(now_unix_ms,
                                                                           values->age_ms[i]);
                         written->at_unix_ms = now_unix_ms;
-                        written->is_provisional = is_provisional(values, i);
+                        written->is_provisional = plan_is_provisional(values, i);
                 }
                 if ((choice->peaks & (UINT64_C(1) << i)) != 0) {
                         written->peak_ratio = values->peak_ratio[i];

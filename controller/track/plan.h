@@ -104,6 +104,11 @@ static inline bool plan_has(const struct plan_values *values, size_t metric) {
         return (values->usable >> metric & 1) != 0;
 }
 
+/** plan_is_provisional() - does it cover too little time? */
+static inline bool plan_is_provisional(const struct plan_values *values, size_t metric) {
+        return (values->provisional >> metric & 1) != 0;
+}
+
 /* What shall be written now; empty when `metrics` is 0 and `has_hot` is false. */
 struct plan_choice {
         uint64_t metrics;

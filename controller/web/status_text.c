@@ -9,6 +9,8 @@ enum { POLICY_YAML_MAX_BYTES = 256 << 10 };
 
 /* 999 % and more: beyond what a sparkline shows. */
 static const float PERCENT_MOST = 999;
+/* The share of a tiny limit may be infinite, which JSON does not have. */
+static const double RATIO_MOST = 1e9;
 
 /* Below 10, without printf(): there are tens of thousands of these numbers. */
 void status_text_ratio(double ratio, struct buf *out) {
@@ -16,7 +18,7 @@ void status_text_ratio(double ratio, struct buf *out) {
         char text[] = "0.0000";
 
         if (ratio >= 9.9999) {
-                buf_printf(out, "%.1f", ratio);
+                buf_printf(out, "%.1f", ratio < RATIO_MOST ? ratio : RATIO_MOST);
                 return;
         }
         unsigned scaled = (unsigned)(ratio * SCALE + 0.5);

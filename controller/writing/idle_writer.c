@@ -13,9 +13,6 @@
 enum {
         FIRST_RETRY_MS = 5000,
         MAX_RETRY_MS = 300000,
-        /* Every node has been read twice by then, and the policy that the cluster has is in force
-         * instead of the built-in one: until then a node that is not read keeps its offer. */
-        SETTLE_INTERVALS = 3,
         MAX_CARRIED_MILLI = 1000000000,
         URGENCY_TO_RISE = 0,
         URGENCY_TO_FALL = 1,
@@ -56,13 +53,27 @@ int64_t idle_writer_carried(const json_t *status, bool *ret_is_odd) {
         return *ret_is_odd ? 0 : (int64_t)milli;
 }
 
-static void await_readings(struct idle_node *idle, int64_t now_mono_ms) {
-        const struct compiled_policy *compiled = idle->track->compiled;
-        int64_t interval_ms = compiled->options.sources[idle->track->serving].interval_ms;
+static void await_node(struct idle_node *idle) {
+        idle->awaited_mono_ms = publisher_now(idle->job.publisher) +
+                                node_track_settle_ms(idle->track);
+}
 
+static void delay_rise(struct idle_node *idle) {
+        idle->rises_mono_ms = publisher_now(idle->job.publisher) +
+                              idle->track->compiled->plan.sync_ms;
+}
+
+static void await_readings(struct idle_node *idle) {
         idle->offer.room_milli = IDLE_OFFER_NONE;
-        idle->awaited_mono_ms = now_mono_ms + SETTLE_INTERVALS * interval_ms;
-        idle->rises_mono_ms = now_mono_ms + compiled->plan.sync_ms;
+        await_node(idle);
+        delay_rise(idle);
+}
+
+/* Whichever replica has raised it, the next rise is a period later. */
+static void note_carried(struct idle_node *idle, int64_t milli) {
+        if (milli > idle->carried_milli)
+                delay_rise(idle);
+        idle->carried_milli = milli;
 }
 
 static int64_t next_offer(const struct idle_node *idle, int64_t now_mono_ms) {
@@ -95,9 +106,7 @@ static void on_offer_done(void *userdata, struct publisher_job *job,
 
         (void)userdata;
         if (answer->outcome == KUBE_OK) {
-                if (idle->next_milli > idle->carried_milli)
-                        idle->rises_mono_ms = now_mono_ms + idle->track->compiled->plan.sync_ms;
-                idle->carried_milli = idle->next_milli;
+                note_carried(idle, idle->next_milli);
                 idle->is_odd = false;
         }
         if (answer->outcome == KUBE_OK || answer->outcome == KUBE_NOT_FOUND)
@@ -119,7 +128,14 @@ void idle_writer_replan(struct publisher *offers) {
         struct publisher_job *job;
 
         TAILQ_FOREACH (job, &offers->jobs, link)
-                await_readings(idle_of_job(job), publisher_now(offers));
+                await_readings(idle_of_job(job));
+}
+
+void idle_writer_lead(struct publisher *offers) {
+        struct publisher_job *job;
+
+        TAILQ_FOREACH (job, &offers->jobs, link)
+                await_node(idle_of_job(job));
 }
 
 void idle_writer_add(struct publisher *offers, struct idle_node *idle, const struct node *node,
@@ -131,18 +147,22 @@ void idle_writer_add(struct publisher *offers, struct idle_node *idle, const str
                 .carried_milli = IDLE_OFFER_NONE,
                 .backoff = {.first_ms = FIRST_RETRY_MS, .max_ms = MAX_RETRY_MS},
         };
-        await_readings(idle, publisher_now(offers));
         publisher_add(offers, &idle->job, node->name);
+        await_readings(idle);
 }
 
 void idle_writer_seen(struct idle_node *idle, const json_t *status) {
-        idle->carried_milli = idle_writer_carried(status, &idle->is_odd);
+        note_carried(idle, idle_writer_carried(status, &idle->is_odd));
         idle->is_seen = true;
 }
 
 void idle_writer_update(struct idle_node *idle, const struct plan_values *values) {
+        bool was_known = idle->offer.room_milli != IDLE_OFFER_NONE;
+
         idle->offer = idle_offer_of(idle->track->compiled->policy, values,
                                     idle->node->kubelet.capacity.cpu_cores);
+        if (was_known && idle->offer.room_milli == IDLE_OFFER_NONE)
+                await_readings(idle);
 }
 
 void idle_writer_tick(struct publisher *offers, bool may_write) {

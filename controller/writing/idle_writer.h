@@ -9,8 +9,9 @@
  * Like taints (taint_writer.h), offers have a publisher of their own, with its own part of
  * --patch-qps, and what a node carries is read from the watch: so a replica begins with the offers
  * that its predecessor left, and one that a kubelet has reset is written again. A node that is not
- * read offers nothing, nor does any before all pods have been listed (node/idle_pods.h). (The API
- * server writes 4000 as 4k: what is carried is read as a quantity.)
+ * read offers nothing, nor does any before all pods have been listed (node/idle_pods.h). One that
+ * is read, but has no value, keeps its offer for a while: perhaps it turns to another source. (The
+ * API server writes 4000 as 4k: what is carried is read as a quantity.)
  */
 #pragma once
 
@@ -46,6 +47,10 @@ struct publisher *idle_writer_new(const struct publisher_options *options);
 
 /** idle_writer_replan() - the tracks have another policy */
 void idle_writer_replan(struct publisher *offers);
+
+/** idle_writer_lead() - this replica writes from now on. Until nodes have had time to be read,
+ * those that are not keep their offers: one that stands by asks some sources less often */
+void idle_writer_lead(struct publisher *offers);
 
 /** idle_writer_add() - @node and @track are borrowed until publisher_remove() of the job */
 void idle_writer_add(struct publisher *offers, struct idle_node *idle, const struct node *node,

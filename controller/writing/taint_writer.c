@@ -5,9 +5,6 @@
 enum {
         FIRST_RETRY_MS = 5000,
         MAX_RETRY_MS = 300000,
-        /* Every node has been read twice by then, and the policy that the cluster has is in force
-         * instead of the built-in one. */
-        SETTLE_INTERVALS = 3,
         /* While more than one of so many nodes is awaited, nothing is decided. */
         NODES_PER_AWAITED = 10,
 };
@@ -28,7 +25,7 @@ static int64_t reading_interval_ms(const struct taint_node *node) {
 
 static void await_load(struct taint_node *node) {
         node->awaited_mono_ms = publisher_now(node->job.publisher) +
-                                SETTLE_INTERVALS * reading_interval_ms(node);
+                                node_track_settle_ms(node->track);
 }
 
 static void forget_load(struct taint_node *node) {
@@ -95,6 +92,13 @@ void taint_writer_replan(struct taint_writer *writer) {
         }
 }
 
+void taint_writer_lead(struct taint_writer *writer) {
+        struct publisher_job *job;
+
+        TAILQ_FOREACH (job, &writer->publisher->jobs, link)
+                await_load(tainted_of_job(job));
+}
+
 void taint_writer_add(struct taint_writer *writer, struct taint_node *node, const char *name,
                       const struct node_track *track) {
         *node = (struct taint_node){
@@ -128,8 +132,10 @@ void taint_writer_update(struct taint_node *node, const struct plan_values *valu
         if (!has_taints(node))
                 return;
         if (!load_level_ratio(policy, values, &load_ratio, &is_provisional)) {
-                if (node->level.has_load)
+                if (node->level.has_load) {
                         forget_load(node);
+                        await_load(node);
+                }
                 return;
         }
         if (!node->level.has_load)

@@ -11,7 +11,8 @@
  * What a node carries is read from the watch only. So a replica begins with the levels that its
  * predecessor left. It changes no node whose level has not settled (load_level.h), and none at all
  * while more than a tenth of the nodes have come lately and have not settled. A node without recent
- * readings has no taints.
+ * readings has no taints; one whose readings have no load any more keeps its own for a while, in
+ * which it may turn to another source.
  */
 #pragma once
 
@@ -55,6 +56,9 @@ void taint_writer_free(struct taint_writer *writer);
 
 /** taint_writer_replan() - the tracks have another policy */
 void taint_writer_replan(struct taint_writer *writer);
+
+/** taint_writer_lead() - this replica writes from now on; as idle_writer_lead() */
+void taint_writer_lead(struct taint_writer *writer);
 
 /** taint_writer_add() - @name and @track are borrowed until publisher_remove() of the job */
 void taint_writer_add(struct taint_writer *writer, struct taint_node *node, const char *name,

@@ -210,6 +210,8 @@ static void on_started_leading(void *userdata) {
         struct publisher_job *job;
 
         writer->options.on_active(writer->options.userdata);
+        taint_writer_lead(writer->taints);
+        idle_writer_lead(writer->offers);
         TAILQ_FOREACH (job, &writer->publisher->jobs, link) {
                 struct writer_node *node = node_of_job(job);
                 struct plan_values values;

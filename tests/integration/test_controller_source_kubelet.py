@@ -6,7 +6,7 @@ import urllib.parse
 
 import pytest
 
-from controller_kit import log_lines, policy, reading
+from controller_kit import log_lines, offered_milli, policy, read_annotation, reading
 from controller_kit import wait_values as wait_exact_values
 from harness import wait_until
 from kubelet_kit import CADVISOR, CPUS, RESOURCE, Kubelet, add_node, add_pod
@@ -148,6 +148,55 @@ def test_what_batch_pods_use_is_left_out(start_standin, start_controller, start_
         lambda: controller.metric("plimsoll_idle_taken_cores") == 0, what="nothing to be taken"
     )
     controller.wait_ready()
+
+
+def test_an_exporter_behind_it_does_not_count_batch_pods(
+    start_standin, start_controller, start_kubelet, start_exporters, flags
+):
+    """Where windows are young, another source may know more: not of CPU, of which it counts more."""
+    standin, kubelet = start_standin(), start_kubelet("a")
+    exporters = start_exporters("--speed", "20")
+    exporters.set("all", load={"cpu": 0.8, "mem": 0.25})
+    kubelet.load, kubelet.pods = (0.8, 0.25, 0), {("jobs", "resize"): 0.5 * CPUS}
+    add_pod(standin, "jobs", "resize", "a", **IDLE)
+    flags = (*flags, "--metrics-source=kubelet,node-exporter")
+    controller = start_controller(standin, exporters, *flags, content=WITH_IDLE)
+    wait_until(lambda: "1 pod on idle CPU" in controller.ready()[1], 30, "the list of pods")
+    add_node(standin, "a", kubelet)
+    keys = (CPU, "cpu_usage_max_avg_1h")
+    wait_until(lambda: len(standin.patches(name="a")) >= 6, 60, "patches")
+    for row in standin.patches(name="a"):
+        annotations = row["body"].get("metadata", {}).get("annotations", {})
+        usage = [read_annotation(annotations[key]).value for key in keys if key in annotations]
+        assert all(value < 0.5 for value in usage), row
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_offers_stand_while_another_source_is_tried(
+    start_standin, start_controller, start_kubelet, start_exporters, flags, is_new
+):
+    """The kubelet is asked when the exporter has failed twice: of a controller that has just been started,
+    or because it goes away."""
+    standin, kubelet = start_standin(), start_kubelet("a")
+    exporters = start_exporters("--speed", "20")
+    exporters.set("all", load={"cpu": 0.2, "mem": 0.25})
+    kubelet.load, kubelet.resolution_s = (0.2, 0.25, 0), 3
+    add_node(standin, "a", kubelet)
+    flags = (*flags, "--metrics-source=node-exporter,kubelet", "--scrape-interval=2s")
+
+    def offers():
+        return [offered_milli(row) for row in standin.patches() if "status" in row["body"]]
+
+    controller = start_controller(standin, exporters, *flags, content=WITH_IDLE)
+    wait_until(lambda: any((offer or 0) > 3000 for offer in offers()), 60, "most of the offer")
+    before = len(offers())
+    exporters.trouble("all", "status")
+    if is_new:
+        controller.process.kill()
+        controller = start_controller(standin, exporters, *flags, content=WITH_IDLE)
+    wait_until(lambda: controller.metric("plimsoll_nodes_served", source="kubelet") == 1, 60, "it")
+    wait_until(lambda: controller.metric("plimsoll_windows") > 0, 60, "a second sample")
+    assert None not in offers()[before:]
 
 
 def test_batch_pods_have_to_be_known(start_standin, start_controller, start_kubelet, flags):

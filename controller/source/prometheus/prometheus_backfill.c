@@ -147,8 +147,8 @@ static void ask_history(void *userdata) {
         if (job->began_mono_ms == 0)
                 job->began_mono_ms = loop_now_mono_ms(backfill->loop);
         backfill->piece_ms = step_ms * (int64_t)job->points_max;
-        if (backfill->piece_ms > end_ms - job->done_ms)
-                backfill->piece_ms = end_ms - job->done_ms;
+        if (backfill->piece_ms > end_ms - job->done_ms) /* in whole steps */
+                backfill->piece_ms = (end_ms - job->done_ms + step_ms - 1) / step_ms * step_ms;
         double to_unix_s = job->now_unix_s - (double)job->done_ms / 1000;
         (void)promql_history(&backfill->options.round->promql, job->resource, step_ms, &query);
         backfill->call = prometheus_ask(

@@ -91,21 +91,33 @@ static bool is_whole_page(const struct buf *body) {
         return body->len > 0 && body->data[body->len - 1] == '\n';
 }
 
-/* Of an exposition with pods. One that has no step has samples of pods nevertheless. */
-static void leave_out_idle_pods(const struct node *node, const struct buf *body,
-                                const struct kubelet_clocks *clocks, struct scrape_result *ret) {
+/* Of an exposition with pods. One that has no step has samples of pods nevertheless. The first step
+ * is none of CPU if a pod's sample is repeated just then: what it uses is not known yet. */
+static void leave_out_idle_pods(const struct node *node, struct scrape_state *state,
+                                const struct buf *body, const struct kubelet_clocks *clocks,
+                                struct scrape_result *ret) {
         struct idle_pods_node *idle = idle_pods_of(node);
+        bool has_cpu = ret->reading.step && (ret->step.counters & NODE_RESOURCE_BIT(METRIC_CPU));
+        bool is_first = !state->has_cpu_step, is_awaited = false;
         struct idle_pod *pod;
         double cores = 0;
+
+        state->has_cpu_step |= has_cpu;
 
         if (!idle)
                 return;
         ret->malformed += kubelet_pods_read(body->data, body->len, is_whole_page(body), clocks,
                                             idle_pods_find, idle);
-        if (!ret->reading.step || !(ret->step.counters & NODE_RESOURCE_BIT(METRIC_CPU)))
+        if (!has_cpu)
                 return;
-        LIST_FOREACH (pod, &idle->pods, entry)
+        LIST_FOREACH (pod, &idle->pods, entry) {
                 cores += kubelet_pods_rate(&pod->cpu, clocks);
+                is_awaited |= pod->cpu.is_known && !pod->cpu.is_rated;
+        }
+        if (is_first && is_awaited) {
+                ret->step.counters &= ~NODE_RESOURCE_BIT(METRIC_CPU);
+                return;
+        }
         idle->used_cores = kubelet_pods_leave_out(cores, node->kubelet.capacity.cpu_cores,
                                                   &ret->step);
         idle->used_mono_ms = clocks->now_mono_ms;
@@ -131,7 +143,7 @@ static void take_kubelet(struct scrape_reader *reader, struct scrape_state *stat
                 return;
         }
         if (!reader->kubelet.is_cadvisor)
-                leave_out_idle_pods(node, body, clocks, ret);
+                leave_out_idle_pods(node, state, body, clocks, ret);
 }
 
 /*

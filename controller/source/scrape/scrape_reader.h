@@ -23,6 +23,7 @@ struct scrape_result;
 struct scrape_state {
         struct node_state node;
         struct kubelet_state kubelet;
+        bool has_cpu_step; /* of a kubelet, there has been one */
 };
 
 /* What sets apart the expositions of one kind of peer. */

@@ -184,6 +184,26 @@ TEST(once_with_a_page_that_stands_still) {
         end(&f);
 }
 
+/* Whoever ends it, before or while it writes, is not told that all went well. */
+TEST(once_stopped) {
+        static const char *const names[] = {"a", "b"};
+
+        for (int has_read = 0; has_read < 2; has_read++) {
+                struct fixture f = {.api.pace_ms = 30, .patches_per_s = 0.02};
+                answer_nodes(&f, names, ARRAY_LEN(names));
+                api_answer_usually(&f.api, 200, MEMORY_PAGE, "collect");
+                if (has_read)
+                        api_answer(&f.api, 200, "{\"metadata\":{}}", PATCH, NULL);
+                begin(&f, policy_of(MEMORY), NULL, true);
+                if (has_read)
+                        api_run(&f.api, api_is_served, &f.api);
+                controller_shut_down(f.controller);
+                api_run(&f.api, api_is_never, NULL);
+                assert_int_equal(controller_exit_code(f.controller), 1);
+                end(&f);
+        }
+}
+
 static bool has_status(struct fixture *f, const char *text) {
         struct buf status = BUF_INIT(1 << 20);
 

@@ -152,6 +152,53 @@ TEST_BETWEEN(nobody_left, set_up, tear_down) {
         assert_string_equal(node_track_failure(&world->track), "refused");
 }
 
+/* Who has just failed is left for one that was never heard when that one speaks, or nobody is fresh
+ * any more: meanwhile the node counts as read. */
+TEST_BETWEEN(never_heard, set_up, tear_down) {
+        for (int speaks = 0; speaks < 2; speaks++) {
+                struct world *world = *state;
+                node_track_done(&world->track);
+                node_track_init(&world->track, world->compiled);
+                says(world, FIRST, 0.1, 0.1);
+                for (int i = 0; i < 2; i++) {
+                        world->now_ms += every_ms;
+                        node_track_failed(&world->track, FIRST, "refused");
+                }
+                assert_int_equal(serving(world), FIRST);
+                assert_true(node_track_is_fresh(&world->track, world->now_ms));
+                if (speaks)
+                        says(world, SECOND, 0.2, 0.2);
+                else
+                        world->now_ms += MS_PER_MIN;
+                assert_int_equal(serving(world), SECOND);
+        }
+}
+
+/* Nor does a third one that speaks stand back for it. */
+TEST_BETWEEN(never_heard_of_three, set_up, tear_down) {
+        struct world *world = *state;
+
+        says_ready(world, THIRD, 1u << MEM_AVG, 0.7);
+        assert_int_equal(serving(world), FIRST);
+        for (int i = 0; i < 2; i++)
+                node_track_failed(&world->track, FIRST, "refused");
+        assert_int_equal(serving(world), THIRD);
+        assert_int_equal(serving(world), THIRD);
+        says(world, SECOND, 0.2, 0.2);
+        assert_int_equal(serving(world), SECOND);
+}
+
+/* All of a chain that fails get their turns, from the one in use on. */
+TEST_BETWEEN(settles, set_up, tear_down) {
+        struct world *world = *state;
+
+        assert_int_equal(node_track_settle_ms(&world->track), 4 * (2 * every_ms + MS_PER_MIN));
+        world->compiled->sources[SECOND].is_asked = false;
+        assert_int_equal(node_track_settle_ms(&world->track), 4 * 2 * every_ms);
+        world->track.serving = THIRD;
+        assert_int_equal(node_track_settle_ms(&world->track), 4 * every_ms);
+}
+
 /* The value is that of the feed in use as soon as it has some of its window; before, the next's. */
 TEST_BETWEEN(values, set_up, tear_down) {
         struct world *world = *state;
@@ -196,6 +243,55 @@ TEST_BETWEEN(maxima, set_up, tear_down) {
                 says_ready(world, THIRD, 1u << CPU_MAX, 0.8);
         }
         assert_float_equal(value(world, CPU_MAX), 0.3, 1e-6);
+}
+
+/* With spec.idle one source may leave out of the CPU what the other counts, and its own word is the
+ * only one as soon as there is any. */
+TEST_BETWEEN(idle_cpu, set_up, tear_down) {
+        struct world *world = *state;
+
+        world->compiled->policy->idle_line_ratio = 0.65;
+        for (int i = 0; i < 20; i++, world->now_ms += every_ms) {
+                if (i < 2)
+                        node_track_failed(&world->track, FIRST, "refused");
+                else
+                        says(world, FIRST, 0.1, 0.1);
+                says(world, SECOND, 0.9, 0.9);
+                double expected = i < 1 ? -1 : i < 4 ? 0.9 : 0.1;
+                assert_float_equal(value(world, CPU_AVG), (float)expected, 1e-6);
+                assert_float_equal(value(world, CPU_MAX), (float)expected, 1e-6);
+                (void)serving(world);
+        }
+        assert_float_equal(value(world, MEM_AVG), 0.1, 1e-6);
+        const struct metric_query *peak = &world->compiled->policy->metrics[CPU_MAX].query;
+        node_track_peak(&world->track, SECOND, peak, 0.9, 0, world->now_ms);
+        assert_float_equal(value(world, CPU_MAX), 0.1, 1e-6);
+        node_track_peak(&world->track, NODE_TRACK_ANNOTATIONS, peak, 0.7, 0, world->now_ms);
+        assert_float_equal(value(world, CPU_MAX), 0.7, 1e-6);
+}
+
+/* Nor do those behind it speak for it while it waits for its second reading. */
+TEST_BETWEEN(idle_cpu_of_one_reading, set_up, tear_down) {
+        struct world *world = *state;
+
+        world->compiled->policy->idle_line_ratio = 0.65;
+        says(world, FIRST, 0.1, 0.1);
+        for (int i = 0; i < 2; i++, world->now_ms += every_ms)
+                says(world, SECOND, 0.9, 0.9);
+        assert_float_equal(value(world, CPU_AVG), -1, 0);
+        assert_float_equal(value(world, MEM_AVG), 0.9, 1e-6);
+        says(world, FIRST, 0.1, 0.1);
+        assert_float_equal(value(world, CPU_AVG), 0.1, 1e-6);
+        /* One before it does, which has failed just now. */
+        node_track_done(&world->track);
+        node_track_init(&world->track, world->compiled);
+        for (int i = 0; i < 2; i++, world->now_ms += every_ms)
+                says(world, FIRST, 0.1, 0.1);
+        for (int i = 0; i < 2; i++)
+                node_track_failed(&world->track, FIRST, "refused");
+        says(world, SECOND, 0.9, 0.9);
+        assert_int_equal(serving(world), SECOND);
+        assert_float_equal(value(world, CPU_AVG), 0.1, 1e-6);
 }
 
 /* A metric that the feed in use does not have comes from the next that has it. */
@@ -251,7 +347,7 @@ TEST_BETWEEN(peaks, set_up, tear_down) {
         }
         assert_int_equal(serving(world), FIRST);
         assert_float_equal(value(world, CPU_MAX), 0.7, 1e-6);
-        node_track_peak(&world->track, peak, 0.9, 0, world->now_ms);
+        node_track_peak(&world->track, THIRD, peak, 0.9, 0, world->now_ms);
         assert_float_equal(value(world, CPU_MAX), 0.9, 1e-6);
         node_track_failed(&world->track, FIRST, "refused");
         node_track_failed(&world->track, FIRST, "refused");
@@ -277,7 +373,7 @@ TEST_BETWEEN(provisional, set_up, tear_down) {
         says(world, SECOND, 0.1, 0.1);
         world->now_ms += every_ms;
         says(world, SECOND, 0.1, 0.1);
-        node_track_peak(&world->track, peak, 0.5, 0, world->now_ms);
+        node_track_peak(&world->track, SECOND, peak, 0.5, 0, world->now_ms);
         node_track_values(&world->track, world->now_ms, &values);
         assert_int_equal(values.provisional, 0);
 }

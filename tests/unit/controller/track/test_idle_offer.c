@@ -54,6 +54,17 @@ TEST(room) {
         }
 }
 
+/* A mean of the first seconds is none: the peak that is remembered from before counts. */
+TEST(partial_mean) {
+        struct plan_values values = {.usable = 7,
+                                     .provisional = 1u << MEAN_2M,
+                                     .ratio = {[PEAK] = 0.25, [MEAN_2M] = 0.9}};
+
+        assert_int_equal(idle_offer_of(&policy, &values, 16).room_milli, 6400);
+        values.provisional = 1u << MEAN_5M;
+        assert_int_equal(idle_offer_of(&policy, &values, 16).room_milli, 0);
+}
+
 /* Without spec.idle nothing is offered, whatever is known. */
 TEST(off) {
         const struct policy none = {.metric_count = 1, .metrics = {{.name = "x"}}};

@@ -106,9 +106,13 @@ TEST(ready_made) {
         assert_float_equal(values.ratio[2], 0.7, 0);
         node_track_values(&track, now_mono_ms + 7000, &values);
         assert_int_equal(values.age_ms[2], 7000);
-        /* A page without it. */
+        /* The same page again, and one without it. */
         node_track_reading(&track, 0, &(struct source_reading){0}, now_mono_ms + 15000);
-        node_track_values(&track, now_mono_ms + 15000, &values);
+        node_track_values(&track, now_mono_ms + 20000, &values);
+        assert_int_equal(values.usable, 4);
+        assert_int_equal(values.age_ms[2], 20000);
+        scrape_cpu(&track, compiled, 0.4, now_mono_ms + 30000);
+        node_track_values(&track, now_mono_ms + 30000, &values);
         assert_int_equal(values.usable, 0);
         node_track_done(&track);
 }

@@ -138,6 +138,34 @@ TEST(restarts_keep_a_peaks_time) {
         }
 }
 
+/* A wall clock that is set back makes no peak younger, neither here nor in the annotation. */
+TEST(clock_set_back) {
+        for (int restarts = 0; restarts < 2; restarts++) {
+                struct life life = new_node();
+                begin(&life);
+                scrape(&life, 0.9, 10 * MS_PER_MIN);
+                write(&life);
+                for (int64_t age_ms = MS_PER_MIN; age_ms < 67 * MS_PER_MIN; age_ms += MS_PER_MIN) {
+                        scrape(&life, 0.2, MS_PER_MIN);
+                        write(&life);
+                        if (age_ms < 58 * MS_PER_MIN)
+                                assert_float_equal(value(&life, MAX), 0.9, 1e-5);
+                        if (age_ms == 40 * MS_PER_MIN) {
+                                life.now_unix_ms -= 25 * MS_PER_MIN;
+                                node_track_annotations(&life.track, life.annotations,
+                                                       life.now_mono_ms, life.now_unix_ms);
+                        }
+                        if (age_ms == 45 * MS_PER_MIN && restarts) {
+                                end(&life);
+                                begin(&life);
+                        }
+                }
+                assert_float_equal(value(&life, MAX), 0.2, 0.15);
+                end(&life);
+                json_decref(life.annotations);
+        }
+}
+
 /* A maximum of which nobody says when it was, crane's or an older version's, is as old as its
  * annotation: but from then on it has a time. */
 TEST(a_peak_without_time) {

@@ -75,7 +75,11 @@ TEST(when_a_value_is_overdue) {
         } rows[] = {
                 {3 * MS_PER_MIN, 0.01, 405001},
                 {3 * MS_PER_MIN, 0, 225001},
-                {15 * MS_PER_MIN, 0.01, 1305001},
+                /* Before readers stop using it, which may be 5 minutes after its period, less the
+                 * minute by which its time may be before its writing. */
+                {15 * MS_PER_MIN, 0.01, 1125001},
+                {MS_PER_HOUR, 0.01, 3825001},
+                {MS_PER_HOUR, 0, 3645001},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -123,6 +127,9 @@ TEST(when_a_peak_is_new) {
                 {"the same", 0.5, 60000, false, false},
                 {"a bucket later", 0.5, 60000 - bucket_ms, false, false},
                 {"a ms more", 0.5, 60000 - bucket_ms - 1, true, false},
+                {"a bucket earlier, by a clock that was set back", 0.5, 60000 + bucket_ms, false,
+                 false},
+                {"a ms more of that", 0.5, 60000 + bucket_ms + 1, true, false},
                 {"a digit that is not written", 0.500009, 60000, false, false},
                 {"one that is", 0.50002, 60000, true, false},
                 {"lower: the maximum goes along", 0.4, 60000, true, true},

@@ -11,7 +11,7 @@
 
 enum {
         INTERVAL_MS = 1000,
-        AWAITED_MS = 3 * INTERVAL_MS,
+        AWAITED_MS = 4 * INTERVAL_MS,
         PERIOD_MS = 180000,
         SILENT_MS = 600000,
         CORES = 16,
@@ -82,6 +82,12 @@ static void read_node(struct fixture *f, double peak_ratio) {
         node_track_reading(&f->track, 0, &(struct source_reading){0},
                            loop_now_mono_ms(f->api.rig.loop));
         idle_writer_update(&f->idle, &(struct plan_values){.usable = 1, .ratio = {peak_ratio}});
+}
+
+static void read_without_value(struct fixture *f) {
+        node_track_reading(&f->track, 0, &(struct source_reading){0},
+                           loop_now_mono_ms(f->api.rig.loop));
+        idle_writer_update(&f->idle, &(struct plan_values){0});
 }
 
 static void expect_quiet(struct fixture *f) {
@@ -195,6 +201,61 @@ TEST(begins_with_what_is_there) {
         api_wait_ms(&f.api, SILENT_MS);
         expect_patch(&f); /* it is not read any more */
         expect_quiet(&f);
+        end(&f);
+}
+
+/* While a node turns to another source, it may be read without a value. */
+TEST(value_is_gone) {
+        struct fixture f = {0};
+
+        api_answer(&f.api, 200, "{}", PATCH, OFFER("null"));
+        begin(&f, "  idle: {}\n", STATUS("\"6400\""));
+        read_node(&f, 0.25);
+        api_wait_ms(&f.api, AWAITED_MS);
+        expect_quiet(&f);
+        for (int is_back = 1; is_back >= 0; is_back--) {
+                read_without_value(&f);
+                api_wait_ms(&f.api, AWAITED_MS - INTERVAL_MS);
+                read_without_value(&f);
+                expect_quiet(&f);
+                if (is_back)
+                        read_node(&f, 0.25);
+                api_wait_ms(&f.api, INTERVAL_MS);
+                if (is_back)
+                        expect_quiet(&f);
+        }
+        expect_patch(&f);
+        end(&f);
+}
+
+/* A standby, which asks some sources less often, may not know a node when it begins to lead. */
+TEST(not_read_when_it_begins_to_lead) {
+        struct fixture f = {0};
+
+        api_answer(&f.api, 200, "{}", PATCH, OFFER("null"));
+        begin(&f, "  idle: {}\n", STATUS("\"6400\""));
+        read_node(&f, 0.25);
+        api_wait_ms(&f.api, SILENT_MS);
+        idle_writer_lead(f.offers);
+        expect_quiet(&f);
+        api_wait_ms(&f.api, AWAITED_MS);
+        expect_patch(&f);
+        end(&f);
+}
+
+/* The next leader does not raise what the last one has just raised. */
+TEST(raised_by_another) {
+        struct fixture f = {0};
+
+        api_answer(&f.api, 200, "{}", PATCH, OFFER("\"6160\""));
+        begin(&f, "  idle: {}\n", STATUS("\"2k\""));
+        api_wait_ms(&f.api, PERIOD_MS);
+        see(&f, STATUS("\"4080\""));
+        read_node(&f, 0.25);
+        expect_quiet(&f);
+        api_wait_ms(&f.api, PERIOD_MS);
+        read_node(&f, 0.25);
+        expect_patch(&f);
         end(&f);
 }
 

@@ -7,7 +7,7 @@
 
 enum {
         INTERVAL_MS = 1000,
-        AWAITED_MS = 3 * INTERVAL_MS,
+        AWAITED_MS = 4 * INTERVAL_MS,
         RETRY_MS = 5000, /* and as much again by chance */
         NODES = 40,      /* of a cluster that is busy all over */
 };
@@ -117,9 +117,29 @@ TEST(unknown_load) {
                         api_wait_ms(&f.api, 10 * LOAD_LEVEL_REST_MS);
                 else
                         read_all(&f, -1);
+                if (!falls_silent) { /* perhaps another source begins */
+                        expect_quiet(&f);
+                        api_wait_ms(&f.api, AWAITED_MS);
+                }
                 expect_patch(&f);
                 end(&f);
         }
+}
+
+/* A standby, which asks some sources less often, may not know a node when it begins to lead. */
+TEST(not_read_when_it_begins_to_lead) {
+        struct fixture f = {0};
+
+        api_answer(&f.api, 200, "{}", PATCH_OF("hot"), REMOVED);
+        begin(&f, "[{\"key\":\"load.plimsoll.io/1\",\"effect\":\"PreferNoSchedule\"}]");
+        read_all(&f, 0.9);
+        api_wait_ms(&f.api, 10 * LOAD_LEVEL_REST_MS);
+        taint_writer_tick(f.writer, false);
+        taint_writer_lead(f.writer);
+        expect_quiet(&f);
+        api_wait_ms(&f.api, AWAITED_MS);
+        expect_patch(&f);
+        end(&f);
 }
 
 /* A change is followed by a rest, even where the node has gone meanwhile. */

@@ -137,6 +137,20 @@ TEST(one_point) {
         end(&history);
 }
 
+/* A window of half a minute more than pieces have: the last step is asked for as a whole. */
+TEST(half_a_step) {
+        struct history history = {0};
+        struct fixture *f = &history.f;
+
+        expect_points(&history, 10, 0, 200, NOTHING);
+        expect_points(&history, 1, 10, 200, NOTHING);
+        begin(&history);
+        prometheus_backfill_add(history.backfill, METRIC_CPU, 10 * MS_PER_MIN + 30000, NOW_UNIX_S);
+        run_until_asked(f, "ok", 2);
+        free_texts(&history);
+        end(&history);
+}
+
 static char *many_series(size_t count) {
         struct buf text = BUF_INIT(1 << 20);
 

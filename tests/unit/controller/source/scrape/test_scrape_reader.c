@@ -347,6 +347,27 @@ TEST(idle_pods_while_the_node_repeats) {
         end(&s);
 }
 
+/* The pod repeats its sample at the first step, so that what it uses is not known yet: nor is what
+ * the others do. Later its last rate holds. */
+TEST(idle_pods_before_the_first_rate) {
+        _cleanup_(idle_pods_freep) struct idle_pods *pods = idle_pods_new();
+        struct scraped s;
+        char repeated[128];
+
+        begin_kubelet(&s, pods);
+        ask_kubelet(&s, &(struct kubelet_page){1000, 100, NULL});
+        (void)snprintf(repeated, sizeof(repeated),
+                       "pod_cpu_usage_seconds_total{namespace=\"n\",pod=\"job\"} 100 %lld\n",
+                       (long long)s.now_mono_ms);
+        ask_kubelet(&s, &(struct kubelet_page){1096, -1, repeated});
+        assert_null(s.result.failure);
+        assert_non_null(s.result.reading.step);
+        assert_int_equal(s.result.step.counters, 0);
+        ask_kubelet(&s, &(struct kubelet_page){1192, 220, NULL});
+        assert_used(&s, 0.3, 4);
+        end(&s);
+}
+
 /* Cadvisor's page has no pods that could be left out. */
 TEST(idle_pods_on_the_other_page) {
         _cleanup_(idle_pods_freep) struct idle_pods *pods = idle_pods_new();
