@@ -1,6 +1,8 @@
 """spec.taints: nodes carry as many soft taints as their load has reached levels, and nobody else's
 taint is touched. The taints that stand on nodes before a controller starts are its predecessor's."""
 
+import time
+
 import pytest
 
 from controller_kit import policy
@@ -13,6 +15,7 @@ METRICS = {"cpu_usage_avg_4s": "2s", "mem_usage_avg_4s": "2s"}
 WITHOUT = policy(METRICS, priority={name: 1 for name in METRICS})
 WITH = {**WITHOUT, "spec": WITHOUT["spec"] | {"taints": {"levels": [0.5, 0.6, 0.7, 0.8]}}}
 JSON_PATCH = "application/json-patch"
+QPS = 2
 SPOT = {"key": "spot", "value": "yes", "effect": "NoSchedule"}
 SOFT = {"key": "load.plimsoll.io/other", "effect": "PreferNoSchedule"}
 
@@ -31,12 +34,16 @@ def put(standin, node, *carried):
     assert standin.patch(f"{NODES}/node-{node:04}", body).status == 200
 
 
+def is_of_taints(row):
+    return row["content_type"].startswith(JSON_PATCH)
+
+
 def changes(standin):
     """The patches of taints that the API server took: (node, user)."""
     return [
         (row["name"], row["user"])
         for row in standin.patches()
-        if row["content_type"].startswith(JSON_PATCH) and row["code"] == 200
+        if is_of_taints(row) and row["code"] == 200
     ]
 
 
@@ -127,8 +134,9 @@ def test_refused_taints_delay_no_annotation(
     for node in range(0, count, 2):
         put(standin, node, *ours(1))
     standin.fault("status", verb="patch", sends=JSON_PATCH, status=status, count=-1)
+    began = time.monotonic()
     controller = start_controller(
-        standin, exporters, "--patch-qps=2", content=policy({"cpu_usage_avg_5m": "30s"})
+        standin, exporters, f"--patch-qps={QPS}", content=policy({"cpu_usage_avg_5m": "30s"})
     )
 
     def all_are_written():
@@ -136,5 +144,8 @@ def test_refused_taints_delay_no_annotation(
         return all("cpu_usage_avg_5m" in annotations for annotations in nodes)
 
     wait_until(all_are_written, 60, "all annotations")
+    # Taints have a tenth of all patches.
+    tried = {row["name"] for row in standin.patches() if is_of_taints(row)}
+    assert len(tried) <= 2 + (time.monotonic() - began) * QPS / 10, tried
     # They are tried all the same.
     controller.process.wait_log(r"node is failing.* what=taints")
