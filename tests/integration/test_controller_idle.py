@@ -180,21 +180,32 @@ def test_failing_offers_delay_no_annotation(start_standin, start_exporters, star
     )
 
 
-def test_only_the_leader_offers(standin, exporters, start_controller):
+def test_only_the_leader_offers(start_standin, exporters, start_controller, tmp_path):
+    """Each has a token, and so a user, of its own."""
+    standin = start_standin("--nodes", 3, *(f"--token={user}={user}" for user in ("a", "b")))
     flags = ("--leader-elect", "--leader-elect-lease-duration=4s", "--leader-elect-renew-deadline=3s",
              "--leader-elect-retry-period=1s")  # fmt: skip
-    first = start_controller(standin, exporters, *flags, content=WITH)
+
+    def start(user):
+        kubeconfig = standin.edit_kubeconfig(tmp_path / user, user={"token": user})
+        return start_controller(kubeconfig, exporters, *flags, content=WITH)
+
+    def writers():
+        return {row["user"] for row in of_offers(standin)}
+
+    first = start("a")
     wait_until(lambda: offer(standin, 0), what="an offer")
-    second = start_controller(standin, exporters, *flags, content=WITH)
-    second.wait_ready()
+    second = start("b")
+    gauge = "plimsoll_node_usage_ratio"
+    wait_until(lambda: len(second.metrics().of(gauge)) == 3 * len(METRICS), what="its windows")
+    exporters.set("all", load=BUSY)
+    wait_until(lambda: [offer(standin, n) for n in range(3)] == [0] * 3, 60, "lower offers")
+    assert writers() == {"a"}
     first.process.stop()
     wait_until(lambda: second.metric("plimsoll_leader") == 1, what="the other to lead")
-    exporters.set("all", load=BUSY)
-    wait_until(
-        lambda: [offer(standin, node) for node in range(3)] == [0] * 3,
-        60,
-        "the next leader to lower all",
-    )
+    exporters.set("all", load=CALM)
+    wait_until(lambda: offer(standin, 0), 60, "an offer of the next leader")
+    assert writers() == {"a", "b"}
 
 
 @pytest.mark.nightly
