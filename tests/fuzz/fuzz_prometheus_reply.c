@@ -25,15 +25,16 @@ static const char *label_of(const json_t *metric, const char *name) {
         return json_string_value(value);
 }
 
-static bool point_of(const json_t *pair, double *ret_value) {
-        const json_t *text = json_array_get(pair, 1);
+static bool point_of(const json_t *pair, struct prometheus_point *ret) {
+        const json_t *at = json_array_get(pair, 0), *text = json_array_get(pair, 1);
         const char *value = json_string_value(text);
 
-        if (json_array_size(pair) != 2 || !json_is_number(json_array_get(pair, 0)) || !value ||
+        if (json_array_size(pair) != 2 || !json_is_number(at) || !value ||
             strlen(value) != json_string_length(text))
                 return false;
+        ret->at_unix_s = json_number_value(at);
         /* A number of more digits than any double has is not read. */
-        return strlen(value) < 64 - 1 && exposition_number(value, strlen(value), ret_value);
+        return strlen(value) < 64 - 1 && exposition_number(value, strlen(value), &ret->value);
 }
 
 static void compare(struct prometheus_reply *reply, const json_t *root) {
@@ -51,14 +52,15 @@ static void compare(struct prometheus_reply *reply, const json_t *root) {
                         require(strcmp(series.labels[l], label_of(metric, names[l])) == 0);
 
                 const json_t *values = json_object_get(item, reply->is_matrix ? "values" : "value");
-                double value = 0;
+                struct prometheus_point expected;
                 for (size_t p = 0; p < (reply->is_matrix ? json_array_size(values) : 1); p++) {
                         if (!point_of(reply->is_matrix ? json_array_get(values, p) : values,
-                                      &value))
+                                      &expected))
                                 continue;
                         require(prometheus_series_next(&series, &point));
-                        require(memcmp(&point.value, &value, sizeof(value)) == 0 ||
-                                (isnan(point.value) && isnan(value)));
+                        require(point.at_unix_s == expected.at_unix_s);
+                        require(memcmp(&point.value, &expected.value, sizeof(double)) == 0 ||
+                                (isnan(point.value) && isnan(expected.value)));
                 }
                 require(!prometheus_series_next(&series, &point));
         }

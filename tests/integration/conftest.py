@@ -1,8 +1,8 @@
 """Fixtures of the integration tests.
 
 log_dir              where this test's logs go: $PLIMSOLL_LOG_DIR/<file>/<test>, else a scratch folder
-run(argv, name, env) start a program: a harness.Process; stopped and checked after the test; one
-                     that still runs then must end with status 0 on SIGTERM, unless clean_exit=False
+run(argv, name, env) start a program: a harness.Process; stopped and checked after the test; told to
+                     end, then or before, it must do so with status 0, unless clean_exit=False
 binary(name, build)  path of one of our programs: of $PLIMSOLL_BUILD_DIR (with sanitizers), or with
                      build="release" or "tsan" of $PLIMSOLL_RELEASE_DIR, $PLIMSOLL_TSAN_DIR
 standin              an API server stand-in without nodes: harness.StandIn

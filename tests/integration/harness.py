@@ -85,6 +85,7 @@ class Process:
                 env=environment,
             )
         self.expect_death = False
+        self.was_told = False  # to end, while it ran
 
     @property
     def pid(self):
@@ -139,6 +140,7 @@ class Process:
         """Ask it to end and return its exit status; killed, and a failure, if it does not."""
         self.expect_death = True
         if self.is_running():
+            self.was_told = True
             self.popen.send_signal(number)
         try:
             return self.popen.wait(timeout_s)

@@ -83,10 +83,9 @@ def running(directory):
     for process, clean_exit in reversed(started):
         try:
             process.assert_clean()
-            was_running = process.is_running()
             code = process.stop()
             process.assert_clean()
-            if was_running and clean_exit:
+            if process.was_told and clean_exit:
                 assert (
                     code == 0
                 ), f"{process.name}: status {code} after SIGTERM\n{process.text()[-4000:]}"

@@ -259,7 +259,7 @@ def test_frozen_leader_wakes_up(start_pair, standin, tmp_path, is_suspended):
     assert writers(standin) == ["alpha", "beta"]
 
 
-def test_lease_that_may_not_be_had(controller, standin):
+def test_lease_that_may_not_be_had(controller, standin, exporters):
     rules = [
         {"apiGroups": [""], "resources": ["nodes", "pods"], "verbs": ["*"]},
     ]
@@ -268,6 +268,9 @@ def test_lease_that_may_not_be_had(controller, standin):
     replica.process.wait_log(r"cannot acquire or renew lease.*reason=forbidden")
     wait_until(lambda: "4 of 4 nodes have recent samples" in told(replica), what="scrapes")
     assert re.search(r"^\[-\] ?leader: lease kube-system/.*RBAC", told(replica), re.MULTILINE)
+    # A leader writes after each of the next ones.
+    scraped = len(exporters.scrapes("127.1.0.1"))
+    wait_until(lambda: len(exporters.scrapes("127.1.0.1")) >= scraped + 4, what="more scrapes")
     assert writes(standin) == []
 
 

@@ -204,6 +204,28 @@ def test_odd_pods_and_nodes(cluster, start):
     assert not any(row["known"] for row in rows)
 
 
+def test_what_of_a_pod_is_not_kept(cluster, start):
+    """Environment and labels, of a call and of a pod that is watched."""
+    secret = "hunter2"
+    extender = start(cluster, "--log-level=debug")
+    for name, node in (("web-0", None), ("web-1", IDLE)):
+        told = pod(name)
+        told["metadata"].update(labels={"a": secret}, annotations={"a": secret})
+        told["spec"]["containers"][0]["env"] = [{"name": "A", "value": secret}]
+        if node:
+            told["spec"]["nodeName"] = node
+            cluster.admin("objects", {"resource": "pods", "object": told})
+            extender.wait_ready(r"(?m)pods: 1 pods?$")
+        with extender.scheduler() as scheduler:
+            scheduler.filter(NODES, told)
+            scheduler.prioritize(NODES, told)
+    details = [f"/decisions?pod=default/web-{number}" for number in range(2)]
+    pages = ("/decisions", *details, "/estimate", "/metrics", "/readyz?verbose")
+    shown = [extender.page_of_now(path).text for path in pages]
+    assert all("web-1" in text for text in (shown[0], shown[2]))
+    assert secret not in extender.process.text() + "".join(shown)
+
+
 def test_switched_off(cluster, start):
     extender = start(cluster, "--status-page=false")
     with extender.scheduler() as scheduler:

@@ -141,9 +141,6 @@ def test_bindings_to_nodes_not_seen_yet_are_kept(cluster, start):
         wait_until(lambda: scheduler.prioritize(["late"]) == {"late": 7}, what="the late node")
 
 
-# -- what annotations may look like ---------------------------------------------------------------
-
-
 # -- against the reference ------------------------------------------------------------------------
 
 

@@ -167,7 +167,7 @@ def exchange(port, said):
                 heard += data
         except OSError as error:
             assert not isinstance(error, TimeoutError)
-            is_reset = True  # since not all was read; the answer may be lost with it
+            is_reset = True
     statuses = [int(status) for status in re.findall(rb"HTTP/1\.[01] (\d\d\d) ", heard)]
     # Some releases of libmicrohttpd write the head of their own error replies twice.
     again = [i for i in range(1, len(statuses)) if statuses[i] == statuses[i - 1] >= 400]
@@ -182,4 +182,6 @@ def test_http_oddities(extender, kind):
     heard, is_reset = exchange(extender.port, said)
     with extender.scheduler() as scheduler:
         assert scheduler.filter(["a"])[1] == {}
-    assert heard == wanted or (is_reset and not heard)
+    # What is refused may not have been read whole, and its answer be lost with the rest.
+    may_be_lost = is_reset and max(wanted, default=400) >= 400
+    assert heard == wanted or (may_be_lost and not heard)

@@ -88,17 +88,21 @@ def fixture_extender(module_start_standin, module_start_extender, ours, tmp_path
     return module_start_extender(standin, *volume.flags(), scheme="https")
 
 
-def ask(extender, ours, pair):
+def client(ours, pair):
     context = ssl.create_default_context(cafile=ours.cert)
     if pair:
         context.load_cert_chain(*pair)
+    return context
+
+
+def ask(extender, context):
     with extender.scheduler(context=context) as scheduler:
         return scheduler.filter(["a"])[1]
 
 
 @pytest.mark.parametrize("kind", WRONG)
 def test_refused(extender, ours, tmp_path, kind):
-    pair = WRONG[kind](tmp_path, ours)
+    wrong = client(ours, WRONG[kind](tmp_path, ours))
     with pytest.raises(REFUSED):
-        ask(extender, ours, pair)
-    assert ask(extender, ours, ours.client()) == {}
+        ask(extender, wrong)
+    assert ask(extender, client(ours, ours.client())) == {}

@@ -23,6 +23,11 @@ TEST(parse) {
                 {"[\"\\ud800\"]", "line 1, column 9: invalid Unicode '\\uD800' near '\"\\ud800\"'"},
                 {"[\"\xff\"]", "line 1, column 2: unable to decode byte 0xff near '\"'"},
                 {"nan", "line 1, column 3: invalid token near 'nan'"},
+                /* It may be a secret: no more than 20 characters are repeated. */
+                {"abcdefghijklmnopqrst",
+                 "line 1, column 20: invalid token near 'abcdefghijklmnopqrst'"},
+                {"abcdefghijklmnopqrstu", "line 1, column 21: invalid token"},
+                {"[\"abcdefghijklmnopqrst", "line 1, column 22: premature end of input"},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {

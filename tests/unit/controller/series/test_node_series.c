@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "controller/series/node_series.h"
 
-enum { PAGE_MAX = 1 << 20, MANY = 500 };
+enum { PAGE_MAX = 1 << 20, MANY = 500, READS = 500 };
 
 static struct policy *parse(const char *spec) {
         char text[2048];
@@ -205,6 +205,7 @@ struct reader {
         const struct metrics *metrics;
         struct node_series *nodes;
         atomic_bool is_done;
+        atomic_int reads;
 };
 
 static void *keep_reading(void *userdata) {
@@ -218,6 +219,7 @@ static void *keep_reading(void *userdata) {
                 assert_int_equal(
                         node_series_samples(reader->nodes, "mem_usage_avg_5m", 0, &out, &count), 0);
                 buf_done(&out);
+                atomic_fetch_add(&reader->reads, 1);
         }
         return NULL;
 }
@@ -234,8 +236,8 @@ TEST(many_copies) {
         node_series_set_policy(nodes, policy);
         publish_one(nodes, "a", &values);
         assert_int_equal(pthread_create(&thread, NULL, keep_reading, &reader), 0);
-        for (int i = 0; i < MANY; i++) {
-                values.ratio[0] = i / (double)MANY;
+        for (int i = 0; i < MANY || atomic_load(&reader.reads) < READS; i++) {
+                values.ratio[0] = i % MANY / (double)MANY;
                 publish_one(nodes, "a", &values);
         }
         atomic_store(&reader.is_done, true);

@@ -521,7 +521,13 @@ static void put_reason(struct buf *out) {
 }
 
 static void put_resource(struct buf *out) {
-        (void)buf_puts(out, draw_below(2) ? "\"cpu\"" : "\"memory\"");
+        static const char *const names[] = {"cpu", "memory", KUBE_IDLE_RESOURCE};
+
+        (void)buf_printf(out, "\"%s\"", PICK(names));
+}
+
+static void put_integer(struct buf *out) {
+        (void)buf_printf(out, "%d", (int)draw_below(2000) - 1000);
 }
 
 static void put_phase(struct buf *out) {
@@ -550,7 +556,8 @@ static void put_bool(struct buf *out) {
                 put_array(out, of);                                                                \
         }
 
-DEFINE_PUT_OBJECT(put_requests, {"cpu", put_quantity}, {"memory", put_quantity}, {"x", put_odd})
+DEFINE_PUT_OBJECT(put_requests, {"cpu", put_quantity}, {"memory", put_quantity},
+                  {KUBE_IDLE_RESOURCE, put_quantity}, {"x", put_odd})
 DEFINE_PUT_OBJECT(put_resources, {"requests", put_requests}, {"limits", put_requests})
 DEFINE_PUT_OBJECT(put_container, {"resources", put_resources}, {"restartPolicy", put_policy},
                   {"name", put_text})
@@ -566,6 +573,7 @@ DEFINE_PUT_OBJECT(put_group, {"podGroupName", put_text}, {"x", put_odd})
 DEFINE_PUT_OBJECT(put_spec, {"schedulingGroup", put_group}, {"containers", put_containers},
                   {"initContainers", put_containers}, {"overhead", put_requests},
                   {"resources", put_resources}, {"nodeName", put_text}, {"affinity", put_affinity},
+                  {"priorityClassName", put_text}, {"priority", put_integer},
                   {"topologySpreadConstraints", put_constraints})
 DEFINE_PUT_OBJECT(put_owner, {"kind", put_kind}, {"name", put_text}, {"controller", put_bool})
 DEFINE_PUT_ARRAY(put_owners, put_owner)
