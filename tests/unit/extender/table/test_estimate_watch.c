@@ -2,6 +2,7 @@
 #include "tests/unit/fixture/test.h"
 
 #include <math.h>
+#include <sys/socket.h>
 
 #include "extender/table/estimate_watch.h"
 #include "tests/unit/fixture/scripted_fixture.h"
@@ -55,7 +56,7 @@ static void add_watch(struct fixture *f, const char *text, bool waits, bool hold
                                              .holds = holds});
 }
 
-enum way { SEEN, REPLAYED, LISTED, WAYS };
+enum way { SEEN, STEPPED, REPLAYED, LISTED, WAYS };
 
 static void write_script(struct fixture *f, enum way way) {
         add_list(f, LIST(POD("a") "," POD("b")));
@@ -81,6 +82,22 @@ static void come_back(struct fixture *f, enum way way) {
                                   LABELS("resource", "pods", "reason", "expired")),
                   1);
         pass(f, 2000); /* it had ended too soon to be asked for again at once */
+}
+
+static double answered(void *server) {
+        return (double)atomic_load(&((struct scripted_server *)server)->answered);
+}
+
+/* The wall clock: that is no gap, neither then nor in the time that comes twice. */
+static void step_and_return(struct fixture *f) {
+        run_until(f, answered, &f->rig.server, 2);
+        wall_later_ms = AWAY_MS;
+        pass(f, 1000);
+        wall_later_ms = 0;
+        for (int seconds = 0; seconds < WINDOW_MS / 2000; seconds++)
+                pass(f, 1000);
+        assert_int_equal(send(f->rig.server.held[0], GONE, strlen(GONE), MSG_NOSIGNAL),
+                         strlen(GONE));
 }
 
 /* Two pods of one core each. The first one is gone: now, or as long ago as nobody looked; so the
@@ -113,12 +130,14 @@ static void check_way(enum way way) {
         pass(&f, 1000);
         if (way == SEEN)
                 assert_int_equal(sem_post(&f.go_on), 0);
+        else if (way == STEPPED)
+                step_and_return(&f);
         else
                 come_back(&f, way);
         run_until(&f, pods_of, estimator, 1);
         run_until(&f, served, &f.rig.server, (double)f.rig.server.count);
         assert_true(changes > 0);
-        read_cores(estimator, node, way == SEEN ? 2 : 1);
+        read_cores(estimator, node, way <= STEPPED ? 2 : 1);
         struct estimator_usage usage;
         estimator_usage(estimator, node, &usage);
         if (!(fabs(usage.ratio[ESTIMATE_CPU] - 0.1) < 0.001))
