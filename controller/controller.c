@@ -259,7 +259,7 @@ static void on_controller_tick(void *userdata) {
                 controller_health_count(c);
                 controller_view_publish(c);
         }
-        writer_tick(c->writer);
+        writer_tick(c->writer, policy_source_is_settled(c->parts.policy));
         if (++c->ticks % PRUNE_TICKS == 0) {
                 bindings_prune(c->bindings, controller_now_unix(c));
                 /* Decoding watch events fragments the heap: at 5,000 nodes a seventh of it is free

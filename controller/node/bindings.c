@@ -25,13 +25,17 @@ static void ring_free(struct binding_ring *ring) {
         free(ring);
 }
 
-void bindings_free(struct bindings *bindings) {
+static void stop_counting(struct bindings *bindings) {
         struct strmap_entry *entry;
 
-        binding_watch_free(bindings->watch);
+        binding_watch_free(TAKE_PTR(bindings->watch));
         STRMAP_FOREACH (entry, &bindings->rings)
                 ring_free(entry->value);
         strmap_done(&bindings->rings);
+}
+
+void bindings_free(struct bindings *bindings) {
+        stop_counting(bindings);
         free(bindings);
 }
 
@@ -57,9 +61,11 @@ static void on_binding_seen(void *userdata, const char *node, int64_t at_unix_ms
 
 void bindings_follow(struct bindings *bindings, const struct policy *policy, struct loop *loop,
                      struct kube_api *api, struct metrics *metrics) {
-        int64_t keep_ms = hot_value_keep_ms(policy);
+        int64_t keep_ms = hot_value_keep_ms(policy), before_ms = bindings->keep_ms;
 
         bindings->keep_ms = keep_ms > BINDINGS_KEEP_MIN_MS ? keep_ms : BINDINGS_KEEP_MIN_MS;
+        if (bindings->watch && bindings->keep_ms > before_ms) /* some were too old to be counted */
+                stop_counting(bindings);
         if (policy->hot_value_count == 0 || !api || bindings->watch)
                 return;
         bindings->loop = loop;

@@ -23,7 +23,7 @@ DEFINE_FREEP(struct bindings, bindings_free);
 
 /** bindings_follow() - keep bindings for as long as @policy needs them, at least for
  * BINDINGS_KEEP_MIN_MS, and from the first policy with hot values on watch those of the API server,
- * recent ones included
+ * recent ones included. With one that looks further back they are listed and counted anew
  * @api: NULL: nothing is watched, and the other two may be NULL */
 void bindings_follow(struct bindings *bindings, const struct policy *policy, struct loop *loop,
                      struct kube_api *api, struct metrics *metrics);

@@ -93,8 +93,7 @@ void node_track_annotations(struct node_track *track, const json_t *annotations,
                             int64_t now_mono_ms, int64_t now_unix_ms);
 
 /** node_track_settle_ms() - within so long after its node has come, a track has had two readings,
- * be they of the last source in order, which is asked when those before it have failed twice; and
- * the policy that the cluster has is in force instead of the built-in one */
+ * be they of the last source in order, which is asked when those before it have failed twice */
 int64_t node_track_settle_ms(const struct node_track *track);
 
 /** node_track_age_ms() - since the last reading of the feed in use; false when there was none */

@@ -79,9 +79,14 @@ static void note_carried(struct idle_node *idle, int64_t milli) {
 static int64_t next_offer(const struct idle_node *idle, int64_t now_mono_ms) {
         int64_t taken_milli = idle_pods_taken_milli(idle->node);
 
-        if (idle->offer.room_milli == IDLE_OFFER_NONE || taken_milli < 0 ||
-            !node_track_is_fresh(idle->track, now_mono_ms))
-                return now_mono_ms < idle->awaited_mono_ms ? idle->carried_milli : IDLE_OFFER_NONE;
+        bool is_read = idle->offer.room_milli != IDLE_OFFER_NONE &&
+                       node_track_is_fresh(idle->track, now_mono_ms);
+
+        if (!is_read || taken_milli < 0) {
+                bool has_room = is_read && idle->offer.room_milli >= idle->carried_milli;
+                bool stays = has_room || now_mono_ms < idle->awaited_mono_ms;
+                return stays ? idle->carried_milli : IDLE_OFFER_NONE;
+        }
         return idle_offer_next(&idle->offer, idle->carried_milli,
                                now_mono_ms >= idle->rises_mono_ms, taken_milli);
 }

@@ -423,15 +423,17 @@ void writer_set_policy(struct writer *writer, const struct compiled_policy *comp
         }
 }
 
-void writer_tick(struct writer *writer) {
+void writer_tick(struct writer *writer, bool is_policy_settled) {
+        bool may_write = writer_is_active(writer) && is_policy_settled;
+
         show_leader(writer);
         metrics_set(writer->waiting, (double)writer->publisher->queue.len);
         metrics_set(writer->budget, (double)writer_budget_nodes(writer));
         (void)publisher_tick(writer->publisher);
         if (!writer->options.has_turns)
                 return;
-        taint_writer_tick(writer->taints, writer_is_active(writer));
-        idle_writer_tick(writer->offers, writer_is_active(writer));
+        taint_writer_tick(writer->taints, may_write);
+        idle_writer_tick(writer->offers, may_write);
 }
 
 size_t writer_budget_nodes(const struct writer *writer) {

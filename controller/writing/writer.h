@@ -87,8 +87,9 @@ void writer_update(struct writer_node *node, const struct plan_values *values);
  * run */
 void writer_push_all(struct writer *writer);
 
-/** writer_tick() - every second or so: readiness, and log lines that were held back */
-void writer_tick(struct writer *writer);
+/** writer_tick() - every second or so: readiness, and log lines that were held back
+ * @is_policy_settled: policy_source_is_settled(); until then taints and offers stay as they are */
+void writer_tick(struct writer *writer, bool is_policy_settled);
 /** writer_is_active() - does this replica patch nodes now? */
 bool writer_is_active(const struct writer *writer);
 /** writer_budget_nodes() - the nodes that patches_per_s is enough for, see budget_nodes() */

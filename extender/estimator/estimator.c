@@ -287,6 +287,12 @@ void estimator_end(struct estimator *estimator, uint64_t id, int64_t now_unix_ms
                 end_entry(estimator, entry, now_unix_ms);
 }
 
+void estimator_set_back(struct estimator *estimator, int64_t by_ms, int64_t now_unix_ms) {
+        for (size_t i = 0; i < estimator->node_count; i++)
+                if (estimator->nodes[i])
+                        tracked_node_set_back(&estimator->nodes[i]->tracked, by_ms, now_unix_ms);
+}
+
 void estimator_published(struct estimator *estimator) {
         estimator_lock(estimator);
         reservations_published(&estimator->reservations);

@@ -94,6 +94,8 @@ void estimator_list_ended(struct estimator *estimator, int64_t gone_unix_ms, int
 void estimator_bind(struct estimator *estimator, const struct estimator_pod *pod);
 /** estimator_end() - a pod was deleted or has finished; unknown ids are ignored */
 void estimator_end(struct estimator *estimator, uint64_t id, int64_t now_unix_ms);
+/** estimator_set_back() - the wall clock was set back: see tracked_node_set_back() */
+void estimator_set_back(struct estimator *estimator, int64_t by_ms, int64_t now_unix_ms);
 
 /** estimator_published() - there is a snapshot with all pods that are bound by now */
 void estimator_published(struct estimator *estimator);

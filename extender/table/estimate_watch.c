@@ -7,6 +7,7 @@ enum {
         LOOK_INTERVAL_MS = 1000,
         GAP_MS = 10000,   /* after so long without an open watch, changes were missed */
         REPLAY_MS = 5000, /* the API server needs so long to send what was missed */
+        STEP_MS = 1000,   /* so much between two looks is a step of the wall clock */
 };
 
 struct estimate_watch {
@@ -14,8 +15,9 @@ struct estimate_watch {
         struct pod_watch *pods; /* NULL until estimate_watch_begin() */
         struct loop_timer look_timer, step_timer;
         bool is_listing;
-        int64_t live_unix_ms; /* when the watch was last open; 0: never yet */
-        int64_t gap_began_unix_ms, replays_until_unix_ms;
+        int64_t live_mono_ms; /* when the watch was last open; 0: never yet */
+        int64_t gap_began_mono_ms, replays_until_mono_ms;
+        int64_t wall_ahead_ms; /* the wall clock of the other one, at the last look */
         struct metrics_series *pods_held, *workloads, *reservations,
                 *factor[ESTIMATE_RESOURCE_COUNT], *noise_median[ESTIMATE_RESOURCE_COUNT],
                 *noise_largest[ESTIMATE_RESOURCE_COUNT];
@@ -35,33 +37,45 @@ static void changed(const struct estimate_watch *watch) {
 
 /* Whether the watch now shows what happened while it was closed. */
 static bool is_catching_up(const struct estimate_watch *watch) {
-        int64_t now_unix_ms = estimate_now_unix_ms(watch);
+        int64_t now_mono_ms = estimate_now_mono_ms(watch);
 
-        return watch->is_listing || now_unix_ms < watch->replays_until_unix_ms ||
-               now_unix_ms - watch->live_unix_ms > GAP_MS;
+        return watch->is_listing || now_mono_ms < watch->replays_until_mono_ms ||
+               now_mono_ms - watch->live_mono_ms > GAP_MS;
 }
 
 /* When a pod that is gone ended. If the watch was closed meanwhile, the beginning of that gap is
  * the best guess. */
 static int64_t gone_at_unix_ms(const struct estimate_watch *watch) {
-        int64_t now_unix_ms = estimate_now_unix_ms(watch);
+        int64_t now_unix_ms = estimate_now_unix_ms(watch),
+                now_mono_ms = estimate_now_mono_ms(watch);
 
-        if (watch->live_unix_ms == 0 || !is_catching_up(watch))
+        if (watch->live_mono_ms == 0 || !is_catching_up(watch))
                 return now_unix_ms;
-        return now_unix_ms < watch->replays_until_unix_ms ? watch->gap_began_unix_ms
-                                                          : watch->live_unix_ms;
+        return now_unix_ms - now_mono_ms +
+               (now_mono_ms < watch->replays_until_mono_ms ? watch->gap_began_mono_ms
+                                                           : watch->live_mono_ms);
 }
 
 static void look_for_gap(struct estimate_watch *watch) {
-        int64_t now_unix_ms = estimate_now_unix_ms(watch);
+        int64_t now_mono_ms = estimate_now_mono_ms(watch);
 
         if (!watch->pods || !pod_watch_is_live(watch->pods))
                 return;
-        if (watch->live_unix_ms > 0 && now_unix_ms - watch->live_unix_ms > GAP_MS) {
-                watch->gap_began_unix_ms = watch->live_unix_ms;
-                watch->replays_until_unix_ms = now_unix_ms + REPLAY_MS;
+        if (watch->live_mono_ms > 0 && now_mono_ms - watch->live_mono_ms > GAP_MS) {
+                watch->gap_began_mono_ms = watch->live_mono_ms;
+                watch->replays_until_mono_ms = now_mono_ms + REPLAY_MS;
         }
-        watch->live_unix_ms = now_unix_ms;
+        watch->live_mono_ms = now_mono_ms;
+}
+
+static void look_for_step(struct estimate_watch *watch) {
+        int64_t now_unix_ms = estimate_now_unix_ms(watch);
+        int64_t ahead_ms = now_unix_ms - estimate_now_mono_ms(watch);
+
+        if (watch->wall_ahead_ms - ahead_ms > STEP_MS)
+                estimator_set_back(watch->options.estimator, watch->wall_ahead_ms - ahead_ms,
+                                   now_unix_ms);
+        watch->wall_ahead_ms = ahead_ms;
 }
 
 /* The first event that shows a pod running comes when it starts. We take the time of that event,
@@ -127,6 +141,7 @@ static void estimate_watch_look(void *userdata) {
         struct estimator_stats stats;
 
         look_for_gap(watch);
+        look_for_step(watch);
         estimator_stats(watch->options.estimator, estimate_now_mono_ms(watch), &stats);
         metrics_set(watch->pods_held, (double)stats.pods);
         metrics_set(watch->workloads, (double)stats.workloads);

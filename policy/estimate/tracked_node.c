@@ -191,6 +191,12 @@ void tracked_node_end(struct tracked_node *node, struct workload_set *workloads,
                 drop_past(node, workloads, gone_unix_ms);
 }
 
+void tracked_node_set_back(struct tracked_node *node, int64_t by_ms, int64_t now_unix_ms) {
+        for (size_t i = 0; i < node->pod_count; i++)
+                if (is_gone(&node->pods[i]) && node->pods[i].gone_unix_ms > now_unix_ms)
+                        node->pods[i].gone_unix_ms -= by_ms;
+}
+
 /* One observation: the mean over that time. What is expected before the first one is a guess from
  * other nodes, so the first one is believed whole, however far away it is, and teaches no noise. */
 static void observe(struct tracked_node *node, int r, bool is_first, double measured,

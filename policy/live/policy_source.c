@@ -253,6 +253,11 @@ static void on_trouble(void *userdata) {
         show_policy_state(userdata);
 }
 
+bool policy_source_is_settled(const struct policy_source *source) {
+        return !source->objects || source->from == from_object ||
+               (reflector_is_synced(source->objects) && !source->object);
+}
+
 void policy_source_watch_object(struct policy_source *source, struct kube_api *api) {
         if (source->path)
                 return;

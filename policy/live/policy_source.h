@@ -59,6 +59,10 @@ DEFINE_FREEP(struct policy_source, policy_source_free);
 /** policy_source_watch_object() - watch the object through @api; no-op with a file. Once */
 void policy_source_watch_object(struct policy_source *source, struct kube_api *api);
 
+/** policy_source_is_settled() - false while the built-in policy only stands in for that of the
+ * cluster, which is not known yet, or cannot be loaded */
+bool policy_source_is_settled(const struct policy_source *source);
+
 /** policy_source_reload() - read the file now, changed or not (SIGHUP); no-op without a file */
 void policy_source_reload(struct policy_source *source);
 

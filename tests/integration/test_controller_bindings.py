@@ -4,8 +4,10 @@ import pytest
 
 from controller_kit import HOT_VALUE, policy, read_annotation
 from harness import wait_until
+from policies import ago, write_policy
 
 FAST = ("--speed", "20")
+PERIODS = {"cpu_usage_avg_5m": "1s"}
 NODE = "node-0000"
 
 
@@ -13,7 +15,7 @@ NODE = "node-0000"
 def cluster(start_standin, start_exporters, start_controller):
     """A node that three pods were bound to within the last ten seconds."""
     standin, exporters = start_standin("--nodes", 1), start_exporters(*FAST)
-    content = policy({"cpu_usage_avg_5m": "1s"}, hot={"10s": 1})
+    content = policy(PERIODS, hot={"10s": 1})
     controller = start_controller(standin, exporters, "--annotation-dead-band=0", content=content)
     standin.wait_job(standin.add_pods(3, nodes=[NODE]))
     wait_until(lambda: hot_value(standin) == 3, what="the bindings to count")
@@ -51,3 +53,22 @@ def test_a_new_machine_begins_cold(cluster):
     standin.add_nodes(1)
     wait_until(lambda: hot_value(standin) is not None, what="the new node's first hot value")
     assert hot_value(standin) == 0
+
+
+def test_a_policy_that_looks_further_back(
+    start_standin, start_exporters, start_controller, tmp_path
+):
+    """A pod was bound before all that the first policy asks about, and before the controller."""
+    standin, exporters = start_standin("--nodes", 1), start_exporters(*FAST)
+    scheduled = {"type": "PodScheduled", "status": "True", "lastTransitionTime": ago(1200)}
+    pod = {
+        "metadata": {"name": "old", "namespace": "default"},
+        "spec": {"nodeName": NODE, "containers": [{"name": "c"}]},
+        "status": {"phase": "Running", "conditions": [scheduled]},
+    }
+    standin.admin("objects", {"resource": "pods", "object": pod})
+    path = write_policy(tmp_path / "policy", policy(PERIODS, hot={"10s": 1}))
+    start_controller(standin, exporters, "--annotation-dead-band=0", content=path)
+    wait_until(lambda: hot_value(standin) == 0, what="a hot value of the last seconds")
+    write_policy(path, policy(PERIODS, hot={"1h": 1}))
+    wait_until(lambda: hot_value(standin) == 1, what="a hot value of the last hour")

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from controller_kit import policy
+from controller_kit import Controller, policy
 from harness import wait_until
 from policies import write_policy
 
@@ -14,6 +14,10 @@ NODES = "/api/v1/nodes"
 METRICS = {"cpu_usage_avg_4s": "2s", "mem_usage_avg_4s": "2s"}
 WITHOUT = policy(METRICS, priority={name: 1 for name in METRICS})
 WITH = {**WITHOUT, "spec": WITHOUT["spec"] | {"taints": {"levels": [0.5, 0.6, 0.7, 0.8]}}}
+NAMED = {**WITH, "metadata": {"name": "default"}}
+UNLOADABLE = {**NAMED, "spec": WITH["spec"] | {"extender": {"scoring": "of a newer version"}}}
+POLICY_RESOURCE = "dynamicschedulerpolicies"
+POLICIES = f"/apis/scheduler.policy.crane.io/v1alpha1/{POLICY_RESOURCE}"
 JSON_PATCH = "application/json-patch"
 QPS = 2
 SPOT = {"key": "spot", "value": "yes", "effect": "NoSchedule"}
@@ -145,3 +149,29 @@ def test_refused_taints_delay_no_annotation(
     assert len(tried) <= 2 + (time.monotonic() - began) * QPS / 10, tried
     # They are tried all the same.
     controller.process.wait_log(r"node is failing.* what=taints")
+
+
+@pytest.mark.parametrize("fault", ("refused", "unloadable"))
+def test_until_the_policy_is_known_taints_stay(run, binary, standin, exporters, fault):
+    """What stands by the cluster's policy is not taken off by the built-in one that stands in for it."""
+    put(standin, 3, *ours(1, 2, 3, 4))
+    assert standin.call("POST", POLICIES, NAMED if fault == "refused" else UNLOADABLE).status == 201
+    if fault == "refused":
+        standin.fault("status", resource=POLICY_RESOURCE, verb="list", status=403, count=-1)
+    argv = [
+        binary("plimsoll-controller"),
+        f"--kubeconfig={standin.kubeconfig}",
+        *("--health-port=0", "--scrape-interval=1s", "--leader-elect=false"),
+        f"--node-exporter-port={exporters.port}",
+    ]
+    controller = Controller(run(argv, "controller"))
+    # For its first 3 intervals a controller takes nothing away anyway.
+    wait_until(
+        lambda: controller.metric("plimsoll_scrapes_total", result="ok") >= 4 * 8, what="readings"
+    )
+    assert "the built-in policy" in controller.ready()[1]
+    assert taints(standin, 3) == ours(1, 2, 3, 4)
+    standin.clear_faults()
+    without = {"spec": {"taints": None, "extender": None}}
+    assert standin.patch(f"{POLICIES}/default", without).status == 200
+    wait_until(lambda: taints(standin, 3) == [], what="no taint")

@@ -168,7 +168,7 @@ TEST(less_than_is_taken) {
         end(&f);
 }
 
-/* Which pods there are is not known yet. */
+/* Which pods there are is not known yet: they may have taken all of it. */
 TEST(pods_not_listed) {
         struct fixture f = {0};
 
@@ -179,8 +179,15 @@ TEST(pods_not_listed) {
         read_node(&f, 0.6);
         expect_quiet(&f);
         api_wait_ms(&f.api, AWAITED_MS);
+        read_node(&f, 0.25);
+        expect_quiet(&f);
+        api_wait_ms(&f.api, PERIOD_MS);
+        read_node(&f, 0.1);
+        expect_quiet(&f); /* nor does it rise */
         read_node(&f, 0.6);
         expect_patch(&f);
+        read_node(&f, 0.1);
+        expect_quiet(&f);
         end(&f);
 }
 

@@ -2,6 +2,7 @@
 #include "tests/unit/fixture/test.h"
 
 #include <math.h>
+#include <sys/socket.h>
 
 #include "extender/table/estimate_watch.h"
 #include "tests/unit/fixture/scripted_fixture.h"
@@ -55,7 +56,7 @@ static void add_watch(struct fixture *f, const char *text, bool waits, bool hold
                                              .holds = holds});
 }
 
-enum way { SEEN, REPLAYED, LISTED, WAYS };
+enum way { SEEN, STEPPED, REPLAYED, LISTED, WAYS };
 
 static void write_script(struct fixture *f, enum way way) {
         add_list(f, LIST(POD("a") "," POD("b")));
@@ -83,53 +84,120 @@ static void come_back(struct fixture *f, enum way way) {
         pass(f, 2000); /* it had ended too soon to be asked for again at once */
 }
 
-/* Two pods of one core each. The first one is gone: now, or as long ago as nobody looked; so the
- * last window held it whole or not at all, and what the second one uses is as it was. */
-static void check_way(enum way way) {
-        struct fixture f = {0};
-        size_t changes = 0;
-        int owner = 0;
-
-        write_script(&f, way);
-        start(&f);
-        _cleanup_(estimator_freep) struct estimator *estimator = estimator_new(on_usage_change,
-                                                                               NULL);
-        struct estimator_node *node = estimator_node_hold(estimator, "n", 1, &owner);
-        struct health *health = health_new();
-        struct estimate_watch *watch = estimate_watch_new(&(struct estimate_watch_options){
-                .loop = f.rig.loop,
-                .api = f.rig.api,
-                .metrics = f.rig.metrics,
-                .check = health_add(health, "pods", ""),
-                .estimator = estimator,
-                .on_change = on_change,
-                .userdata = &changes,
-        });
-        estimator_set_capacity(node, &(struct pod_load){{10, 1e10}});
-        read_cores(estimator, node, 2);
-        estimate_watch_begin(watch);
-        estimate_watch_begin(watch); /* once counts */
-        run_until(&f, pods_of, estimator, 2);
-        pass(&f, 1000);
-        if (way == SEEN)
-                assert_int_equal(sem_post(&f.go_on), 0);
-        else
-                come_back(&f, way);
-        run_until(&f, pods_of, estimator, 1);
-        run_until(&f, served, &f.rig.server, (double)f.rig.server.count);
-        assert_true(changes > 0);
-        read_cores(estimator, node, way == SEEN ? 2 : 1);
-        struct estimator_usage usage;
-        estimator_usage(estimator, node, &usage);
-        if (!(fabs(usage.ratio[ESTIMATE_CPU] - 0.1) < 0.001))
-                fail_msg("way %d: %g", (int)way, usage.ratio[ESTIMATE_CPU]);
-        estimate_watch_free(watch);
-        estimator_node_release(estimator, node);
-        health_free(health);
-        stop(&f);
+static double answered(void *server) {
+        return (double)atomic_load(&((struct scripted_server *)server)->answered);
 }
 
+/* In the watch that is open. */
+static void send_event(const struct fixture *f, const char *event) {
+        ssize_t sent = send(f->rig.server.held[0], event, strlen(event), MSG_NOSIGNAL);
+
+        assert_int_equal(sent, strlen(event));
+}
+
+static void pass_seconds(struct fixture *f, int seconds) {
+        while (seconds-- > 0)
+                pass(f, 1000);
+}
+
+/* The wall clock: that is no gap, neither then nor in the time that comes twice. */
+static void step_and_return(struct fixture *f) {
+        run_until(f, answered, &f->rig.server, 2);
+        wall_later_ms = AWAY_MS;
+        pass_seconds(f, 1);
+        wall_later_ms = 0;
+        pass_seconds(f, WINDOW_MS / 2000);
+        send_event(f, GONE);
+}
+
+struct watched {
+        struct fixture f;
+        struct estimator *estimator;
+        struct estimator_node *node;
+        struct health *health;
+        struct estimate_watch *watch;
+        size_t changes;
+        int owner;
+};
+
+/* Two pods of one core each. */
+static void begin_watching(struct watched *w) {
+        start(&w->f);
+        w->estimator = estimator_new(on_usage_change, NULL);
+        w->node = estimator_node_hold(w->estimator, "n", 1, &w->owner);
+        w->health = health_new();
+        w->watch = estimate_watch_new(&(struct estimate_watch_options){
+                .loop = w->f.rig.loop,
+                .api = w->f.rig.api,
+                .metrics = w->f.rig.metrics,
+                .check = health_add(w->health, "pods", ""),
+                .estimator = w->estimator,
+                .on_change = on_change,
+                .userdata = &w->changes,
+        });
+        estimator_set_capacity(w->node, &(struct pod_load){{10, 1e10}});
+        read_cores(w->estimator, w->node, 2);
+        estimate_watch_begin(w->watch);
+        estimate_watch_begin(w->watch); /* once counts */
+        run_until(&w->f, pods_of, w->estimator, 2);
+}
+
+static void check_cores(const struct watched *w, double cores, const char *when) {
+        struct estimator_usage usage;
+
+        estimator_usage(w->estimator, w->node, &usage);
+        if (!(fabs(usage.ratio[ESTIMATE_CPU] * 10 - cores) < 0.01))
+                fail_msg("%s: %g cores", when, usage.ratio[ESTIMATE_CPU] * 10);
+}
+
+static void end_watching(struct watched *w) {
+        estimate_watch_free(w->watch);
+        estimator_node_release(w->estimator, w->node);
+        estimator_free(w->estimator);
+        health_free(w->health);
+        stop(&w->f);
+}
+
+/* The first pod is gone: now, or as long ago as nobody looked; so the last window held it whole or
+ * not at all, and what the second one uses is as it was. */
 TEST(ends) {
-        for (enum way way = 0; way < WAYS; way++)
-                check_way(way);
+        static const char *const names[] = {"seen", "stepped", "replayed", "listed"};
+
+        for (enum way way = 0; way < WAYS; way++) {
+                struct watched w = {0};
+                write_script(&w.f, way);
+                begin_watching(&w);
+                pass_seconds(&w.f, 1);
+                if (way == SEEN)
+                        assert_int_equal(sem_post(&w.f.go_on), 0);
+                else if (way == STEPPED)
+                        step_and_return(&w.f);
+                else
+                        come_back(&w.f, way);
+                run_until(&w.f, pods_of, w.estimator, 1);
+                run_until(&w.f, served, &w.f.rig.server, (double)w.f.rig.server.count);
+                assert_true(w.changes > 0);
+                read_cores(w.estimator, w.node, way <= STEPPED ? 2 : 1);
+                check_cores(&w, 1, names[way]);
+                end_watching(&w);
+        }
+}
+
+/* A pod ends while the wall clock is ahead. A window after it has been set back, none holds it. */
+TEST(clock_is_set_back) {
+        struct watched w = {0};
+
+        write_script(&w.f, STEPPED);
+        begin_watching(&w);
+        run_until(&w.f, answered, &w.f.rig.server, 2);
+        wall_later_ms = AWAY_MS;
+        pass_seconds(&w.f, 1);
+        send_event(&w.f, GONE);
+        run_until(&w.f, pods_of, w.estimator, 1);
+        wall_later_ms = 0;
+        pass_seconds(&w.f, 1);
+        standing_ms += WINDOW_MS;
+        read_cores(w.estimator, w.node, 1);
+        check_cores(&w, 1, "set back");
+        end_watching(&w);
 }

@@ -69,6 +69,10 @@ static bool is_not_told(void *userdata) {
         return !is_told(userdata);
 }
 
+static bool is_settled(void *userdata) {
+        return policy_source_is_settled(((struct fixture *)userdata)->source);
+}
+
 static bool is_asked(void *userdata) {
         return atomic_load(&((struct fixture *)userdata)->api.rig.server.served) > 0;
 }
@@ -264,6 +268,34 @@ TEST(object_that_is_too_deep) {
         api_run(&f.api, is_told, &f);
         assert_int_equal(f.policies, 0);
         end(&f);
+}
+
+/* The built-in policy counts when there is no object; until that is known, or if there is one that
+ * cannot be loaded, it only stands in. */
+TEST(settled) {
+        static const struct {
+                int status;
+                const char *list, *told;
+                bool is_settled;
+        } cases[] = {
+                {403, "{}", "the object is not watched: list: 403", false},
+                {200, OBJECTS(OBJECT("", "1")), "cannot load the latest policy", false},
+                {200, OBJECTS(""), "the built-in policy", true},
+                {200, OBJECTS(OBJECT("", SYNC("3m"))), "1 metric, generation 2", true},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                struct fixture f = {.told = cases[i].told};
+
+                api_answer_usually(&f.api, 200, "", WATCH);
+                api_answer_usually(&f.api, cases[i].status, cases[i].list, LIST);
+                begin(&f);
+                assert_false(policy_source_is_settled(f.source));
+                api_run(&f.api, cases[i].is_settled ? is_settled : is_told, &f);
+                assert_true(is_told(&f));
+                assert_int_equal(policy_source_is_settled(f.source), cases[i].is_settled);
+                end(&f);
+        }
 }
 
 /* SIGHUP. */
