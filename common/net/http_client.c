@@ -233,7 +233,9 @@ static void run_curl(struct http_shard *shard, curl_socket_t fd, int what) {
 
         enter_callback(client);
         client->is_inside_curl = true;
-        (void)curl_multi_socket_action(shard->multi, fd, what, &running);
+        /* curl 7.88 divides by zero if it is called again after that. */
+        if (curl_multi_socket_action(shard->multi, fd, what, &running) == CURLM_OUT_OF_MEMORY)
+                mem_exhausted();
         client->is_inside_curl = false;
         after_curl(shard);
         leave_callback(client);
