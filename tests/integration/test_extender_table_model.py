@@ -5,6 +5,7 @@ Hypothesis chooses the steps, and finds a short sequence when one fails.
 """
 
 import copy
+import itertools
 import time
 
 import pytest
@@ -90,23 +91,31 @@ class Cluster(RuleBasedStateMachine):
 
     peers = None
     limit_s = 30
+    examples = itertools.count()
 
     def __init__(self):
         super().__init__()
         self.standin, self.scheduler = self.peers
+        self.example = next(self.examples)
         self.annotations, self.labels, self.bound = {}, {}, {}
         self.policy = POLICIES[0]
+        self.pods = {name: [] for name in NODES}  # their prefixes
         self.pod_count = 0
         self.standin.admin("delete", {"resource": "nodes", "prefix": ""})
         self.standin.admin("delete", {"resource": "pods", "prefix": ""})
 
+    def real(self, name):
+        """Other nodes in each example: bindings to those of the last one may be seen late."""
+        return f"{name}.{self.example}"
+
     def put(self, name):
         labels = {"pool": self.labels[name]} if self.labels[name] else {}
-        metadata = {"name": name, "annotations": self.annotations[name], "labels": labels}
+        annotations = self.annotations[name]
+        metadata = {"name": self.real(name), "annotations": annotations, "labels": labels}
         self.standin.admin("objects", {"resource": "nodes", "object": {"metadata": metadata}})
 
     def patch(self, name, body):
-        answer = self.standin.patch(f"/api/v1/nodes/{name}", body)
+        answer = self.standin.patch(f"/api/v1/nodes/{self.real(name)}", body)
         assert answer.status == (200 if name in self.annotations else 404), answer.text
 
     @initialize(chosen=st.sampled_from(POLICIES))
@@ -126,7 +135,10 @@ class Cluster(RuleBasedStateMachine):
     @rule(name=names)
     def delete(self, name):
         if name in self.annotations:
-            self.standin.admin("delete", {"resource": "nodes", "names": [name]})
+            self.standin.admin("delete", {"resource": "nodes", "names": [self.real(name)]})
+            for prefix in self.pods[name]:  # or they would be counted for the next of its name
+                self.standin.admin("delete", {"resource": "pods", "prefix": prefix})
+            self.pods[name] = []
             del self.annotations[name]
 
     def write(self, name, metric, text):
@@ -161,7 +173,8 @@ class Cluster(RuleBasedStateMachine):
         if name in self.annotations:
             prefix = f"p{self.pod_count}-"
             self.pod_count += 1
-            self.standin.add_pods(count, prefix=prefix, nodes=[name])
+            self.pods[name].append(prefix)
+            self.standin.add_pods(count, prefix=prefix, nodes=[self.real(name)])
             self.bound[name] += count
 
     @rule(resource=st.sampled_from(["nodes", "pods", None]), is_reset=st.booleans())
@@ -190,13 +203,16 @@ class Cluster(RuleBasedStateMachine):
 
     @invariant()
     def agrees(self):
+        asked = [self.real(name) for name in ASKED]
+
         def check():
             for pod in PODS:
                 rejected, scores = self.expected(pod, int(time.time() * 1000))
-                _, told = self.scheduler.filter(ASKED, pod)
-                told = {name: reason.split()[0] for name, reason in told.items()}
+                _, told = self.scheduler.filter(asked, pod)
+                told = {name.split(".")[0]: reason.split()[0] for name, reason in told.items()}
                 assert told == rejected, (pod, told, rejected)
-                told = self.scheduler.prioritize(ASKED, pod)
+                told = self.scheduler.prioritize(asked, pod)
+                told = {name.split(".")[0]: score for name, score in told.items()}
                 assert told == scores, (pod, told, scores)
             return True
 
