@@ -231,8 +231,8 @@ def test_numbers_beyond_all_measure(explain):
     assert max(map(len, table.splitlines())) < 120, table
     policy = {**POLICY, "spec": {**POLICY["spec"], "extender": {"scoring": "estimate"}}}
     rows = json.loads(explain(policy, nodes, "--now", NOW, "-o", "json"))
-    assert rows[0]["estimate"]["cpu"]["reading"] == 1e9
-    assert rows[0]["estimate"]["headroom"] < -1e9
+    assert rows[0]["estimate"]["cpu"]["reading"] == 0  # what is no ratio is no reading
+    assert 0 <= rows[0]["estimate"]["headroom"] <= 100
 
 
 def test_files_and_standard_input(explain, tmp_path):
