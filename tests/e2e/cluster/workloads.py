@@ -162,8 +162,9 @@ class Namespace:
         return [event for event in found if reason in (None, event["reason"])]
 
     def remove(self):
-        self.plane.api.delete(f"{self.root}/pods", {"gracePeriodSeconds": 0})
-        self.plane.api.delete(self.root)
+        """With its pods, or schedulers and watches of the next test are busy with these."""
+        self.plane.api.delete(self.root)  # from now on none is created
+        self.delete_pods()
 
 
 def placed(pods):
