@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
-
 static bool is_decimal_digit(char c) {
         return c >= '0' && c <= '9';
 }
@@ -23,52 +21,43 @@ size_t number_skip_digits(const char *text, size_t len, size_t i) {
  */
 enum { MANTISSA_DIGITS = 18, EXACT_POWER = 22 };
 
-/* A decimal's digits as an integer of at most MANTISSA_DIGITS, times a power of ten. */
+/* A decimal's digits as an integer, times a power of ten. */
 struct decimal {
-        uint64_t mantissa;
-        size_t digits; /* significant ones seen; the mantissa holds the first MANTISSA_DIGITS */
+        uint64_t mantissa; /* wraps around behind MANTISSA_DIGITS, where nobody looks at it */
+        size_t digits;
         int64_t exponent;
 };
 
 static size_t scan_digits(struct decimal *decimal, const char *text, size_t len, size_t i) {
         uint64_t mantissa = decimal->mantissa;
-        size_t digits = decimal->digits;
+        size_t first = i;
 
-        if (digits == 0) {
-                while (i < len && text[i] == '0')
-                        i++;
-        }
-        for (; i < len && is_decimal_digit(text[i]); i++) {
-                if (++digits <= MANTISSA_DIGITS)
-                        mantissa = mantissa * 10 + (uint64_t)(text[i] - '0');
-        }
+        for (; i < len && is_decimal_digit(text[i]); i++)
+                mantissa = mantissa * 10 + (uint64_t)(text[i] - '0');
         decimal->mantissa = mantissa;
-        decimal->digits = digits;
+        decimal->digits += i - first;
         return i;
 }
 
-/* From behind the 'e'; the exponent saturates, far beyond what matters. */
-static bool scan_exponent(struct decimal *decimal, const char *text, size_t len, size_t i) {
+/* From behind the 'e'; the exponent saturates, far beyond what matters. 0 where it has no digit. */
+static size_t scan_exponent(struct decimal *decimal, const char *text, size_t len, size_t i) {
         bool is_negative = i < len && text[i] == '-';
         int64_t exponent = 0;
 
         if (i < len && (text[i] == '+' || text[i] == '-'))
                 i++;
-        if (i == len)
-                return false;
+        size_t first = i;
         for (; i < len && is_decimal_digit(text[i]); i++) {
                 if (exponent < 100000)
                         exponent = exponent * 10 + (text[i] - '0');
         }
         decimal->exponent += is_negative ? -exponent : exponent;
-        return i == len;
+        return i > first ? i : 0;
 }
 
 /* Apart, so that the usual number doesn't pay for the room on the stack. */
 static __attribute__((noinline)) double parse_slowly(const char *text, size_t len) {
-        char local[64];
-        _cleanup_(freep) char *heap = len >= sizeof(local) ? xmalloc(len + 1) : NULL;
-        char *copy = heap ? heap : local;
+        char copy[NUMBER_MAX_SLOW + 1];
 
         memcpy(copy, text, len);
         copy[len] = '\0';
@@ -76,7 +65,7 @@ static __attribute__((noinline)) double parse_slowly(const char *text, size_t le
         return strtod(copy, NULL);
 }
 
-bool number_parse_unbounded(const char *text, size_t len, double *ret_value) {
+size_t number_scan(const char *text, size_t len, double *ret_value) {
         static const double powers[EXACT_POWER + 1] = {
                 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
@@ -85,23 +74,25 @@ bool number_parse_unbounded(const char *text, size_t len, double *ret_value) {
         bool is_negative = len > 0 && text[0] == '-';
         size_t start = len > 0 && (is_negative || text[0] == '+') ? 1 : 0;
         size_t i = scan_digits(&decimal, text, len, start);
-        bool has_digits = i > start;
 
         if (i < len && text[i] == '.') {
                 size_t fraction = i + 1;
                 i = scan_digits(&decimal, text, len, fraction);
                 decimal.exponent = -(int64_t)(i - fraction);
-                has_digits |= i > fraction;
         }
-        if (!has_digits)
-                return false;
-        if (i < len &&
-            ((text[i] != 'e' && text[i] != 'E') || !scan_exponent(&decimal, text, len, i + 1)))
-                return false;
+        if (decimal.digits == 0)
+                return 0;
+        if (i < len && (text[i] == 'e' || text[i] == 'E')) {
+                i = scan_exponent(&decimal, text, len, i + 1);
+                if (i == 0)
+                        return 0;
+        }
         if (decimal.digits > MANTISSA_DIGITS || decimal.mantissa > UINT64_C(1) << 53 ||
             decimal.exponent < -EXACT_POWER || decimal.exponent > EXACT_POWER) {
-                *ret_value = parse_slowly(text, len);
-                return true;
+                if (i > NUMBER_MAX_SLOW)
+                        return 0;
+                *ret_value = parse_slowly(text, i);
+                return i;
         }
         double value = (double)decimal.mantissa;
         if (decimal.exponent < 0)
@@ -109,13 +100,22 @@ bool number_parse_unbounded(const char *text, size_t len, double *ret_value) {
         else
                 value *= powers[decimal.exponent];
         *ret_value = is_negative ? -value : value;
+        return i;
+}
+
+bool number_parse_unbounded(const char *text, size_t len, double *ret_value) {
+        double value = 0;
+
+        if (len == 0 || number_scan(text, len, &value) != len)
+                return false;
+        *ret_value = value;
         return true;
 }
 
 bool number_parse(const char *text, size_t len, double *ret_value) {
         double value = 0;
 
-        if (!number_parse_unbounded(text, len, &value) || !number_is_finite(value))
+        if (len == 0 || number_scan(text, len, &value) != len || !number_is_finite(value))
                 return false;
         *ret_value = value;
         return true;

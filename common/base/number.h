@@ -1,6 +1,6 @@
 /*
- * Numbers as text, always whole strings: "0.65abc" is an error, not 0.65. The decimal point is '.':
- * the programs never call setlocale().
+ * Numbers as text. All but number_scan() read whole strings: "0.65abc" is an error, not 0.65. The
+ * decimal point is '.': the programs never call setlocale().
  */
 #pragma once
 
@@ -16,18 +16,28 @@ static inline bool number_is_finite(double value) {
         return isfinite(value) != 0;
 }
 
+enum { NUMBER_MAX_SLOW = 1023 };
+
 /**
  * number_parse() - a decimal number: [+-] digits [. digits] [(e|E) [+-] digits]
  *
  * At least one digit before or after the point. No spaces, hexadecimal, NaN, infinity or digit
  * separators. A value that overflows to infinity is an error; one that underflows is 0. The
- * result is the double nearest to the text.
+ * result is the double nearest to the text. A number of more than 18 digits, or with an exponent
+ * beyond 22, may have NUMBER_MAX_SLOW bytes; one that is longer is an error.
  * Return: true when all of @text's @len bytes are such a number
  */
 _must_check_ bool number_parse(const char *text, size_t len, double *ret_value);
 
 /** number_parse_unbounded() - the same, but a value that overflows is an infinity */
 _must_check_ bool number_parse_unbounded(const char *text, size_t len, double *ret_value);
+
+/**
+ * number_scan() - the number that @text begins with, as number_parse_unbounded() reads it
+ *
+ * Return: its length, of @len bytes at most; 0 where there is none ("e5", "1e", "-.")
+ */
+_must_check_ size_t number_scan(const char *text, size_t len, double *ret_value);
 
 enum { NUMBER_TEXT_MAX = 32 };
 

@@ -128,11 +128,15 @@ static bool parse_series(const char *at, const char *end, struct exposition_samp
                         return false;
                 at = skip_blanks(at, end);
         }
-        const char *value = at;
-        while (at < end && !is_blank_byte(*at))
-                at++;
-        return exposition_number(value, (size_t)(at - value), &ret->value) &&
-               parse_trailer(at, end, ret);
+        size_t len = number_scan(at, (size_t)(end - at), &ret->value);
+        if (len == 0 || len > EXPOSITION_MAX_NUMBER) {
+                while (at + len < end && !is_blank_byte(at[len]))
+                        len++;
+                if (!exposition_number(at, len, &ret->value))
+                        return false;
+        }
+        at += len;
+        return (at == end || is_blank_byte(*at)) && parse_trailer(at, end, ret);
 }
 
 void exposition_begin(struct exposition *skim, const struct exposition_set *set, const char *text,

@@ -31,7 +31,9 @@ TEST(number_parse) {
                 {"inf", false, 0},
                 {"0,5", false, 0}, /* a locale's decimal comma */
                 {"0000000000000000000000000000000000000000000000000000000000000000000000001.5",
-                 true, 1.5}, /* longer than the stack copy */
+                 true, 1.5},
+                {"0.00000000000000000000000000000000000000001", true, 1e-41},
+                {"18446744073709551617", true, 18446744073709551617.0}, /* 2^64 + 1 */
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -39,6 +41,50 @@ TEST(number_parse) {
                 bool ok = number_parse(rows[i].text, strlen(rows[i].text), &value);
                 if (ok != rows[i].ok || value != (ok ? rows[i].value : 42))
                         fail_msg("'%s' gave %d, %g", rows[i].text, ok, value);
+        }
+}
+
+TEST(number_of_many_digits) {
+        char text[NUMBER_MAX_SLOW + 1];
+        double value = 42;
+
+        memset(text, '0', sizeof(text));
+        text[1] = '.';
+        text[NUMBER_MAX_SLOW - 1] = text[NUMBER_MAX_SLOW] = '7';
+        assert_true(number_parse(text, NUMBER_MAX_SLOW, &value));
+        assert_true(value == 0); /* below the smallest double */
+        value = 42;
+        assert_false(number_parse(text, NUMBER_MAX_SLOW + 1, &value));
+        assert_true(value == 42);
+}
+
+TEST(number_scan) {
+        static const struct {
+                const char *text;
+                size_t len;
+                double value;
+        } rows[] = {
+                {"0.65", 4, 0.65},
+                {"1.5 1700000000", 3, 1.5},
+                {"7\t", 1, 7},
+                {"-2e3x", 4, -2000},
+                {"1.2.3", 3, 1.2},
+                {"0x10", 1, 0},
+                {"12345678901234567890 1", 20, 12345678901234567890.0},
+                {"", 0, 42},
+                {" 1", 0, 42},
+                {"-.", 0, 42},
+                {"e5", 0, 42},
+                {"1e", 0, 42},
+                {"1e+ 5", 0, 42},
+                {"NaN", 0, 42},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                double value = 42;
+                size_t len = number_scan(rows[i].text, strlen(rows[i].text), &value);
+                if (len != rows[i].len || value != rows[i].value)
+                        fail_msg("'%s' gave %zu, %g", rows[i].text, len, value);
         }
 }
 
