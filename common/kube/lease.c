@@ -288,7 +288,8 @@ static void on_lease_answer(void *userdata, const struct kube_answer *answer) {
                 lease_candidate_failed(&lease->candidate);
                 lease_set_trouble(lease, answer);
         }
-        if (lease->is_releasing && next == LEASE_REST && answer->outcome != KUBE_OK)
+        if (lease->is_releasing && next == LEASE_REST && answer->outcome != KUBE_OK &&
+            answer->outcome != KUBE_NOT_FOUND)
                 log_warn(MSG("cannot release lease, it will expire"), STR("lease", lease->name),
                          STR("reason", kube_outcome_name(answer->outcome)),
                          STR("error", answer->err.msg));
