@@ -166,17 +166,19 @@ static void watch_bindings(struct table_watch *watch) {
                         binding_watch_pause(watch->bindings);
                         settle_live(watch);
                 }
-        } else if (watch->bindings && recent_ms <= watch->recent_ms) {
-                binding_watch_resume(watch->bindings);
-                watch->recent_ms = recent_ms;
-        } else { /* bindings count that were too old for the policy before */
-                binding_watch_free(watch->bindings);
-                node_table_forget_bindings(watch->options.table, table_now_unix_ms(watch));
-                watch->recent_ms = recent_ms;
+                return;
+        }
+        if (!watch->bindings) {
                 watch->bindings = binding_watch_new(watch->options.loop, watch->options.api,
                                                     watch->options.metrics, recent_ms,
                                                     table_on_binding, watch);
+        } else if (recent_ms > watch->recent_ms) { /* some were too old for the policy before */
+                node_table_forget_bindings(watch->options.table, table_now_unix_ms(watch));
+                binding_watch_look_back(watch->bindings, recent_ms);
+        } else {
+                binding_watch_resume(watch->bindings);
         }
+        watch->recent_ms = recent_ms;
 }
 
 /* The extender works without this watch, since it can use the controller's annotation instead of

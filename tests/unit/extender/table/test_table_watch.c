@@ -121,7 +121,8 @@ static double hot_of(struct node_table *table) {
         return hot;
 }
 
-/* A policy that looks further back than the one before counts what was too old for that. */
+/* A policy that looks further back than the one before counts what was too old for that. The
+ * metric counts each binding once, when it is new. */
 TEST(longer_hot_value) {
         static const char short_hot[] = "  hotValue: [{timeRange: 5m, count: 1}]\n",
                           long_hot[] = "  hotValue: [{timeRange: 1h, count: 1}]\n";
@@ -145,20 +146,24 @@ TEST(longer_hot_value) {
         struct table_watch *watch = watch_table(&f, health, table);
         struct metrics_series *bindings = metrics_counter(f.rig.metrics, "plimsoll_bindings_total",
                                                           "Pod bindings observed.", NULL);
+        struct metrics_series *lists = metrics_counter(f.rig.metrics, "plimsoll_list_total",
+                                                       "List requests (one per page) by result.",
+                                                       LABELS("resource", "pods", "result", "ok"));
         run_until(&f, nodes_of, table, 1);
-        run_until(&f, counted, bindings, 1);
+        run_until(&f, counted, lists, 1);
         pass(&f, MS_PER_S);
         assert_true(hot_of(table) == 1);
         set_policy(watch, long_hot);
-        run_until(&f, counted, bindings, 3);
+        run_until(&f, counted, lists, 2);
         pass(&f, MS_PER_S);
         assert_true(hot_of(table) == 2);
         set_policy(watch, short_hot); /* no list */
         assert_true(hot_of(table) == 1);
         set_policy(watch, long_hot);
-        run_until(&f, counted, bindings, 5);
+        run_until(&f, counted, lists, 3);
         pass(&f, MS_PER_S);
         assert_true(hot_of(table) == 2);
+        assert_true(counted(bindings) == 1);
         table_watch_free(watch);
         node_table_free(table);
         health_free(health);
