@@ -1,10 +1,11 @@
-/* The policy object as the API server shows it, and its status. Linked with --wrap=clock_gettime.
- */
+/* The policy object as the API server shows it, and its status; or a file. Linked with
+ * --wrap=clock_gettime and --wrap=stat64. */
 #include "tests/unit/fixture/test.h"
 
 #include "tests/unit/fixture/api_fixture.h"
 
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "policy/live/policy_source.h"
@@ -25,6 +26,7 @@ struct fixture {
         struct policy_source *source;
         size_t policies, looks;
         const char *told; /* what readiness is to say, or is not */
+        const char *path; /* NULL: the object */
 };
 
 static const struct kube_fence no_fence = {0};
@@ -42,6 +44,7 @@ static void begin(struct fixture *f) {
         if (policy_source_new(&(struct policy_source_options){.loop = f->api.rig.loop,
                                                               .metrics = f->api.rig.metrics,
                                                               .health = f->api.health,
+                                                              .path = f->path,
                                                               .on_policy = on_policy,
                                                               .userdata = f},
                               &f->source, &policy, &err) < 0)
@@ -298,6 +301,93 @@ TEST(settled) {
         }
 }
 
+/* A new program is not ready until the object can no longer come, or 20 s have passed. */
+TEST(waits_for_the_object) {
+        static const struct {
+                int status; /* 0: no answer */
+                const char *list, *waiting, *told;
+        } cases[] = {
+                {0, "", "[-] policy: DynamicSchedulerPolicy default is not known yet: list: not ",
+                 "[+] policy: the built-in policy, 5 metrics, generation 1; the object is not "
+                 "watched: list: no answer for 8000 ms"},
+                {500, "{}",
+                 "[-] policy: DynamicSchedulerPolicy default is not known yet: list: 500",
+                 "[+] policy: the built-in policy, 5 metrics, generation 1; the object is not "
+                 "watched: list: 500"},
+                {403, "{}", NULL, "[+] policy: the built-in policy"},
+                {404, "{}", NULL, "[+] policy: the built-in policy"},
+                {200, OBJECTS(""), NULL, "[+] policy: the built-in policy"},
+                {200, OBJECTS(OBJECT("", SYNC("3m"))), NULL, "[+] policy: DynamicSchedulerPolicy"},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                struct fixture f = {.told = "[-] policy: DynamicSchedulerPolicy default is not "
+                                            "known yet"};
+
+                api_answer_usually(&f.api, 200, "", WATCH);
+                scripted_add_usual(&f.api.rig.server,
+                                   (struct scripted_reply){
+                                           .expect = {LIST},
+                                           .response = cases[i].status
+                                                               ? scripted_http(cases[i].status, "",
+                                                                               cases[i].list)
+                                                               : xstrdup(""),
+                                           .holds = cases[i].status == 0});
+                begin(&f);
+                assert_true(is_told(&f));
+                if (cases[i].waiting) {
+                        f.told = cases[i].waiting;
+                        api_run(&f.api, is_told, &f);
+                        api_wait_ms(&f.api, 19 * MS_PER_S - api_passed_ms(&f.api));
+                        f.told = "[-] policy: ";
+                        assert_true(is_told(&f));
+                        later_ms += 2 * MS_PER_S;
+                }
+                f.told = cases[i].told;
+                api_run(&f.api, is_told, &f);
+                end(&f);
+        }
+}
+
+static char file_path[] = "/tmp/policy-XXXXXX";
+static bool is_to_change; /* when it is looked at next */
+
+static void write_file(const char *metrics) {
+        FILE *file = fopen(file_path, "we");
+
+        assert_non_null(file);
+        assert_true(fprintf(file,
+                            "apiVersion: scheduler.policy.crane.io/v1alpha1\n"
+                            "kind: DynamicSchedulerPolicy\nspec: {syncPolicy: [%s]}\n",
+                            metrics) > 0);
+        assert_int_equal(fclose(file), 0);
+}
+
+int __real_stat64(const char *path, struct stat64 *ret);
+int __wrap_stat64(const char *path, struct stat64 *ret);
+int __wrap_stat64(const char *path, struct stat64 *ret) {
+        if (is_to_change)
+                write_file("{name: cpu_usage_avg_5m, period: 3m}, {name: mem_usage_avg_5m, "
+                           "period: 3m}");
+        is_to_change = false;
+        return __real_stat64(path, ret);
+}
+
+/* A change of the file is not missed, however soon behind the start it comes. */
+TEST(file_that_changes_meanwhile) {
+        struct fixture f = {.path = file_path, .told = ", 2 metrics, generation "};
+        int fd = mkstemp(file_path);
+
+        assert_true(fd >= 0);
+        write_file("{name: cpu_usage_avg_5m, period: 3m}");
+        is_to_change = true;
+        begin(&f);
+        later_ms += 10 * MS_PER_S;
+        api_run(&f.api, is_told, &f);
+        end(&f);
+        assert_int_equal(close(fd) + unlink(file_path), 0);
+}
+
 /* SIGHUP. */
 TEST(reload_without_a_file) {
         struct fixture f = {.told = "the built-in policy, 5 metrics, generation 1"};
@@ -306,7 +396,7 @@ TEST(reload_without_a_file) {
         api_answer_usually(&f.api, 200, OBJECTS(""), LIST);
         begin(&f);
         policy_source_reload(f.source);
-        assert_true(is_told(&f));
+        api_run(&f.api, is_told, &f);
         assert_int_equal(f.policies, 0);
         end(&f);
 }
