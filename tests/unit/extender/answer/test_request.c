@@ -50,6 +50,8 @@ TEST(documents) {
                 {"{\"NodeNames\":[\"\xc3\"]}", REQUEST_REFUSED, NULL, false}, /* no UTF-8 */
                 {"{\"Node\\u004eames\":[\"a\"]}", REQUEST_STRICT, "a", false},
                 {"{\"NodeNames\":[\"\\ud800\"]}", REQUEST_REFUSED, NULL, false}, /* half a pair */
+                {"{\"Nodes\":{\"items\":[{\"metadata\":{\"name\":\"\\ud800\"}}]}}", REQUEST_REFUSED,
+                 NULL, false},
                 {"{\"NodeNames\":[\"\\q\"]}", REQUEST_REFUSED, NULL, false},
                 {"{\"NodeNames\":[\"a\nb\"]}", REQUEST_REFUSED, NULL, false},
                 /* strings that look like structure */
@@ -79,6 +81,7 @@ TEST(documents) {
                  REQUEST_STRICT, "", true},
                 /* of the wrong type */
                 {"{\"NodeNames\":5}", REQUEST_REFUSED, NULL, false},
+                {"{\"NodeNames\":nul}", REQUEST_REFUSED, NULL, false},
                 {"{\"NodeNames\":\"a\"}", REQUEST_REFUSED, NULL, false},
                 {"{\"NodeNames\":[\"a\",[\"b\"]]}", REQUEST_REFUSED, NULL, false},
                 {"{\"Nodes\":\"a\"}", REQUEST_REFUSED, NULL, false},
@@ -434,17 +437,23 @@ TEST(bottomless) {
 }
 
 TEST(ceilings) {
+        static const char *const too_many[][3] = {
+                {"{\"NodeNames\":[\"\"", ",\"\"", "]}"},
+                {"{\"Nodes\":{\"items\":[{}", ",{}", "]}}"},
+        };
         struct buf text = BUF_INIT(REQUEST_STRICT_MAX_BYTES + 100);
         struct request request = REQUEST_NULL;
         struct error err = ERROR_NULL;
 
-        /* too many candidates */
-        (void)buf_puts(&text, "{\"NodeNames\":[\"\"");
-        for (size_t i = 0; i < REQUEST_MAX_NODES; i++)
-                (void)buf_puts(&text, ",\"\"");
-        (void)buf_puts(&text, "]}");
-        assert_int_equal(request_parse(&request, text.data, text.len, &err), -E2BIG);
-        assert_int_equal(request.count, 0);
+        for (size_t row = 0; row < ARRAY_LEN(too_many); row++) {
+                buf_clear(&text);
+                (void)buf_puts(&text, too_many[row][0]);
+                for (size_t i = 0; i < REQUEST_MAX_NODES; i++)
+                        (void)buf_puts(&text, too_many[row][1]);
+                (void)buf_puts(&text, too_many[row][2]);
+                assert_int_equal(request_parse(&request, text.data, text.len, &err), -E2BIG);
+                assert_int_equal(request.count, 0);
+        }
 
         /* too large for jansson's tree */
         buf_clear(&text);
@@ -453,6 +462,7 @@ TEST(ceilings) {
                 (void)buf_puts(&text, "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx");
         (void)buf_puts(&text, "\"]}");
         assert_int_equal(request_parse(&request, text.data, text.len, &err), -E2BIG);
+        assert_int_equal(request_parse_preemption(&request, text.data, text.len, &err), -E2BIG);
         request_done(&request);
         buf_done(&text);
 }
