@@ -5,6 +5,9 @@
  * logged once and shown in the metrics, on /readyz?verbose and, by the writer
  * (policy_source_set_writer()), in the object's status. The policy of an object that is deleted
  * stays in force.
+ *
+ * At the start the program is not ready until it knows whether there is an object, but for 20 s at
+ * most, and only as long as the API server does not refuse the list (403, 404).
  */
 #pragma once
 
