@@ -51,7 +51,7 @@ struct policy_source {
 
 static const char from_object[] = "DynamicSchedulerPolicy " POLICY_OBJECT_NAME;
 
-static bool is_object_awaited(const struct policy_source *source) {
+bool policy_source_is_awaited(const struct policy_source *source) {
         return source->objects && reflector_is_awaited(source->objects) &&
                loop_now_mono_ms(source->options.loop) < source->wait_until_mono_ms;
 }
@@ -66,7 +66,7 @@ static void show_policy_state(struct policy_source *source) {
 
         metrics_set(source->is_failed, source->problem != NULL);
         metrics_set(source->is_deleted, is_deleted);
-        if (is_object_awaited(source)) {
+        if (policy_source_is_awaited(source)) {
                 health_fail(source->check, "%s is not known yet%s%s", from_object,
                             *trouble ? ": " : "", trouble);
                 return;
