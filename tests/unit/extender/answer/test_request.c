@@ -437,23 +437,17 @@ TEST(bottomless) {
 }
 
 TEST(ceilings) {
-        static const char *const too_many[][3] = {
-                {"{\"NodeNames\":[\"\"", ",\"\"", "]}"},
-                {"{\"Nodes\":{\"items\":[{}", ",{}", "]}}"},
-        };
         struct buf text = BUF_INIT(REQUEST_STRICT_MAX_BYTES + 100);
         struct request request = REQUEST_NULL;
         struct error err = ERROR_NULL;
 
-        for (size_t row = 0; row < ARRAY_LEN(too_many); row++) {
-                buf_clear(&text);
-                (void)buf_puts(&text, too_many[row][0]);
-                for (size_t i = 0; i < REQUEST_MAX_NODES; i++)
-                        (void)buf_puts(&text, too_many[row][1]);
-                (void)buf_puts(&text, too_many[row][2]);
-                assert_int_equal(request_parse(&request, text.data, text.len, &err), -E2BIG);
-                assert_int_equal(request.count, 0);
-        }
+        /* too many candidates */
+        (void)buf_puts(&text, "{\"NodeNames\":[\"\"");
+        for (size_t i = 0; i < REQUEST_MAX_NODES; i++)
+                (void)buf_puts(&text, ",\"\"");
+        (void)buf_puts(&text, "]}");
+        assert_int_equal(request_parse(&request, text.data, text.len, &err), -E2BIG);
+        assert_int_equal(request.count, 0);
 
         /* too large for jansson's tree */
         buf_clear(&text);
