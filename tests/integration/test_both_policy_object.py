@@ -178,8 +178,8 @@ def test_without_the_custom_resource(run, binary, standin):
     standin.fault("status", resource="dynamicschedulerpolicies", **absent)
     programs = {name: Program(run, binary, name, standin) for name in FLAGS}
     for name, program in programs.items():
-        wait_until(lambda: "[+] nodes: " in program.told(), what="the list of nodes")
-        assert "[+] policy: the built-in policy" in program.told()
+        for known in ("[+] nodes: ", "[+] policy: the built-in policy"):
+            wait_until(lambda p=program, k=known: k in p.told(), what=known)
         wait_until(lambda: standin.count(code=404, user_agent=name) >= 2, what="another look")
         assert program.process.stderr().count(" resource=dynamicschedulerpolicies") == 1
 

@@ -239,7 +239,8 @@ def test_what_is_missing_is_named(start_standin, start_extender):
     annotate(standin, BUSY, 0.9)
     standin.fault("status", verb="list", resource="nodes", status=403, count=-1)
     extender = start_extender(standin)
-    wait_until(lambda: "403" in extender.ready()[1], what="the reason")
+    for part in ("403", "[+] policy: "):
+        wait_until(lambda p=part: p in extender.ready()[1], what=part)
     ready, text = extender.ready()
     assert not ready
     for part in ("[-] nodes: ", "list and watch on nodes", "--kubeconfig", "[+] policy: "):
