@@ -30,8 +30,6 @@ static void reply_begin(struct reply *reply) {
 }
 
 static void mark(struct reply *reply, struct reply_piece piece) {
-        if (piece.bytes == 0)
-                return;
         mem_grow(&reply->marks, reply->mark_count, &reply->mark_cap);
         reply->marks[reply->mark_count++] = piece;
         reply->bytes += piece.bytes;
@@ -105,7 +103,7 @@ static void put_rejected(struct reply *reply, const struct answer *answer) {
         const struct judge *judge = &answer->judge;
         size_t left = judge->rejected_count;
 
-        for (size_t i = 0; left > 0 && i < judge->count; i++) {
+        for (size_t i = 0; left > 0; i++) {
                 size_t len;
                 if (judge->rejected_by[i] < 0)
                         continue;
@@ -178,7 +176,7 @@ static int least_score(const struct judge *judge) {
 
 /* The candidates in the table with more points than @least. This runs once per node, so memory is
  * reserved once. */
-static bool put_known(struct reply *reply, const struct answer *answer, int least, int base) {
+static void put_known(struct reply *reply, const struct answer *answer, int least, int base) {
         enum { SCORE_BYTES = 4 }; /* at most `10},` */
         const struct judge *judge = &answer->judge;
         size_t bytes = 0;
@@ -187,7 +185,7 @@ static bool put_known(struct reply *reply, const struct answer *answer, int leas
                 if (judge_knows(judge, i) && judge->points[i] > least)
                         bytes += SCORE_BYTES + name_of(answer, i)->entry_bytes;
         if (!buf_reserve(&reply->text, bytes))
-                return false;
+                return;
         char *at = reply->text.data + reply->text.len;
         for (size_t i = 0; i < judge->count; i++) {
                 if (!judge_knows(judge, i) || judge->points[i] <= least)
@@ -197,7 +195,6 @@ static bool put_known(struct reply *reply, const struct answer *answer, int leas
                 at = append_score(at + name->entry_bytes, judge->points[i] - base);
         }
         reply->text.len = (size_t)(at - reply->text.data);
-        return true;
 }
 
 bool reply_prioritize(struct reply *reply, const struct answer *answer, bool is_compact) {
@@ -207,8 +204,7 @@ bool reply_prioritize(struct reply *reply, const struct answer *answer, bool is_
         reply_begin(reply);
         reply->score_base = base;
         put(reply, "[");
-        if (!put_known(reply, answer, least, base))
-                return false;
+        put_known(reply, answer, least, base);
         put_unknown(reply, answer, least, base);
         if (reply->text.data[reply->text.len - 1] == ',')
                 reply->text.len--;

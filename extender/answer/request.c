@@ -1,5 +1,6 @@
 #include "extender/answer/request.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <jansson.h>
 #include <string.h>
@@ -198,13 +199,21 @@ static const char *dump(struct request *request, const json_t *value) {
         return keep(request, json);
 }
 
-static bool strict_node(struct request *request, const json_t *name, const json_t *echo) {
+/* There is room: strict_list() has seen to it; of victims REQUEST_STRICT_MAX_BYTES hold fewer. */
+static void strict_add(struct request *request, struct skim_string *name, const char *json,
+                       size_t json_bytes) {
+        bool is_added = request_add_node(request, name, json, json_bytes);
+
+        assert(is_added);
+}
+
+static void strict_node(struct request *request, const json_t *name, const json_t *echo) {
         const char *json = dump(request, echo);
         struct skim_string text = {.text = ""};
 
         if (json_is_string(name))
                 text = keep_name(request, json_string_value(name), json_string_length(name));
-        return request_add_node(request, &text, json, strlen(json));
+        strict_add(request, &text, json, strlen(json));
 }
 
 static void strict_pod(struct request *request, const json_t *pod) {
@@ -218,18 +227,30 @@ static void strict_pod(struct request *request, const json_t *pod) {
         request->pod.is_daemonset |= json_find_at("DaemonSet", owners, "kind", NULL) != NULL;
 }
 
+static bool is_given(const json_t *value) {
+        return value && json_typeof(value) != JSON_NULL;
+}
+
+static int strict_list(const json_t *list, const char *where, struct error *err) {
+        if (json_typeof(list) != JSON_ARRAY)
+                return error_set(err, EINVAL, "%s: expected an array or null", where);
+        if (json_array_size(list) > REQUEST_MAX_NODES)
+                return error_set(err, E2BIG, "more than %d nodes", REQUEST_MAX_NODES);
+        return 0;
+}
+
 static int strict_names(struct request *request, const json_t *names, struct error *err) {
         const json_t *name;
         size_t i;
 
-        if (!json_is_array(names))
-                return error_set(err, EINVAL, "NodeNames: expected an array or null");
+        int r = strict_list(names, "NodeNames", err);
+        if (r < 0)
+                return r;
         request->has_names = true;
         json_array_foreach (names, i, name) {
-                if (!json_is_string(name))
+                if (json_typeof(name) != JSON_STRING)
                         return error_set(err, EINVAL, "NodeNames[%zu]: expected a string", i);
-                if (!strict_node(request, name, name))
-                        return error_set(err, E2BIG, "more than %d nodes", REQUEST_MAX_NODES);
+                strict_node(request, name, name);
         }
         return 0;
 }
@@ -239,18 +260,18 @@ static int strict_node_list(struct request *request, const json_t *list, struct 
         const json_t *node;
         size_t i;
 
-        if (!json_is_object(list))
+        if (json_typeof(list) != JSON_OBJECT)
                 return error_set(err, EINVAL, "Nodes: expected an object or null");
-        if (!items || json_is_null(items))
+        if (!is_given(items))
                 return 0;
-        if (!json_is_array(items))
-                return error_set(err, EINVAL, "Nodes.items: expected an array or null");
+        int r = strict_list(items, "Nodes.items", err);
+        if (r < 0)
+                return r;
         json_array_foreach (items, i, node) {
                 const json_t *metadata = json_object_get(node, "metadata");
-                if (!json_is_object(node))
+                if (json_typeof(node) != JSON_OBJECT)
                         return error_set(err, EINVAL, "Nodes.items[%zu]: expected an object", i);
-                if (!strict_node(request, json_object_get(metadata, "name"), node))
-                        return error_set(err, E2BIG, "more than %d nodes", REQUEST_MAX_NODES);
+                strict_node(request, json_object_get(metadata, "name"), node);
         }
         return 0;
 }
@@ -262,14 +283,14 @@ int request_parse_strict(struct request *request, const char *text, size_t len, 
         int r = json_parse(text, len, &root, err);
         if (r < 0)
                 return r;
-        if (!json_is_object(root))
+        if (json_typeof(root) != JSON_OBJECT)
                 return error_set(err, EINVAL, "expected an ExtenderArgs object");
         strict_pod(request, json_member(root, "Pod"));
         const json_t *names = json_member(root, "NodeNames");
         const json_t *nodes = json_member(root, "Nodes");
-        if (names && !json_is_null(names))
+        if (is_given(names))
                 r = strict_names(request, names, err);
-        else if (nodes && !json_is_null(nodes))
+        else if (is_given(nodes))
                 r = strict_node_list(request, nodes, err);
         if (r < 0)
                 request_reset(request);
@@ -294,7 +315,7 @@ static json_t *meta_victims(const json_t *victims, bool are_whole, struct error 
 
         if (!pods)
                 mem_exhausted();
-        if (!json_is_object(victims))
+        if (json_typeof(victims) != JSON_OBJECT)
                 goto odd;
         json_array_foreach (json_object_get(victims, "Pods"), i, pod) {
                 const json_t *uid = are_whole ? json_at(pod, "metadata", "uid", NULL)
@@ -330,8 +351,7 @@ static int request_add_candidate(struct request *request, const char *name, cons
         (void)buf_printf(&text, ":%s", value);
         size_t bytes = text.len;
         struct skim_string key = keep_name(request, name, len);
-        if (!request_add_node(request, &key, keep(request, buf_take(&text)), bytes))
-                return error_set(err, E2BIG, "more than %d nodes", REQUEST_MAX_NODES);
+        strict_add(request, &key, keep(request, buf_take(&text)), bytes);
         return 0;
 }
 

@@ -13,7 +13,6 @@ enum { BUCKETS = DECISIONS_MAX };
 struct slot {
         TAILQ_ENTRY(slot) age;
         LIST_ENTRY(slot) same_name; /* the slots of a bucket */
-        uint64_t name_hash;
         struct decision decision;
 };
 
@@ -59,12 +58,16 @@ static struct slot *free_slot(struct decisions *decisions) {
         return oldest;
 }
 
+static struct bucket *bucket_of(struct decisions *decisions, const char *full_name) {
+        return &decisions->by_name[strmap_hash(full_name, strlen(full_name)) % BUCKETS];
+}
+
 /* The pod's slot, which becomes the newest one. A pod never changes its name. */
-static struct decision *decision_of(struct decisions *decisions, const struct decision_pod *pod,
-                                    uint64_t name_hash) {
+static struct decision *decision_of(struct decisions *decisions, const struct decision_pod *pod) {
+        struct bucket *bucket = bucket_of(decisions, pod->full_name);
         struct slot *slot;
 
-        LIST_FOREACH (slot, &decisions->by_name[name_hash % BUCKETS], same_name)
+        LIST_FOREACH (slot, bucket, same_name)
                 if (slot->decision.pod.id == pod->id)
                         break;
         if (slot) {
@@ -76,24 +79,17 @@ static struct decision *decision_of(struct decisions *decisions, const struct de
                 slot->decision.filter.at_unix_ms = slot->decision.ranking.at_unix_ms = 0;
         }
         slot->decision.pod = *pod;
-        slot->name_hash = name_hash;
         TAILQ_INSERT_HEAD(&decisions->by_age, slot, age);
-        LIST_INSERT_HEAD(&decisions->by_name[name_hash % BUCKETS], slot, same_name);
+        LIST_INSERT_HEAD(bucket, slot, same_name);
         return &slot->decision;
 }
 
 /* ---- Any thread. */
 
-static uint64_t hash_of(const char *full_name) {
-        return strmap_hash(full_name, strlen(full_name));
-}
-
 void decisions_put_filter(struct decisions *decisions, const struct decision_pod *pod,
                           const struct decision_filter *filter) {
-        uint64_t name_hash = hash_of(pod->full_name);
-
         (void)pthread_mutex_lock(&decisions->lock);
-        struct decision *decision = decision_of(decisions, pod, name_hash);
+        struct decision *decision = decision_of(decisions, pod);
         memcpy(&decision->filter, filter,
                offsetof(struct decision_filter, texts.bytes) + filter->texts.used);
         decision->filter_count++;
@@ -103,10 +99,8 @@ void decisions_put_filter(struct decisions *decisions, const struct decision_pod
 
 void decisions_put_ranking(struct decisions *decisions, const struct decision_pod *pod,
                            const struct decision_ranking *ranking) {
-        uint64_t name_hash = hash_of(pod->full_name);
-
         (void)pthread_mutex_lock(&decisions->lock);
-        struct decision *decision = decision_of(decisions, pod, name_hash);
+        struct decision *decision = decision_of(decisions, pod);
         memcpy(&decision->ranking, ranking,
                offsetof(struct decision_ranking, texts.bytes) + ranking->texts.used);
         decision->ranking_count++;
@@ -115,13 +109,11 @@ void decisions_put_ranking(struct decisions *decisions, const struct decision_po
 }
 
 bool decisions_get(struct decisions *decisions, const char *full_name, struct decision *ret) {
-        uint64_t name_hash = hash_of(full_name);
         struct slot *slot;
 
         (void)pthread_mutex_lock(&decisions->lock);
-        LIST_FOREACH (slot, &decisions->by_name[name_hash % BUCKETS], same_name)
-                if (slot->name_hash == name_hash &&
-                    strcmp(slot->decision.pod.full_name, full_name) == 0)
+        LIST_FOREACH (slot, bucket_of(decisions, full_name), same_name)
+                if (strcmp(slot->decision.pod.full_name, full_name) == 0)
                         break;
         if (slot)
                 *ret = slot->decision;

@@ -1,5 +1,6 @@
 #include "extender/decisions/decisions_page.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/json_write.h"
@@ -9,10 +10,8 @@
 #include "extender/decisions/decision_json.h"
 
 static void reply(struct http_exchange *exchange, int status, struct buf *json) {
-        if (json->overflow)
-                exchange->status = 500;
-        else
-                daemon_reply_text(exchange, status, "application/json", json->data, json->len);
+        assert(!json->overflow);
+        daemon_reply_text(exchange, status, "application/json", json->data, json->len);
 }
 
 static void reply_error(struct http_exchange *exchange, int status, const char *why) {

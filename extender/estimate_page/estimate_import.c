@@ -58,7 +58,7 @@ static int import_check_metric(const struct node_table *table, size_t row, int r
         estimate_terms_init(&terms, policy, node_table_pool(table, row));
         int metric = terms.metric[resource];
         const char *wanted = metric < 0 ? NULL : policy->metrics[metric].name;
-        if (wanted && by ? strcmp(wanted, by) == 0 : !wanted && !by)
+        if (wanted && by ? strcmp(wanted, by) == 0 : wanted == by)
                 return 0;
         return error_set(err, ENODATA, "the extender estimates %s by %.100s, this policy by %s",
                          resource_names[resource], by ? by : "nothing",
@@ -164,7 +164,7 @@ static int import_workload(const json_t *object, size_t i, struct workload_facts
                 return r;
         ret->name_len = strlen(ret->name);
         ret->pods = (size_t)pods;
-        ret->is_learned = json_is_number(json_at(object, "learnedCores", NULL));
+        ret->is_learned = json_typeof(json_at(object, "learnedCores", NULL)) != JSON_NULL;
         return 0;
 }
 

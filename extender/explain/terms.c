@@ -179,7 +179,7 @@ static void print_term(const json_t *term, double weights, const struct style *s
                 (void)fputc('\n', out);
                 return;
         }
-        print_bar(share > 0 ? number_of(term, "points") / share : 0, 0, style, out);
+        print_bar(number_of(term, "points") / share, 0, style, out); /* of 0: empty */
         (void)fprintf(out, "%s %% used", terms_percent(term, "value").text);
         if (number_of(term, "target") > 0)
                 (void)fprintf(out, " of %.4g %%", number_of(term, "target") * 100);

@@ -153,6 +153,26 @@ TEST(verbs) {
         stop(&f);
 }
 
+/* Answers with all nodes because all are over a limit are counted, no other ones. */
+TEST(all_over) {
+        struct fixture f = {0};
+
+        start(&f);
+        node_table_set_policy(
+                f.table,
+                policy_of("  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"
+                          "  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.5}]\n"
+                          "  extender: {whenAllOver: pass}\n"),
+                standing_ms);
+        node_table_publish(f.table, standing_ms);
+        call(&f, "/filter", BOTH);
+        assert_true(counter(&f, "plimsoll_extender_all_over_total", NULL) == 0);
+        call(&f, "/filter", "{\"NodeNames\":[\"busy\"]}");
+        assert_non_null(strstr(f.reply.data, "\"NodeNames\":[\"busy\"]"));
+        assert_true(counter(&f, "plimsoll_extender_all_over_total", NULL) == 1);
+        stop(&f);
+}
+
 /* A line a minute of either kind. */
 TEST(refusals) {
         struct fixture f = {0};

@@ -127,6 +127,42 @@ TEST(prints) {
                  "the pod (counted twice), weight ?\n"
                  "  use    other priorities             30.0 %  the largest of them, weighted\n"
                  "\nb: passes; score 1 of 10\n"},
+                /* numbers that are none */
+                {"{\"prioritize\": {\"expected\": {\"workload\": 7, \"learnedCores\": \"x\","
+                 " \"loadCores\": \"x\", \"loadBytes\": \"x\", \"clusterFactorCpu\": \"x\"},"
+                 " \"bestNodes\": [{\"node\": \"a\", \"score\": \"x\", \"hotValue\": \"x\","
+                 " \"priorities\": [{\"metric\": \"m\", \"value\": \"x\", \"points\": \"x\","
+                 "  \"weight\": \"x\"}]},"
+                 " {\"node\": \"b\", \"score\": 1, \"estimate\": {\"cpu\": {\"reading\": \"x\","
+                 "  \"ageSeconds\": \"x\", \"expected\": \"x\"}, \"headroom\": \"x\"}}]}}",
+                 NULL,
+                 "filter: was not asked\n"
+                 "prioritize at ?: ? candidates, scoring ?\n"
+                 "  expected: ? CPUs and ? MiB, by the cluster's factors ? and ?; nothing is "
+                 "learned from ? yet\n"
+                 "\na: passes; score ? of 10\n"
+                 "  term   m                               ? of   0.0 points  no reading\n"
+                 "  recent node_hot_value                  0  no reading\n"
+                 "\nb: passes; score 1 of 10\n"
+                 "  use    cpu                             ? %  ? read, ? in flight, ? for the pod "
+                 "(counted twice), weight ?\n"},
+                /* at the edges of what is shown */
+                {"{\"prioritize\": {\"expected\": {\"workload\": \"w\", \"learnedCores\": 1,"
+                 " \"loadCores\": 1, \"confidence\": 1}, \"bestNodes\": ["
+                 " {\"node\": \"a\", \"rejectedBy\": \"m\", \"score\": 3},"
+                 " {\"node\": \"b\", \"score\": 2000000000, \"hotValue\": 0.1, \"priorities\": ["
+                 " {\"metric\": \"m\", \"value\": 1, \"full\": 1, \"points\": 0, \"weight\": "
+                 "0}]}]}}",
+                 NULL,
+                 "filter: was not asked\n"
+                 "prioritize at ?: ? candidates, scoring ?\n"
+                 "  expected: 1 CPU, learned from w (confidence 100 %); ? MiB by the cluster's "
+                 "factor ?\n"
+                 "\na: rejected\n"
+                 "\nb: passes; score 2e+09 of 10\n"
+                 "  term   m                             0.0 of   0.0 points  100.0 % used, "
+                 "weight 0\n"
+                 "  recent node_hot_value                0.1, 1 point off\n"},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -139,10 +175,12 @@ TEST(prints_some_of_each) {
         static const char two[] =
                 "{\"filter\": {\"predicates\": [{\"metric\": \"m\"}, {\"metric\": \"n\"}],"
                 " \"rejectedNodes\": [{\"node\": \"x\"}, {\"node\": \"y\"}]},"
-                " \"prioritize\": {\"bestNodes\": [{\"node\": \"a\", \"priorities\":"
+                " \"prioritize\": {\"bestNodes\": [{\"node\": \"a\", \"predicates\":"
+                " [{\"metric\": \"p\"}, {\"metric\": \"q\"}], \"priorities\":"
                 " [{\"metric\": \"s\"}, {\"metric\": \"t\"}]}, {\"node\": \"b\"}]}}";
         static const char *const lines[][2] = {{"  ? over m ", "  ? over n "},
                                                {"  x: rejected", "  y: rejected"},
+                                               {"  limit  p ", "  limit  q "},
                                                {"  term   s ", "  term   t "},
                                                {"\na: passes", "\nb: passes"}};
         _cleanup_(freep) char *one = print(two, NULL, 1), *all = print(two, NULL, 2);

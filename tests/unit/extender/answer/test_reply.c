@@ -168,6 +168,7 @@ TEST(preempt) {
                 "{}",
                 "{\"NodeNames\":[\"idle\"]}",
                 "{\"NodeNameToMetaVictims\":[]}",
+                "{\"NodeNameToVictims\":[]}",
                 META("\"idle\":null"),
                 META("\"idle\":{\"Pods\":[null]}"),
                 META("\"idle\":{\"Pods\":[{\"UID\":3}]}"),
@@ -251,6 +252,42 @@ TEST(empty_table) {
         node_table_free(table);
 }
 
+/* A request's number is found at no node of an earlier request, also when the numbers begin again.
+ */
+TEST(request_numbers) {
+        static const char request[] = "{\"NodeNames\":[\"idle\",\"half\"]}";
+        struct fixture *fixture = cluster_new("");
+
+        for (int i = 0; i < 3; i++) {
+                assert_string_equal(filter(fixture, request), BY_NAME("\"idle\",\"half\"", ""));
+                if (i == 0) /* these nodes are of request 1, and so is what follows the largest */
+                        fixture->answer.candidates.request_number = UINT32_MAX;
+        }
+        fixture_free(fixture);
+}
+
+/* A reply that would be larger than any may be is none. */
+TEST(too_large) {
+        static const char request[] = "{\"NodeNames\":[\"idle\",\"half\",\"busy\"]}";
+        struct fixture *fixture = cluster_new("");
+        struct reply *reply = &fixture->reply;
+
+        (void)prioritize(fixture, request, false);
+        for (size_t max = reply->text.len - 1; max > 0; max--) {
+                reply_done(reply);
+                reply->text.max_bytes = max;
+                assert_false(reply_prioritize(reply, &fixture->answer, false));
+        }
+        reply_done(reply);
+        (void)filter(fixture, request);
+        for (size_t max = reply->text.len - 1; max > 0; max--) {
+                reply_done(reply);
+                reply->text.max_bytes = max;
+                assert_false(reply_filter(reply, &fixture->answer));
+        }
+        fixture_free(fixture);
+}
+
 /* Large Node objects are sent from the request itself, in as few pieces as possible. */
 TEST(pieces) {
         static const char *const names[] = {"idle", "half", "busy", "stale", "x"};
@@ -269,6 +306,29 @@ TEST(pieces) {
         assert_int_equal(fixture->reply.count, 5);
         assert_ptr_equal(fixture->reply.pieces[1].iov_base, fixture->request.nodes[0].json);
         assert_ptr_equal(fixture->reply.pieces[3].iov_base, fixture->request.nodes[3].json);
+        buf_done(&text);
+        fixture_free(fixture);
+}
+
+/* However many there are. "busy" is rejected, or named once more: it comes between all others. */
+TEST(many_pieces) {
+        enum { PIECES = 100 };
+        struct fixture *fixture = cluster_new("");
+        struct buf text = BUF_INIT(1 << 20);
+
+        (void)buf_puts(&text, "{\"Nodes\":{\"items\":[" NODE("busy"));
+        for (int i = 0; i < PIECES; i++)
+                (void)buf_printf(
+                        &text, ",{\"metadata\":{\"name\":\"n%d\"},\"x\":\"%05000d\"}," NODE("busy"),
+                        i, 0);
+        (void)buf_puts(&text, "]}}");
+        assert_int_equal(request_parse(&fixture->request, text.data, text.len, NULL), 0);
+        answer_filter(&fixture->answer, fixture->snapshot, &fixture->request, NULL, NOW, 0);
+        assert_true(reply_filter(&fixture->reply, &fixture->answer));
+        assert_int_equal(fixture->reply.count, 2 * PIECES + 1);
+        for (size_t i = 0; i < PIECES; i++)
+                assert_ptr_equal(fixture->reply.pieces[2 * i + 1].iov_base,
+                                 fixture->request.nodes[2 * i + 1].json);
         buf_done(&text);
         fixture_free(fixture);
 }

@@ -50,6 +50,8 @@ TEST(documents) {
                 {"{\"NodeNames\":[\"\xc3\"]}", REQUEST_REFUSED, NULL, false}, /* no UTF-8 */
                 {"{\"Node\\u004eames\":[\"a\"]}", REQUEST_STRICT, "a", false},
                 {"{\"NodeNames\":[\"\\ud800\"]}", REQUEST_REFUSED, NULL, false}, /* half a pair */
+                {"{\"Nodes\":{\"items\":[{\"metadata\":{\"name\":\"\\ud800\"}}]}}", REQUEST_REFUSED,
+                 NULL, false},
                 {"{\"NodeNames\":[\"\\q\"]}", REQUEST_REFUSED, NULL, false},
                 {"{\"NodeNames\":[\"a\nb\"]}", REQUEST_REFUSED, NULL, false},
                 /* strings that look like structure */
@@ -79,6 +81,7 @@ TEST(documents) {
                  REQUEST_STRICT, "", true},
                 /* of the wrong type */
                 {"{\"NodeNames\":5}", REQUEST_REFUSED, NULL, false},
+                {"{\"NodeNames\":nul}", REQUEST_REFUSED, NULL, false},
                 {"{\"NodeNames\":\"a\"}", REQUEST_REFUSED, NULL, false},
                 {"{\"NodeNames\":[\"a\",[\"b\"]]}", REQUEST_REFUSED, NULL, false},
                 {"{\"Nodes\":\"a\"}", REQUEST_REFUSED, NULL, false},
@@ -453,6 +456,7 @@ TEST(ceilings) {
                 (void)buf_puts(&text, "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx");
         (void)buf_puts(&text, "\"]}");
         assert_int_equal(request_parse(&request, text.data, text.len, &err), -E2BIG);
+        assert_int_equal(request_parse_preemption(&request, text.data, text.len, &err), -E2BIG);
         request_done(&request);
         buf_done(&text);
 }

@@ -101,6 +101,40 @@ TEST(priorities) {
         }
 }
 
+/* A node shows the priorities of its pool, as far as they are kept: those of the policy are first.
+ */
+TEST(priorities_of_pools) {
+        static const struct {
+                const char *policy;
+                size_t of_policy, of_pool;
+        } rows[] = {
+                {"  priority: [{name: g1, weight: 1}, {name: g2, weight: 1}]\n", 2, 1},
+                {"  priority: [" WEIGHTS "]\n", DECISION_TERMS_MAX, 0},
+        };
+        json_auto_t *labels = json_pack("{s:s}", "disk", "ssd");
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(freep) char *policy = xasprintf(
+                        "  syncPolicy: [" GAUGES "]\n%s"
+                        "  pools: [{nodeSelector: {disk: ssd}, priority: [" WEIGHT("3") "]}]\n",
+                        rows[i].policy);
+                struct fixture *fixture = fixture_new(policy);
+                put_gauges(fixture, "a", "0.25", 0, "", READ);
+                put_gauges(fixture, "b", "0.5", 3, "0.75", READ);
+                node_table_set_pool(fixture->table, "b", labels, NOW);
+                ask_prioritize(fixture, POD, "\"a\",\"b\"", false);
+                const json_t *nodes = member(fixture, "prioritize", "bestNodes");
+                const json_t *of_a = json_object_get(json_array_get(nodes, 0), "priorities"),
+                             *of_b = json_object_get(json_array_get(nodes, 1), "priorities");
+                assert_text(json_array_get(of_a, 0), "metric", "g1");
+                assert_int_equal(json_array_size(of_a), rows[i].of_policy);
+                assert_int_equal(json_array_size(of_b), rows[i].of_pool);
+                if (rows[i].of_pool > 0)
+                        assert_number(json_array_get(of_b, 0), "value", 0.75);
+                fixture_free(fixture);
+        }
+}
+
 /* A reading that was never there is null, not 0. */
 TEST(never_read) {
         struct fixture *fixture = fixture_new(seven_metrics);

@@ -135,6 +135,53 @@ TEST(estimate) {
         fixture_free(fixture);
 }
 
+#define LAST_BY_MEMORY                                                                             \
+        "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, {name: mem_usage_avg_5m, period: "   \
+        "3m}]\n"                                                                                   \
+        "  predicate: [{name: mem_usage_avg_5m, maxLimitPecent: 0.9, overLimit: last}]\n"          \
+        "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"                                      \
+        "  extender: {scoring: estimate}\n"
+
+/* Of many with the same points those with the most headroom are kept, but none with fewer points,
+ * which a node with more headroom has that ranks last. */
+TEST(best_by_headroom) {
+        enum { NODES = 30, LAST = 25 };
+        static const struct {
+                double cpu, step; /* of the second node, and of each that follows */
+                int score, second, then;
+        } rows[] = {
+                {0.1, 0.0001, 10, 1, 1},
+                {1.2, -0.0001, 0, NODES - 1, -1}, /* full: without points */
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct fixture *fixture = fixture_new(LAST_BY_MEMORY);
+                _cleanup_(buf_done) struct buf names = BUF_INIT(1 << 10);
+                char name[16];
+                put(fixture, "n0", 0.1, 0.5);
+                (void)buf_puts(&names, "\"n0\"");
+                for (int n = 1; n < NODES; n++) {
+                        bool is_last = i == 0 && n == LAST;
+                        (void)snprintf(name, sizeof(name), "n%d", n);
+                        put(fixture, name, is_last ? 0 : rows[i].cpu + n * rows[i].step,
+                            is_last ? 0.95 : 0.5);
+                        (void)buf_printf(&names, ",\"%s\"", name);
+                }
+                ask_prioritize(fixture, POD, names.data, false);
+                const json_t *nodes = json_at(show(fixture), "prioritize", "bestNodes", NULL);
+                assert_int_equal(json_array_size(nodes), DECISION_NODES_MAX);
+                assert_text(json_array_get(nodes, 0), "node", "n0");
+                for (int n = 0; n < DECISION_NODES_MAX - 1; n++) {
+                        const json_t *node = json_array_get(nodes, (size_t)n + 1);
+                        (void)snprintf(name, sizeof(name), "n%d",
+                                       rows[i].second + n * rows[i].then);
+                        assert_text(node, "node", name);
+                        assert_number(node, "score", rows[i].score);
+                }
+                fixture_free(fixture);
+        }
+}
+
 /* Without priorities CPU and memory count by what pods request, though nothing is read. */
 TEST(estimate_by_requests) {
         struct fixture *fixture = fixture_new(

@@ -13,6 +13,7 @@
 #include "codec/json.h"
 #include "extender/estimate_page/estimate_import.h"
 #include "extender/estimate_page/estimate_json.h"
+#include "extender/estimate_page/estimate_page.h"
 #include "policy/judge/judge_score.h"
 
 #define NOW INT64_C(1784800000000) /* 2026-07-23T09:46:40Z */
@@ -21,6 +22,9 @@
         "  priority: [{name: " metric ", weight: 1}, {name: mem_usage_avg_5m, weight: 0.5}]\n"     \
         "  extender: {scoring: estimate}\n"
 #define CPU "cpu_usage_avg_5m"
+#define CPU_ALONE                                                                                  \
+        "  syncPolicy: [{name: " CPU ", period: 3m}]\n  priority: [{name: " CPU ", weight: 1}]\n"  \
+        "  extender: {scoring: estimate}\n"
 
 enum { NODES_MAX = 40, PODS_MAX = 200, ROUNDS = 6, TEXT_MAX = 1 << 20 };
 
@@ -240,6 +244,72 @@ TEST(page) {
         assert_true(json_is_null(json_at(workload, "learnedCores", NULL)));
 }
 
+/* A resource that no priority counts has no metric; an extender and a table agree about that. */
+TEST(without_a_metric) {
+        static const struct {
+                const char *teller, *importer, *problem; /* NULL: none */
+        } rows[] = {
+                {CPU_ALONE, CPU_ALONE, NULL},
+                {POLICY(CPU), CPU_ALONE, "mem by mem_usage_avg_5m, this policy by nothing"},
+                {CPU_ALONE, POLICY(CPU), "mem by nothing, this policy by mem_usage_avg_5m"},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(node_table_freep) struct node_table *table = table_new(rows[i].teller);
+                _cleanup_(node_table_freep) struct node_table *copy = table_new(rows[i].importer);
+                struct error err = ERROR_NULL;
+                node_table_put(table, "n", NULL, NOW);
+                node_table_put(copy, "n", NULL, NOW);
+                node_table_publish(table, NOW);
+                _cleanup_(freep) char *text = tell(table);
+                json_auto_t *page = json_loads(text, 0, NULL);
+                int r = estimate_import_page(copy, page, &err);
+                if (r != (rows[i].problem ? -ENODATA : 0) ||
+                    (rows[i].problem && !strstr(err.msg, rows[i].problem)))
+                        fail_msg("row %zu: %d: %s", i, r, err.msg);
+        }
+}
+
+/* A snapshot may have a node that is gone. */
+TEST(gone_node) {
+        _cleanup_(node_table_freep) struct node_table *table = table_new(POLICY(CPU));
+
+        node_table_put(table, "gone", NULL, NOW);
+        node_table_put(table, "n", NULL, NOW);
+        node_table_publish(table, NOW);
+        node_table_remove(table, "gone");
+        _cleanup_(freep) char *text = tell(table);
+        json_auto_t *page = json_loads(text, 0, NULL);
+        const json_t *nodes = json_at(page, "nodes", NULL);
+        assert_int_equal(json_array_size(nodes), 1);
+        assert_true(json_is_at("n", json_array_get(nodes, 0), "node", NULL));
+}
+
+/* The page is answered to who reads it; without --status-page there is none. */
+TEST(requests) {
+        static const struct {
+                const char *path, *method;
+                bool has_page, is_answered;
+        } rows[] = {
+                {"/estimate", "POST", true, true},
+                {"/estimate", "POST", false, false},
+                {"/estimates", "GET", true, false},
+        };
+        _cleanup_(node_table_freep) struct node_table *table = table_new(POLICY(CPU));
+        struct loop *loop = loop_new();
+        struct shared_page *page = estimate_page_new(loop, table);
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct http_exchange exchange = {
+                        .method = rows[i].method, .path = rows[i].path, .status = 404};
+                assert_int_equal(estimate_page(rows[i].has_page ? page : NULL, &exchange),
+                                 rows[i].is_answered);
+                assert_int_equal(exchange.status, rows[i].is_answered ? 405 : 404);
+        }
+        shared_page_free(page);
+        loop_free(loop);
+}
+
 /* A workload's pods are those that live, and their request is the mean. */
 TEST(workloads) {
         _cleanup_(node_table_freep) struct node_table *table = table_new(POLICY(CPU));
@@ -317,6 +387,9 @@ TEST(odd_pages) {
                  "the extender estimates cpu by cpu_usage_avg_1h, this policy by " CPU, -ENODATA},
                 {WITH_NODE(OF_NODE(OF_CPU("null", "0.5", "4"), MEM)),
                  "the extender estimates cpu by nothing, this policy by " CPU, -ENODATA},
+                {WITH_NODE("{\"node\": \"n\", \"cpu\": {\"baseLoad\": 0, \"noiseLoad\": 0, "
+                           "\"podsLoad\": 0, \"podsErrorLoad\": 0, \"reservedLoad\": 0}}"),
+                 "nodes[1].cpu.windowSeconds: expected", -EINVAL},
                 {WITH_WORKLOAD("7"), "workloads[0].workload: expected a string", -EINVAL},
                 {WITH_WORKLOAD("{\"workload\": \"w\", \"pods\": 1e12}"),
                  "workloads[0].pods: expected", -EINVAL},

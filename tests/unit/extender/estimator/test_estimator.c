@@ -52,6 +52,19 @@ TEST(pod_table) {
         pod_table_done(&table);
 }
 
+TEST(pod_table_ceiling) {
+        struct pod_table table = {0};
+
+        for (uint64_t id = 1; id <= POD_TABLE_MAX; id++)
+                if (!pod_table_add(&table, id))
+                        fail_msg("no room for pod %d", (int)id);
+        assert_null(pod_table_add(&table, POD_TABLE_MAX + 1));
+        assert_null(pod_table_get(&table, POD_TABLE_MAX + 1));
+        pod_table_remove(&table, pod_table_get(&table, 1));
+        assert_non_null(pod_table_add(&table, POD_TABLE_MAX + 1));
+        pod_table_done(&table);
+}
+
 static void count_change(void *userdata, void *owner) {
         ++*(size_t *)owner;
 }
@@ -103,6 +116,13 @@ static struct estimator_node *hold_a(struct estimator *estimator) {
         return node;
 }
 
+static double factor(struct estimator *estimator) {
+        struct estimator_stats stats;
+
+        estimator_stats(estimator, 0, &stats);
+        return stats.factor.ratio[ESTIMATE_CPU];
+}
+
 /* An event with another request moves the usage once, however often it comes. */
 TEST(resize) {
         size_t changes = 0;
@@ -143,6 +163,11 @@ TEST(usage) {
         assert_within(read, 0.3, 0.005);
         read_cpu(estimator, node, 0.3, NOW); /* known already */
         assert_near(cpu(estimator, node), read);
+        read_cpu(estimator, node, 0.4, NOW); /* of the same time, and another one */
+        assert_true(cpu(estimator, node) > read + 0.05);
+        read_cpu(estimator, node, 0.3, NOW);
+        read = cpu(estimator, node);
+        assert_within(read, 0.3, 0.03);
         bind(estimator, 2, "a", "", 2, NOW);
         assert_near(cpu(estimator, node), read + 2.0 / 10);
         bind(estimator, 2, "a", "", 2, NOW); /* known already */
@@ -262,6 +287,60 @@ TEST(numbers) {
         estimator_node_release(estimator, c);
 }
 
+/* The number of a node that is gone is of none until it is used again. */
+TEST(free_numbers) {
+        enum { FREE, HELD, NEVER_USED };
+        size_t changes = 0;
+        _cleanup_(estimator_freep) struct estimator *estimator = estimator_new(count_change, NULL);
+        struct estimator_node *gone = estimator_node_hold(estimator, "gone", 4, &changes);
+        struct estimator_node *node = hold_a(estimator);
+
+        estimator_node_release(estimator, gone);
+        assert_null(estimator_tracked(estimator, FREE));
+        assert_non_null(estimator_tracked(estimator, HELD));
+        assert_null(estimator_tracked(estimator, NEVER_USED));
+        bind(estimator, 1, "a", "d/w", 4, NOW - WINDOW_MS);
+        read_cpu(estimator, node, 0.2, NOW);
+        estimator_list_begins(estimator);
+        bind(estimator, 1, "a", "d/w", 4, NOW - WINDOW_MS);
+        estimator_list_ended(estimator, NOW, NOW);
+        assert_near(factor(estimator), 2 / 4.0);
+        estimator_step(estimator, NOW);
+        assert_near(factor(estimator), 2 / 4.0);
+        const struct estimator_noise noise = estimator_noise(estimator, ESTIMATE_CPU);
+        assert_true(noise.median_ratio > 0);
+        assert_near(noise.median_ratio, noise.largest_ratio);
+        estimator_end(estimator, 1, NOW + 3000);
+        estimator_set_back(estimator, 2000, NOW);
+        assert_int_equal(estimator_tracked(estimator, HELD)->pods[0].gone_unix_ms, NOW + 1000);
+        estimator_import_node(estimator, "gone", &(struct tracked_node){.base = {{1, 1}}});
+        assert_null(estimator_tracked(estimator, FREE));
+        estimator_node_release(estimator, node);
+}
+
+/* Of more nodes than there may be nothing is known, as if they were not there. */
+TEST(too_many_nodes) {
+        size_t changes = 0;
+        _cleanup_(estimator_freep) struct estimator *estimator = estimator_new(count_change, NULL);
+        struct estimator_stats stats;
+        char name[16];
+
+        for (uint64_t i = 1; i <= ESTIMATOR_MAX_NODES + 1; i++) {
+                (void)snprintf(name, sizeof(name), "n%d", (int)i);
+                bind(estimator, i, name, "", 1, NOW);
+        }
+        estimator_stats(estimator, 0, &stats);
+        assert_int_equal(stats.pods, ESTIMATOR_MAX_NODES);
+        struct estimator_node *node = estimator_node_hold(estimator, name, strlen(name), &changes);
+        assert_null(node);
+        estimator_node_release(estimator, node);
+        estimator_end(estimator, 1, NOW); /* makes room */
+        bind(estimator, ESTIMATOR_MAX_NODES + 1, name, "", 1, NOW);
+        node = estimator_node_hold(estimator, name, strlen(name), &changes);
+        assert_non_null(node);
+        estimator_node_release(estimator, node);
+}
+
 TEST(learning) {
         const struct pod_load request = {{1, GIB}};
         _cleanup_(estimator_freep) struct estimator *estimator = estimator_new(count_change, NULL);
@@ -296,13 +375,6 @@ TEST(learning) {
         assert_within(cpu(estimator, unread), 0.1, 0.02);
         estimator_node_release(estimator, unread);
         estimator_node_release(estimator, node);
-}
-
-static double factor(struct estimator *estimator) {
-        struct estimator_stats stats;
-
-        estimator_stats(estimator, 0, &stats);
-        return stats.factor.ratio[ESTIMATE_CPU];
 }
 
 /* Pods that ran before the extender started: the first list says what they use together, and

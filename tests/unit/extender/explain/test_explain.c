@@ -88,6 +88,18 @@ static void put(struct node_table *table, const char *name, const char *cpu) {
 #define TEN(cell) cell cell cell cell cell cell cell cell cell cell
 #define NINE(cell) cell cell cell cell cell cell cell cell cell
 
+static char *drawn_with(const struct explanation *explanation, const struct style *style) {
+        json_auto_t *nodes = explanation_json(explanation);
+        char *drawn = NULL;
+        size_t len = 0;
+        FILE *out = open_memstream(&drawn, &len);
+
+        assert_non_null(out);
+        explanation_print(explanation, nodes, style, out);
+        assert_int_equal(fclose(out), 0);
+        return drawn;
+}
+
 /* A bar is full at most and empty at least; text of strangers cannot paint the terminal. */
 TEST(drawing) {
         static const struct style coloured = {"\033[1m", "\033[31m", "\033[33m", "\033[32m",
@@ -112,20 +124,92 @@ TEST(drawing) {
                         POLICY("absolute"));
                 struct explained_pod pod = {0};
                 struct explanation explanation;
-                char *drawn = NULL;
-                size_t len = 0;
-                FILE *out = open_memstream(&drawn, &len);
-                assert_non_null(out);
                 put(table, "n\x7f", rows[i].cpu);
                 explanation_init(&explanation, table, &pod, NOW);
-                json_auto_t *nodes = explanation_json(&explanation);
-                explanation_print(&explanation, nodes, &coloured, out);
-                assert_int_equal(fclose(out), 0);
+                _cleanup_(freep) char *drawn = drawn_with(&explanation, &coloured);
                 assert_non_null(strstr(drawn, "\033[1mn?\033[0m: "));
                 for (size_t p = 0; p < ARRAY_LEN(rows[i].parts) && rows[i].parts[p]; p++)
                         if (!strstr(drawn, rows[i].parts[p]))
                                 fail_msg("row %zu, part %zu: %s", i, p, drawn);
                 explanation_done(&explanation);
-                free(drawn);
         }
+}
+
+/* What was learned of a pod's workload is what it is expected to use. */
+TEST(learned) {
+        static const char pod_text[] =
+                "{\"metadata\":{\"namespace\":\"d\",\"name\":\"p\",\"uid\":\"u\","
+                "\"ownerReferences\":[{"
+                "\"kind\":\"StatefulSet\",\"name\":\"s\",\"controller\":true}]}" REST(
+                        "", "Pending") "}";
+        static const struct style plain = {"", "", "", "", "", "", false, SIZE_MAX};
+        static const struct {
+                const char *workload, *shown;
+        } rows[] = {
+                {"d/StatefulSet/s", "pod d/p:\n  expected: 0.25 CPUs, learned from d/StatefulSet/s "
+                                    "(confidence 75 %)"},
+                {"d/StatefulSet/t", "pod d/p:\n  expected: 0.5 CPUs and 200 MiB, by the cluster's "
+                                    "factors 1 and 1\n"},
+        };
+        json_auto_t *json = json_loads(pod_text, 0, NULL);
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(node_table_freep) struct node_table *table = table_new(
+                        POLICY("estimate"));
+                const struct workload_facts facts = {
+                        .name = rows[i].workload,
+                        .name_len = strlen(rows[i].workload),
+                        .is_learned = true,
+                        .learned_cores = 0.25,
+                        .confidence = 0.75,
+                };
+                struct explained_pod pod = {0};
+                struct explanation explanation;
+                estimator_import_workload(node_table_estimator(table), &facts);
+                explain_pod_add(table, json, "d/p", &pod);
+                explanation_init(&explanation, table, &pod, NOW);
+                _cleanup_(freep) char *drawn = drawn_with(&explanation, &plain);
+                if (!strstr(drawn, rows[i].shown))
+                        fail_msg("row %zu: %s", i, drawn);
+                explanation_done(&explanation);
+                explain_pod_done(&pod);
+        }
+}
+
+/* A product may be larger than JSON's numbers: it is null. */
+TEST(large_weights) {
+        _cleanup_(node_table_freep) struct node_table *table = table_new(
+                "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"
+                "  priority: [{name: cpu_usage_avg_5m, weight: 1e308}]\n");
+        struct explanation explanation;
+
+        put(table, "n", "0.25,2026-07-23T09:46:10Z");
+        explanation_init(&explanation, table, NULL, NOW);
+        json_auto_t *node = explanation_node_json(&explanation, 0);
+        const json_t *priority = json_array_get(json_at(node, "priorities", NULL), 0);
+        assert_true(json_number_value(json_at(priority, "weight", NULL)) == 1e308);
+        assert_true(json_is_null(json_at(priority, "free", NULL)));
+        explanation_done(&explanation);
+}
+
+/* The estimate has no room for the node: nothing is known of it but its reading. */
+TEST(one_node_too_many) {
+        _cleanup_(node_table_freep) struct node_table *table = table_new(POLICY("estimate"));
+        struct estimator *estimator = node_table_estimator(table);
+        struct explanation explanation;
+        char name[16];
+
+        for (uint64_t id = 1; id <= ESTIMATOR_MAX_NODES; id++) {
+                (void)snprintf(name, sizeof(name), "n%d", (int)id);
+                estimator_bind(estimator, &(struct estimator_pod){.id = id,
+                                                                  .node = name,
+                                                                  .node_len = strlen(name),
+                                                                  .runs_unix_ms = NOW});
+        }
+        put(table, "n", "0.25,2026-07-23T09:46:10Z");
+        explanation_init(&explanation, table, NULL, NOW);
+        json_auto_t *node = explanation_node_json(&explanation, 0);
+        const json_t *noise = json_at(node, "estimate", "cpu", "noise", NULL);
+        assert_true(json_is_number(noise) && json_number_value(noise) == 0);
+        explanation_done(&explanation);
 }

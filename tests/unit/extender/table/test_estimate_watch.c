@@ -9,12 +9,12 @@
 
 enum { WINDOW_MS = 300000, AWAY_MS = 900000 };
 
-#define POD(uid)                                                                                   \
+#define POD_SINCE(uid, started)                                                                    \
         "{\"metadata\":{\"name\":\"" uid "\",\"namespace\":\"d\",\"uid\":\"" uid                   \
         "\",\"resourceVersion\":\"11\"},\"spec\":{\"nodeName\":\"n\",\"containers\":[{"            \
         "\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]},\"status\":{\"phase\":\"Running\","       \
-        "\"containerStatuses\":[{\"state\":{\"running\":{\"startedAt\":"                           \
-        "\"2026-07-23T10:00:00Z\"}}}]}}"
+        "\"containerStatuses\":[{\"state\":{\"running\":{\"startedAt\":\"" started "\"}}}]}}"
+#define POD(uid) POD_SINCE(uid, "2026-07-23T10:00:00Z")
 #define LIST(pods)                                                                                 \
         "{\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"10\"},"   \
         "\"items\":[" pods "]}"
@@ -139,12 +139,16 @@ static void begin_watching(struct watched *w) {
         run_until(&w->f, pods_of, w->estimator, 2);
 }
 
-static void check_cores(const struct watched *w, double cores, const char *when) {
+static void check_within(const struct watched *w, double cores, double error, const char *when) {
         struct estimator_usage usage;
 
         estimator_usage(w->estimator, w->node, &usage);
-        if (!(fabs(usage.ratio[ESTIMATE_CPU] * 10 - cores) < 0.01))
+        if (!(fabs(usage.ratio[ESTIMATE_CPU] * 10 - cores) < error))
                 fail_msg("%s: %g cores", when, usage.ratio[ESTIMATE_CPU] * 10);
+}
+
+static void check_cores(const struct watched *w, double cores, const char *when) {
+        check_within(w, cores, 0.01, when);
 }
 
 static void end_watching(struct watched *w) {
@@ -195,5 +199,51 @@ TEST(clock_is_set_back) {
         standing_ms += WINDOW_MS;
         read_cores(w.estimator, w.node, 1);
         check_cores(&w, 1, "set back");
+        end_watching(&w);
+}
+
+/* A pod that turns up with a start long ago runs since then: the next window holds it whole. Else
+ * it has just started, since the clock of its node may differ, and half a window holds half of it.
+ */
+TEST(starts) {
+        static const struct {
+                const char *started;
+                double cores;
+        } rows[] = {
+                {"2026-07-23T11:25:54Z", 3},
+                {"2026-07-23T11:24:54Z", 3},
+                {"2026-07-23T12:00:00Z", 3},
+                {"2026-07-23T10:00:00Z", 2.5},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct watched w = {0};
+                _cleanup_(freep) char *event = xasprintf(
+                        "{\"type\":\"ADDED\",\"object\":" POD_SINCE("c", "%s") "}\n",
+                        rows[i].started);
+                write_script(&w.f, STEPPED);
+                begin_watching(&w);
+                run_until(&w.f, answered, &w.f.rig.server, 2);
+                pass_seconds(&w.f, 1);
+                send_event(&w.f, event);
+                run_until(&w.f, pods_of, w.estimator, 3);
+                standing_ms += WINDOW_MS / 2;
+                read_cores(w.estimator, w.node, 2.5);
+                check_within(&w, rows[i].cores, 0.1, rows[i].started);
+                end_watching(&w);
+        }
+}
+
+/* No pod of a list starts later than now: the window after it holds it whole. */
+TEST(starts_in_a_list) {
+        struct watched w = {0};
+
+        add_list(&w.f, LIST(POD("a") "," POD_SINCE("b", "2026-07-23T12:00:00Z")));
+        add_watch(&w.f, "", false, true);
+        begin_watching(&w);
+        run_until(&w.f, answered, &w.f.rig.server, 2);
+        standing_ms += WINDOW_MS;
+        read_cores(w.estimator, w.node, 3);
+        check_within(&w, 3, 0.1, "listed");
         end_watching(&w);
 }

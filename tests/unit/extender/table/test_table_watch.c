@@ -341,3 +341,131 @@ TEST(waits_for_pools) {
         health_free(health);
         stop(&f);
 }
+
+/* What goes is what the event names; an object without a name is no node. */
+TEST(deleted) {
+        struct fixture f = {0};
+
+        usually(&f, "/nodes?", "limit=",
+                scripted_http(
+                        200, "",
+                        NODES(NODE(A, "5", "0.5") "," NODE("\"name\":\"b\",", "6", "0.5") "," NODE(
+                                "\"name\":\"c\",", "7", "0.5"))),
+                false, false);
+        usually(&f, "/nodes?", "watch=1",
+                scripted_stream("{\"type\":\"DELETED\",\"object\":" NODE(
+                        "", "11", "0.5") "}\n"
+                                         "{\"type\":\"DELETED\",\"object\":" NODE(A, "12",
+                                                                                  "0.5") "}\n"),
+                false, true);
+        start(&f);
+        struct health *health = health_new();
+        struct node_table *table = table_of(&f, "");
+        struct table_watch *watch = watch_table(&f, health, table);
+        run_until(&f, nodes_of, table, 2);
+        assert_string_not_equal(node_table_name(table, 0), "a");
+        assert_string_not_equal(node_table_name(table, 1), "a");
+        table_watch_free(watch);
+        node_table_free(table);
+        health_free(health);
+        stop(&f);
+}
+
+static double publications_of(void *table) {
+        struct node_table_stats stats;
+
+        node_table_stats(table, standing_ms, &stats);
+        return (double)stats.publications;
+}
+
+/* A snapshot is made anew when a reading expires, and no sooner after another one than any is. */
+TEST(expiry) {
+        enum { SOON_MS = 4, PAUSE_MS = 10 };
+        struct fixture f = {0};
+
+        usually(&f, "/nodes?",
+                "limit=", scripted_http(200, "", NODES(NODE(A, "5", "0.5,2026-07-23T11:18:54Z"))),
+                false, false);
+        usually(&f, "/nodes?", "watch=1", scripted_stream(""), false, true);
+        start(&f);
+        struct health *health = health_new();
+        struct node_table *table = table_of(&f, "");
+        struct table_watch *watch = watch_table(&f, health, table);
+        run_until(&f, sees_nodes, watch, 1);
+        int64_t left_ms = node_table_next_change_unix_ms(table) - standing_ms;
+        assert_true(left_ms > 0 && left_ms <= MS_PER_MIN);
+        double before = publications_of(table);
+        pass(&f, left_ms - SOON_MS);
+        assert_true(publications_of(table) == before);
+        set_policy(watch, ""); /* is in force at once */
+        assert_true(publications_of(table) == before + 1);
+        pass(&f, SOON_MS);
+        assert_true(publications_of(table) == before + 1);
+        pass(&f, PAUSE_MS - SOON_MS);
+        assert_true(publications_of(table) == before + 2);
+        table_watch_free(watch);
+        node_table_free(table);
+        health_free(health);
+        stop(&f);
+}
+
+static atomic_size_t lists_asked;
+
+static void note_and_wait(void *userdata) {
+        atomic_fetch_add(&lists_asked, 1);
+        wait_for_test(userdata);
+}
+
+static double asked(void *of) {
+        return (double)atomic_load(&lists_asked);
+}
+
+/* The labels of nodes are read again for a policy with other pools, which is in force when all are
+ * there; any other policy is in force at once. */
+TEST(pools) {
+        static const char none[] = "", some[] = "  pools: [{nodeSelector: {disk: ssd}}]\n",
+                          same[] = "  pools: [{nodeSelector: {disk: ssd}, predicate: [{name: "
+                                   "cpu_usage_avg_5m, maxLimitPecent: 0.5}]}]\n";
+        struct fixture f = {0};
+
+        scripted_add_usual(
+                &f.rig.server,
+                (struct scripted_reply){
+                        .expect = {"/nodes?", "limit="},
+                        .response = scripted_http(200, "",
+                                                  NODES("{\"metadata\":{" A
+                                                        "\"resourceVersion\":\"5\",\"labels\":{"
+                                                        "\"disk\":\"ssd\"}}}")),
+                        .before = note_and_wait,
+                });
+        usually(&f, "/nodes?", "watch=1", scripted_stream(""), false, true);
+        start(&f);
+        struct health *health = health_new();
+        struct node_table *table = table_of(&f, none);
+        struct table_watch *watch = watch_table(&f, health, table);
+        struct metrics_series *lists = metrics_counter(f.rig.metrics, "plimsoll_list_total",
+                                                       "List requests (one per page) by result.",
+                                                       LABELS("resource", "nodes", "result", "ok"));
+        assert_int_equal(sem_post(&f.go_on), 0);
+        run_until(&f, sees_nodes, watch, 1);
+        double count = publications_of(table);
+        set_policy(watch, some);
+        run_until(&f, asked, NULL, 2);
+        set_policy(watch, same); /* of the same pools, which are still unknown */
+        pass(&f, MS_PER_S);
+        assert_true(publications_of(table) == count);
+        assert_int_equal(sem_post(&f.go_on), 0);
+        run_until(&f, counted, lists, 2);
+        run_until(&f, publications_of, table, count + 1);
+        assert_int_equal(node_table_pool(table, 0), 1);
+        set_policy(watch, some);
+        assert_true(publications_of(table) == count + 2);
+        set_policy(watch, none);
+        assert_true(publications_of(table) == count + 3);
+        pass(&f, MS_PER_S);
+        assert_true(counted(lists) == 2 && asked(NULL) == 2);
+        table_watch_free(watch);
+        node_table_free(table);
+        health_free(health);
+        stop(&f);
+}
