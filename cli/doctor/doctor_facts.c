@@ -35,20 +35,48 @@ static const char *const paths[DOCTOR_OBJECT_COUNT] = {
         [DOCTOR_SCHEDULER] = KUBE_APPS "/namespaces/%s/deployments/plimsoll-scheduler",
         [DOCTOR_SERVICE] = KUBE_CORE "/namespaces/%s/services/plimsoll-extender",
         [DOCTOR_PODS] = KUBE_CORE "/namespaces/%s/pods?" KUBE_PART_OF_PLIMSOLL,
-        [DOCTOR_CONFIG_MAPS] = KUBE_CORE "/namespaces/%s/configmaps?limit=500",
-        [DOCTOR_NETWORK_POLICIES] =
-                "/apis/networking.k8s.io/v1/namespaces/%s/networkpolicies?limit=500",
+        [DOCTOR_CONFIG_MAPS] = KUBE_CORE "/namespaces/%s/configmaps",
+        [DOCTOR_NETWORK_POLICIES] = "/apis/networking.k8s.io/v1/namespaces/%s/networkpolicies",
         [DOCTOR_GUARD] = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/"
                          "plimsoll-controller-nodes",
         [DOCTOR_AUTOSCALER] = KUBE_CORE
         "/namespaces/kube-system/configmaps/cluster-autoscaler-status",
         [DOCTOR_KARPENTER] = "/apis/karpenter.sh",
         [DOCTOR_KUBELET_REQUESTS] =
-                "/apis/certificates.k8s.io/v1/certificatesigningrequests?limit=500&"
+                "/apis/certificates.k8s.io/v1/certificatesigningrequests?"
                 "fieldSelector=spec.signerName%3Dkubernetes.io%2Fkubelet-serving",
         [DOCTOR_KUBE_SCHEDULERS] = KUBE_CORE
         "/namespaces/kube-system/pods?labelSelector=component%3Dkube-scheduler",
 };
+
+/* Of these there may be thousands, so they are asked for page by page. */
+static bool is_long_list(enum doctor_object object) {
+        return object == DOCTOR_CONFIG_MAPS || object == DOCTOR_NETWORK_POLICIES ||
+               object == DOCTOR_KUBELET_REQUESTS;
+}
+
+static void begin_items(void *userdata) {
+        (void)json_array_clear(userdata);
+}
+
+static void take_item(void *userdata, const char *text, size_t len) {
+        json_t *item = NULL;
+
+        if (json_parse(text, len, &item, NULL) == 0)
+                (void)json_array_append_new(userdata, item);
+}
+
+static void ask_list_at(struct cluster *cluster, enum doctor_object object, const char *path,
+                        struct doctor_facts *facts) {
+        struct doctor_fact *fact = &facts->objects[object];
+        json_auto_t *items = json_array();
+        const struct cluster_listing listing = {
+                .path = path, .on_begin = begin_items, .on_item = take_item, .userdata = items};
+
+        fact->outcome = cluster_list(cluster, &listing, &fact->err);
+        if (fact->outcome == KUBE_OK)
+                fact->json = json_pack("{s:O}", "items", items);
+}
 
 static void ask_object_at(struct cluster *cluster, enum doctor_object object, const char *path,
                           struct doctor_facts *facts) {
@@ -65,7 +93,7 @@ static void ask_object(struct cluster *cluster, enum doctor_object object,
                                                 there ? facts->namespace : "",
                                                 there ? there + 2 : "");
 
-        ask_object_at(cluster, object, path, facts);
+        (is_long_list(object) ? ask_list_at : ask_object_at)(cluster, object, path, facts);
 }
 
 /* ---- The programs' flags. */

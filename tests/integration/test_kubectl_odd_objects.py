@@ -8,7 +8,7 @@ import random
 import pytest
 
 from harness import NIGHTLY
-from paper_cluster import node
+from paper_cluster import NETWORK_PATH, REQUESTS_PATH, SYSTEM, node, request
 from programs import complete
 
 ROUNDS = 200 if NIGHTLY else 6
@@ -83,11 +83,37 @@ def test_objects_that_cannot_be_told_apart(cluster, plimsoll):
     assert "expected with -o table or wide" in refused
 
 
+FIRST = {"kind": "List", "metadata": {"resourceVersion": "1", "continue": "a b&"}}
+
+
+def in_two_pages(cluster, path, first, second):
+    begin = f"{path}{'&' if '?' in path else '?'}limit=500"
+    cluster.objects[begin] = (200, {**FIRST, "items": first})
+    cluster.objects[f"{begin}&continue=a%20b%26"] = second
+
+
+def test_pages_of_what_doctor_looks_through(cluster, plimsoll):
+    """ConfigMaps, NetworkPolicies, and requests of a large cluster's kubelets."""
+    maps, policies = f"{SYSTEM}/configmaps", cluster.objects[NETWORK_PATH]
+    other = {"metadata": {"name": "other"}, "data": {}}
+    in_two_pages(cluster, maps, [other] * 3, cluster.objects[maps])
+    in_two_pages(cluster, NETWORK_PATH, [], policies)
+    requests = cluster.objects[REQUESTS_PATH]
+    waiting = request("node-2", seconds_ago=3600)
+    selector = "fieldSelector=spec.signerName%3Dkubernetes.io%2Fkubelet-serving"
+    in_two_pages(cluster, f"{REQUESTS_PATH}?{selector}", requests, [waiting])
+    for policy in policies:
+        policy["spec"]["egress"] = [{"ports": [{"port": 1}]}]
+    checks = json.loads(plimsoll("doctor", "-ojson", status=None).stdout)["checks"]
+    found = {check["id"]: check for check in checks}
+    assert found["scheduler-registered"]["state"] == "ok", found["scheduler-registered"]
+    assert found["network-policy"]["state"] == "error", found["network-policy"]
+    assert "system:node:node-2" in found["kubelet-certificates"]["what"]
+
+
 def test_pages_of_a_list(cluster, plimsoll):
     items = cluster.nodes()
-    first = {"kind": "List", "metadata": {"resourceVersion": "1", "continue": "a b&"}}
-    cluster.objects["/api/v1/nodes?limit=500"] = (200, {**first, "items": items[:3]})
-    cluster.objects["/api/v1/nodes?limit=500&continue=a%20b%26"] = items[3:]
+    in_two_pages(cluster, "/api/v1/nodes", items[:3], items[3:])
     assert [row["node"] for row in json.loads(plimsoll("top", "-ojson"))["nodes"]] == [
         f"node-{i}" for i in range(4)
     ]

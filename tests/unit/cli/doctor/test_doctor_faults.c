@@ -189,16 +189,15 @@ static const struct paper_fault program_faults[] = {
         {.changes = {NO_KUBELET, {NETWORK, "9100", "443}, {'protocol': 'TCP'"}}}, /* any port */
         {"network-policy", DOCTOR_FAULT, "port 10250",
          .changes = {NO_KUBELET, {NETWORK, "443}", "443}, {'protocol': 'UDP'}"}}},
-        {.changes = {{NETWORK, NULL, "{'spec': {}}"}}},
-        {.changes = {{NETWORK, NULL, "{'spec': {'egress': 7}}"}}},
+        {.changes = {{NETWORK, NULL, PAPER_LIST "{'spec': {}}]}"}}},
+        {.changes = {{NETWORK, NULL, PAPER_LIST "{'spec': {'egress': 7}}]}"}}},
         {.changes = {{NETWORK, NULL, NULL}}},
         /* A policy that closes all, and ones that are not about us. */
         {"network-policy", DOCTOR_FAULT, "port 9100 (node-exporter), port 10250 (kubelet)",
          .changes = {{NETWORK, "'egress'", "'e'"}}},
         {"network-policy", DOCTOR_FAULT, "port 9100 (node-exporter), port 10250 (kubelet)",
-         .changes =
-                 {{NETWORK, NULL,
-                   "{'items': [7, {'spec': {'podSelector': {}, 'policyTypes': [7, 'Egress']}}]}"}}},
+         .changes = {{NETWORK, NULL,
+                      PAPER_LIST "{'spec': {'podSelector': {}, 'policyTypes': [7, 'Egress']}}]}"}}},
         {.changes = {{NETWORK, "9100", "9101"}, {NETWORK, "'Ingress', 'Egress'", "'a'"}}},
         {.changes = {{NETWORK, "9100", "9101"},
                      {NETWORK, "'plimsoll-controller'}}", "'plimsoll-extender'}}"}}},
