@@ -225,9 +225,9 @@ static const struct doctor_check rows[] = {
          "serverTLSBootstrap: true for the kubelets, or --kubelet-client-certificate",
          check_kubelet_tls, .needs = DOCTOR_CONTROLLER},
         {"node-guard", "the controller's token could change more of a Node than its annotations",
-         "kubectl apply -f deploy/base/node-guard.yaml", doctor_check_there,
-         .needs = DOCTOR_CONTROLLER, .object = DOCTOR_GUARD, .state = DOCTOR_WARNING,
-         .what = "no ValidatingAdmissionPolicy plimsoll-controller-nodes"},
+         "kubectl apply -f deploy/base/node-guard.yaml; on Kubernetes 1.28 and 1.29, upgrade first",
+         doctor_check_there, .needs = DOCTOR_CONTROLLER, .object = DOCTOR_GUARD,
+         .state = DOCTOR_WARNING, .what = "no ValidatingAdmissionPolicy plimsoll-controller-nodes"},
 };
 
 const struct doctor_checks doctor_program_checks = {rows, ARRAY_LEN(rows)};
