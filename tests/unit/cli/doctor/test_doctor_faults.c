@@ -490,6 +490,12 @@ static const struct paper_fault metric_faults[] = {
                       "plimsoll_nodes_served{source='kubelet'} 4"}}},
         {"samples", DOCTOR_WARNING, "2 of 4 nodes have no",
          .changes = {{CONTROLLERS, "nodes_stale 0", "nodes_stale 2"}}},
+        /* Exporters fail where kubelets serve, and elsewhere there is no sample. */
+        {"samples", DOCTOR_WARNING, "1 of 4 nodes have no",
+         .changes = {{STANDBY, "failing{source='node-exporter'} 0",
+                      "failing{source='node-exporter'} 3\n"
+                      "plimsoll_nodes_served{source='kubelet'} 3"},
+                     {STANDBY, "nodes_stale 0", "nodes_stale 1"}}},
         {"samples", DOCTOR_FAULT, "4 of 4 nodes have no",
          .changes = {{STANDBY, "nodes_stale 0", "nodes_stale 4"}}},
         {"policy-loaded", DOCTOR_FAULT, "a controller cannot",
