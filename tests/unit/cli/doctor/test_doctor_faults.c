@@ -23,7 +23,6 @@
 #define CONTROLLERS "*/plimsoll-controller-?:8090/proxy/metrics"
 #define EXTENDERS "*/plimsoll-extender-?:8010/proxy/metrics"
 #define EXTENDER_0 "*/plimsoll-extender-0:8010/proxy/metrics"
-
 #define STATUS "*/plimsoll-controller-0:8090/proxy/status.json"
 #define KEPT                                                                                       \
         "{'policy': {'yaml': 'apiVersion: scheduler.policy.crane.io/v1alpha1\\n"                   \
@@ -37,12 +36,10 @@
         "{'metadata': {'namespace': 'a', 'name': 'b'}, 'spec': {" spec                             \
         "'nodeName': 'node-0'}, 'status': {'conditions': [{'type': 'PodScheduled', 'status': "     \
         "'True', 'lastTransitionTime': '2026-03-01T11" minutes ":00Z'}]}}"
-
 #define BY_OTHER "'schedulerName': 'other', "
 #define OF_DAEMON_SET                                                                              \
         "'x': 1}, 'metadata': {'name': 'b', 'ownerReferences': [{'kind': 'DaemonSet'}]}, 'spec': " \
         "{"
-
 #define DEPLOYMENTS "*/deployments/plimsoll-*"
 #define BY_FILE "--policy-config-path=/etc/policy.yaml"
 
@@ -54,6 +51,9 @@
 #define ARGUMENT "--leader-elect=true"
 #define REJECTS                                                                                    \
         { POLICY, "'estimate'", "'estimate', 'whenAllOver': 'reject'" }
+#define ABSOLUTE                                                                                   \
+        { POLICY, "'estimate'", "'absolute'" }
+#define WEIGHTS "[{'name': 'mem_usage_avg_5m', 'weight': 1}]"
 #define SPOT(metric)                                                                               \
         {                                                                                          \
                 POLICY, "'extender'",                                                              \
@@ -323,10 +323,14 @@ static const struct paper_fault policy_faults[] = {
         {.changes = {{NODES, "0.25000,", "0.95000,"}}},             /* they all pass */
         {.changes = {REJECTS, {NODES, "0.25000,", "0.95000,", 6}}}, /* one is below */
         {"policy-weights", DOCTOR_WARNING, "no priority",
-         .changes = {{POLICY,
-                      "'priority': [{'name': 'mem_usage_avg_5m', 'weight': 1}], "
-                      "'extender': {'scoring': 'estimate'}",
-                      "'priority': []"}}},
+         .changes = {ABSOLUTE, {POLICY, WEIGHTS, "[]"}}},
+        /* The nodes that matter are in a pool. */
+        {.changes = {ABSOLUTE,
+                     {POLICY, "'priority'", "'pools': [{'nodeSelector': {'a': 'b'}, 'priority'"},
+                     {POLICY, WEIGHTS, WEIGHTS "}]"}}},
+        /* An estimate goes by requests then. */
+        {"policy-warnings", DOCTOR_WARNING, "nothing to go by",
+         .changes = {{POLICY, WEIGHTS, "[]"}}},
         {"cluster-autoscaler", DOCTOR_WARNING, "autoscaler runs",
          .changes = {REJECTS, {AUTOSCALER, NULL, "{}"}}},
         {"karpenter", DOCTOR_WARNING, "Karpenter runs",
