@@ -157,15 +157,20 @@ static void ask_prometheus(struct cluster *cluster, struct doctor_facts *facts) 
 
 /* ---- The policy. */
 
+/* What the programs have in force, if they do not go by the object: they go by a file, or it is
+ * gone or refused. */
 static struct policy *read_policy(struct cluster *cluster, struct doctor_facts *facts) {
         const json_t *object = facts->objects[DOCTOR_POLICY].json;
-        struct policy *policy = NULL;
+        bool goes_by_file = program_flags_text(&facts->controller, FLAG_POLICY_PATH) != NULL;
+        _cleanup_(policy_freep) struct policy *policy = NULL;
 
-        if (doctor_lacks(facts, DOCTOR_POLICY))
-                return cluster_policy_kept(cluster, facts->namespace, &facts->policy_from);
-        if (!object || cluster_policy_from_object(object, &policy, &facts->policy_err) < 0)
+        if (doctor_is_hidden(facts, DOCTOR_POLICY))
                 return policy_default();
-        return policy;
+        bool is_valid = object &&
+                        cluster_policy_from_object(object, &policy, &facts->policy_err) == 0;
+        return is_valid && !goes_by_file
+                       ? TAKE_PTR(policy)
+                       : cluster_policy_kept(cluster, facts->namespace, &facts->policy_from);
 }
 
 /* ---- How annotations are read. */
