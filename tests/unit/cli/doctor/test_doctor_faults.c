@@ -505,12 +505,12 @@ static const struct paper_fault scheduler_faults[] = {
          .changes = {{CONFIG, "nodeCacheCapable: true", ""}}},
         {"scheduler-verbs", DOCTOR_FAULT, "no filterVerb",
          .changes = {{CONFIG, "filterVerb: filter", ""}}},
-        {.changes = {{CONFIG, "filterVerb: filter", ""}, /* without limits there is no need */
-                     {POLICY, "'predicate'", "'priority': [], 'p'"},
-                     {POLICY,
-                      "'priority': [], 'p': [{'name': 'cpu_usage_avg_5m', "
-                      "'maxLimitPecent': 0.8}], ",
-                      ""}}},
+        /* Without limits that reject there is no need. */
+        {.changes = {{CONFIG, "filterVerb: filter", ""},
+                     {POLICY, "[{'name': 'cpu_usage_avg_5m', 'maxLimitPecent': 0.8}]", "[]"}}},
+        {.changes = {{CONFIG, "filterVerb: filter", ""}, {POLICY, "0.8", "0"}}},
+        {.changes = {{CONFIG, "filterVerb: filter", ""},
+                     {POLICY, "0.8", "0.8, 'overLimit': 'last'"}}},
         {"scheduler-verbs", DOCTOR_FAULT, "no prioritizeVerb", /* the weight then is none, too */
          .changes = {{CONFIG, "prioritizeVerb: prioritize", ""},
                      {CONFIG, "weight: 3", "weight: 1"}}},
