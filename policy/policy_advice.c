@@ -56,6 +56,9 @@ static void advise_priorities(const struct policy_map *parent, struct policy_ran
                                     "%s still shows pods that are gone; scoring: estimate goes by "
                                     "means",
                                     metric->name);
+                if (priority->scale == POLICY_SCALE_RELATIVE)
+                        policy_warn(&item, "scale",
+                                    "no effect with scoring: estimate, which takes usage as it is");
         }
         if (!has_estimate)
                 policy_warn(parent, "priority",

@@ -12,6 +12,9 @@
 #define PRIORITIES(peak, mean)                                                                     \
         "  priority: [{name: " PEAK ", weight: " peak "}, {name: mem_usage_avg_1h, weight: " mean  \
         "}]\n"
+#define RELATIVE(weight)                                                                           \
+        "  priority: [{name: cpu_usage_avg_5m, weight: 1}, {name: net_usage_avg_5m, "              \
+        "weight: " weight ", scale: relative}]\n"
 #define POOL(lists) "  pools: [{nodeSelector: {a: b}}, {nodeSelector: {a: c}, " lists "}]\n"
 #define RULE(limits) "  rules: [{match: {labels: {a: b}}, limits: [" limits "]}]\n"
 #define HOT_VALUE "  hotValue: [{timeRange: 1m, count: 2}]\n"
@@ -60,6 +63,10 @@ TEST(advice) {
         static const char pool_nothing[] =
                 "line 13: spec.pools[1].priority: scoring: estimate has nothing to go by: expected "
                 "a mean of cpu or mem, such as cpu_usage_avg_5m";
+        static const char scale[] = "line 12: spec.priority[1].scale: no effect with scoring: "
+                                    "estimate, which takes usage as it is";
+        static const char pool_scale[] = "line 13: spec.pools[1].priority[0].scale: no effect with "
+                                         "scoring: estimate, which takes usage as it is";
         static const struct {
                 const char *spec;
                 const char *warnings[2];
@@ -84,6 +91,12 @@ TEST(advice) {
                 {"  priority: [{name: net_usage_avg_5m, weight: 1}]\n" ESTIMATE, {nothing}},
                 {"  priority: [{name: gauge, weight: 1}]\n" ESTIMATE, {nothing}},
                 {"  priority:\n" ESTIMATE, {nothing}},
+                {RELATIVE("1") ESTIMATE, {scale}},
+                {RELATIVE("0") ESTIMATE, {NULL}},
+                {RELATIVE("1") SPREAD, {NULL}},
+                {MEAN POOL("priority: [{name: mem_usage_avg_1h, weight: 1, scale: relative}]")
+                         ESTIMATE,
+                 {pool_scale}},
                 /* Of a pool, and of a rule. */
                 {MEAN POOL("predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 1}, {name: " PEAK
                            ", maxLimitPecent: 1}]") ESTIMATE,
