@@ -50,11 +50,11 @@ static void check_pages(const struct doctor_facts *facts, struct doctor_finding 
 /* "connect: 3, timeout: 1": failed scrapes by reason. */
 static void append_reasons(const struct doctor_facts *facts, struct buf *out) {
         static const char *const reasons[] = {
-                "dns",         "connect",          "tls",          "timeout",   "reset",
-                "too_large",   "credentials",      "unauthorized", "not_found", "status_4xx",
-                "status_5xx",  "status_other",     "protocol",     "malformed", "no_address",
-                "no_metrics",  "windows_exporter", "other_node",   "stale",     "no_capacity",
-                "scrape_error"};
+                "dns",          "connect",          "tls",          "timeout",   "reset",
+                "too_large",    "credentials",      "unauthorized", "not_found", "status_4xx",
+                "status_5xx",   "status_other",     "protocol",     "malformed", "no_address",
+                "no_metrics",   "windows_exporter", "other_node",   "stale",     "no_capacity",
+                "scrape_error", "url_too_long",     "over_budget"};
 
         for (size_t i = 0; i < ARRAY_LEN(reasons); i++) {
                 double sum = doctor_page_sum(facts, DOCTOR_CONTROLLER, "plimsoll_scrapes_total",

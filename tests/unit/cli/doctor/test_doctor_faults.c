@@ -359,12 +359,14 @@ static const struct paper_fault metric_faults[] = {
         /* What was fetched, but could not be read. */
         {"exporters", DOCTOR_WARNING,
          "node-exporter fails on 1 of 4 nodes, kubelet fails on 2 of 4 nodes; failed scrapes by "
-         "reason: windows_exporter: 2, other_node: 1",
+         "reason: windows_exporter: 2, other_node: 1, url_too_long: 1, over_budget: 3",
          .changes = {{STANDBY, "failing{source='node-exporter'} 0",
                       "failing{source='node-exporter'} 1\n"
                       "plimsoll_targets_failing{source='kubelet'} 2"},
                      {STANDBY, "'connect'} 0", "'windows_exporter'} 2"},
-                     {STANDBY, "'timeout'} 0", "'other_node'} 1"}}},
+                     {STANDBY, "'timeout'} 0",
+                      "'other_node'} 1\nplimsoll_scrapes_total{result='over_budget'} 3\n"
+                      "plimsoll_scrapes_total{result='url_too_long'} 1"}}},
         /* The samples are their affair, too. */
         {"exporters", DOCTOR_WARNING, "none is counted",
          .changes = {{STANDBY, "failing{source='node-exporter'} 0",
