@@ -111,9 +111,10 @@ static int show_nodes(struct cluster *cluster, const struct node_list *list, con
                 explanation_print(&explanation, nodes, &style, stdout);
                 return 0;
         }
-        if (explanation.why_unscored)
-                (void)fprintf(stderr, "kubectl plimsoll explain: no scores: %s\n",
-                              explanation.why_unscored);
+        if (explanation.why_unscored) {
+                (void)fputs("kubectl plimsoll explain: ", stderr);
+                explanation_print_source(&explanation, stderr);
+        }
         output_document(TAKE_PTR(nodes), settings.output, stdout);
         return 0;
 }

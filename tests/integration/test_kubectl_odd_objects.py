@@ -9,7 +9,7 @@ import re
 import pytest
 
 from harness import NIGHTLY
-from paper_cluster import NETWORK_PATH, REQUESTS_PATH, SYSTEM, node, request
+from paper_cluster import NETWORK_PATH, POLICY_PATH, REQUESTS_PATH, SYSTEM, node, request
 from policies import ago
 from programs import complete
 
@@ -100,6 +100,25 @@ def test_use_of_nodes_that_nobody_reads(cluster, plimsoll):
     every = json.loads(plimsoll("top", "--requests", "-ojson"))["all"]
     assert every["cpu"]["used"] == 2 and every["cpu"]["reclaimable"] == 4
     assert "used" not in every["memory"]
+
+
+def test_names_of_pods_on_a_terminal(cluster, plimsoll):
+    """An API server that takes any name is none of Kubernetes, but may be asked."""
+    cluster.spec()["priority"][0]["weight"] = 2
+    for item in cluster.objects[f"{SYSTEM}/pods"]:
+        name = item["metadata"]["name"]
+        item["metadata"]["name"] = f"{name}\x1b"
+        cluster.objects[f"{SYSTEM}/pods/{name}%1B:8010/proxy/estimate"] = {"scoring": "spread"}
+        cluster.objects[f"{SYSTEM}/pods/{name}%1B:8090/proxy/status.json"] = {
+            "policy": {"yaml": json.dumps(cluster.objects[POLICY_PATH])}
+        }
+    for verb in (("top",), ("explain", "nodes", "-ojson")):
+        done = plimsoll(*verb, status=None)
+        assert "no scores: plimsoll-extender-0" in done.stdout + done.stderr, done
+        assert "\x1b" not in done.stdout + done.stderr
+    del cluster.objects[POLICY_PATH]
+    table = plimsoll("top")
+    assert "; by the policy of plimsoll-controller-0?, without an object" in table, table
 
 
 FIRST = {"kind": "List", "metadata": {"resourceVersion": "1", "continue": "a b&"}}
