@@ -28,6 +28,7 @@ static const struct option_row rows[PROGRAM_FLAG_COUNT] = {
         [FLAG_LEASE_NAMESPACE] = TEXT("leader-elect-resource-namespace", NULL),
         [FLAG_METRICS_SOURCE] = TEXT("metrics-source", "node-exporter"),
         [FLAG_NODE_ADDRESS_TYPES] = TEXT("node-address-types", "InternalIP,ExternalIP,Hostname"),
+        [FLAG_NODE_SELECTOR] = TEXT("node-selector", NULL),
         [FLAG_TARGET_TEMPLATE] = TEXT("target-url-template", NULL),
         [FLAG_NODE_METRICS_TEMPLATE] = TEXT("node-metrics-url-template",
                                             "http://{address}:19101/metrics"),

@@ -235,8 +235,13 @@ static void doctor_list_nodes(struct cluster *cluster, struct doctor_facts *fact
         struct error err = ERROR_NULL;
         struct node_table_options table;
         struct policy *policy = read_policy(cluster, facts);
-        const struct doctor_question question = {&table, policy, host.host, &facts->idle_nodes,
-                                                 facts->now_unix_ms};
+        const struct doctor_question question = {
+                &table,
+                policy,
+                host.host,
+                &facts->idle_nodes,
+                program_flags_text(&facts->controller, FLAG_NODE_SELECTOR),
+                facts->now_unix_ms};
 
         int r = read_style(facts, given, &table, &err);
         facts->policy = policy;
