@@ -24,6 +24,7 @@ enum { TEXT_MAX_BYTES = 4096, MAX_VARIABLES = 512, MAX_WORDS = 512 };
 /* Names and defaults are those of the programs' own tables; a test compares them. */
 static const struct option_row rows[PROGRAM_FLAG_COUNT] = {
         [FLAG_LEADER_ELECT] = SWITCH("leader-elect", "true"),
+        [FLAG_EVENTS] = SWITCH("events", "true"),
         [FLAG_LEASE_NAME] = TEXT("leader-elect-resource-name", "plimsoll-controller"),
         [FLAG_LEASE_NAMESPACE] = TEXT("leader-elect-resource-namespace", NULL),
         [FLAG_METRICS_SOURCE] = TEXT("metrics-source", "node-exporter"),

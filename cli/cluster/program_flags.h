@@ -14,6 +14,7 @@
 /* Flags of both programs. The value of a flag that a program does not have means nothing. */
 enum program_flag {
         FLAG_LEADER_ELECT,
+        FLAG_EVENTS,
         FLAG_LEASE_NAME,
         FLAG_LEASE_NAMESPACE,
         FLAG_METRICS_SOURCE,
