@@ -48,6 +48,7 @@ static const struct option_row rows[PROGRAM_FLAG_COUNT] = {
         [FLAG_TLS_CERT_FILE] = TEXT("tls-cert-file", NULL),
         [FLAG_CLIENT_CA_FILE] = TEXT("client-ca-file", NULL),
         [FLAG_POLICY_PATH] = TEXT("policy-config-path", NULL),
+        [FLAG_BIND] = SWITCH("bind", NULL),
 };
 
 /* ---- The container. */

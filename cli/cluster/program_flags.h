@@ -36,6 +36,7 @@ enum program_flag {
         FLAG_TLS_CERT_FILE,
         FLAG_CLIENT_CA_FILE,
         FLAG_POLICY_PATH,
+        FLAG_BIND,
         PROGRAM_FLAG_COUNT,
 };
 

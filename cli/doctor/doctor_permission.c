@@ -38,6 +38,8 @@ static const struct need {
         {1, "list", CORE, "pods", ""},
         {1, "watch", CORE, "pods", ""},
         {1, "list", POLICIES, ""},
+        {1, "create", CORE, "pods", "binding"},
+        {1, "get", CORE, "pods", ""},
         {DOCTOR_ACCOUNT_IDLE, "patch", CORE, "nodes", "status"},
 };
 
@@ -95,6 +97,9 @@ static bool is_needed(const struct need *need, const struct doctor_facts *facts)
                        doctor_lease_namespace(facts) && program_flags_text(flags, FLAG_LEASE_NAME);
         if (need->account == DOCTOR_ACCOUNT_IDLE)
                 return facts->policy->idle_line_ratio > 0;
+        if (need->account == 1 && strcmp(need->resource, "pods") == 0 &&
+            (need->subresource[0] || strcmp(need->verb, "get") == 0))
+                return program_flags_is_on(flags, FLAG_BIND);
         if (strcmp(need->resource, "events") == 0)
                 return program_flags_is_on(flags, FLAG_EVENTS);
         if (strcmp(need->resource, "dynamicschedulerpolicies") == 0)

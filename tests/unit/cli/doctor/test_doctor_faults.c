@@ -144,6 +144,11 @@ static const struct paper_fault program_faults[] = {
          .denied = {"plimsoll-controller", "\"metrics\""}},
         {"extender-permissions", DOCTOR_FAULT, "it may not watch pods",
          .denied = {"plimsoll-extender", "watch\",\"group\":\"\",\"resource\":\"pods"}},
+        {"extender-permissions", DOCTOR_FAULT, "it may not create pods/binding",
+         .changes = {{EXTENDER, ARGUMENT, "--bind"}}, .denied = {"plimsoll-extender", "binding"}},
+        {"extender-permissions", DOCTOR_FAULT, "it may not get pods",
+         .changes = {{EXTENDER, ARGUMENT, "--bind"}}, .denied = {"plimsoll-extender", "\"get\""}},
+        {.denied = {"plimsoll-extender", "binding"}}, /* it does not bind */
         {"network-policy", DOCTOR_FAULT, "port 9100", .changes = {{NETWORK, "9100", "9101"}}},
         {"network-policy", DOCTOR_FAULT, "port 10250", .changes = {NO_KUBELET}},
         {"network-policy", DOCTOR_FAULT, "port 9200",
