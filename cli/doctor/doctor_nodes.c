@@ -73,13 +73,14 @@ static bool is_of_other_zone(int64_t age_ms) {
 
 static void look_at_readings(struct listing *listing, size_t row, traits is) {
         struct doctor_nodes *nodes = listing->nodes;
-        size_t present = 0, usable = 0;
+        size_t written = 0, present = 0, usable = 0;
 
         for (size_t i = 0; i < listing->question->policy->metric_count; i++) {
                 const struct policy_metric *metric = &listing->question->policy->metrics[i];
                 struct reading reading;
                 if (metric->period_ms == 0)
                         continue;
+                written++;
                 node_table_reading(nodes->table, row, i, listing->question->now_unix_ms, &reading);
                 int64_t age_ms = listing->question->now_unix_ms - reading.at_unix_ms;
                 present += reading.state != READING_MISSING;
@@ -101,9 +102,9 @@ static void look_at_readings(struct listing *listing, size_t row, traits is) {
         }
         if (!listing->is_followed)
                 nodes->ignored++;
-        else if (present == 0)
+        else if (written > 0 && present == 0)
                 is[DOCTOR_BARE] = "";
-        else if (usable == 0)
+        else if (written > 0 && usable == 0)
                 is[DOCTOR_STALE] = "";
         if (is[DOCTOR_SHIFTED])
                 is[DOCTOR_FUTURE] = NULL;

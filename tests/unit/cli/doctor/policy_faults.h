@@ -110,6 +110,13 @@ static const struct paper_fault policy_faults[] = {
         /* An estimate goes by requests then. */
         {"policy-warnings", DOCTOR_WARNING, "nothing to go by",
          .changes = {{POLICY, WEIGHTS, "[]"}}},
+        /* With no metric to write there are no annotations. */
+        {"policy-warnings", DOCTOR_WARNING, "nothing to go by",
+         .changes = {{POLICY, "'3m'", "'0s'"},
+                     {POLICY, "'15m'", "'0s'"},
+                     {POLICY, "[{'name': 'cpu_usage_avg_5m', 'maxLimitPecent': 0.8}]", "[]"},
+                     {POLICY, WEIGHTS, "[]"},
+                     {NODES, "'annotations'", "'a'"}}},
         {"cluster-autoscaler", DOCTOR_WARNING, "autoscaler runs",
          .changes = {REJECTS, {AUTOSCALER, NULL, "{}"}}},
         {"karpenter", DOCTOR_WARNING, "Karpenter runs",
