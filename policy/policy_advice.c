@@ -18,16 +18,18 @@ static bool is_estimated(const struct policy_metric *metric) {
                (query->resource == METRIC_CPU || query->resource == METRIC_MEM);
 }
 
-/* A backlog fills the nodes that are not blocked until they are, each for the whole window. */
-static void advise_predicates(const struct policy_map *spec, const struct policy *policy) {
+/* A backlog fills the nodes that are not blocked until they are, each for the whole window.
+ * @limits: what the list @field was read to, if it is there */
+static void advise_limits(const struct policy_map *parent, const char *field,
+                          struct policy_range limits, const struct policy *policy) {
         struct policy_map item = {0};
 
-        for (size_t i = 0; policy_map_item(spec, "predicate", POLICY_MAX_METRICS, i, &item); i++) {
-                const struct policy_metric *metric = &policy->metrics[policy->predicates[i].metric];
+        for (size_t i = 0; policy_map_item(parent, field, POLICY_MAX_METRICS, i, &item); i++) {
+                const struct policy_predicate *predicate = &policy->predicates[limits.begin + i];
+                const struct policy_metric *metric = &policy->metrics[predicate->metric];
                 char window[DURATION_TEXT_MAX];
-                if (policy->predicates[i].limit_ratio == 0 ||
-                    policy->predicates[i].over_limit != POLICY_OVER_LIMIT_REJECT ||
-                    !is_long_maximum(metric))
+                if (predicate->limit_ratio == 0 ||
+                    predicate->over_limit != POLICY_OVER_LIMIT_REJECT || !is_long_maximum(metric))
                         continue;
                 duration_format(metric->query.window_ms, window);
                 policy_warn(&item, "name",
@@ -37,13 +39,16 @@ static void advise_predicates(const struct policy_map *spec, const struct policy
         }
 }
 
-static void advise_priorities(const struct policy_map *spec, const struct policy *policy) {
+/* @priorities: what the list was read to, if it is there */
+static void advise_priorities(const struct policy_map *parent, struct policy_range priorities,
+                              const struct policy *policy) {
         struct policy_map item = {0};
         bool has_estimate = false;
 
-        for (size_t i = 0; policy_map_item(spec, "priority", POLICY_MAX_METRICS, i, &item); i++) {
-                const struct policy_metric *metric = &policy->metrics[policy->priorities[i].metric];
-                if (policy->priorities[i].weight == 0)
+        for (size_t i = 0; policy_map_item(parent, "priority", POLICY_MAX_METRICS, i, &item); i++) {
+                const struct policy_priority *priority = &policy->priorities[priorities.begin + i];
+                const struct policy_metric *metric = &policy->metrics[priority->metric];
+                if (priority->weight == 0)
                         continue;
                 has_estimate |= is_estimated(metric);
                 if (is_long_maximum(metric))
@@ -51,11 +56,35 @@ static void advise_priorities(const struct policy_map *spec, const struct policy
                                     "%s still shows pods that are gone; scoring: estimate goes by "
                                     "means",
                                     metric->name);
+                if (priority->scale == POLICY_SCALE_RELATIVE)
+                        policy_warn(&item, "scale",
+                                    "no effect with scoring: estimate, which takes usage as it is");
         }
         if (!has_estimate)
-                policy_warn(spec, "priority",
+                policy_warn(parent, "priority",
                             "scoring: estimate has nothing to go by: expected a mean of cpu or "
                             "mem, such as cpu_usage_avg_5m");
+}
+
+static void advise_pools(const struct policy_map *spec, const struct policy *policy) {
+        struct policy_map item = {0};
+
+        for (size_t i = 0; policy_map_item(spec, "pools", POLICY_MAX_POOLS, i, &item); i++) {
+                const struct policy_pool *pool = &policy->pools[i];
+                advise_limits(&item, "predicate", pool->predicates, policy);
+                /* An empty list is there to have none. */
+                if (policy->scoring == POLICY_SCORING_ESTIMATE &&
+                    pool->priorities.begin >= policy->priority_count &&
+                    pool->priorities.end > pool->priorities.begin)
+                        advise_priorities(&item, pool->priorities, policy);
+        }
+}
+
+static void advise_rules(const struct policy_map *spec, const struct policy *policy) {
+        struct policy_map item = {0};
+
+        for (size_t i = 0; policy_map_item(spec, "rules", POLICY_MAX_RULES, i, &item); i++)
+                advise_limits(&item, "limits", policy->rules[i].limits, policy);
 }
 
 /* Whatever the scheduler weighs itself, it weighs among these. */
@@ -74,10 +103,12 @@ void policy_advise(const struct policy_map *spec, const struct policy *policy) {
         if (policy->scoring == POLICY_SCORING_ABSOLUTE &&
             policy->when_all_over == POLICY_ALL_OVER_REJECT)
                 return;
-        advise_predicates(spec, policy);
+        advise_limits(spec, "predicate", (struct policy_range){0, policy->predicate_count}, policy);
+        advise_pools(spec, policy);
+        advise_rules(spec, policy);
         if (policy->scoring != POLICY_SCORING_ESTIMATE)
                 return;
-        advise_priorities(spec, policy);
+        advise_priorities(spec, (struct policy_range){0, policy->priority_count}, policy);
         if (policy->hot_value_count > 0)
                 policy_warn(spec, "hotValue",
                             "not needed with scoring: estimate, which counts recent bindings "

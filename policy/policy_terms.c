@@ -51,8 +51,8 @@ struct policy_range policy_read_predicates(const struct policy_map *parent, cons
                 struct policy_predicate *predicate = &policy->predicates[range.end];
                 char limit[NUMBER_TEXT_MAX];
                 predicate->metric = read_sync_index(&item, policy);
-                bool has_alias = tree_get(item.node, alias) != NULL;
-                if (has_alias && tree_get(item.node, name))
+                bool has_alias = policy_has_list(&item, alias);
+                if (has_alias && policy_has_list(&item, name))
                         policy_refuse(&item, alias, "expected either %s or %s, got both", name,
                                       alias);
                 policy_read_number(&item, has_alias ? alias : name, POLICY_REQUIRED,

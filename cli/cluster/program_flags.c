@@ -24,10 +24,12 @@ enum { TEXT_MAX_BYTES = 4096, MAX_VARIABLES = 512, MAX_WORDS = 512 };
 /* Names and defaults are those of the programs' own tables; a test compares them. */
 static const struct option_row rows[PROGRAM_FLAG_COUNT] = {
         [FLAG_LEADER_ELECT] = SWITCH("leader-elect", "true"),
+        [FLAG_EVENTS] = SWITCH("events", "true"),
         [FLAG_LEASE_NAME] = TEXT("leader-elect-resource-name", "plimsoll-controller"),
         [FLAG_LEASE_NAMESPACE] = TEXT("leader-elect-resource-namespace", NULL),
         [FLAG_METRICS_SOURCE] = TEXT("metrics-source", "node-exporter"),
         [FLAG_NODE_ADDRESS_TYPES] = TEXT("node-address-types", "InternalIP,ExternalIP,Hostname"),
+        [FLAG_NODE_SELECTOR] = TEXT("node-selector", NULL),
         [FLAG_TARGET_TEMPLATE] = TEXT("target-url-template", NULL),
         [FLAG_NODE_METRICS_TEMPLATE] = TEXT("node-metrics-url-template",
                                             "http://{address}:19101/metrics"),
@@ -46,6 +48,7 @@ static const struct option_row rows[PROGRAM_FLAG_COUNT] = {
         [FLAG_TLS_CERT_FILE] = TEXT("tls-cert-file", NULL),
         [FLAG_CLIENT_CA_FILE] = TEXT("client-ca-file", NULL),
         [FLAG_POLICY_PATH] = TEXT("policy-config-path", NULL),
+        [FLAG_BIND] = SWITCH("bind", NULL),
 };
 
 /* ---- The container. */

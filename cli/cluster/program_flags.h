@@ -14,10 +14,12 @@
 /* Flags of both programs. The value of a flag that a program does not have means nothing. */
 enum program_flag {
         FLAG_LEADER_ELECT,
+        FLAG_EVENTS,
         FLAG_LEASE_NAME,
         FLAG_LEASE_NAMESPACE,
         FLAG_METRICS_SOURCE,
         FLAG_NODE_ADDRESS_TYPES,
+        FLAG_NODE_SELECTOR,
         FLAG_NODE_EXPORTER_PORT,
         FLAG_TARGET_TEMPLATE,
         FLAG_NODE_METRICS_TEMPLATE,
@@ -34,6 +36,7 @@ enum program_flag {
         FLAG_TLS_CERT_FILE,
         FLAG_CLIENT_CA_FILE,
         FLAG_POLICY_PATH,
+        FLAG_BIND,
         PROGRAM_FLAG_COUNT,
 };
 

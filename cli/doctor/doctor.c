@@ -42,6 +42,7 @@ static const struct option_row rows[] = {
          .help = "Look again and again, for as long, until nothing is found that would make the "
                  "status other than 0: for an installation that is starting."},
         OUTPUT_ROW(settings.output),
+        {.help = "Annotations, if they are not as the flags of the extender in the cluster say"},
         PROGRAM_ANNOTATION_ROWS(settings.shared),
         ANNOTATION_UNIT_ROW(settings.unit),
         CLUSTER_ROWS(settings.cluster),

@@ -35,20 +35,48 @@ static const char *const paths[DOCTOR_OBJECT_COUNT] = {
         [DOCTOR_SCHEDULER] = KUBE_APPS "/namespaces/%s/deployments/plimsoll-scheduler",
         [DOCTOR_SERVICE] = KUBE_CORE "/namespaces/%s/services/plimsoll-extender",
         [DOCTOR_PODS] = KUBE_CORE "/namespaces/%s/pods?" KUBE_PART_OF_PLIMSOLL,
-        [DOCTOR_CONFIG_MAPS] = KUBE_CORE "/namespaces/%s/configmaps?limit=500",
-        [DOCTOR_NETWORK_POLICIES] =
-                "/apis/networking.k8s.io/v1/namespaces/%s/networkpolicies?limit=500",
+        [DOCTOR_CONFIG_MAPS] = KUBE_CORE "/namespaces/%s/configmaps",
+        [DOCTOR_NETWORK_POLICIES] = "/apis/networking.k8s.io/v1/namespaces/%s/networkpolicies",
         [DOCTOR_GUARD] = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/"
                          "plimsoll-controller-nodes",
         [DOCTOR_AUTOSCALER] = KUBE_CORE
         "/namespaces/kube-system/configmaps/cluster-autoscaler-status",
         [DOCTOR_KARPENTER] = "/apis/karpenter.sh",
         [DOCTOR_KUBELET_REQUESTS] =
-                "/apis/certificates.k8s.io/v1/certificatesigningrequests?limit=500&"
+                "/apis/certificates.k8s.io/v1/certificatesigningrequests?"
                 "fieldSelector=spec.signerName%3Dkubernetes.io%2Fkubelet-serving",
         [DOCTOR_KUBE_SCHEDULERS] = KUBE_CORE
         "/namespaces/kube-system/pods?labelSelector=component%3Dkube-scheduler",
 };
+
+/* Of these there may be thousands, so they are asked for page by page. */
+static bool is_long_list(enum doctor_object object) {
+        return object == DOCTOR_CONFIG_MAPS || object == DOCTOR_NETWORK_POLICIES ||
+               object == DOCTOR_KUBELET_REQUESTS;
+}
+
+static void begin_items(void *userdata) {
+        (void)json_array_clear(userdata);
+}
+
+static void take_item(void *userdata, const char *text, size_t len) {
+        json_t *item = NULL;
+
+        if (json_parse(text, len, &item, NULL) == 0)
+                (void)json_array_append_new(userdata, item);
+}
+
+static void ask_list_at(struct cluster *cluster, enum doctor_object object, const char *path,
+                        struct doctor_facts *facts) {
+        struct doctor_fact *fact = &facts->objects[object];
+        json_auto_t *items = json_array();
+        const struct cluster_listing listing = {
+                .path = path, .on_begin = begin_items, .on_item = take_item, .userdata = items};
+
+        fact->outcome = cluster_list(cluster, &listing, &fact->err);
+        if (fact->outcome == KUBE_OK)
+                fact->json = json_pack("{s:O}", "items", items);
+}
 
 static void ask_object_at(struct cluster *cluster, enum doctor_object object, const char *path,
                           struct doctor_facts *facts) {
@@ -65,7 +93,7 @@ static void ask_object(struct cluster *cluster, enum doctor_object object,
                                                 there ? facts->namespace : "",
                                                 there ? there + 2 : "");
 
-        ask_object_at(cluster, object, path, facts);
+        (is_long_list(object) ? ask_list_at : ask_object_at)(cluster, object, path, facts);
 }
 
 /* ---- The programs' flags. */
@@ -129,15 +157,20 @@ static void ask_prometheus(struct cluster *cluster, struct doctor_facts *facts) 
 
 /* ---- The policy. */
 
+/* What the programs have in force, if they do not go by the object: they go by a file, or it is
+ * gone or refused. */
 static struct policy *read_policy(struct cluster *cluster, struct doctor_facts *facts) {
         const json_t *object = facts->objects[DOCTOR_POLICY].json;
-        struct policy *policy = NULL;
+        bool goes_by_file = program_flags_text(&facts->controller, FLAG_POLICY_PATH) != NULL;
+        _cleanup_(policy_freep) struct policy *policy = NULL;
 
-        if (doctor_lacks(facts, DOCTOR_POLICY))
-                return cluster_policy_kept(cluster, facts->namespace, &facts->policy_from);
-        if (!object || cluster_policy_from_object(object, &policy, &facts->policy_err) < 0)
+        if (doctor_is_hidden(facts, DOCTOR_POLICY))
                 return policy_default();
-        return policy;
+        bool is_valid = object &&
+                        cluster_policy_from_object(object, &policy, &facts->policy_err) == 0;
+        return is_valid && !goes_by_file
+                       ? TAKE_PTR(policy)
+                       : cluster_policy_kept(cluster, facts->namespace, &facts->policy_from);
 }
 
 /* ---- How annotations are read. */
@@ -202,8 +235,13 @@ static void doctor_list_nodes(struct cluster *cluster, struct doctor_facts *fact
         struct error err = ERROR_NULL;
         struct node_table_options table;
         struct policy *policy = read_policy(cluster, facts);
-        const struct doctor_question question = {&table, policy, host.host, &facts->idle_nodes,
-                                                 facts->now_unix_ms};
+        const struct doctor_question question = {
+                &table,
+                policy,
+                host.host,
+                &facts->idle_nodes,
+                program_flags_text(&facts->controller, FLAG_NODE_SELECTOR),
+                facts->now_unix_ms};
 
         int r = read_style(facts, given, &table, &err);
         facts->policy = policy;

@@ -92,7 +92,7 @@ struct doctor_facts {
         struct program_flags controller, extender, sidecar; /* as their Deployments set them */
         struct program_annotations annotations;             /* as the extender reads them */
         const struct policy *policy; /* in force, as far as is known; of nodes.table */
-        char *policy_from;           /* without an object; owned, else NULL */
+        char *policy_from;           /* if it is not the object; owned, else NULL */
         struct error policy_err;     /* code 0: the object, if there is one, is valid */
         struct doctor_nodes nodes;
         struct doctor_bound bound;

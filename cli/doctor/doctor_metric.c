@@ -50,11 +50,11 @@ static void check_pages(const struct doctor_facts *facts, struct doctor_finding 
 /* "connect: 3, timeout: 1": failed scrapes by reason. */
 static void append_reasons(const struct doctor_facts *facts, struct buf *out) {
         static const char *const reasons[] = {
-                "dns",         "connect",          "tls",          "timeout",   "reset",
-                "too_large",   "credentials",      "unauthorized", "not_found", "status_4xx",
-                "status_5xx",  "status_other",     "protocol",     "malformed", "no_address",
-                "no_metrics",  "windows_exporter", "other_node",   "stale",     "no_capacity",
-                "scrape_error"};
+                "dns",          "connect",          "tls",          "timeout",   "reset",
+                "too_large",    "credentials",      "unauthorized", "not_found", "status_4xx",
+                "status_5xx",   "status_other",     "protocol",     "malformed", "no_address",
+                "no_metrics",   "windows_exporter", "other_node",   "stale",     "no_capacity",
+                "scrape_error", "url_too_long",     "over_budget"};
 
         for (size_t i = 0; i < ARRAY_LEN(reasons); i++) {
                 double sum = doctor_page_sum(facts, DOCTOR_CONTROLLER, "plimsoll_scrapes_total",
@@ -72,6 +72,13 @@ static double of_source(const struct doctor_facts *facts, const char *metric, co
         return doctor_page_sum(facts, DOCTOR_CONTROLLER, metric, "source", source).largest;
 }
 
+/* Of source number @i. A node that a kubelet serves needs no exporter. */
+static double failing_of(const struct doctor_facts *facts, size_t i) {
+        double needless = i == 0 ? of_source(facts, "plimsoll_nodes_served", "kubelet") : 0;
+
+        return of_source(facts, "plimsoll_targets_failing", sources[i]) - needless;
+}
+
 static void check_exporters(const struct doctor_facts *facts, struct doctor_finding *finding) {
         _cleanup_(buf_done) struct buf text = BUF_INIT(DOCTOR_WHAT_MAX / 2),
                                        reasons = BUF_INIT(DOCTOR_WHAT_MAX / 2);
@@ -81,10 +88,8 @@ static void check_exporters(const struct doctor_facts *facts, struct doctor_find
         for (size_t i = 0; i < ARRAY_LEN(sources); i++)
                 served += of_source(facts, "plimsoll_nodes_served", sources[i]);
         for (size_t i = 0; i < ARRAY_LEN(sources); i++) {
-                double failing = of_source(facts, "plimsoll_targets_failing", sources[i]);
+                double failing = failing_of(facts, i);
                 double others = served - of_source(facts, "plimsoll_nodes_served", sources[i]);
-                if (i == 0) /* nodes that need none */
-                        failing -= of_source(facts, "plimsoll_nodes_served", "kubelet");
                 if (failing > 0)
                         buf_printf(&text, "%s%s fails on %.0f of %.0f nodes",
                                    text.len > 0 ? ", " : "", sources[i], failing, nodes);
@@ -101,7 +106,10 @@ static void check_stale_nodes(const struct doctor_facts *facts, struct doctor_fi
         double stale = largest_of(facts, "plimsoll_nodes_stale");
         double nodes = largest_of(facts, "plimsoll_nodes");
 
-        if (stale > 0 && largest_of(facts, "plimsoll_targets_failing") <= 0)
+        for (size_t i = 0; i < ARRAY_LEN(sources); i++)
+                if (failing_of(facts, i) > 0) /* which is found by another check */
+                        return;
+        if (stale > 0)
                 doctor_find(finding, stale >= nodes ? DOCTOR_FAULT : DOCTOR_WARNING,
                             "%.0f of %.0f nodes have no recent sample", stale, nodes);
 }

@@ -24,15 +24,21 @@ static void find_set(const struct doctor_set *set, const char *of_whom, enum doc
         doctor_find(finding, state, "%s%s", text.data, set->count > DOCTOR_EXAMPLES ? ", ..." : "");
 }
 
+/* How many nodes it may be true of. */
+static size_t all_of(const struct doctor_nodes *nodes, enum doctor_set_kind set) {
+        bool is_of_followed = set == DOCTOR_BARE || set == DOCTOR_STALE || set == DOCTOR_OFFERLESS;
+
+        return nodes->count - (is_of_followed ? nodes->ignored : 0);
+}
+
 /* "3 of 200 nodes <the row's text>: a, b, c". Without a state in the row, all nodes are a fault,
  * and some are a warning. */
 static void check_nodes(const struct doctor_facts *facts, struct doctor_finding *finding) {
         const struct doctor_check *check = finding->check;
         const struct doctor_set *set = &facts->nodes.sets[check->set];
-        enum doctor_state by_share = set->count == facts->nodes.count ? DOCTOR_FAULT
-                                                                      : DOCTOR_WARNING;
-        _cleanup_(freep) char *of_whom = xasprintf("%zu of %zu nodes", set->count,
-                                                   facts->nodes.count);
+        size_t all = all_of(&facts->nodes, check->set);
+        enum doctor_state by_share = set->count == all ? DOCTOR_FAULT : DOCTOR_WARNING;
+        _cleanup_(freep) char *of_whom = xasprintf("%zu of %zu nodes", set->count, all);
 
         if (doctor_needs(facts, DOCTOR_NODES, finding) && set->count > 0)
                 find_set(set, of_whom, check->state ? check->state : by_share, finding);
@@ -48,7 +54,8 @@ static void check_bare(const struct doctor_facts *facts, struct doctor_finding *
 static void check_unwritten(const struct doctor_facts *facts, struct doctor_finding *finding) {
         const struct policy *policy = facts->policy;
         _cleanup_(buf_done) struct buf names = BUF_INIT(DOCTOR_WHAT_MAX / 2);
-        size_t with_some = facts->nodes.count - facts->nodes.sets[DOCTOR_BARE].count -
+        size_t with_some = facts->nodes.count - facts->nodes.ignored -
+                           facts->nodes.sets[DOCTOR_BARE].count -
                            facts->nodes.sets[DOCTOR_STALE].count;
 
         if (!doctor_needs(facts, DOCTOR_NODES, finding))

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "codec/json.h"
+#include "kube/kube_api.h"
 #include "kube/kube_path.h"
 #include "kube/kube_proto.h"
 #include "policy/annotation.h"
@@ -23,6 +24,8 @@ enum {
 struct listing {
         const struct doctor_question *question;
         struct doctor_nodes *nodes;
+        struct strmap followed; /* names of nodes; if only some are followed */
+        bool is_followed;       /* the node that is looked at */
 };
 
 /* What is true of one node, by kind: NULL: it is not; else the detail, "": none */
@@ -70,19 +73,21 @@ static bool is_of_other_zone(int64_t age_ms) {
 
 static void look_at_readings(struct listing *listing, size_t row, traits is) {
         struct doctor_nodes *nodes = listing->nodes;
-        size_t present = 0, usable = 0;
+        size_t written = 0, present = 0, usable = 0;
 
         for (size_t i = 0; i < listing->question->policy->metric_count; i++) {
                 const struct policy_metric *metric = &listing->question->policy->metrics[i];
                 struct reading reading;
                 if (metric->period_ms == 0)
                         continue;
+                written++;
                 node_table_reading(nodes->table, row, i, listing->question->now_unix_ms, &reading);
                 int64_t age_ms = listing->question->now_unix_ms - reading.at_unix_ms;
                 present += reading.state != READING_MISSING;
                 usable += reading.state == READING_USABLE;
                 nodes->read_of[i] += reading.state == READING_USABLE;
-                nodes->wanted_of[i] += policy_pool_uses(listing->question->policy,
+                nodes->wanted_of[i] += listing->is_followed &&
+                                       policy_pool_uses(listing->question->policy,
                                                         node_table_pool(nodes->table, row), i);
                 if (reading.state == READING_MALFORMED)
                         is[DOCTOR_MALFORMED] = metric->name;
@@ -95,9 +100,11 @@ static void look_at_readings(struct listing *listing, size_t row, traits is) {
                 if (age_ms < -ANNOTATION_SKEW_MS)
                         is[DOCTOR_FUTURE] = metric->name;
         }
-        if (present == 0)
+        if (!listing->is_followed)
+                nodes->ignored++;
+        else if (written > 0 && present == 0)
                 is[DOCTOR_BARE] = "";
-        else if (usable == 0)
+        else if (written > 0 && usable == 0)
                 is[DOCTOR_STALE] = "";
         if (is[DOCTOR_SHIFTED])
                 is[DOCTOR_FUTURE] = NULL;
@@ -176,7 +183,7 @@ static void look_at_offer(const struct listing *listing, const char *name, const
                 is[DOCTOR_OFFERLESS] = json_equal(capacity, offer)
                                                ? NULL
                                                : "capacity and allocatable differ";
-        else if (!is[DOCTOR_BARE] && !is[DOCTOR_STALE] &&
+        else if (listing->is_followed && !is[DOCTOR_BARE] && !is[DOCTOR_STALE] &&
                  !strmap_get(listing->question->idle_nodes, name, strlen(name)))
                 is[DOCTOR_OFFERLESS] = "";
 }
@@ -208,6 +215,8 @@ static void examine_node(void *userdata, const char *text, size_t len) {
         (void)node_table_put_object(nodes->table, node, listing->question->now_unix_ms);
         if (node_table_count(nodes->table) != nodes->count + 1)
                 return;
+        listing->is_followed = !listing->question->followed ||
+                               strmap_get(&listing->followed, name, strlen(name));
         look_at_readings(listing, nodes->count++, is);
         look_at_keys(listing, annotations, is);
         look_at_writers(listing, node, is);
@@ -248,9 +257,41 @@ static void begin_list(void *userdata) {
         node_table_list_ended(table);
 }
 
+static void forget_followed(void *userdata) {
+        struct listing *listing = userdata;
+
+        strmap_done(&listing->followed);
+}
+
+static void take_followed(void *userdata, const char *text, size_t len) {
+        struct listing *listing = userdata;
+        json_auto_t *node = NULL;
+
+        if (json_parse(text, len, &node, NULL) < 0)
+                return;
+        const char *name = json_string_at(node, "metadata", "name", NULL);
+        if (name)
+                (void)strmap_put(&listing->followed, name, strlen(name), listing);
+}
+
+static enum kube_outcome list_followed(struct cluster *cluster, struct listing *listing,
+                                       struct error *err) {
+        const char *labels = listing->question->followed;
+        _cleanup_(freep) char *escaped = labels ? kube_escape(labels) : NULL;
+        _cleanup_(freep) char *path = xasprintf(KUBE_NODES "?labelSelector=%s",
+                                                escaped ? escaped : "");
+        const struct cluster_listing some = {.path = path,
+                                             .accept = KUBE_ACCEPT_METADATA_LIST,
+                                             .on_begin = forget_followed,
+                                             .on_item = take_followed,
+                                             .userdata = listing};
+
+        return labels ? cluster_list(cluster, &some, err) : KUBE_OK;
+}
+
 enum kube_outcome doctor_nodes_list(struct cluster *cluster, const struct doctor_question *question,
                                     struct doctor_nodes *ret, struct error *err) {
-        struct listing listing = {question, ret};
+        struct listing listing = {.question = question, .nodes = ret};
 
         *ret = (struct doctor_nodes){.table = node_table_new(question->options, question->policy,
                                                              question->now_unix_ms)};
@@ -258,7 +299,10 @@ enum kube_outcome doctor_nodes_list(struct cluster *cluster, const struct doctor
                                               .on_begin = begin_list,
                                               .on_item = examine_node,
                                               .userdata = &listing};
-        enum kube_outcome outcome = cluster_list(cluster, &whole, err);
+        enum kube_outcome outcome = list_followed(cluster, &listing, err);
+        if (outcome == KUBE_OK)
+                outcome = cluster_list(cluster, &whole, err);
+        strmap_done(&listing.followed);
         ret->over = count_over(ret->table, question->now_unix_ms);
         if (outcome != KUBE_OK) /* some of them, at most */
                 ret->count = 0;

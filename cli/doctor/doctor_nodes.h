@@ -47,8 +47,9 @@ struct doctor_nodes {
         struct node_table *table;
         size_t count;
         struct doctor_set sets[DOCTOR_SET_COUNT];
-        size_t over;   /* rejected by a limit */
-        bool has_host; /* doctor_question.host is an address of a node */
+        size_t ignored; /* which the controller does not follow */
+        size_t over;    /* rejected by a limit */
+        bool has_host;  /* doctor_question.host is an address of a node */
         /* Nodes with a usable value of the metric; nodes for which it is in limits or scores. */
         size_t read_of[POLICY_MAX_METRICS], wanted_of[POLICY_MAX_METRICS];
 };
@@ -58,6 +59,7 @@ struct doctor_question {
         struct policy *policy;           /* owned by the table from then on */
         const char *host;                /* whether it is a node's address */
         const struct strmap *idle_nodes; /* names of those that batch pods run on */
+        const char *followed;            /* labels of those that get annotations; NULL: all do */
         int64_t now_unix_ms;
 };
 

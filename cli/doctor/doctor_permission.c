@@ -38,6 +38,8 @@ static const struct need {
         {1, "list", CORE, "pods", ""},
         {1, "watch", CORE, "pods", ""},
         {1, "list", POLICIES, ""},
+        {1, "create", CORE, "pods", "binding"},
+        {1, "get", CORE, "pods", ""},
         {DOCTOR_ACCOUNT_IDLE, "patch", CORE, "nodes", "status"},
 };
 
@@ -84,15 +86,24 @@ static int may(struct cluster *cluster, const struct need *need, const struct do
 }
 
 /* Not for a Lease that is not used or not known, nor for kubelets that are not asked, nor for idle
- * CPU that is not offered. */
+ * CPU that is not offered, nor for Events that are switched off, nor for the policy's object beside
+ * a file. */
 static bool is_needed(const struct need *need, const struct doctor_facts *facts) {
-        const struct program_flags *flags = &facts->controller;
+        const struct program_flags *flags = need->account == 1 ? &facts->extender
+                                                               : &facts->controller;
 
         if (need->is_of_lease)
                 return program_flags_is_on(flags, FLAG_LEADER_ELECT) &&
                        doctor_lease_namespace(facts) && program_flags_text(flags, FLAG_LEASE_NAME);
         if (need->account == DOCTOR_ACCOUNT_IDLE)
                 return facts->policy->idle_line_ratio > 0;
+        if (need->account == 1 && strcmp(need->resource, "pods") == 0 &&
+            (need->subresource[0] || strcmp(need->verb, "get") == 0))
+                return program_flags_is_on(flags, FLAG_BIND);
+        if (strcmp(need->resource, "events") == 0)
+                return program_flags_is_on(flags, FLAG_EVENTS);
+        if (strcmp(need->resource, "dynamicschedulerpolicies") == 0)
+                return !program_flags_text(flags, FLAG_POLICY_PATH);
         return strcmp(need->subresource, "metrics") != 0 ||
                program_flags_has_word(flags, FLAG_METRICS_SOURCE, "kubelet");
 }

@@ -106,13 +106,10 @@ static void check_limits(const struct doctor_facts *facts, struct doctor_finding
                 doctor_find(finding, DOCTOR_FAULT, "every node is above a limit");
 }
 
+/* A list of priorities has a weight. Without any, an estimate goes by what pods request. */
 static void check_priorities(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        double weights = 0;
-
-        for (size_t i = 0; i < facts->policy->priority_count; i++)
-                weights += facts->policy->priorities[i].weight;
-        if (weights <= 0)
-                doctor_find(finding, DOCTOR_WARNING, "no priority has a weight");
+        if (facts->policy->priority_total == 0 && facts->policy->scoring != POLICY_SCORING_ESTIMATE)
+                doctor_find(finding, DOCTOR_WARNING, "the policy has no priority");
 }
 
 static const struct doctor_check rows[] = {
@@ -132,15 +129,17 @@ static const struct doctor_check rows[] = {
         {"policy-valid", "the policy before it stays in force",
          "plimsoll-controller --check-config --policy-config-path=FILE", check_valid,
          .needs = DOCTOR_POLICY},
-        {"policy-warnings", "a misspelt field, or metric, has no effect",
-         "plimsoll-controller --check-config --strict --policy-config-path=FILE", check_warnings,
-         .needs = DOCTOR_POLICY},
+        {"policy-warnings",
+         "a misspelt field, or metric, has no effect; and what is valid may decide worse than it "
+         "looks",
+         "plimsoll-controller --check-config --policy-config-path=FILE prints all of them",
+         check_warnings, .needs = DOCTOR_POLICY},
         {"policy-in-force", "another policy decides",
          "kubectl get dsp; kubectl -n @NS logs deploy/plimsoll-controller | grep policy",
          check_in_force, .needs = DOCTOR_POLICY},
         {"policy-limits", "no pod can be scheduled",
          "add nodes, raise maxLimitPecent, or set whenAllOver: pass", check_limits},
-        {"policy-weights", "all nodes get the same score", "give spec.priority weights",
+        {"policy-weights", "all nodes get the same score", "give it a spec.priority",
          check_priorities},
 };
 

@@ -209,9 +209,11 @@ static const struct doctor_check rows[] = {
         {"controller-permissions", "what it may not do, it cannot do",
          "kubectl apply -f deploy/base/rbac-controller.yaml", check_permissions,
          .object = DOCTOR_CONTROLLER},
-        {"extender-permissions", "what it may not see, it cannot rank by",
-         "kubectl apply -f deploy/base/rbac-extender.yaml", check_permissions,
-         .needs = DOCTOR_EXTENDER, .object = DOCTOR_EXTENDER},
+        {"extender-permissions",
+         "what it may not see, it cannot rank by; what it may not bind, waits",
+         "kubectl apply -f deploy/base/rbac-extender.yaml; with --bind, kubectl apply -k "
+         "deploy/extender-bind",
+         check_permissions, .needs = DOCTOR_EXTENDER, .object = DOCTOR_EXTENDER},
         {"idle-rights", "the policy has spec.idle, and no node can offer idle CPU",
          "kubectl apply -k deploy/idle", check_permissions, .object = DOCTOR_IDLE_PODS},
         {"idle-source", "what batch pods use counts as if services used it: nodes look busy",
@@ -225,9 +227,9 @@ static const struct doctor_check rows[] = {
          "serverTLSBootstrap: true for the kubelets, or --kubelet-client-certificate",
          check_kubelet_tls, .needs = DOCTOR_CONTROLLER},
         {"node-guard", "the controller's token could change more of a Node than its annotations",
-         "kubectl apply -f deploy/base/node-guard.yaml", doctor_check_there,
-         .needs = DOCTOR_CONTROLLER, .object = DOCTOR_GUARD, .state = DOCTOR_WARNING,
-         .what = "no ValidatingAdmissionPolicy plimsoll-controller-nodes"},
+         "kubectl apply -f deploy/base/node-guard.yaml; on Kubernetes 1.28 and 1.29, upgrade first",
+         doctor_check_there, .needs = DOCTOR_CONTROLLER, .object = DOCTOR_GUARD,
+         .state = DOCTOR_WARNING, .what = "no ValidatingAdmissionPolicy plimsoll-controller-nodes"},
 };
 
 const struct doctor_checks doctor_program_checks = {rows, ARRAY_LEN(rows)};

@@ -60,6 +60,14 @@ static void check_weight(const struct doctor_facts *facts, struct doctor_finding
                 doctor_find(finding, DOCTOR_WARNING, "%s: weight is 1", from);
 }
 
+static bool has_rejecting_limit(const struct policy *policy) {
+        for (size_t i = 0; i < policy->predicate_total; i++)
+                if (policy->predicates[i].limit_ratio > 0 &&
+                    policy->predicates[i].over_limit == POLICY_OVER_LIMIT_REJECT)
+                        return true;
+        return false;
+}
+
 static void check_verbs(const struct doctor_facts *facts, struct doctor_finding *finding) {
         static const struct {
                 const char *key, *name;
@@ -68,8 +76,8 @@ static void check_verbs(const struct doctor_facts *facts, struct doctor_finding 
                      {"preemptVerb", "preempt"},
                      {"bindVerb", "bind"}};
         const char *prefix = entry_text(facts, "urlPrefix");
-        bool has_limits = !doctor_is_hidden(facts, DOCTOR_POLICY) &&
-                          facts->policy->predicate_total > 0;
+        bool rejects = !doctor_is_hidden(facts, DOCTOR_POLICY) &&
+                       has_rejecting_limit(facts->policy);
 
         for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
                 const char *verb = entry_text(facts, verbs[i].key);
@@ -80,7 +88,7 @@ static void check_verbs(const struct doctor_facts *facts, struct doctor_finding 
         }
         if (!entry_text(facts, "prioritizeVerb")[0])
                 doctor_find(finding, DOCTOR_FAULT, "%s: no prioritizeVerb", facts->config->from);
-        else if (has_limits && !entry_text(facts, "filterVerb")[0])
+        else if (rejects && !entry_text(facts, "filterVerb")[0])
                 doctor_find(finding, DOCTOR_FAULT, "%s: no filterVerb", facts->config->from);
 }
 
@@ -128,14 +136,6 @@ static void check_batching(const struct doctor_facts *facts, struct doctor_findi
         }
 }
 
-static bool has_rejecting_limit(const struct policy *policy) {
-        for (size_t i = 0; i < policy->predicate_total; i++)
-                if (policy->predicates[i].limit_ratio > 0 &&
-                    policy->predicates[i].over_limit == POLICY_OVER_LIMIT_REJECT)
-                        return true;
-        return false;
-}
-
 /* An autoscaler asks its own copy of the scheduler's plugins, without extenders. */
 static void check_autoscaler(const struct doctor_facts *facts, struct doctor_finding *finding) {
         const struct policy *policy = facts->policy;
@@ -168,7 +168,7 @@ static const struct doctor_check rows[] = {
         {"scheduler-names", "every call carries whole nodes, a hundred times the bytes",
          "set nodeCacheCapable: true", check_true, .needs_entry = true, .key = "nodeCacheCapable",
          .state = DOCTOR_WARNING},
-        {"scheduler-verbs", "limits need filterVerb, scores prioritizeVerb",
+        {"scheduler-verbs", "limits that reject need filterVerb, scores prioritizeVerb",
          "set filterVerb: filter, prioritizeVerb: prioritize", check_verbs, .needs_entry = true},
         {"scheduler-sampling",
          "pods get the best node of a sample, or wait if all nodes in it are above a limit",

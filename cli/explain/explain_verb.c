@@ -111,9 +111,10 @@ static int show_nodes(struct cluster *cluster, const struct node_list *list, con
                 explanation_print(&explanation, nodes, &style, stdout);
                 return 0;
         }
-        if (explanation.why_unscored)
-                (void)fprintf(stderr, "kubectl plimsoll explain: no scores: %s\n",
-                              explanation.why_unscored);
+        if (explanation.why_unscored) {
+                (void)fputs("kubectl plimsoll explain: ", stderr);
+                explanation_print_source(&explanation, stderr);
+        }
         output_document(TAKE_PTR(nodes), settings.output, stdout);
         return 0;
 }
@@ -172,9 +173,11 @@ static void explain_by_annotations(const struct node_list *list, const struct ex
                 (void)json_array_remove(nodes, row + 1);
         }
         if (document)
-                (void)json_object_update_new(document,
-                                             json_pack("{s:O, s:o*}", "nodes", nodes, "estimate",
-                                                       explanation_source_json(&explanation)));
+                (void)json_object_update_new(
+                        document, json_pack("{s:O, s:i, s:o*, s:o*}", "nodes", nodes, "rule",
+                                            (int)explanation_rule(&explanation), "expected",
+                                            explanation_expected_json(&explanation), "estimate",
+                                            explanation_source_json(&explanation)));
         else
                 explanation_print(&explanation, nodes, &style, stdout);
 }

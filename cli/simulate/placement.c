@@ -168,7 +168,8 @@ static void placement_judge_both(const struct judging *judging, const json_t *ca
         placement_rank(placement, &difference);
 }
 
-/* Return: false if there was nothing to choose from */
+/* Return: false if there was nothing to choose from, or if not the nodes' limits alone held for the
+ * pod: what a rule of another policy would make of it is not known */
 static bool read_placement(const json_t *item, struct placement *ret) {
         const json_t *decision = json_at(item, "decision", NULL);
         const json_t *ranked = json_at(decision, "prioritize", "bestNodes", NULL);
@@ -184,7 +185,8 @@ static bool read_placement(const json_t *item, struct placement *ret) {
                 .is_bound = node != NULL,
         };
         return ret->pod_space && ret->pod_name && ret->at && ret->node &&
-               !json_is_true(json_at(decision, "filter", "daemonset", NULL));
+               !json_is_true(json_at(decision, "filter", "daemonset", NULL)) &&
+               json_int_at(0, decision, "filter", "rule", NULL) == 0;
 }
 
 void placement_judge(const struct recording *recording, const struct node_table_options *options,

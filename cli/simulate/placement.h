@@ -29,7 +29,7 @@ struct placements {
         struct placement *items;
         size_t count;
         size_t same_first, rejected; /* placements whose node the new policy would have rejected */
-        size_t left_out;             /* decisions without a node, or of a DaemonSet */
+        size_t left_out; /* decisions without a node, of a DaemonSet, or by a rule of the policy */
 };
 
 /**

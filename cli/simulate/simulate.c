@@ -208,9 +208,10 @@ const struct verb simulate_record_verb = {
         .summary = "write what simulate needs into a file, for simulate --replay",
         .usage = "Usage: kubectl plimsoll record [FLAG...] FILE\n"
                  "\n"
-                 "Writes one JSON document: the nodes by name with their load annotations and\n"
-                 "capacities, what the pods of each request, the policy in force, and what the\n"
-                 "extenders answered about the last pods. It holds no pod's spec and no secret.\n"
+                 "Writes one JSON document: the nodes by name with their labels, load annotations\n"
+                 "and capacities, what the pods of each request, the policy in force, and what\n"
+                 "the extenders answered about the last pods. It holds no pod's spec, and no\n"
+                 "secret.\n"
                  "\n"
                  "Example:\n"
                  "  kubectl plimsoll record cluster.json\n",

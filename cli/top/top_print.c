@@ -155,7 +155,9 @@ void top_view_print(const struct top_view *view, const struct style *style, bool
                       number_plural(view->node_count), view->passing, view->over);
         if (view->blind > 0)
                 (void)fprintf(out, ", %zu without a usable value", view->blind);
-        (void)fprintf(out, "; by %s\n", view->policy_from);
+        (void)fputs("; by ", out);
+        (void)style_text(view->policy_from, SIZE_MAX, out);
+        (void)fputc('\n', out);
         explanation_print_source(view->explanation, out);
         for (size_t i = 0; i < view->column_count; i++)
                 top_put_sum(view, &view->columns[i], out);

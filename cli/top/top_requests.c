@@ -1,5 +1,6 @@
 #include "cli/top/top_requests.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -174,11 +175,12 @@ static void requests_add(struct top_requests_row *row, const struct pod *pod) {
                 row->requested.of[r] += pod->request.of[r];
 }
 
-/* Nodes without a reading are left out of the sums of what is used and unused. */
+/* Nodes without a reading are left out of the sums of what is used and unused, which are not known
+ * if no node has one. */
 static void requests_sum_up(struct top_requests_sum *sum) {
         struct top_requests_row *total = &sum->total;
 
-        *total = (struct top_requests_row){0};
+        *total = (struct top_requests_row){.used.of = {-1, -1}, .unused.of = {-1, -1}};
         for (size_t i = 0; i < sum->nodes.count; i++) {
                 struct top_requests_row *row = &sum->nodes.items[i];
                 total->pods += row->pods;
@@ -191,8 +193,8 @@ static void requests_sum_up(struct top_requests_sum *sum) {
                         if (row->used.of[r] < 0)
                                 continue;
                         row->unused.of[r] = left > 0 ? left : 0;
-                        total->used.of[r] += row->used.of[r];
-                        total->unused.of[r] += row->unused.of[r];
+                        total->used.of[r] = fmax(total->used.of[r], 0) + row->used.of[r];
+                        total->unused.of[r] = fmax(total->unused.of[r], 0) + row->unused.of[r];
                 }
         }
 }

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,9 +15,12 @@
  */
 static void replace_unprintable(char *text) {
         for (size_t left = strlen(text); left > 0;) {
+                const unsigned char *s = (const unsigned char *)text;
                 size_t sequence = utf8_sequence_len(text, left);
-                if (sequence == 0 || (unsigned char)*text < 0x20 || *text == 0x7f)
-                        *text = '?';
+                /* To some terminals, U+009B is the beginning of a command, as ESC [ is. */
+                bool is_c1 = sequence == 2 && s[0] == 0xc2 && s[1] < 0xa0;
+                if (sequence == 0 || s[0] < 0x20 || s[0] == 0x7f || is_c1)
+                        memset(text, '?', sequence == 2 ? 2 : 1);
                 sequence += sequence == 0;
                 text += sequence;
                 left -= sequence;

@@ -163,7 +163,7 @@ static void render_copy(const struct series_copy *copy, struct buf *out) {
         render_usage(copy, out);
         begin_family(out, "plimsoll_node_score",
                      "Score of the node by its readings only, 0 to 100: the headroom with "
-                     "scoring: estimate. None with scale: relative (--node-series).");
+                     "scoring: estimate, else none with scale: relative (--node-series).");
         render_numbers(copy, out, "plimsoll_node_score", true);
         begin_family(out, "plimsoll_node_hot_value",
                      "Points for recent bindings, with a policy that has hotValue "

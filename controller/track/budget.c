@@ -62,10 +62,12 @@ static struct stake find_stake(const struct plan *plan, const struct plan_record
 }
 
 /* By how much of its range the score changes, at most; without a score, the largest value does. */
-static double score_change_ratio(const struct policy *policy, const struct stake *stake) {
+static double score_change_ratio(const struct policy *policy, size_t pool,
+                                 const struct stake *stake) {
+        struct policy_range of = policy_pool_priorities(policy, pool);
         double change = 0, weights = 0;
 
-        for (size_t i = 0; i < policy->priority_count; i++) {
+        for (size_t i = of.begin; i < of.end; i++) {
                 const struct policy_priority *priority = &policy->priorities[i];
                 change += priority->weight * stake->change_ratio[priority->metric];
                 weights += priority->weight;
@@ -91,5 +93,5 @@ unsigned budget_urgency(const struct plan *plan, const struct plan_record *recor
                         : stake.is_missing ? BAND_MISSING
                                            : BAND_MOVED;
         /* Most changes are small: the square root separates 0.01 from 0.04, and 0.3 from 0.4. */
-        return urgency_in(band, sqrt(score_change_ratio(plan->policy, &stake)));
+        return urgency_in(band, sqrt(score_change_ratio(plan->policy, values->pool, &stake)));
 }

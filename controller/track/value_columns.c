@@ -20,13 +20,17 @@ void value_columns_init(struct value_columns *ret, const struct policy *policy,
         };
 }
 
-/* Every priority's metric is usable: the score does not rest on a value that is missing. */
+/* Every priority's metric is usable, and none is compared with other nodes. */
 static bool is_whole(const struct policy *policy, const struct plan_values *values) {
         struct policy_range of = policy_pool_priorities(policy, values->pool);
 
-        for (size_t i = of.begin; i < of.end; i++)
-                if (!plan_has(values, policy->priorities[i].metric))
+        for (size_t i = of.begin; i < of.end; i++) {
+                const struct policy_priority *priority = &policy->priorities[i];
+                bool is_compared = priority->scale == POLICY_SCALE_RELATIVE &&
+                                   policy->scoring != POLICY_SCORING_ESTIMATE;
+                if (is_compared || !plan_has(values, priority->metric))
                         return false;
+        }
         return of.end > of.begin;
 }
 
@@ -44,7 +48,7 @@ static int headroom(const struct reading_columns *columns, const struct policy *
 int value_columns_score(const struct value_columns *of, const struct policy *policy,
                         const struct estimate_terms terms[static POLICY_MAX_POOLS + 1],
                         const struct plan_values *values) {
-        if (policy_is_relative(policy) || !is_whole(policy, values))
+        if (!is_whole(policy, values))
                 return -1;
         if (policy->scoring == POLICY_SCORING_ESTIMATE)
                 return headroom(&of->columns, policy, &terms[values->pool]);

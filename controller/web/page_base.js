@@ -6,8 +6,8 @@ const POLL_MS = 15000,
   OVERSCAN = 8;
 const VERDICTS = [
   ["", "nodes"],
-  ["passes", "below their limits"],
-  ["rejected", "above a limit"],
+  ["passes", "pass"],
+  ["rejected", "rejected"],
   ["unknown", "without data"],
 ];
 const NONE = "–";
@@ -58,8 +58,10 @@ function title(metric, isUnder) {
   return isUnder ? rest : `${metric.resource} ${rest}`;
 }
 function reason(row) {
-  if (row.verdict === "passes") return "passes";
-  return row.verdict === "unknown" ? `no data: ${row.reason}` : `above: ${spoken(row.reason.replace(/ above .*/, ""))}`;
+  if (row.verdict === "unknown") return `no data: ${row.reason}`;
+  if (!row.reason) return "passes";
+  const above = `above: ${spoken(row.reason.replace(/ above .*/, ""))}`;
+  return row.verdict === "passes" ? `last; ${above}` : above;
 }
 
 /* ---- The load of a node: the largest usage as a share of its limit, or one metric's. */

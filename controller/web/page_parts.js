@@ -120,7 +120,7 @@ function drawPolicy() {
   const over =
     policy.whenAllOver === "pass"
       ? "when every candidate is above a limit, all pass"
-      : "a node above a limit is rejected";
+      : "a node above a limit is rejected (overLimit: last: ranked last)";
   body.push(make("p", "quiet", `${policy.name ? `${policy.name}; ` : ""}scoring: ${policy.scoring}; ${over}`));
   body.push(
     table(

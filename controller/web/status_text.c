@@ -63,15 +63,12 @@ void status_text_lines(const char *key, const char *text, struct buf *out) {
         json_write_array_end(out);
 }
 
-/* The largest of its weights. */
+/* For nodes in no pool. */
 static double weight(const struct policy *policy, size_t metric) {
-        double largest = 0;
-
         for (size_t i = 0; i < policy->priority_count; i++)
-                if (policy->priorities[i].metric == metric &&
-                    policy->priorities[i].weight > largest)
-                        largest = policy->priorities[i].weight;
-        return largest;
+                if (policy->priorities[i].metric == metric)
+                        return policy->priorities[i].weight;
+        return 0;
 }
 
 static void write_metric(const struct policy *policy, size_t metric, struct buf *out) {

@@ -17,7 +17,7 @@ static const char *const verdict_names[] = {"passes", "rejected", "unknown"};
 /* What the policy says of one node by its present values. */
 struct judgement {
         enum status_verdict verdict;
-        int predicate;     /* that rejects it; -1: none does */
+        int predicate;     /* that rejects it or ranks it last; -1: none does */
         double near_share; /* the largest usage as a share of its limit; negative: not known */
         int score100;      /* value_columns_score() */
 };
@@ -30,10 +30,11 @@ static struct judgement judge_node(const struct status_view *view,
 
         value_columns_init(&of, policy, values);
         int64_t now_unix_ms = view->head.now_unix_ms;
-        judgement.predicate = verdict_filter(policy, &of.columns, 0, now_unix_ms);
+        int verdict = verdict_filter(policy, &of.columns, 0, now_unix_ms);
+        judgement.predicate = verdict_is_last(verdict) ? verdict_last_by(verdict) : verdict;
         if (values->usable == 0 && policy->metric_count > 0)
                 judgement.verdict = STATUS_UNKNOWN;
-        else if (judgement.predicate >= 0)
+        else if (verdict >= 0)
                 judgement.verdict = STATUS_REJECTED;
         judgement.score100 = value_columns_score(&of, policy, view->terms, values);
         struct policy_range limits = policy_pool_predicates(policy, values->pool);
@@ -176,7 +177,7 @@ static void write_verdict(struct status_view *view, const struct status_node *no
         struct buf *out = view->out;
 
         json_write_text(out, "verdict", verdict_names[judgement->verdict]);
-        if (judgement->verdict == STATUS_REJECTED)
+        if (judgement->predicate >= 0)
                 json_write_text(out, "reason", policy->predicates[judgement->predicate].reason);
         else if (judgement->verdict == STATUS_UNKNOWN)
                 json_write_text(out, "reason",

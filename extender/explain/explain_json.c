@@ -157,6 +157,24 @@ json_t *explanation_node_json(const struct explanation *of, size_t row) {
         return object;
 }
 
+json_t *explanation_expected_json(const struct explanation *of) {
+        const struct estimator_expectation *expected = &of->expectation;
+
+        if (!explanation_has_estimate(of) || of->why_unscored)
+                return NULL;
+        json_t *cores = expected->is_learned ? json_real(expected->load.of[ESTIMATE_CPU]) : NULL;
+        return json_pack("{s:o*, s:s*, s:f, s:f, s:f, s:f, s:f}", "learnedCores", cores, "workload",
+                         of->workload, "confidence", expected->confidence, "loadCores",
+                         expected->load.of[ESTIMATE_CPU], "loadBytes",
+                         expected->load.of[ESTIMATE_MEM], "clusterFactorCpu",
+                         expected->factor.ratio[ESTIMATE_CPU], "clusterFactorMem",
+                         expected->factor.ratio[ESTIMATE_MEM]);
+}
+
+size_t explanation_rule(const struct explanation *of) {
+        return of->judge.rule ? (size_t)(of->judge.rule - of->policy->rules) + 1 : 0;
+}
+
 json_t *explanation_source_json(const struct explanation *explanation) {
         if (!explanation_has_estimate(explanation))
                 return NULL;

@@ -13,19 +13,12 @@ void explanation_print_source(const struct explanation *explanation, FILE *out) 
 }
 
 static void print_pod(const struct explanation *of, FILE *out) {
-        const struct estimator_expectation *expected = &of->expectation;
-        json_t *cores = expected->is_learned ? json_real(expected->load.of[ESTIMATE_CPU]) : NULL;
-        json_auto_t *json = json_pack(
-                "{s:o*, s:s*, s:f, s:f, s:f, s:f, s:f}", "learnedCores", cores, "workload",
-                of->workload, "confidence", expected->confidence, "loadCores",
-                expected->load.of[ESTIMATE_CPU], "loadBytes", expected->load.of[ESTIMATE_MEM],
-                "clusterFactorCpu", expected->factor.ratio[ESTIMATE_CPU], "clusterFactorMem",
-                expected->factor.ratio[ESTIMATE_MEM]);
+        json_auto_t *expected = explanation_expected_json(of);
 
         (void)fputs(of->pod ? "pod " : "a pod without requests", out);
         (void)style_text(of->pod ? of->pod : "", SIZE_MAX, out);
         (void)fputs(":\n", out);
-        terms_print_expected(json, out);
+        terms_print_expected(expected, out);
         (void)fputc('\n', out);
 }
 
@@ -35,7 +28,7 @@ static void print_pods_rule(const struct explanation *of, FILE *out) {
 
         if (rule)
                 (void)fprintf(out, "rule %zu of the policy holds for the pod: %s\n\n",
-                              (size_t)(rule - of->policy->rules) + 1,
+                              explanation_rule(of),
                               rule->is_exempt ? "no limit rejects it" : "more limits");
         else if (of->judge.is_exempt)
                 (void)fputs("the pod is a DaemonSet's: no limit rejects it\n\n", out);

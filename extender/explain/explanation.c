@@ -32,7 +32,9 @@ void explanation_init(struct explanation *explanation, struct node_table *table,
         judge_rows(&explanation->judge, &explanation->snapshot->nodes,
                    pod->name ? &pod->facts : NULL, &explanation->expectation.load, now_unix_ms,
                    explanation->rejected_by, explanation->candidates);
-        explanation->judge.pod = NULL; /* is the caller's */
+        explanation->judge.pod = NULL;             /* is the caller's */
+        if (explanation_has_estimate(explanation)) /* which looks at none, but they are shown */
+                judge_find_largest(&explanation->judge);
 }
 
 void explanation_done(struct explanation *explanation) {

@@ -52,6 +52,13 @@ json_t *explanation_source_json(const struct explanation *explanation);
 /** explanation_print_source() - the same as a line, if there is anything to say */
 void explanation_print_source(const struct explanation *explanation, FILE *out);
 
+/** explanation_rule() - the number of the policy's rule that holds for the pod, from 1 on; 0: none
+ */
+size_t explanation_rule(const struct explanation *of);
+/** explanation_expected_json() - what the pod is expected to use, as terms_print_expected() prints
+ * it; NULL: there is no estimate. Owned by the caller */
+json_t *explanation_expected_json(const struct explanation *of);
+
 /** explanation_row() - the row of a node; NODE_ROW_NONE: there is no such node */
 uint32_t explanation_row(const struct explanation *explanation, const char *node);
 

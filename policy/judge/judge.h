@@ -123,6 +123,6 @@ int judge_last_by(const struct judge *judge, size_t i);
 
 /** judge_find_last() - set places and has_last; for the judge's own files */
 void judge_find_last(struct judge *judge);
-/** judge_find_largest() - set largest if there are relative priorities; for the judge's own files
- */
+/** judge_find_largest() - set largest if there are relative priorities; judge_score() does it, but
+ * not with scoring: estimate */
 void judge_find_largest(struct judge *judge);

@@ -190,6 +190,22 @@ def test_limits_of_a_pool(browser, site):
     assert "1pool=batch, zone=bcpu avg 5m 20 %" in told
 
 
+def test_a_node_that_comes_last(browser, site):
+    """It passes, and is above a limit."""
+    status = sample(3)
+    for name, row in zip("abc", status["nodes"]):
+        row.pop("reason", None)
+        row.update(name=name, verdict="passes", usage=[0.3] * 5, limitShare=0.3 / 0.8)
+    status["nodes"][0] |= {"reason": "cpu_usage_avg_5m above 0.2", "limitShare": 1.5}
+    status["verdicts"] = {"passes": 3, "rejected": 0, "unknown": 0}
+    show(browser, site, status, DESKTOP)
+    told = "[...document.querySelectorAll('td.verdict')].map((cell) => cell.textContent)"
+    assert browser.evaluate(told) == ["last; above: cpu avg 5m", "passes", "passes"]
+    assert not flaws(browser)
+    tiles = browser.evaluate("document.getElementById('tiles').textContent")
+    assert "3pass0rejected" in tiles
+
+
 def test_the_policy_is_enforced(browser, site):
     """Were something to slip through, the browser would not run it."""
     show(browser, site, sample(3), DESKTOP)

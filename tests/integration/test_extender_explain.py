@@ -189,6 +189,21 @@ def test_estimate(explain):
     assert "--pod: no pod 'shop/nobody' in the input" in error
 
 
+def test_estimate_of_a_relative_priority(explain):
+    """It counts as it is, as a warning says. The largest reading is shown all the same."""
+    policy = json.loads(json.dumps(POLICY))
+    policy["spec"]["extender"] = {"scoring": "estimate"}
+    policy["spec"]["priority"] = [{"name": "cpu_usage_avg_5m", "weight": 1, "scale": "relative"}]
+    nodes = estimated_input().replace("0.40000", "0.20000", 1)
+    rows = json.loads(explain(policy, nodes, f"--now={NOW}", "-o", "json"))
+    shown = [row["priorities"][0] for row in rows]
+    assert [(row["value"], row["largest"], row["points"]) for row in shown] == [
+        (0.2, 0.4, 50),
+        (0.4, 0.4, 0),
+    ]
+    assert [row["estimate"]["cpu"]["reading"] for row in rows] == [0.2, 0.4]
+
+
 @pytest.mark.parametrize(
     "text, why",
     [

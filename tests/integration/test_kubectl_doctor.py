@@ -179,6 +179,27 @@ def test_idle_cpu(cluster, doctor):
     assert found["idle-left"][1].startswith("2 of 4 nodes still offer idle CPU")
 
 
+def test_nodes_that_the_controller_does_not_follow(cluster, doctor):
+    """They need no annotations, and offer nothing; those that it follows do."""
+    container = cluster.objects[f"{DEPLOYMENTS}/plimsoll-controller"]["spec"]["template"]["spec"]
+    container["containers"][0]["args"] += ["--node-selector=pool in (a,b)"]
+    some = "/api/v1/nodes?labelSelector=pool%20in%20%28a%2Cb%29&limit=500"
+    nodes = cluster.nodes()
+    cluster.objects[some] = nodes[2:]
+    for item in nodes[:2]:
+        item["metadata"]["annotations"] = {}
+    assert findings(doctor("-o", "json", status=0)) == {}
+    cluster.objects[some] = nodes[1:]
+    found = findings(doctor("-o", "json", status=1))
+    assert set(found) == {"annotations"} and found["annotations"][1].endswith("policy: node-1")
+    for item in nodes:
+        item["metadata"]["annotations"] = {}
+    found = findings(doctor("-o", "json", status=2))
+    assert set(found) == {"annotations"} and "3 of 3 nodes" in found["annotations"][1]
+    cluster.objects[some] = 403
+    assert findings(doctor("-o", "json", status=0))["annotations"][0] == "unknown"
+
+
 def test_a_cluster_without_plimsoll(cluster, doctor):
     cluster.objects = cluster.server.objects = {"/version": {"minor": "36"}, "/api/v1/nodes": []}
     found = findings(doctor("-o", "json", status=2))

@@ -4,11 +4,13 @@ none: it says what it can, and ends."""
 import copy
 import json
 import random
+import re
 
 import pytest
 
 from harness import NIGHTLY
-from paper_cluster import node
+from paper_cluster import NETWORK_PATH, POLICY_PATH, REQUESTS_PATH, SYSTEM, node, request
+from policies import ago
 from programs import complete
 
 ROUNDS = 200 if NIGHTLY else 6
@@ -83,11 +85,73 @@ def test_objects_that_cannot_be_told_apart(cluster, plimsoll):
     assert "expected with -o table or wide" in refused
 
 
+def test_use_of_nodes_that_nobody_reads(cluster, plimsoll):
+    """Is not known, and neither is their sum; with one that is read, this one counts."""
+    cluster.objects["/api/v1/pods"] = pods()
+    for item in cluster.nodes():
+        item["status"]["capacity"] = {"cpu": "8", "memory": "32Gi"}
+        item["metadata"]["annotations"] = {}
+    every = json.loads(plimsoll("top", "--requests", "-ojson"))["all"]
+    assert set(every["cpu"]) == set(every["memory"]) == {"capacity", "requested"}
+    table = plimsoll("top", "--requests")
+    all_nodes = r"(?m)^all nodes +6 +32.0 +6.00  19% +- +- +128.0 +6.00   5% +- +-$"
+    assert re.search(all_nodes, table), table
+    cluster.annotate("cpu_usage_avg_5m", f"0.25000,{ago(30)}", slice(1))
+    every = json.loads(plimsoll("top", "--requests", "-ojson"))["all"]
+    assert every["cpu"]["used"] == 2 and every["cpu"]["reclaimable"] == 4
+    assert "used" not in every["memory"]
+
+
+def test_names_of_pods_on_a_terminal(cluster, plimsoll):
+    """An API server that takes any name is none of Kubernetes, but may be asked."""
+    cluster.spec()["priority"][0]["weight"] = 2
+    for item in cluster.objects[f"{SYSTEM}/pods"]:
+        name = item["metadata"]["name"]
+        item["metadata"]["name"] = f"{name}\x1b"
+        cluster.objects[f"{SYSTEM}/pods/{name}%1B:8010/proxy/estimate"] = {"scoring": "spread"}
+        cluster.objects[f"{SYSTEM}/pods/{name}%1B:8090/proxy/status.json"] = {
+            "policy": {"yaml": json.dumps(cluster.objects[POLICY_PATH])}
+        }
+    for verb in (("top",), ("explain", "nodes", "-ojson")):
+        done = plimsoll(*verb, status=None)
+        assert "no scores: plimsoll-extender-0" in done.stdout + done.stderr, done
+        assert "\x1b" not in done.stdout + done.stderr
+    del cluster.objects[POLICY_PATH]
+    table = plimsoll("top")
+    assert "; by the policy of plimsoll-controller-0?, without an object" in table, table
+
+
+FIRST = {"kind": "List", "metadata": {"resourceVersion": "1", "continue": "a b&"}}
+
+
+def in_two_pages(cluster, path, first, second):
+    begin = f"{path}{'&' if '?' in path else '?'}limit=500"
+    cluster.objects[begin] = (200, {**FIRST, "items": first})
+    cluster.objects[f"{begin}&continue=a%20b%26"] = second
+
+
+def test_pages_of_what_doctor_looks_through(cluster, plimsoll):
+    """ConfigMaps, NetworkPolicies, and requests of a large cluster's kubelets."""
+    maps, policies = f"{SYSTEM}/configmaps", cluster.objects[NETWORK_PATH]
+    other = {"metadata": {"name": "other"}, "data": {}}
+    in_two_pages(cluster, maps, [other] * 3, cluster.objects[maps])
+    in_two_pages(cluster, NETWORK_PATH, [], policies)
+    requests = cluster.objects[REQUESTS_PATH]
+    waiting = request("node-2", seconds_ago=3600)
+    selector = "fieldSelector=spec.signerName%3Dkubernetes.io%2Fkubelet-serving"
+    in_two_pages(cluster, f"{REQUESTS_PATH}?{selector}", requests, [waiting])
+    for policy in policies:
+        policy["spec"]["egress"] = [{"ports": [{"port": 1}]}]
+    checks = json.loads(plimsoll("doctor", "-ojson", status=None).stdout)["checks"]
+    found = {check["id"]: check for check in checks}
+    assert found["scheduler-registered"]["state"] == "ok", found["scheduler-registered"]
+    assert found["network-policy"]["state"] == "error", found["network-policy"]
+    assert "system:node:node-2" in found["kubelet-certificates"]["what"]
+
+
 def test_pages_of_a_list(cluster, plimsoll):
     items = cluster.nodes()
-    first = {"kind": "List", "metadata": {"resourceVersion": "1", "continue": "a b&"}}
-    cluster.objects["/api/v1/nodes?limit=500"] = (200, {**first, "items": items[:3]})
-    cluster.objects["/api/v1/nodes?limit=500&continue=a%20b%26"] = items[3:]
+    in_two_pages(cluster, "/api/v1/nodes", items[:3], items[3:])
     assert [row["node"] for row in json.loads(plimsoll("top", "-ojson"))["nodes"]] == [
         f"node-{i}" for i in range(4)
     ]

@@ -73,6 +73,12 @@ def messages(schema, field_path=None):
     return [prose(text.removeprefix("expected ")) for text in dict.fromkeys(said)]
 
 
+def amount(schema, what):
+    """Of Items or Properties."""
+    least, most = schema.get(f"min{what}", 0), schema[f"max{what}"]
+    return f"{least} to {most}" if least else f"at most {most}"
+
+
 def allowed(schema):
     kind = schema.get("type")
     said = messages(schema)
@@ -87,12 +93,12 @@ def allowed(schema):
     elif kind == "array":
         is_flat = "properties" not in schema["items"]
         of_each = f", each {scalar(schema['items'])}" if is_flat else ""
-        said.insert(0, f"a list of at most {schema['maxItems']}{of_each}")
+        said.insert(0, f"a list of {amount(schema, 'Items')}{of_each}")
     elif kind == "object" and "additionalProperties" in schema:
         of_each = scalar(schema["additionalProperties"])
-        said.insert(0, f"at most {schema['maxProperties']} names, each with {of_each}")
+        said.insert(0, f"{amount(schema, 'Properties')} names, each with {of_each}")
     elif kind == "object":
-        said.insert(0, "an object")
+        said.insert(0, "an object, not an empty one" if "minProperties" in schema else "an object")
     elif not said or "pattern" in schema:
         said.insert(0, scalar(schema))
     keys = schema.get("x-kubernetes-list-map-keys")

@@ -140,6 +140,20 @@ TEST(limits) {
         }
 }
 
+/* It is absent, as everywhere. */
+TEST(a_spelling_that_is_null) {
+        static const char *const spellings[][2] = {{"maxLimitPecent", "maxLimitPercent"},
+                                                   {"maxLimitPercent", "maxLimitPecent"}};
+
+        for (size_t i = 0; i < ARRAY_LEN(spellings); i++) {
+                _cleanup_(freep) char *text = xasprintf(
+                        HEAD SYNC "  predicate: [{name: cpu_usage_avg_5m, %s: null, %s: 65}]\n",
+                        spellings[i][0], spellings[i][1]);
+                _cleanup_(policy_freep) struct policy *policy = parse(text, true);
+                assert_true(policy->predicates[0].limit_ratio == 0.65);
+        }
+}
+
 /* Of the metric, wherever it stands; 0 is switched off. */
 TEST(limit_of_a_metric) {
         _cleanup_(policy_freep) struct policy *policy = parse(

@@ -12,6 +12,11 @@
 #define PRIORITIES(peak, mean)                                                                     \
         "  priority: [{name: " PEAK ", weight: " peak "}, {name: mem_usage_avg_1h, weight: " mean  \
         "}]\n"
+#define RELATIVE(weight)                                                                           \
+        "  priority: [{name: cpu_usage_avg_5m, weight: 1}, {name: net_usage_avg_5m, "              \
+        "weight: " weight ", scale: relative}]\n"
+#define POOL(lists) "  pools: [{nodeSelector: {a: b}}, {nodeSelector: {a: c}, " lists "}]\n"
+#define RULE(limits) "  rules: [{match: {labels: {a: b}}, limits: [" limits "]}]\n"
 #define HOT_VALUE "  hotValue: [{timeRange: 1m, count: 2}]\n"
 #define SPREAD "  extender: {scoring: spread}\n"
 #define ESTIMATE "  extender: {scoring: estimate}\n"
@@ -44,6 +49,24 @@ TEST(advice) {
                                   "which counts recent bindings itself";
         static const char few[] = "line 13: spec.extender: shortlist: 7 leaves the scheduler no "
                                   "choice: pods that come at once go to the same nodes";
+        static const char pool_blocks[] =
+                "line 13: spec.pools[1].predicate[1].name: cpu_usage_max_avg_1h blocks a node for "
+                "1h after it was full once: pods that wait fill the others, until every node is "
+                "blocked";
+        static const char rule_blocks[] =
+                "line 13: spec.rules[0].limits[0].name: cpu_usage_max_avg_1h blocks a node for 1h "
+                "after it was full once: pods that wait fill the others, until every node is "
+                "blocked";
+        static const char pool_shows[] =
+                "line 13: spec.pools[1].priority[0].name: cpu_usage_max_avg_1h still shows pods "
+                "that are gone; scoring: estimate goes by means";
+        static const char pool_nothing[] =
+                "line 13: spec.pools[1].priority: scoring: estimate has nothing to go by: expected "
+                "a mean of cpu or mem, such as cpu_usage_avg_5m";
+        static const char scale[] = "line 12: spec.priority[1].scale: no effect with scoring: "
+                                    "estimate, which takes usage as it is";
+        static const char pool_scale[] = "line 13: spec.pools[1].priority[0].scale: no effect with "
+                                         "scoring: estimate, which takes usage as it is";
         static const struct {
                 const char *spec;
                 const char *warnings[2];
@@ -68,6 +91,26 @@ TEST(advice) {
                 {"  priority: [{name: net_usage_avg_5m, weight: 1}]\n" ESTIMATE, {nothing}},
                 {"  priority: [{name: gauge, weight: 1}]\n" ESTIMATE, {nothing}},
                 {"  priority:\n" ESTIMATE, {nothing}},
+                {RELATIVE("1") ESTIMATE, {scale}},
+                {RELATIVE("0") ESTIMATE, {NULL}},
+                {RELATIVE("1") SPREAD, {NULL}},
+                {MEAN POOL("priority: [{name: mem_usage_avg_1h, weight: 1, scale: relative}]")
+                         ESTIMATE,
+                 {pool_scale}},
+                /* Of a pool, and of a rule. */
+                {MEAN POOL("predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 1}, {name: " PEAK
+                           ", maxLimitPecent: 1}]") ESTIMATE,
+                 {pool_blocks}},
+                {MEAN POOL("predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 1}, {name: " PEAK
+                           ", maxLimitPecent: 1}]"),
+                 {NULL}},
+                {MEAN RULE("{name: " PEAK ", maxLimitPecent: 1}") SPREAD, {rule_blocks}},
+                {MEAN RULE("{name: " PEAK ", maxLimitPecent: 1, overLimit: last}") SPREAD, {NULL}},
+                {MEAN POOL("priority: [{name: " PEAK ", weight: 1}]") SPREAD, {NULL}},
+                {MEAN POOL("priority: [{name: " PEAK ", weight: 1}]") ESTIMATE,
+                 {pool_shows, pool_nothing}},
+                {MEAN POOL("priority: [{name: mem_usage_avg_1h, weight: 1}]") ESTIMATE, {NULL}},
+                {MEAN POOL("priority: []") ESTIMATE, {NULL}},
                 {MEAN "  extender: {shortlist: 7}\n", {few}},
                 {MEAN "  extender: {shortlist: 8}\n", {NULL}},
                 {MEAN "  extender: {shortlist: 0}\n", {NULL}},

@@ -51,6 +51,7 @@ enum { PAPER_NODES = 4, PAPER_CHANGES = 5, PAPER_MAX_BYTES = 1 << 20 };
                                                                                "'status': "        \
                                                                                "{'readyReplicas':" \
                                                                                " 2}}"
+#define PAPER_LIST "{'kind': 'List', 'metadata': {'resourceVersion': '1'}, 'items': ["
 #define PAPER_LEASES "/apis/coordination.k8s.io/v1/namespaces/"
 #define PAPER_CONTROLLER_PAGE(leads)                                                               \
         "plimsoll_build_info{version='" PLIMSOLL_VERSION "'} 1\n"                                  \
@@ -115,22 +116,22 @@ static const struct {
          "{'spec': {'holderIdentity': 'plimsoll-controller-1', 'leaseDurationSeconds': 15, "
          "'renewTime': '2026-03-01T11:59:55.000000Z'}}"},
         {PAPER_SYSTEM "/configmaps",
-         "{'items': [{'metadata': {'name': 'scheduler'}, 'data': {'config.yaml': '"
-         "kind: KubeSchedulerConfiguration\\n"
-         "profiles:\\n"
-         "- schedulerName: default-scheduler\\n"
-         "extenders:\\n"
-         "- urlPrefix: http://127.0.0.1:8010/v1\\n"
-         "  filterVerb: filter\\n"
-         "  prioritizeVerb: prioritize\\n"
-         "  weight: 3\\n"
-         "  nodeCacheCapable: true\\n"
-         "  ignorable: true\\n"
-         "  httpTimeout: 200ms\\n'}}]}"},
+         PAPER_LIST "{'metadata': {'name': 'scheduler'}, 'data': {'config.yaml': '"
+                    "kind: KubeSchedulerConfiguration\\n"
+                    "profiles:\\n"
+                    "- schedulerName: default-scheduler\\n"
+                    "extenders:\\n"
+                    "- urlPrefix: http://127.0.0.1:8010/v1\\n"
+                    "  filterVerb: filter\\n"
+                    "  prioritizeVerb: prioritize\\n"
+                    "  weight: 3\\n"
+                    "  nodeCacheCapable: true\\n"
+                    "  ignorable: true\\n"
+                    "  httpTimeout: 200ms\\n'}}]}"},
         {"/apis/networking.k8s.io/v1/namespaces/kube-system/networkpolicies",
-         "{'items': [{'spec': {'podSelector': {'matchLabels': {'app.kubernetes.io/name': "
-         "'plimsoll-controller'}}, 'policyTypes': ['Ingress', 'Egress'], "
-         "'egress': [{'ports': [{'port': 443}, {'port': 9100}, {'port': 10250}]}]}}]}"},
+         PAPER_LIST "{'spec': {'podSelector': {'matchLabels': {'app.kubernetes.io/name': "
+                    "'plimsoll-controller'}}, 'policyTypes': ['Ingress', 'Egress'], "
+                    "'egress': [{'ports': [{'port': 443}, {'port': 9100}, {'port': 10250}]}]}}]}"},
         {"/api/v1/namespaces/monitoring/services/prometheus", NULL},
         {"/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/"
          "plimsoll-controller-nodes",
@@ -138,11 +139,11 @@ static const struct {
         {PAPER_SYSTEM "/configmaps/cluster-autoscaler-status", NULL},
         {"/apis/karpenter.sh", NULL},
         {"/apis/certificates.k8s.io/v1/certificatesigningrequests",
-         "{'items': [{'metadata': {'creationTimestamp': '2026-03-01T11:00:00Z'}, "
-         "'spec': {'username': 'system:node:node-0'}, "
-         "'status': {'conditions': [{'type': 'Approved'}]}}, "
-         "{'metadata': {'creationTimestamp': '2026-03-01T11:59:00Z'}, "
-         "'spec': {'username': 'system:node:node-1'}}]}"},
+         PAPER_LIST "{'metadata': {'creationTimestamp': '2026-03-01T11:00:00Z'}, "
+                    "'spec': {'username': 'system:node:node-0'}, "
+                    "'status': {'conditions': [{'type': 'Approved'}]}}, "
+                    "{'metadata': {'creationTimestamp': '2026-03-01T11:59:00Z'}, "
+                    "'spec': {'username': 'system:node:node-1'}}]}"},
         {PAPER_SYSTEM "/pods/plimsoll-controller-0:8090/proxy/metrics", PAPER_CONTROLLER_PAGE("0")},
         {PAPER_SYSTEM "/pods/plimsoll-controller-1:8090/proxy/metrics", PAPER_CONTROLLER_PAGE("1")},
         {PAPER_SYSTEM "/pods/plimsoll-extender-0:8010/proxy/metrics", PAPER_EXTENDER_PAGE},

@@ -211,7 +211,7 @@ TEST(ceilings) {
         assert_non_null(facts.pages[DOCTOR_MAX_PAGES - 1].text);
 
         buf_clear(&list);
-        buf_puts(&list, "{'items': [{'data': {");
+        buf_puts(&list, PAPER_LIST "{'data': {");
         for (int i = 0; i < 2 * DOCTOR_MAX_CONFIGS; i++)
                 buf_printf(&list,
                            "'%d': 'kind: KubeSchedulerConfiguration\\nextenders: [{urlPrefix: "

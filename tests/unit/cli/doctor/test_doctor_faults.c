@@ -3,33 +3,18 @@
 
 #include "idle_faults.h"
 #include "paper_fault.h"
+#include "policy_faults.h"
 
-#define CONTROLLER "*/deployments/plimsoll-controller"
-#define EXTENDER "*/deployments/plimsoll-extender"
-#define SCHEDULER "*/deployments/plimsoll-scheduler"
 #define SERVICE "*/services/plimsoll-extender"
 #define PODS "*/kube-system/pods"
 #define LEASE "*/leases/plimsoll-controller"
 #define CONFIG "*/configmaps"
 #define NETWORK "*/networkpolicies"
 #define GUARD "*/plimsoll-controller-nodes"
-#define CRD "*/customresourcedefinitions/*"
-#define POLICY "*/dynamicschedulerpolicies/default"
 #define REQUESTS "*/certificatesigningrequests"
-#define NODES "/api/v1/nodes"
-#define AUTOSCALER "*/cluster-autoscaler-status"
-#define PAGES "*/proxy/metrics"
 #define STANDBY "*/plimsoll-controller-0:8090/proxy/metrics"
 #define CONTROLLERS "*/plimsoll-controller-?:8090/proxy/metrics"
-#define EXTENDERS "*/plimsoll-extender-?:8010/proxy/metrics"
 #define EXTENDER_0 "*/plimsoll-extender-0:8010/proxy/metrics"
-
-#define STATUS "*/plimsoll-controller-0:8090/proxy/status.json"
-#define KEPT                                                                                       \
-        "{'policy': {'yaml': 'apiVersion: scheduler.policy.crane.io/v1alpha1\\n"                   \
-        "kind: DynamicSchedulerPolicy\\nspec:\\n  syncPolicy:\\n"                                  \
-        "  - {name: cpu_usage_avg_5m, period: 3m}\\n  - {name: mem_usage_avg_5m, period: 3m}\\n"   \
-        "  priority:\\n  - {name: mem_usage_avg_5m, weight: 1}\\n'}}"
 
 #define BOUND "/api/v1/pods"
 /* Bound at 11 and so many minutes. */
@@ -37,29 +22,15 @@
         "{'metadata': {'namespace': 'a', 'name': 'b'}, 'spec': {" spec                             \
         "'nodeName': 'node-0'}, 'status': {'conditions': [{'type': 'PodScheduled', 'status': "     \
         "'True', 'lastTransitionTime': '2026-03-01T11" minutes ":00Z'}]}}"
-
 #define BY_OTHER "'schedulerName': 'other', "
 #define OF_DAEMON_SET                                                                              \
         "'x': 1}, 'metadata': {'name': 'b', 'ownerReferences': [{'kind': 'DaemonSet'}]}, 'spec': " \
         "{"
 
-#define DEPLOYMENTS "*/deployments/plimsoll-*"
-#define BY_FILE "--policy-config-path=/etc/policy.yaml"
-
-#define CPU "'cpu_usage_avg_5m': '" PAPER_FRESH "'"
 #define MEM "'mem_usage_avg_5m': '" PAPER_FRESH "'"
 #define METRIC(what, rest) "'" what "_usage_avg_5m': '" rest "'"
 #define HOUR_OLD "0.25000,2026-03-01T11:00:00Z"
 #define SOURCES "'name': 'PLIMSOLL_METRICS_SOURCE'"
-#define ARGUMENT "--leader-elect=true"
-#define REJECTS                                                                                    \
-        { POLICY, "'estimate'", "'estimate', 'whenAllOver': 'reject'" }
-#define SPOT(metric)                                                                               \
-        {                                                                                          \
-                POLICY, "'extender'",                                                              \
-                        "'pools': [{'nodeSelector': {'spot': 'yes'}, 'predicate': [{'name': "      \
-                        "'" metric "', 'maxLimitPecent': 0.99}]}], 'extender'"                     \
-        }
 #define ALLOW_DNS                                                                                  \
         "{'spec': {'podSelector': {}, 'policyTypes': ['Egress'], 'egress': [{'ports': "            \
         "[{'protocol': 'UDP', 'port': 53}]}]}}"
@@ -173,6 +144,11 @@ static const struct paper_fault program_faults[] = {
          .denied = {"plimsoll-controller", "\"metrics\""}},
         {"extender-permissions", DOCTOR_FAULT, "it may not watch pods",
          .denied = {"plimsoll-extender", "watch\",\"group\":\"\",\"resource\":\"pods"}},
+        {"extender-permissions", DOCTOR_FAULT, "it may not create pods/binding",
+         .changes = {{EXTENDER, ARGUMENT, "--bind"}}, .denied = {"plimsoll-extender", "binding"}},
+        {"extender-permissions", DOCTOR_FAULT, "it may not get pods",
+         .changes = {{EXTENDER, ARGUMENT, "--bind"}}, .denied = {"plimsoll-extender", "\"get\""}},
+        {.denied = {"plimsoll-extender", "binding"}}, /* it does not bind */
         {"network-policy", DOCTOR_FAULT, "port 9100", .changes = {{NETWORK, "9100", "9101"}}},
         {"network-policy", DOCTOR_FAULT, "port 10250", .changes = {NO_KUBELET}},
         {"network-policy", DOCTOR_FAULT, "port 9200",
@@ -189,16 +165,15 @@ static const struct paper_fault program_faults[] = {
         {.changes = {NO_KUBELET, {NETWORK, "9100", "443}, {'protocol': 'TCP'"}}}, /* any port */
         {"network-policy", DOCTOR_FAULT, "port 10250",
          .changes = {NO_KUBELET, {NETWORK, "443}", "443}, {'protocol': 'UDP'}"}}},
-        {.changes = {{NETWORK, NULL, "{'spec': {}}"}}},
-        {.changes = {{NETWORK, NULL, "{'spec': {'egress': 7}}"}}},
+        {.changes = {{NETWORK, NULL, PAPER_LIST "{'spec': {}}]}"}}},
+        {.changes = {{NETWORK, NULL, PAPER_LIST "{'spec': {'egress': 7}}]}"}}},
         {.changes = {{NETWORK, NULL, NULL}}},
         /* A policy that closes all, and ones that are not about us. */
         {"network-policy", DOCTOR_FAULT, "port 9100 (node-exporter), port 10250 (kubelet)",
          .changes = {{NETWORK, "'egress'", "'e'"}}},
         {"network-policy", DOCTOR_FAULT, "port 9100 (node-exporter), port 10250 (kubelet)",
-         .changes =
-                 {{NETWORK, NULL,
-                   "{'items': [7, {'spec': {'podSelector': {}, 'policyTypes': [7, 'Egress']}}]}"}}},
+         .changes = {{NETWORK, NULL,
+                      PAPER_LIST "{'spec': {'podSelector': {}, 'policyTypes': [7, 'Egress']}}]}"}}},
         {.changes = {{NETWORK, "9100", "9101"}, {NETWORK, "'Ingress', 'Egress'", "'a'"}}},
         {.changes = {{NETWORK, "9100", "9101"},
                      {NETWORK, "'plimsoll-controller'}}", "'plimsoll-extender'}}"}}},
@@ -261,84 +236,6 @@ static const struct paper_fault program_faults[] = {
         {"node-guard", DOCTOR_WARNING, "plimsoll-controller-nodes",
          .changes = {{GUARD, NULL, NULL}}},
         {"node-guard", DOCTOR_UNKNOWN, "403", .changes = {{GUARD, NULL, "403"}}},
-};
-
-static const struct paper_fault policy_faults[] = {
-        {"policy-definition", DOCTOR_WARNING, "has no DynamicSchedulerPolicy",
-         .changes = {{CRD, NULL, NULL}, {POLICY, NULL, NULL}}},
-        {"policy-established", DOCTOR_FAULT, "not established",
-         .changes = {{CRD, "'True'", "'False', 'message': 'no'"}}},
-        {"policy-established", DOCTOR_FAULT, "it has no such condition",
-         .changes = {{CRD, "'type'", "'t'"}}},
-        {"policy-established", DOCTOR_FAULT, "it has no such condition",
-         .changes = {{CRD, "'status': 'True'", "'s': 1"}}},
-        {.changes = {{CRD, "[", "[{'type': 'NamesAccepted', 'status': 'False'}, "}}},
-        {"policy-object", DOCTOR_WARNING, "default: the built-in policy (whether the programs keep",
-         .changes = {{POLICY, NULL, NULL}}},
-        {"policy-object", DOCTOR_WARNING,
-         "default: the policy of plimsoll-controller-0 is in force",
-         .changes = {{POLICY, NULL, NULL}, {STATUS, NULL, KEPT}}},
-        {"policy-object", DOCTOR_WARNING, "status.json: it has no policy) is in force",
-         .changes = {{POLICY, NULL, NULL}, {STATUS, NULL, "{'policy': {}}"}}},
-        {"policy-object", DOCTOR_WARNING, "the programs keep the policy of the deleted one",
-         .changes = {{POLICY, NULL, NULL},
-                     {STATUS, NULL, KEPT},
-                     {PAGES, "deleted 0", "deleted 1"}}},
-        {"policy-object", DOCTOR_FAULT, "2 of 4 programs keep the policy of the deleted one",
-         .changes = {{POLICY, NULL, NULL},
-                     {STATUS, NULL, KEPT},
-                     {EXTENDERS, "deleted 0", "deleted 1"}}},
-        {"policy-file", DOCTOR_FAULT,
-         "the extender goes by a file, and the controller by the object named default",
-         .changes = {{EXTENDER, ARGUMENT, BY_FILE}}},
-        {"policy-file", DOCTOR_FAULT, "the controller goes by a file, and the extender by",
-         .changes = {{CONTROLLER, ARGUMENT, BY_FILE},
-                     {EXTENDER, NULL, NULL},
-                     {SCHEDULER, NULL, "{}"}}},
-        {"policy-file", DOCTOR_WARNING, "the object named default has no effect",
-         .changes = {{DEPLOYMENTS, ARGUMENT, BY_FILE}, {POLICY, "'True'", "'False'"}}},
-        {"policy-file", DOCTOR_UNKNOWN, "where it cannot be read",
-         .changes = {{EXTENDER, ARGUMENT, "--policy-config-path=$(FILE)"}}},
-        {.changes = {{DEPLOYMENTS, ARGUMENT, BY_FILE}, {POLICY, NULL, NULL}}},
-        {"policy-valid", DOCTOR_FAULT, "refused", .changes = {{POLICY, "t': 1", "t': -1"}}},
-        {"policy-valid", DOCTOR_FAULT, "it is refused: nested deeper than",
-         .changes = {{POLICY, "'metadata'",
-                      "'x': [[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]"
-                      "]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]], 'metadata'"}}},
-        {"policy-warnings", DOCTOR_WARNING, "1 warning: spec.predicat",
-         .changes = {{POLICY, "'predicate'", "'predicat': [], 'predicate'"}}},
-        {"policy-in-force", DOCTOR_FAULT, "does not confirm it: valid",
-         .changes = {{POLICY, "'True'", "'False'"}}},
-        {"policy-in-force", DOCTOR_FAULT, "its status is empty",
-         .changes = {{POLICY, "'conditions'", "'c'"}}},
-        {"policy-in-force", DOCTOR_WARNING, "latest change",
-         .changes = {{POLICY, "generation': 3", "generation': 4"}}},
-        {"policy-limits", DOCTOR_FAULT, "every node is above",
-         .changes = {REJECTS, {NODES, "0.25000,", "0.95000,"}}},
-        /* For nodes of a pool its limit holds. */
-        {.changes = {REJECTS,
-                     {NODES, "0.25000,", "0.95000,"},
-                     {NODES, "'annotations': {'cpu",
-                      "'labels': {'spot': 'yes'}, 'annotations': {'cpu"},
-                     SPOT("cpu_usage_avg_5m")}},
-        {.changes = {{NODES, "0.25000,", "0.95000,"}}},             /* they all pass */
-        {.changes = {REJECTS, {NODES, "0.25000,", "0.95000,", 6}}}, /* one is below */
-        {"policy-weights", DOCTOR_WARNING, "no priority",
-         .changes = {{POLICY,
-                      "'priority': [{'name': 'mem_usage_avg_5m', 'weight': 1}], "
-                      "'extender': {'scoring': 'estimate'}",
-                      "'priority': []"}}},
-        {"cluster-autoscaler", DOCTOR_WARNING, "autoscaler runs",
-         .changes = {REJECTS, {AUTOSCALER, NULL, "{}"}}},
-        {"karpenter", DOCTOR_WARNING, "Karpenter runs",
-         .changes = {REJECTS, {"/apis/karpenter.sh", NULL, "{}"}}},
-        {.changes = {{AUTOSCALER, NULL, "{}"}}},
-        {.changes = {REJECTS,
-                     {AUTOSCALER, NULL, "{}"},
-                     {POLICY, "'maxLimitPecent'", "'overLimit': 'last', 'maxLimitPecent'"}}},
-        {.changes = {REJECTS,
-                     {AUTOSCALER, NULL, "{}"},
-                     {POLICY, "'maxLimitPecent': 0.8", "'maxLimitPecent': 0"}}},
 };
 
 static const struct paper_fault node_faults[] = {
@@ -467,12 +364,14 @@ static const struct paper_fault metric_faults[] = {
         /* What was fetched, but could not be read. */
         {"exporters", DOCTOR_WARNING,
          "node-exporter fails on 1 of 4 nodes, kubelet fails on 2 of 4 nodes; failed scrapes by "
-         "reason: windows_exporter: 2, other_node: 1",
+         "reason: windows_exporter: 2, other_node: 1, url_too_long: 1, over_budget: 3",
          .changes = {{STANDBY, "failing{source='node-exporter'} 0",
                       "failing{source='node-exporter'} 1\n"
                       "plimsoll_targets_failing{source='kubelet'} 2"},
                      {STANDBY, "'connect'} 0", "'windows_exporter'} 2"},
-                     {STANDBY, "'timeout'} 0", "'other_node'} 1"}}},
+                     {STANDBY, "'timeout'} 0",
+                      "'other_node'} 1\nplimsoll_scrapes_total{result='over_budget'} 3\n"
+                      "plimsoll_scrapes_total{result='url_too_long'} 1"}}},
         /* The samples are their affair, too. */
         {"exporters", DOCTOR_WARNING, "none is counted",
          .changes = {{STANDBY, "failing{source='node-exporter'} 0",
@@ -491,6 +390,12 @@ static const struct paper_fault metric_faults[] = {
                       "plimsoll_nodes_served{source='kubelet'} 4"}}},
         {"samples", DOCTOR_WARNING, "2 of 4 nodes have no",
          .changes = {{CONTROLLERS, "nodes_stale 0", "nodes_stale 2"}}},
+        /* Exporters fail where kubelets serve, and elsewhere there is no sample. */
+        {"samples", DOCTOR_WARNING, "1 of 4 nodes have no",
+         .changes = {{STANDBY, "failing{source='node-exporter'} 0",
+                      "failing{source='node-exporter'} 3\n"
+                      "plimsoll_nodes_served{source='kubelet'} 3"},
+                     {STANDBY, "nodes_stale 0", "nodes_stale 1"}}},
         {"samples", DOCTOR_FAULT, "4 of 4 nodes have no",
          .changes = {{STANDBY, "nodes_stale 0", "nodes_stale 4"}}},
         {"policy-loaded", DOCTOR_FAULT, "a controller cannot",
@@ -607,12 +512,12 @@ static const struct paper_fault scheduler_faults[] = {
          .changes = {{CONFIG, "nodeCacheCapable: true", ""}}},
         {"scheduler-verbs", DOCTOR_FAULT, "no filterVerb",
          .changes = {{CONFIG, "filterVerb: filter", ""}}},
-        {.changes = {{CONFIG, "filterVerb: filter", ""}, /* without limits there is no need */
-                     {POLICY, "'predicate'", "'priority': [], 'p'"},
-                     {POLICY,
-                      "'priority': [], 'p': [{'name': 'cpu_usage_avg_5m', "
-                      "'maxLimitPecent': 0.8}], ",
-                      ""}}},
+        /* Without limits that reject there is no need. */
+        {.changes = {{CONFIG, "filterVerb: filter", ""},
+                     {POLICY, "[{'name': 'cpu_usage_avg_5m', 'maxLimitPecent': 0.8}]", "[]"}}},
+        {.changes = {{CONFIG, "filterVerb: filter", ""}, {POLICY, "0.8", "0"}}},
+        {.changes = {{CONFIG, "filterVerb: filter", ""},
+                     {POLICY, "0.8", "0.8, 'overLimit': 'last'"}}},
         {"scheduler-verbs", DOCTOR_FAULT, "no prioritizeVerb", /* the weight then is none, too */
          .changes = {{CONFIG, "prioritizeVerb: prioritize", ""},
                      {CONFIG, "weight: 3", "weight: 1"}}},

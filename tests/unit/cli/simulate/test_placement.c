@@ -176,6 +176,7 @@ TEST(what_is_left_out) {
                 ON("calm", "\"prioritize\": {\"bestNodes\": []}"),
                 "{\"node\": null, \"decision\": {" POD ", " RANKING("") "}}",
                 ON("calm", "\"filter\": {\"at\": \"" AT "\", \"daemonset\": true}"),
+                ON("calm", "\"filter\": {\"at\": \"" AT "\", \"rule\": 2}"),
         };
         static const struct expected none = {0};
         static const struct expected first = {1, 1, 1, 1, 1, 0};
@@ -185,4 +186,5 @@ TEST(what_is_left_out) {
         /* Not known where it is: the extender's first choice. */
         check("{\"node\": null, \"decision\": {" POD ", " RANKING(WARM) "}}", LAX, STRICT, &first);
         check(ON("calm", FILTER("")), LAX, STRICT, &first);
+        check(ON("calm", "\"filter\": {\"at\": \"" AT "\", \"rule\": 0}"), LAX, STRICT, &first);
 }

@@ -54,6 +54,10 @@ TEST(control_characters) {
         assert_string_equal(err.msg, "'a?b?[1m??\xc3\xa9'");
         (void)error_wrap(&err, -EINVAL, "%s", "c\rd");
         assert_string_equal(err.msg, "c?d: 'a?b?[1m??\xc3\xa9'");
+        (void)error_set(&err, EINVAL,
+                        "\xc2\x80\xc2\x9b"
+                        "2J\xc2\x9f\xc2\xa0");
+        assert_string_equal(err.msg, "????2J??\xc2\xa0");
 }
 
 /* jansson makes no string of what is not UTF-8. */

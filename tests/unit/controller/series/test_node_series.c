@@ -134,6 +134,15 @@ TEST(scores) {
                  "score{node=\"a\"} 30\n"},
                 /* another node's reading would be needed */
                 {"  priority:\n  - {name: cpu_usage_avg_5m, weight: 1, scale: relative}\n", ""},
+                /* which is of a pool that the node is not in */
+                {"  priority:\n  - {name: cpu_usage_avg_5m, weight: 1}\n"
+                 "  pools:\n  - nodeSelector: {a: b}\n    priority:\n"
+                 "    - {name: cpu_usage_avg_5m, weight: 1, scale: relative}\n",
+                 "score{node=\"a\"} 80\n"},
+                /* an estimate takes it as it is */
+                {"  priority:\n  - {name: cpu_usage_avg_5m, weight: 1, scale: relative}\n"
+                 "  extender: {scoring: estimate}\n",
+                 "score{node=\"a\"} 80\n"},
                 {"  predicate:\n  - {name: cpu_usage_avg_5m, maxLimitPecent: 0.5}\n", ""},
         };
         const struct plan_values values = {.usable = 7, .ratio = {0.2, 0.9, 0.7}};

@@ -96,3 +96,21 @@ TEST(weights) {
         p.values.ratio[CPU] = 0.38; /* and 0.09 */
         assert_int_equal(budget_urgency(&p.plan, p.record, &p.values, false, start_unix_ms), 5);
 }
+
+/* In a pool its own weights hold. */
+TEST(weights_of_a_pool) {
+        _cleanup_(planned_done) struct planned p;
+
+        planned_init(&p, 0.01, 0.1);
+        p.policy.priority_count = 1;
+        p.policy.priorities[0] = (struct policy_priority){.metric = CPU, .weight = 1};
+        p.policy.priorities[1] = (struct policy_priority){.metric = MEM, .weight = 1};
+        p.policy.pool_count = 1;
+        p.policy.pools[0].priorities = (struct policy_range){1, 2};
+        planned_write(&p, start_unix_ms - 60000);
+
+        p.values.ratio[MEM] = 0.59;
+        assert_int_equal(budget_urgency(&p.plan, p.record, &p.values, false, start_unix_ms), 0);
+        p.values.pool = 1;
+        assert_int_equal(budget_urgency(&p.plan, p.record, &p.values, false, start_unix_ms), 4);
+}

@@ -228,6 +228,25 @@ TEST(limits_of_pools) {
         assert_true(json_equal(json_at(pool, "limits", NULL), limits));
 }
 
+/* It passes, but is no node like any other. */
+TEST(over_a_limit_and_last) {
+        static const char text[] =
+                "  syncPolicy:\n"
+                "  - {name: cpu_usage_avg_5m, period: 3m}\n"
+                "  predicate:\n"
+                "  - {name: cpu_usage_avg_5m, maxLimitPecent: 0.5, overLimit: last}\n";
+        static const struct row rows[] = {{"over", NULL, NULL, {0.6}, -1},
+                                          {"below", NULL, NULL, {0.4}, -1}};
+        _cleanup_(compiled_policy_freep) struct compiled_policy *compiled = compile(text);
+        json_auto_t *json = view_of(compiled, rows, ARRAY_LEN(rows));
+
+        assert_string_equal(json_string_at(node(json, 0), "verdict", NULL), "passes");
+        assert_string_equal(json_string_at(node(json, 0), "reason", NULL),
+                            "cpu_usage_avg_5m above 0.5");
+        assert_null(json_at(node(json, 1), "reason", NULL));
+        assert_int_equal(json_int_at(0, json, "verdicts", "passes", NULL), 2);
+}
+
 TEST(nodes) {
         static const struct row rows[] = {
                 {"calm", "{\"zone\":\"a\"}", NULL, {0.4, 0.6, -1}, 2},
