@@ -41,7 +41,8 @@ void estimate_terms_init(struct estimate_terms *terms, const struct policy *poli
                 int r = resource_of(metric);
                 if (priority->weight > largest)
                         largest = priority->weight;
-                if (r < 0 || (chosen[r] >= 0 && terms->window_ms[r] <= metric->query.window_ms))
+                if (r < 0 || priority->weight == 0 ||
+                    (chosen[r] >= 0 && terms->window_ms[r] <= metric->query.window_ms))
                         continue;
                 chosen[r] = (int)i;
                 terms->metric[r] = (int)priority->metric;

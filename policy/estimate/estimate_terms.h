@@ -1,9 +1,9 @@
 /*
  * What a policy's priorities mean with scoring: estimate. score.h ranks a candidate by the largest
  * of its usages; the weight of a priority, relative to the largest weight, says how much its metric
- * counts there. For cpu and mem the shortest mean is the reading that base and pods are estimated
- * from (tracked_node.h). Any other metric counts with the value of its annotation. If the policy
- * has no priority at all, CPU and memory count by what pods request.
+ * counts there. For cpu and mem the shortest mean with a weight is the reading that base and pods
+ * are estimated from (tracked_node.h). Any other metric counts with the value of its annotation. If
+ * the policy has no priority at all, CPU and memory count by what pods request.
  *
  * A value that is not known of a candidate counts as in the median of the candidates for which it
  * is known. If it counted as 0, a node that cannot be measured would get every pod. If it counted

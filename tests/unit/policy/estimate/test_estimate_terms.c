@@ -34,6 +34,9 @@ TEST(which_metrics) {
                  1, .others = {0.25, 0}},
                 {"{name: cpu_usage_avg_5m, weight: 1}, {name: cpu_usage_avg_1h, weight: 4}", 0, -1,
                  0.25, .others = {0, 1}},
+                /* A priority without a weight takes no part. */
+                {"{name: cpu_usage_avg_5m, weight: 0}, {name: cpu_usage_avg_1h, weight: 1}", 1, -1,
+                 1},
                 {"{name: mem_usage_max_5m, weight: 1}, {name: load, weight: 1}", -1, -1, 0,
                  .others = {1, 1}},
                 {"{name: disk_usage_avg_5m, weight: 1}, "
