@@ -4,6 +4,7 @@ standard, its accounts may no more than they must, and the guard on Nodes holds.
 import json
 import pathlib
 import re
+import shutil
 import statistics
 import time
 import urllib.parse
@@ -76,6 +77,20 @@ def test_pods_keep_to_the_restricted_standard(plane, name):
         metadata = {**template["metadata"], "name": "a-pod", "namespace": namespace}
         pod = {**template, "metadata": metadata}
         plane.api.create(f"/api/v1/namespaces/{namespace}/pods?dryRun=All", pod)
+
+
+def test_where_images_are_is_said_once(plane, tmp_path):
+    """With a registry's name in that one file every pod of ours has it, also those that clean up and look."""
+    copy = tmp_path / "deploy"
+    shutil.copytree(DEPLOY, copy, symlinks=True)
+    path = copy / "images" / "kustomization.yaml"
+    text = path.read_text("utf-8").replace("newTag", "newName: registry.example/ours, newTag")
+    path.write_text(text, encoding="utf-8")
+    for name in KUSTOMIZATIONS:
+        said = plane.kubectl("kustomize", str(copy / name))
+        images = {line.split()[-1].rpartition(":")[0] for line in re.findall(r"image: .*", said)}
+        assert "registry.example/ours" in images, name
+        assert images <= {"registry.example/ours", "registry.k8s.io/kube-scheduler"}, name
 
 
 def test_the_api_server_takes_the_component(plane, tmp_path):
