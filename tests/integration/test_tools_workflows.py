@@ -201,7 +201,8 @@ def test_assets(bench, is_there):
     bench.program("gh", f"[[ $2 != view ]] || exit {int(not is_there)}")
     bench.made("release-notes.md", "SHA256SUMS", "plimsoll.yaml")
     assert bench.publish("assets").returncode == 0
-    files = "dist/SHA256SUMS dist/plimsoll.yaml"
+    # All that `sha256sum -c SHA256SUMS` looks for.
+    files = "dist/SHA256SUMS dist/plimsoll.yaml dist/release-notes.md"
     assert bench.called()[1:] == [
         (
             f"gh release upload v{VERSION} --clobber {files}"
