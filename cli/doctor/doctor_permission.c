@@ -20,16 +20,19 @@ static const struct need {
         const char *verb, *group, *resource, *subresource;
         const char *namespace; /* NULL: all of them */
         bool is_of_lease;      /* in the Lease's namespace, and of its name */
+        const char *source;    /* only if it is one of the controller's; NULL: always */
 } needs[] = {
         {0, "list", CORE, "nodes", ""},
         {0, "watch", CORE, "nodes", ""},
         {0, "patch", CORE, "nodes", ""},
-        {0, "get", CORE, "nodes", "metrics"},
+        {0, "get", CORE, "nodes", "metrics", .source = "kubelet"},
+        {0, "list", "metrics.k8s.io", "nodes", "", .source = "metrics-server"},
         {0, "list", CORE, "pods", ""},
         {0, "watch", CORE, "pods", ""},
         {0, "create", CORE, "events", "", "default"},
         {0, "patch", CORE, "events", "", "default"},
         {0, "list", POLICIES, ""},
+        {0, "watch", POLICIES, ""},
         {0, "patch", POLICIES, "status"},
         {0, "get", LEASES, "", .is_of_lease = true},
         {0, "update", LEASES, "", .is_of_lease = true},
@@ -38,6 +41,7 @@ static const struct need {
         {1, "list", CORE, "pods", ""},
         {1, "watch", CORE, "pods", ""},
         {1, "list", POLICIES, ""},
+        {1, "watch", POLICIES, ""},
         {DOCTOR_ACCOUNT_IDLE, "patch", CORE, "nodes", "status"},
 };
 
@@ -83,7 +87,7 @@ static int may(struct cluster *cluster, const struct need *need, const struct do
         return -1;
 }
 
-/* Not for a Lease that is not used or not known, nor for kubelets that are not asked, nor for idle
+/* Not for a Lease that is not used or not known, nor for a source that is not asked, nor for idle
  * CPU that is not offered. */
 static bool is_needed(const struct need *need, const struct doctor_facts *facts) {
         const struct program_flags *flags = &facts->controller;
@@ -93,8 +97,7 @@ static bool is_needed(const struct need *need, const struct doctor_facts *facts)
                        doctor_lease_namespace(facts) && program_flags_text(flags, FLAG_LEASE_NAME);
         if (need->account == DOCTOR_ACCOUNT_IDLE)
                 return facts->policy->idle_line_ratio > 0;
-        return strcmp(need->subresource, "metrics") != 0 ||
-               program_flags_has_word(flags, FLAG_METRICS_SOURCE, "kubelet");
+        return !need->source || program_flags_has_word(flags, FLAG_METRICS_SOURCE, need->source);
 }
 
 void doctor_permission_ask(struct cluster *cluster, struct doctor_facts *facts) {
@@ -109,9 +112,10 @@ void doctor_permission_ask(struct cluster *cluster, struct doctor_facts *facts) 
                                 continue;
                         allowed = may(cluster, need, facts, &permissions->err);
                         if (allowed == 0)
-                                buf_printf(&missing, "%s%s %s%s%s", missing.len > 0 ? ", " : "",
+                                buf_printf(&missing, "%s%s %s%s%s%s%s", missing.len > 0 ? ", " : "",
                                            need->verb, need->resource,
-                                           need->subresource[0] ? "/" : "", need->subresource);
+                                           need->subresource[0] ? "/" : "", need->subresource,
+                                           need->group[0] ? "." : "", need->group);
                 }
                 permissions->is_known = allowed >= 0;
                 if (missing.len > 0)
