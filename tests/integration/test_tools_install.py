@@ -1,6 +1,7 @@
 """What `make` installs, and what it says where it may not: tests/tools/install-packages and pinned, with a PATH
 of the test's own."""
 
+import fcntl
 import pathlib
 import shutil
 import subprocess
@@ -16,8 +17,10 @@ NEEDED = (
     "cp",
     "dirname",
     "env",
+    "flock",
     "grep",
     "id",
+    "mkdir",
     "mktemp",
     "rm",
     "sed",
@@ -53,11 +56,16 @@ class Machine:
             f'echo "$*" >>{self.log}; [[ $* != *"install -y"* ]] || cp {self.bin}/id {self.bin}/wrk',
         )
 
-    def run(self, tool, *words, **env):
-        return subprocess.run(
-            [TOOLS / tool, *words], capture_output=True, text=True, check=False,
+    def start(self, tool, *words, **env):
+        return subprocess.Popen(
+            [TOOLS / tool, *words], stdout=-1, stderr=-1, text=True,
             env={"PATH": str(self.bin), "HOME": str(self.home), **env},
         )  # fmt: skip
+
+    def run(self, tool, *words, **env):
+        process = self.start(tool, *words, **env)
+        said = process.communicate()
+        return subprocess.CompletedProcess(process.args, process.returncode, *said)
 
 
 @pytest.fixture(name="machine")
@@ -156,3 +164,18 @@ def test_debians_name_of_a_pinned_program(machine):
     machine.write("clang-format-14", "echo 'Ubuntu clang-format version 14.0.0-1ubuntu1'")
     done = machine.run("pinned", "clang-format", PLIMSOLL_NO_INSTALL="1")
     assert done.stdout == f"{machine.bin}/clang-format-14\n"
+
+
+def test_two_that_install_the_same(machine):
+    """What the first one has put there is not taken away from it by the second, who waited for it."""
+    home = machine.home / ".cache" / "plimsoll-gate" / "black-23.1.0"
+    (home / "bin").mkdir(parents=True)
+    with open(f"{home}.lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        second = machine.start("pinned", "black")
+        assert "installing black" in second.stderr.readline()
+        program = home / "bin" / "black"
+        program.write_text("#!/bin/bash\necho black, 23.1.0\n", "ascii")
+        program.chmod(0o755)
+    assert second.communicate() == (f"{program}\n", "")
+    assert second.returncode == 0
