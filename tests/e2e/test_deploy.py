@@ -305,6 +305,7 @@ def guarded_node(plane):
                 "owner": "alice",
                 "cpu_usage_avg_5m": READING,
                 "mem_usage_avg_5m": "rubbish",
+                "gpu0_usage_p95_1d_peak": "rubbish",
                 "gpu": "0.5,2026-07-23T11:25:54.123Z",
             },
         },
@@ -334,7 +335,7 @@ ALLOWED = {
         cpu_usage_avg_5m="0.1,2026-07-23T11:28:54Z", node_hot_value="2,2026-07-23T11:25:54Z"
     ),
     "how much young means hold": annotate(node_covered_seconds="90,2026-07-23T11:25:54Z"),
-    "over rubbish": annotate(mem_usage_avg_5m=READING),
+    "over rubbish": annotate(mem_usage_avg_5m=READING, gpu0_usage_p95_1d_peak=READING),
     "a ready-made metric": annotate(gpu=READING, **{"psi.cpu-10": "1e-5,2026-07-23T11:25:54Z"}),
     "cleaning up": annotate(cpu_usage_avg_5m=None, mem_usage_avg_5m=None, gpu=None),
     "nothing": annotate(absent=None),
