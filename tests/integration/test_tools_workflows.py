@@ -1,6 +1,7 @@
 """The workflows of .github: what they may use, and that what they run is of this tree. The linters are
 tests/tools/workflows, which the gate runs with the tests of a real cluster."""
 
+import fnmatch
 import os
 import re
 import subprocess
@@ -12,6 +13,7 @@ import yaml
 from pages import TOP, block, pages
 
 sys.path[:0] = [str(TOP / "tests" / "tools"), str(TOP / "tests" / "e2e")]
+import cross  # noqa: E402
 import gate  # noqa: E402  # the folders have to be in the path first
 from tools import build  # noqa: E402
 
@@ -93,6 +95,18 @@ def test_the_key_of_the_cache_is_of_all_that_is_built():
         found = {path for pattern in patterns for path in TOP.glob(pattern)}
         files = {build.HERE / m / f for m in build.MODULES for f in ("go.mod", "go.sum")}
         assert found == files | {build.HERE / "build.py"}
+
+
+def test_no_root_is_cached():
+    """A Debian of cross.py has folders that only root may read, and who packs the cache is not root."""
+    (paths,) = [
+        s["with"]["path"] for n, s in steps("with") if n == "nightly" and "ccache" in str(s)
+    ]
+    left_out = [path[1:] for path in paths.splitlines() if path.startswith("!")]
+    for architecture in cross.ARCHITECTURES:
+        root = f"~/.cache/plimsoll-container/plimsoll-gate/root-{architecture}"
+        assert any(fnmatch.fnmatch(root, path) for path in left_out)
+        assert not any(f"{path}/" in root for path in paths.splitlines()), "the folder as a whole"
 
 
 def test_modules_are_kept_up_to_date():
