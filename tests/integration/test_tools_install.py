@@ -1,5 +1,5 @@
 """What `make` installs, and what it says where it may not: tests/tools/install-packages and pinned, with a PATH
-of the test's own."""
+of the test's own; and what format does where there is no clone."""
 
 import fcntl
 import pathlib
@@ -179,3 +179,14 @@ def test_two_that_install_the_same(machine):
         program.chmod(0o755)
     assert second.communicate() == (f"{program}\n", "")
     assert second.returncode == 0
+
+
+def test_nothing_is_well_formatted_without_a_clone(tmp_path):
+    """It asks git for the files; without an answer it would look at none, and pass."""
+    for name in ("format", "pinned"):
+        (tmp_path / "tests/tools").mkdir(parents=True, exist_ok=True)
+        shutil.copy(TOOLS / name, tmp_path / "tests/tools")
+    (tmp_path / ".clang-format").touch()
+    argv = [tmp_path / "tests/tools/format"]
+    done = subprocess.run(argv, stdin=-3, capture_output=True, text=True, check=False)
+    assert done.returncode == 128 and "not a git repository" in done.stderr
