@@ -93,6 +93,13 @@ def test_where_images_are_is_said_once(plane, tmp_path):
         assert images <= {"registry.example/ours", "registry.k8s.io/kube-scheduler"}, name
 
 
+@pytest.mark.parametrize("name", [*KUSTOMIZATIONS, "descheduler"])
+def test_no_pod_goes_to_a_windows_node(plane, name):
+    """There are no images for it."""
+    for template in pod_templates(plane, name):
+        assert template["spec"]["nodeSelector"] == {"kubernetes.io/os": "linux"}
+
+
 def test_the_api_server_takes_the_component(plane, tmp_path):
     overlay = str(owners_overlay(tmp_path / "overlay"))
     done = plane.kubectl("apply", "-k", overlay, "--dry-run=server", check=False)
