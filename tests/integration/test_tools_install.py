@@ -190,3 +190,17 @@ def test_nothing_is_well_formatted_without_a_clone(tmp_path):
     argv = [tmp_path / "tests/tools/format"]
     done = subprocess.run(argv, stdin=-3, capture_output=True, text=True, check=False)
     assert done.returncode == 128 and "not a git repository" in done.stderr
+
+
+def test_a_folder_that_is_bound_may_have_spaces(machine):
+    """What enter-root mounts, without doing it."""
+    root, cache = machine.home / "the root", machine.home / "my cache"
+    (root / "etc").mkdir(parents=True)
+    machine.write("unshare", 'while [ "$1" != bash ]; do shift; done; exec "$@"')
+    machine.write("mount", f'printf "%s|" "$@" >>{machine.log}')
+    machine.write("chroot", 'printf "%s|" "$@"')
+    argv = ["enter-root", root, f"{cache}:/root/.cache", f"{cache} 2:/srv", "--", "make", "a b"]
+    done = machine.run(*argv)
+    # It gives the command no PATH of ours: what a chroot is, it finds in the machine's own.
+    for place, folder in (("/root/.cache", cache), ("/srv", f"{cache} 2")):
+        assert f"|--bind|{folder}|{root}/{place}|" in machine.log.read_text("ascii"), done.stderr
