@@ -204,3 +204,25 @@ def test_a_folder_that_is_bound_may_have_spaces(machine):
     # It gives the command no PATH of ours: what a chroot is, it finds in the machine's own.
     for place, folder in (("/root/.cache", cache), ("/srv", f"{cache} 2")):
         assert f"|--bind|{folder}|{root}/{place}|" in machine.log.read_text("ascii"), done.stderr
+
+
+@pytest.mark.parametrize(
+    "engines, env, used",
+    [
+        (["podman", "docker"], {}, "podman"),
+        (["docker"], {}, "docker"),
+        (["podman", "docker"], {"ENGINE": "docker"}, "docker"),
+        (["podman"], {"ENGINE": "docker"}, None),
+        ([], {}, None),
+    ],
+)
+def test_what_a_container_is_run_by(machine, engines, env, used):
+    for name in ("cut", "sha256sum"):
+        (machine.bin / name).symlink_to(shutil.which(name))
+    for name in engines:
+        machine.write(name, f'echo "{name} $1" >>{machine.log}')
+    done = machine.run("in-container", "test", **env)
+    assert done.returncode == (0 if used else 1), done.stderr
+    lines = machine.log.read_text("ascii").splitlines()
+    assert lines == ([f"{used} image", f"{used} run"] if used else [])
+    assert used or done.stderr == f"not here: {env.get('ENGINE', 'podman, docker')}\n"

@@ -81,6 +81,13 @@ def test_what_runs_is_of_the_tree():
             assert os.access(TOP / command.split()[0], os.X_OK), f"{name}: {command}"
 
 
+def test_containers_have_the_machines_root():
+    """The runners have podman, too, which gives a user another root."""
+    names = {name for name, step in steps("run") if "in-container" in step["run"]}
+    assert names == {"check", "ci", "nightly", "release"}
+    assert all(workflows()[name]["env"] == {"ENGINE": "docker"} for name in names)
+
+
 def test_the_night_has_every_part():
     matrix = workflows()["nightly"]["jobs"]["part"]["strategy"]["matrix"]
     assert matrix == {"part": list(range(1, len(gate.PARTS) + 1))}
