@@ -62,9 +62,13 @@ CASES = {
         NODES | controller(STALE, stands(40)),
     ),
     "PlimsollSomeLoadStale": (
-        NODES | controller(STALE, stands(1)),
-        # It comes and goes.
-        NODES | controller(STALE, f"1+0x9 0+0{ALWAYS}"),
+        NODES | controller(LEADER, stands(1)) | controller(STALE, stands(1)),
+        # It comes and goes; and a standby has some all the time.
+        NODES
+        | controller(LEADER, stands(1))
+        | controller(STALE, f"1+0x9 0+0{ALWAYS}")
+        | controller(LEADER, stands(0), pod="c-1")
+        | controller(STALE, stands(2), pod="c-1"),
     ),
     "PlimsollPatchesFail": (
         controller(PATCHES, grows(10), outcome="ok")
