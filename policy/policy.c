@@ -105,6 +105,10 @@ bool policy_uses(const struct policy *policy, size_t metric) {
         return is_used;
 }
 
+bool policy_is_of_others(const struct policy *policy, size_t pool, size_t metric) {
+        return !policy_pool_uses(policy, pool, metric) && policy_uses(policy, metric);
+}
+
 static bool labels_equal(const struct policy_label *a, const struct policy_label *b, size_t count) {
         for (size_t i = 0; i < count; i++)
                 if (strcmp(a[i].name, b[i].name) != 0 || strcmp(a[i].value, b[i].value) != 0)

@@ -241,6 +241,8 @@ static inline struct policy_range policy_pool_priorities(const struct policy *po
 }
 /** policy_limit_ratio() - the limit on a metric for the nodes of a pool; 0: none */
 double policy_limit_ratio(const struct policy *policy, size_t pool, size_t metric);
+/** policy_is_of_others() - other pools use this metric, and this one does not */
+bool policy_is_of_others(const struct policy *policy, size_t pool, size_t metric);
 /** policy_uses() - some limit or some weight above 0, of any pool, is on this metric */
 bool policy_uses(const struct policy *policy, size_t metric);
 /** policy_pool_uses() - the same of what holds for the nodes of one pool, with the limits of rules

@@ -75,7 +75,7 @@ struct doctor_config {
 struct doctor_permissions {
         bool is_known;
         struct error err;  /* if it is not: why */
-        char missing[256]; /* "patch nodes, list pods"; "": nothing */
+        char missing[512]; /* "patch nodes, list pods"; "": nothing */
 };
 
 /* Pods that were bound without a call of the extender; all 0: they were not listed. */

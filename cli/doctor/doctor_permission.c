@@ -15,32 +15,47 @@
 static const char *const accounts[DOCTOR_ACCOUNTS] = {PROGRAM_CONTROLLER, PROGRAM_EXTENDER,
                                                       PROGRAM_CONTROLLER};
 
+/* What a right is needed for. */
+enum need_for {
+        FOR_ALL,
+        FOR_KUBELETS,
+        FOR_METRICS_SERVER,
+        FOR_EVENTS,
+        FOR_POLICY,
+        FOR_LEASE, /* in its namespace, and of its name */
+        FOR_IDLE,
+        FOR_BIND,
+};
+
 static const struct need {
         size_t account; /* of accounts */
         const char *verb, *group, *resource, *subresource;
+        enum need_for what;
         const char *namespace; /* NULL: all of them */
-        bool is_of_lease;      /* in the Lease's namespace, and of its name */
 } needs[] = {
         {0, "list", CORE, "nodes", ""},
         {0, "watch", CORE, "nodes", ""},
         {0, "patch", CORE, "nodes", ""},
-        {0, "get", CORE, "nodes", "metrics"},
+        {0, "get", CORE, "nodes", "metrics", FOR_KUBELETS},
+        {0, "list", "metrics.k8s.io", "nodes", "", FOR_METRICS_SERVER},
         {0, "list", CORE, "pods", ""},
         {0, "watch", CORE, "pods", ""},
-        {0, "create", CORE, "events", "", "default"},
-        {0, "patch", CORE, "events", "", "default"},
-        {0, "list", POLICIES, ""},
-        {0, "patch", POLICIES, "status"},
-        {0, "get", LEASES, "", .is_of_lease = true},
-        {0, "update", LEASES, "", .is_of_lease = true},
+        {0, "create", CORE, "events", "", FOR_EVENTS, "default"},
+        {0, "patch", CORE, "events", "", FOR_EVENTS, "default"},
+        {0, "list", POLICIES, "", FOR_POLICY},
+        {0, "watch", POLICIES, "", FOR_POLICY},
+        {0, "patch", POLICIES, "status", FOR_POLICY},
+        {0, "get", LEASES, "", FOR_LEASE},
+        {0, "update", LEASES, "", FOR_LEASE},
         {1, "list", CORE, "nodes", ""},
         {1, "watch", CORE, "nodes", ""},
         {1, "list", CORE, "pods", ""},
         {1, "watch", CORE, "pods", ""},
-        {1, "list", POLICIES, ""},
-        {1, "create", CORE, "pods", "binding"},
-        {1, "get", CORE, "pods", ""},
-        {DOCTOR_ACCOUNT_IDLE, "patch", CORE, "nodes", "status"},
+        {1, "list", POLICIES, "", FOR_POLICY},
+        {1, "watch", POLICIES, "", FOR_POLICY},
+        {1, "create", CORE, "pods", "binding", FOR_BIND},
+        {1, "get", CORE, "pods", "", FOR_BIND},
+        {DOCTOR_ACCOUNT_IDLE, "patch", CORE, "nodes", "status", FOR_IDLE},
 };
 
 /* The body of a SubjectAccessReview; owned by the caller. */
@@ -55,8 +70,8 @@ static char *review_of(const struct need *need, const struct doctor_facts *facts
                 user, "groups", "system:serviceaccounts", group, "system:authenticated",
                 "resourceAttributes", "verb", need->verb, "group", need->group, "resource",
                 need->resource, "subresource", need->subresource, "namespace",
-                need->is_of_lease ? doctor_lease_namespace(facts) : need->namespace, "name",
-                need->is_of_lease ? lease : NULL);
+                need->what == FOR_LEASE ? doctor_lease_namespace(facts) : need->namespace, "name",
+                need->what == FOR_LEASE ? lease : NULL);
 
         return json_dumps(review, JSON_COMPACT);
 }
@@ -85,27 +100,31 @@ static int may(struct cluster *cluster, const struct need *need, const struct do
         return -1;
 }
 
-/* Not for a Lease that is not used or not known, nor for kubelets that are not asked, nor for idle
- * CPU that is not offered, nor for Events that are switched off, nor for the policy's object beside
- * a file. */
+/* Whether the program does what the right is for, as far as is known. */
 static bool is_needed(const struct need *need, const struct doctor_facts *facts) {
         const struct program_flags *flags = need->account == 1 ? &facts->extender
                                                                : &facts->controller;
 
-        if (need->is_of_lease)
+        switch (need->what) {
+        case FOR_ALL:
+                break;
+        case FOR_KUBELETS:
+                return program_flags_has_word(flags, FLAG_METRICS_SOURCE, "kubelet");
+        case FOR_METRICS_SERVER:
+                return program_flags_has_word(flags, FLAG_METRICS_SOURCE, "metrics-server");
+        case FOR_EVENTS:
+                return program_flags_is_on(flags, FLAG_EVENTS);
+        case FOR_POLICY:
+                return !program_flags_text(flags, FLAG_POLICY_PATH);
+        case FOR_LEASE:
                 return program_flags_is_on(flags, FLAG_LEADER_ELECT) &&
                        doctor_lease_namespace(facts) && program_flags_text(flags, FLAG_LEASE_NAME);
-        if (need->account == DOCTOR_ACCOUNT_IDLE)
+        case FOR_IDLE:
                 return facts->policy->idle_line_ratio > 0;
-        if (need->account == 1 && strcmp(need->resource, "pods") == 0 &&
-            (need->subresource[0] || strcmp(need->verb, "get") == 0))
+        case FOR_BIND:
                 return program_flags_is_on(flags, FLAG_BIND);
-        if (strcmp(need->resource, "events") == 0)
-                return program_flags_is_on(flags, FLAG_EVENTS);
-        if (strcmp(need->resource, "dynamicschedulerpolicies") == 0)
-                return !program_flags_text(flags, FLAG_POLICY_PATH);
-        return strcmp(need->subresource, "metrics") != 0 ||
-               program_flags_has_word(flags, FLAG_METRICS_SOURCE, "kubelet");
+        }
+        return true;
 }
 
 void doctor_permission_ask(struct cluster *cluster, struct doctor_facts *facts) {
@@ -120,9 +139,10 @@ void doctor_permission_ask(struct cluster *cluster, struct doctor_facts *facts) 
                                 continue;
                         allowed = may(cluster, need, facts, &permissions->err);
                         if (allowed == 0)
-                                buf_printf(&missing, "%s%s %s%s%s", missing.len > 0 ? ", " : "",
+                                buf_printf(&missing, "%s%s %s%s%s%s%s", missing.len > 0 ? ", " : "",
                                            need->verb, need->resource,
-                                           need->subresource[0] ? "/" : "", need->subresource);
+                                           need->subresource[0] ? "/" : "", need->subresource,
+                                           need->group[0] ? "." : "", need->group);
                 }
                 permissions->is_known = allowed >= 0;
                 if (missing.len > 0)

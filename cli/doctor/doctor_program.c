@@ -202,7 +202,7 @@ static const struct doctor_check rows[] = {
         {"restarts", "windows begin anew at each", "kubectl -n @NS logs --previous POD",
          check_restarts, .needs = DOCTOR_PODS},
         {"versions", "old and new may read a policy differently",
-         "set newTag in deploy/base/kustomization.yaml; kubectl apply -k deploy/", check_skew},
+         "set newTag in deploy/images/kustomization.yaml; kubectl apply -k deploy/", check_skew},
         {"leader", "only the holder of the Lease writes",
          "kubectl -n @NS logs deploy/plimsoll-controller | grep lease", check_lease,
          .needs = DOCTOR_CONTROLLER},

@@ -4,4 +4,4 @@
 @if not defined PLIMSOLL_NAMESPACE set PLIMSOLL_NAMESPACE=kube-system
 @for /f "delims=" %%i in ('kubectl -n %PLIMSOLL_NAMESPACE% get deployment plimsoll-controller -o "jsonpath={.spec.template.spec.containers[0].image}"') do @set PLIMSOLL_IMAGE=%%i
 @if not defined PLIMSOLL_IMAGE exit /b 1
-@kubectl -n %PLIMSOLL_NAMESPACE% run plimsoll-%RANDOM% --rm --stdin --quiet --restart=Never "--image=%PLIMSOLL_IMAGE%" "--env=PLIMSOLL_NAMESPACE=%PLIMSOLL_NAMESPACE%" "--overrides={\"spec\":{\"serviceAccountName\":\"plimsoll-doctor\"}}" --command -- /usr/bin/kubectl-plimsoll %*
+@kubectl -n %PLIMSOLL_NAMESPACE% run plimsoll-%RANDOM% --rm --stdin --quiet --restart=Never "--image=%PLIMSOLL_IMAGE%" "--env=PLIMSOLL_NAMESPACE=%PLIMSOLL_NAMESPACE%" "--overrides={\"spec\":{\"serviceAccountName\":\"plimsoll-doctor\",\"nodeSelector\":{\"kubernetes.io/os\":\"linux\"}}}" --command -- /usr/bin/kubectl-plimsoll %*

@@ -8,6 +8,7 @@ snapshots: then the root is as old as that.
 import hashlib
 import os
 import pathlib
+import shlex
 import shutil
 import subprocess
 import time
@@ -73,5 +74,6 @@ def run(root, work, env, *argv):
     inside |= {"LC_ALL": "C.UTF-8", "TZ": "UTC", "PYTHONDONTWRITEBYTECODE": "1", **env}
     command = ["unshare", "--mount", "--net", "--pid", "--fork", "--kill-child=KILL"]
     command += ["env", "-i", *(f"{key}={value}" for key, value in inside.items())]
-    command += ["bash", "-euc", f"root={root} work={work}\n{ENTER}", "release"]
+    where = f"root={shlex.quote(str(root))} work={shlex.quote(str(work))}"
+    command += ["bash", "-euc", f"{where}\n{ENTER}", "release"]
     return subprocess.run([*command, *map(str, argv)], check=False).returncode

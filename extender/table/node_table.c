@@ -24,7 +24,7 @@ struct node {
         /* Parsed from the annotations. */
         struct annotation hot; /* of node_hot_value */
         int64_t hot_expires_unix_ms;
-        uint32_t missing, malformed, skewed;
+        uint32_t readings[READING_STATE_COUNT], skewed;
 };
 
 struct node_table {
@@ -42,7 +42,7 @@ struct node_table {
         uint64_t whole_in;           /* the last publication with changes other than of rows */
         struct estimator *estimator; /* NULL until a policy needs it */
         uint32_t generation;         /* the list that is being read, or the last one */
-        size_t missing, malformed, skewed; /* sums over the rows */
+        size_t readings[READING_STATE_COUNT], skewed; /* sums over the rows */
 
         /* Until when the watch of bindings was live; INT64_MIN: never; INT64_MAX: it is live. */
         int64_t live_until_unix_ms;
@@ -136,10 +136,11 @@ static void settle_row(struct node_table *table, size_t row, int64_t now_unix_ms
 }
 
 static void forget_parsing(struct node_table *table, struct node *node) {
-        table->missing -= node->missing;
-        table->malformed -= node->malformed;
+        for (size_t state = 0; state < READING_STATE_COUNT; state++)
+                table->readings[state] -= node->readings[state];
         table->skewed -= node->skewed;
-        node->missing = node->malformed = node->skewed = 0;
+        memset(node->readings, 0, sizeof(node->readings));
+        node->skewed = 0;
 }
 
 /* @metric: -1: none */
@@ -185,8 +186,9 @@ static void parse_row(struct node_table *table, size_t row, int64_t now_unix_ms)
                 read_metric(table, node, i, &reading);
                 table->columns.usage_ratio[i][row] = reading.value;
                 table->columns.expires_unix_ms[i][row] = reading.expires_unix_ms;
-                node->missing += reading.state == READING_MISSING;
-                node->malformed += reading.state == READING_MALFORMED;
+                if (reading.state != READING_MISSING ||
+                    !policy_is_of_others(node_table_policy(table), node->pool, i))
+                        node->readings[reading.state]++;
                 node->skewed += reading.at_unix_ms > now_unix_ms + ANNOTATION_SKEW_MS;
         }
         if (table->columns.has_estimate && node->estimate)
@@ -194,8 +196,8 @@ static void parse_row(struct node_table *table, size_t row, int64_t now_unix_ms)
         table_read_annotation(table, node, ANNOTATION_HOT_VALUE, 0, &reading);
         node->hot = (struct annotation){reading.value, reading.at_unix_ms};
         node->hot_expires_unix_ms = reading.expires_unix_ms;
-        table->missing += node->missing;
-        table->malformed += node->malformed;
+        for (size_t state = 0; state < READING_STATE_COUNT; state++)
+                table->readings[state] += node->readings[state];
         table->skewed += node->skewed;
         settle_row(table, row, now_unix_ms);
 }
@@ -583,7 +585,6 @@ void node_table_hot_reading(const struct node_table *table, size_t row, int64_t 
 
 void node_table_stats(const struct node_table *table, int64_t now_unix_ms,
                       struct node_table_stats *ret) {
-        size_t all = table->count * table->columns.metric_count;
         size_t expired = node_columns_expired(&table->columns, table->count, now_unix_ms);
 
         *ret = (struct node_table_stats){
@@ -591,8 +592,7 @@ void node_table_stats(const struct node_table *table, int64_t now_unix_ms,
                 .skewed = table->skewed,
                 .publications = table->publications,
         };
-        ret->readings[READING_USABLE] = all - table->missing - table->malformed - expired;
-        ret->readings[READING_MISSING] = table->missing;
-        ret->readings[READING_MALFORMED] = table->malformed;
+        memcpy(ret->readings, table->readings, sizeof(ret->readings));
+        ret->readings[READING_USABLE] -= expired;
         ret->readings[READING_EXPIRED] = expired;
 }

@@ -134,8 +134,10 @@ void node_table_hot_reading(const struct node_table *table, size_t row, int64_t 
 
 struct node_table_stats {
         size_t nodes;
-        size_t readings[READING_STATE_COUNT]; /* over all nodes and metrics of the policy */
-        size_t skewed;                        /* with a timestamp more than a minute ahead */
+        /* Over all nodes and metrics of the policy. A metric that a node does not have, and that
+         * only other pools use, is not missing there. */
+        size_t readings[READING_STATE_COUNT];
+        size_t skewed; /* with a timestamp more than a minute ahead */
         uint64_t publications;
 };
 

@@ -297,7 +297,9 @@ static void table_register_metrics(struct table_watch *watch) {
         for (enum reading_state state = 0; state < READING_STATE_COUNT; state++)
                 watch->readings[state] = metrics_gauge(
                         metrics, "plimsoll_extender_readings",
-                        "Metrics of the policy times nodes, by whether there is a usable value.",
+                        "Metrics of the policy times nodes, by whether there is a usable value. "
+                        "One "
+                        "that a node does not have, and that only other pools use, is left out.",
                         LABELS("state", node_reading_state_name(state)));
         watch->skewed = metrics_gauge(metrics, "plimsoll_extender_skewed_readings",
                                       "Readings with a timestamp more than a minute in the future.",

@@ -227,9 +227,10 @@ def test_every_value_changes_something(render):
     assert "annotations" not in found[CRD.split("/")[0], CRD.split("/")[2]]["metadata"]
     guard = found["ValidatingAdmissionPolicy", "plimsoll-controller-nodes"]["spec"]["variables"]
     assert guard[0] == {"name": "prefix", "expression": "'load.example.com/'"}
-    egress = found["NetworkPolicy", "plimsoll-controller"]["spec"]["egress"]
-    added = {(row["protocol"], row["port"]) for row in egress[0]["ports"][-3:]}
-    assert added == {("TCP", 9090), ("TCP", 8080), ("UDP", 1053)}
+    for name in ("plimsoll-controller", "plimsoll-extender"):
+        egress = found["NetworkPolicy", name]["spec"]["egress"]
+        added = {(row["protocol"], row["port"]) for row in egress[0]["ports"][-3:]}
+        assert added == {("TCP", 9090), ("TCP", 8080), ("UDP", 1053)}
     monitor = found["ServiceMonitor", "plimsoll-extender"]
     assert monitor["metadata"]["labels"]["release"] == "prom"
     assert monitor["spec"]["endpoints"][0]["scheme"] == "https"

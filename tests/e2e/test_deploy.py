@@ -4,6 +4,7 @@ standard, its accounts may no more than they must, and the guard on Nodes holds.
 import json
 import pathlib
 import re
+import shutil
 import statistics
 import time
 import urllib.parse
@@ -76,6 +77,27 @@ def test_pods_keep_to_the_restricted_standard(plane, name):
         metadata = {**template["metadata"], "name": "a-pod", "namespace": namespace}
         pod = {**template, "metadata": metadata}
         plane.api.create(f"/api/v1/namespaces/{namespace}/pods?dryRun=All", pod)
+
+
+def test_where_images_are_is_said_once(plane, tmp_path):
+    """With a registry's name in that one file every pod of ours has it, also those that clean up and look."""
+    copy = tmp_path / "deploy"
+    shutil.copytree(DEPLOY, copy, symlinks=True)
+    path = copy / "images" / "kustomization.yaml"
+    text = path.read_text("utf-8").replace("newTag", "newName: registry.example/ours, newTag")
+    path.write_text(text, encoding="utf-8")
+    for name in KUSTOMIZATIONS:
+        said = plane.kubectl("kustomize", str(copy / name))
+        images = {line.split()[-1].rpartition(":")[0] for line in re.findall(r"image: .*", said)}
+        assert "registry.example/ours" in images, name
+        assert images <= {"registry.example/ours", "registry.k8s.io/kube-scheduler"}, name
+
+
+@pytest.mark.parametrize("name", [*KUSTOMIZATIONS, "descheduler"])
+def test_no_pod_goes_to_a_windows_node(plane, name):
+    """There are no images for it."""
+    for template in pod_templates(plane, name):
+        assert template["spec"]["nodeSelector"] == {"kubernetes.io/os": "linux"}
 
 
 def test_the_api_server_takes_the_component(plane, tmp_path):
@@ -290,6 +312,7 @@ def guarded_node(plane):
                 "owner": "alice",
                 "cpu_usage_avg_5m": READING,
                 "mem_usage_avg_5m": "rubbish",
+                "gpu0_usage_p95_1d_peak": "rubbish",
                 "gpu": "0.5,2026-07-23T11:25:54.123Z",
             },
         },
@@ -319,7 +342,7 @@ ALLOWED = {
         cpu_usage_avg_5m="0.1,2026-07-23T11:28:54Z", node_hot_value="2,2026-07-23T11:25:54Z"
     ),
     "how much young means hold": annotate(node_covered_seconds="90,2026-07-23T11:25:54Z"),
-    "over rubbish": annotate(mem_usage_avg_5m=READING),
+    "over rubbish": annotate(mem_usage_avg_5m=READING, gpu0_usage_p95_1d_peak=READING),
     "a ready-made metric": annotate(gpu=READING, **{"psi.cpu-10": "1e-5,2026-07-23T11:25:54Z"}),
     "cleaning up": annotate(cpu_usage_avg_5m=None, mem_usage_avg_5m=None, gpu=None),
     "nothing": annotate(absent=None),

@@ -124,7 +124,9 @@ LEFT = {
     "CPU of the whole pod": pod_of({}, resources=requests(cpu="1")),
     "CPU of the whole pod, too": pod_of(requests(cpu="1"), resources=requests(cpu="2")),
     "a limit of the whole pod": pod_of(requests(cpu="1"), resources={"limits": {"cpu": "2"}}),
+    "one of ours": pod_of(requests(cpu="1")),
 }
+LEFT["one of ours"]["metadata"]["labels"] = {"app.kubernetes.io/part-of": "plimsoll"}
 
 
 def test_pods_that_are_left_as_they_are(namespace, labelled):

@@ -62,9 +62,13 @@ CASES = {
         NODES | controller(STALE, stands(40)),
     ),
     "PlimsollSomeLoadStale": (
-        NODES | controller(STALE, stands(1)),
-        # It comes and goes.
-        NODES | controller(STALE, f"1+0x9 0+0{ALWAYS}"),
+        NODES | controller(LEADER, stands(1)) | controller(STALE, stands(1)),
+        # It comes and goes; and a standby has some all the time.
+        NODES
+        | controller(LEADER, stands(1))
+        | controller(STALE, f"1+0x9 0+0{ALWAYS}")
+        | controller(LEADER, stands(0), pod="c-1")
+        | controller(STALE, stands(2), pod="c-1"),
     ),
     "PlimsollPatchesFail": (
         controller(PATCHES, grows(10), outcome="ok")
@@ -100,7 +104,8 @@ CASES = {
     ),
     "PlimsollExtenderNotCalled": (
         controller(CALLS, stands(12), verb="filter", code="200"),
-        controller(CALLS, grows(1), verb="filter", code="200"),
+        # Once in four hours is enough.
+        controller(CALLS, "0+0x240 1+0x159", verb="filter", code="200"),
     ),
     "PlimsollExtenderErrors": (
         controller(CALLS, grows(90), verb="filter", code="200")

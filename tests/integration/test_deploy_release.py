@@ -8,8 +8,10 @@ import hashlib
 import io
 import json
 import os
+import subprocess
 import sys
 import tarfile
+import types
 
 import pytest
 import yaml
@@ -19,6 +21,7 @@ from pages import TOP
 sys.path.insert(0, str(TOP / "deploy" / "release"))
 # pylint: disable=wrong-import-position
 import chart  # noqa: E402
+import debian_root  # noqa: E402
 import debs  # noqa: E402
 import oci  # noqa: E402
 import tarball  # noqa: E402
@@ -209,3 +212,16 @@ def test_the_list_of_files_says_what_each_is():
     }
     for name, what in zip(names, kinds):
         assert f"| {what} |" in page, name
+
+
+def test_folders_may_have_spaces(monkeypatch):
+    """Those of the cache and of what is temporary are whoever's who makes the release."""
+    started = []
+    with monkeypatch.context() as patch:
+        patch.setattr(debian_root, "ENTER", 'printf "%s|" "$root" "$work" "$@"')
+        done = types.SimpleNamespace(returncode=0)
+        patch.setattr(debian_root.subprocess, "run", lambda argv, **_: started.append(argv) or done)
+        debian_root.run("/my cache/root", "/its $1 work", {}, "python3", "a b")
+    (argv,) = started
+    said = subprocess.run(argv[argv.index("bash") :], capture_output=True, text=True, check=True)
+    assert said.stdout == "/my cache/root|/its $1 work|python3|a b|"

@@ -53,7 +53,8 @@ def test_a_pod_runs_it(call):
     assert len(json.loads(said)["nodes"]) == 4
     assert f" --image={IMAGE} " in run and run.startswith("-n kube-system run plimsoll-")
     overrides = json.loads(re.search(r"--overrides=(\{.*\}) --command", run)[1])
-    assert overrides == {"spec": {"serviceAccountName": "plimsoll-doctor"}}
+    where = {"kubernetes.io/os": "linux"}
+    assert overrides == {"spec": {"serviceAccountName": "plimsoll-doctor", "nodeSelector": where}}
     assert "--rm --stdin --quiet --restart=Never" in run, "the pod's status, and no pod is left"
 
 

@@ -1,13 +1,17 @@
 """What the gate counts: which failure has a second try, and what its closing lines say; what is in the
-parts of `make nightly`."""
+parts of `make nightly`; and that Ctrl-C ends it."""
 
 import pathlib
 import re
+import signal
+import subprocess
 import sys
 
 import pytest
+from harness import wait_until
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tools"))
+TOOLS = pathlib.Path(__file__).resolve().parents[1] / "tools"
+sys.path.insert(0, str(TOOLS))
 import gate  # the folder of tools has to be in the path first
 import ledger
 
@@ -179,3 +183,25 @@ def test_each_part_has_its_counts(monkeypatch, tmp_path, capsys, words, status, 
     assert lines[-1] == last
     counts = [line for line in lines if re.fullmatch(r"\d+ passed, \d+ failed, 0 skipped", line)]
     assert len(counts) == (3 if words == ["nightly"] else 1)
+
+
+# Two steps in a thread, of which the first runs until it is ended.
+TWO_STEPS = """
+import os, lanes
+lanes.end_at_a_signal()
+step = ["flock", "lock", "sh", "-c", "echo here; exec sleep 1000"]
+lanes.run({"one": [], "two": []}, 1, lambda name: lanes.run_one(step, name, ".", os.environ, 1000, True))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_all_that_runs(tmp_path, number):
+    """Before, the program waited for its limit, half an hour, while the step went on."""
+    argv = [sys.executable, "-c", TWO_STEPS]
+    with subprocess.Popen(argv, cwd=tmp_path, env={"PYTHONPATH": TOOLS}, stdout=-1) as process:
+        assert process.stdout.readline().strip() == b"here"
+        process.send_signal(number)
+        assert process.wait(20) == 128 + number
+    assert not (tmp_path / "two").exists()
+    is_free = ["flock", "--nonblock", tmp_path / "lock", "true"]
+    wait_until(lambda: subprocess.call(is_free) == 0, what="the step to be gone")

@@ -1,6 +1,7 @@
 """What `make` installs, and what it says where it may not: tests/tools/install-packages and pinned, with a PATH
-of the test's own."""
+of the test's own; and what format does where there is no clone."""
 
+import fcntl
 import pathlib
 import shutil
 import subprocess
@@ -16,8 +17,10 @@ NEEDED = (
     "cp",
     "dirname",
     "env",
+    "flock",
     "grep",
     "id",
+    "mkdir",
     "mktemp",
     "rm",
     "sed",
@@ -53,11 +56,16 @@ class Machine:
             f'echo "$*" >>{self.log}; [[ $* != *"install -y"* ]] || cp {self.bin}/id {self.bin}/wrk',
         )
 
-    def run(self, tool, *words, **env):
-        return subprocess.run(
-            [TOOLS / tool, *words], capture_output=True, text=True, check=False,
+    def start(self, tool, *words, **env):
+        return subprocess.Popen(
+            [TOOLS / tool, *words], stdout=-1, stderr=-1, text=True,
             env={"PATH": str(self.bin), "HOME": str(self.home), **env},
         )  # fmt: skip
+
+    def run(self, tool, *words, **env):
+        process = self.start(tool, *words, **env)
+        said = process.communicate()
+        return subprocess.CompletedProcess(process.args, process.returncode, *said)
 
 
 @pytest.fixture(name="machine")
@@ -156,3 +164,65 @@ def test_debians_name_of_a_pinned_program(machine):
     machine.write("clang-format-14", "echo 'Ubuntu clang-format version 14.0.0-1ubuntu1'")
     done = machine.run("pinned", "clang-format", PLIMSOLL_NO_INSTALL="1")
     assert done.stdout == f"{machine.bin}/clang-format-14\n"
+
+
+def test_two_that_install_the_same(machine):
+    """What the first one has put there is not taken away from it by the second, who waited for it."""
+    home = machine.home / ".cache" / "plimsoll-gate" / "black-23.1.0"
+    (home / "bin").mkdir(parents=True)
+    with open(f"{home}.lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        second = machine.start("pinned", "black")
+        assert "installing black" in second.stderr.readline()
+        program = home / "bin" / "black"
+        program.write_text("#!/bin/bash\necho black, 23.1.0\n", "ascii")
+        program.chmod(0o755)
+    assert second.communicate() == (f"{program}\n", "")
+    assert second.returncode == 0
+
+
+def test_nothing_is_well_formatted_without_a_clone(tmp_path):
+    """It asks git for the files; without an answer it would look at none, and pass."""
+    for name in ("format", "pinned"):
+        (tmp_path / "tests/tools").mkdir(parents=True, exist_ok=True)
+        shutil.copy(TOOLS / name, tmp_path / "tests/tools")
+    (tmp_path / ".clang-format").touch()
+    argv = [tmp_path / "tests/tools/format"]
+    done = subprocess.run(argv, stdin=-3, capture_output=True, text=True, check=False)
+    assert done.returncode == 128 and "not a git repository" in done.stderr
+
+
+def test_a_folder_that_is_bound_may_have_spaces(machine):
+    """What enter-root mounts, without doing it."""
+    root, cache = machine.home / "the root", machine.home / "my cache"
+    (root / "etc").mkdir(parents=True)
+    machine.write("unshare", 'while [ "$1" != bash ]; do shift; done; exec "$@"')
+    machine.write("mount", f'printf "%s|" "$@" >>{machine.log}')
+    machine.write("chroot", 'printf "%s|" "$@"')
+    argv = ["enter-root", root, f"{cache}:/root/.cache", f"{cache} 2:/srv", "--", "make", "a b"]
+    done = machine.run(*argv)
+    # It gives the command no PATH of ours: what a chroot is, it finds in the machine's own.
+    for place, folder in (("/root/.cache", cache), ("/srv", f"{cache} 2")):
+        assert f"|--bind|{folder}|{root}/{place}|" in machine.log.read_text("ascii"), done.stderr
+
+
+@pytest.mark.parametrize(
+    "engines, env, used",
+    [
+        (["podman", "docker"], {}, "podman"),
+        (["docker"], {}, "docker"),
+        (["podman", "docker"], {"ENGINE": "docker"}, "docker"),
+        (["podman"], {"ENGINE": "docker"}, None),
+        ([], {}, None),
+    ],
+)
+def test_what_a_container_is_run_by(machine, engines, env, used):
+    for name in ("cut", "sha256sum"):
+        (machine.bin / name).symlink_to(shutil.which(name))
+    for name in engines:
+        machine.write(name, f'echo "{name} $1" >>{machine.log}')
+    done = machine.run("in-container", "test", **env)
+    assert done.returncode == (0 if used else 1), done.stderr
+    lines = machine.log.read_text("ascii").splitlines()
+    assert lines == ([f"{used} image", f"{used} run"] if used else [])
+    assert used or done.stderr == f"not here: {env.get('ENGINE', 'podman, docker')}\n"

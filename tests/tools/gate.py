@@ -505,4 +505,5 @@ def main():
 
 
 if __name__ == "__main__":
+    lanes.end_at_a_signal()
     sys.exit(main())

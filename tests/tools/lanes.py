@@ -5,6 +5,7 @@ batch begins first, by the times of the last run, which are kept in the user's c
 """
 
 import concurrent.futures
+import contextlib
 import json
 import os
 import pathlib
@@ -18,6 +19,21 @@ CACHE = USERS_CACHE / "plimsoll-gate"
 TIMES = CACHE / "times.json"
 # What a file takes of which nothing is known yet.
 UNKNOWN_S_PER_KB = 1.5
+# The process groups of what runs now.
+groups = set()
+
+
+def end_at_once(number, _frame):
+    for group in list(groups):
+        with contextlib.suppress(ProcessLookupError):  # it has just ended
+            os.killpg(group, signal.SIGKILL)
+    os._exit(128 + number)
+
+
+def end_at_a_signal():
+    """From now on Ctrl-C ends this program and all that it runs, in whichever threads it waits for them."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, end_at_once)
 
 
 def known_times():
@@ -53,6 +69,7 @@ def run_one(argv, log_path, cwd, env, limit_s, is_shown=False):
         argv, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT,
         stdout=subprocess.PIPE if is_shown else log, start_new_session=True,
     ) as process:  # fmt: skip
+        groups.add(process.pid)
         expired = threading.Event()
 
         def kill():
@@ -65,6 +82,7 @@ def run_one(argv, log_path, cwd, env, limit_s, is_shown=False):
             log.write(line)
             print("    " + line.decode(errors="replace"), end="", flush=True)
         code = process.wait()
+        groups.remove(process.pid)
         limit.cancel()
         if expired.is_set():
             log.write(f"\nkilled after {limit_s} s\n".encode())

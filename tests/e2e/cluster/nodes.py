@@ -36,7 +36,12 @@ def node_object(
         "kind": "Node",
         "metadata": {
             "name": name,
-            "labels": {"kubernetes.io/hostname": name, **(labels or {})},
+            # As every kubelet has them.
+            "labels": {
+                "kubernetes.io/hostname": name,
+                "kubernetes.io/os": "linux",
+                **(labels or {}),
+            },
             "annotations": {**played, **(annotations or {})},
         },
         "status": {

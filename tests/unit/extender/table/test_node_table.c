@@ -163,8 +163,11 @@ TEST(pools) {
                 const char *pool;
                 size_t number;
                 int rejected_by, score100;
-        } rows[] = {{"high", 1, -1, 40}, {"x", 2, 2, 20}, {"", 0, 0, 40}, {"x", 2, 2, 20}};
+                size_t missing; /* where x is used */
+        } rows[] = {
+                {"high", 1, -1, 40, 0}, {"x", 2, 2, 20, 1}, {"", 0, 0, 40, 0}, {"x", 2, 2, 20, 1}};
         struct node_table *table = table_new(policy, "");
+        struct node_table_stats stats;
 
         put(table, "a", NOW, "cpu_usage_avg_5m", "0.6,2026-07-23T09:46:40Z");
         node_table_set_pool(table, "unknown", NULL, NOW);
@@ -173,6 +176,9 @@ TEST(pools) {
                 assert_int_equal(node_table_pool(table, 0), rows[i].number);
                 assert_int_equal(verdict(table, "a", NOW).rejected_by, rows[i].rejected_by);
                 assert_int_equal(verdict(table, "a", NOW).score100, rows[i].score100);
+                node_table_stats(table, NOW, &stats);
+                assert_int_equal(stats.readings[READING_MISSING], rows[i].missing);
+                assert_int_equal(stats.readings[READING_USABLE], 1);
         }
         node_table_set_policy(table, policy_of(policy), NOW);
         assert_int_equal(node_table_pool(table, 0), 2);
