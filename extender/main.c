@@ -31,6 +31,7 @@ enum {
         DRAIN_MS = 5000,
         BIND_TIMEOUT_MIN_MS = 100,
         BIND_TIMEOUT_MAX_MS = 60000,
+        SHUTDOWN_DELAY_MAX_MS = 60000,
 };
 
 static struct {
@@ -40,7 +41,7 @@ static struct {
         int64_t port, threads;
         int unit, pods;
         bool is_compact, is_binding;
-        int64_t bind_timeout_ms;
+        int64_t bind_timeout_ms, shutdown_delay_ms;
 } settings;
 
 enum { PODS_ALL, PODS_RECENT };
@@ -98,6 +99,10 @@ static const struct option_row rows[] = {
          .max = BIND_TIMEOUT_MAX_MS,
          .help = "How long a bind is retried while the API server fails; must be below the "
                  "extender's httpTimeout in the scheduler's configuration (5s unless set)."},
+        {.name = "shutdown-delay", .type = OPTION_DURATION_MS, .value = &settings.shutdown_delay_ms,
+         .fallback = "0s", .metavar = "DURATION", .min = 0, .max = SHUTDOWN_DELAY_MAX_MS,
+         .help = "How long calls are still answered after SIGTERM, while /readyz fails: behind a "
+                 "Service, until no node sends calls here any more. A second signal ends it."},
         {.help = "Estimate"},
         {.name = "pods", .type = OPTION_ENUM, .value = &settings.pods, .fallback = "all",
          .choices = pod_scopes,
@@ -123,6 +128,7 @@ struct extender {
         struct handlers *handlers;
         struct http_server *server;
         struct certificates *certificates; /* NULL: plain HTTP */
+        struct loop_timer shutdown_delay;
         bool is_ending;
 };
 
@@ -138,8 +144,19 @@ static void on_drained(void *userdata) {
         loop_stop(extender->daemon.loop);
 }
 
+static void end_calls(void *userdata) {
+        struct extender *extender = userdata;
+
+        http_server_quiesce(extender->server);
+        if (extender->binder)
+                binder_drain(extender->binder, on_drained, extender);
+        else
+                loop_stop(extender->daemon.loop);
+}
+
 static void extender_on_signal(void *userdata, int signal_number) {
         struct extender *extender = userdata;
+        struct loop *loop = extender->daemon.loop;
 
         if (signal_number == SIGHUP) {
                 policy_source_reload(extender->policy_source);
@@ -148,17 +165,20 @@ static void extender_on_signal(void *userdata, int signal_number) {
                 return;
         }
         if (extender->is_ending) { /* the second signal: do not wait */
-                loop_stop(extender->daemon.loop);
+                loop_timer_disarm(loop, &extender->shutdown_delay);
+                loop_stop(loop);
                 return;
         }
         extender->is_ending = true;
         health_shut_down(extender->daemon.health);
-        http_server_quiesce(extender->server);
-        if (extender->binder)
-                binder_drain(extender->binder, on_drained, extender);
+        if (settings.shutdown_delay_ms > 0)
+                loop_timer_arm(loop, &extender->shutdown_delay,
+                               loop_now_mono_ms(loop) + settings.shutdown_delay_ms, end_calls,
+                               extender);
         else
-                loop_stop(extender->daemon.loop);
-        log_info(MSG("shutting down"), INT("signal", signal_number)); /* no bind begins any more */
+                end_calls(extender); /* before the log says so: no bind begins any more */
+        log_info(MSG("shutting down"), INT("signal", signal_number),
+                 INT("delay_ms", settings.shutdown_delay_ms));
 }
 
 static int listen_for_schedulers(struct extender *extender, struct error *err) {

@@ -2,6 +2,7 @@
 
 import signal
 import threading
+import time
 
 import pytest
 
@@ -265,6 +266,34 @@ def test_a_request_under_way_is_answered_after_sigterm(cluster, start_extender):
         reply = half.receive()
         assert reply.status == 200
         assert reply.json()["NodeNames"] == [IDLE, HALF, BARE]
+    assert extender.process.wait_exit() == 0
+
+
+SHUTDOWN_DELAY_S = 2
+
+
+def test_new_calls_are_answered_for_the_shutdown_delay(cluster, start_extender):
+    extender = start_extender(cluster, f"--shutdown-delay={SHUTDOWN_DELAY_S}s", content=RULES)
+    extender.wait_live()
+    extender.process.expect_death = True
+    stopped = time.monotonic()
+    extender.process.popen.send_signal(signal.SIGTERM)
+    extender.process.wait_log('msg="shutting down"')
+    with extender.scheduler() as scheduler:
+        assert scheduler.filter(NODES)[0] == [IDLE, HALF, BARE]
+    assert not extender.ready()[0]
+    assert extender.process.wait_exit() == 0
+    assert time.monotonic() - stopped >= SHUTDOWN_DELAY_S
+
+
+def test_a_second_signal_ends_the_shutdown_delay(cluster, start_extender):
+    extender = start_extender(cluster, "--shutdown-delay=60s", content=RULES)
+    extender.wait_live()
+    extender.process.expect_death = True
+    extender.process.popen.send_signal(signal.SIGTERM)
+    extender.process.wait_log('msg="shutting down"')
+    assert extender.ready()[1]
+    extender.process.popen.send_signal(signal.SIGINT)
     assert extender.process.wait_exit() == 0
 
 
