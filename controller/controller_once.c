@@ -8,14 +8,15 @@ enum {
         WRITING_MS = 30000,    /* after so long it looks whether patches succeed */
 };
 
-/* The lists of nodes, and of bindings if the policy needs them, are complete. */
+/* The lists of nodes, and of bindings if the policy needs them, are complete, and the policy of the
+ * cluster is no longer awaited. */
 static bool are_nodes_listed(const struct controller *c) {
         const struct reflector *nodes = c->nodes->reflector;
         const struct reflector *bindings = bindings_reflector(c->bindings);
 
         if (!nodes)
                 return true; /* the nodes are targets */
-        return reflector_is_synced(nodes) &&
+        return reflector_is_synced(nodes) && !policy_source_is_awaited(c->parts.policy) &&
                (c->compiled->policy->hot_value_count == 0 || reflector_is_synced(bindings));
 }
 

@@ -275,6 +275,7 @@ static void on_good_answer(struct lease *lease, const struct kube_answer *answer
 static void on_lease_answer(void *userdata, const struct kube_answer *answer) {
         struct lease *lease = userdata;
         enum lease_action next = LEASE_REST;
+        bool was_before_release = lease->is_releasing && loop_timer_is_armed(&lease->round);
 
         lease->call = NULL;
         if (answer->outcome == KUBE_OK) {
@@ -288,12 +289,26 @@ static void on_lease_answer(void *userdata, const struct kube_answer *answer) {
                 lease_candidate_failed(&lease->candidate);
                 lease_set_trouble(lease, answer);
         }
-        if (lease->is_releasing && next == LEASE_REST && answer->outcome != KUBE_OK)
+        if (was_before_release) {
+                loop_timer_disarm(lease->loop, &lease->round);
+                on_round(lease);
+                return;
+        }
+        if (lease->is_releasing && next == LEASE_REST && answer->outcome != KUBE_OK &&
+            answer->outcome != KUBE_NOT_FOUND)
                 log_warn(MSG("cannot release lease, it will expire"), STR("lease", lease->name),
                          STR("reason", kube_outcome_name(answer->outcome)),
                          STR("error", answer->err.msg));
         update(lease);
         act(lease, next);
+}
+
+static void on_late_write(void *userdata) {
+        struct lease *lease = userdata;
+
+        lease_candidate_failed(&lease->candidate);
+        kube_cancel(TAKE_PTR(lease->call));
+        on_round(lease);
 }
 
 void lease_release(struct lease *lease, lease_released_fn *on_done, void *userdata) {
@@ -303,12 +318,16 @@ void lease_release(struct lease *lease, lease_released_fn *on_done, void *userda
         lease->on_released = on_done;
         lease->released_userdata = userdata;
         loop_timer_disarm(lease->loop, &lease->round);
-        /* A write under way may or may not have been applied. */
-        if (lease->call && lease->action != LEASE_READ)
-                lease_candidate_failed(&lease->candidate);
-        kube_cancel(TAKE_PTR(lease->call));
         lease_candidate_leave(&lease->candidate);
         update(lease);
+        if (lease->call && lease->action != LEASE_READ) {
+                /* If it were cancelled, it could still be applied behind the release. */
+                loop_timer_arm(lease->loop, &lease->round,
+                               loop_now_mono_ms(lease->loop) + RELEASE_TIMEOUT_MS, on_late_write,
+                               lease);
+                return;
+        }
+        kube_cancel(TAKE_PTR(lease->call));
         on_round(lease);
 }
 

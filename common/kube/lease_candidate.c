@@ -64,8 +64,10 @@ static int64_t runs_out_mono_ms(const struct lease_candidate *candidate) {
 }
 
 enum lease_action lease_candidate_begin(struct lease_candidate *candidate, int64_t now_mono_ms) {
+        bool may_have_written = candidate->has_failed;
+
         candidate->has_read = candidate->has_failed = false;
-        if (candidate->is_leaving && !lease_candidate_is_holder(candidate))
+        if (candidate->is_leaving && !lease_candidate_is_holder(candidate) && !may_have_written)
                 return LEASE_REST;
         if (candidate->is_current &&
             (candidate->is_leaving || lease_candidate_leads(candidate, now_mono_ms)))

@@ -69,7 +69,7 @@ struct lease_candidate {
         bool is_absent;  /* at the last reading */
         bool is_current; /* `seen` may be updated without reading it again */
         bool has_read;   /* in this round */
-        bool has_failed; /* likewise: a request failed */
+        bool has_failed; /* a request of this round failed */
         bool is_leaving;
 };
 
@@ -78,7 +78,8 @@ void lease_candidate_init(struct lease_candidate *candidate, const struct lease_
                           const char *identity);
 
 /** lease_candidate_begin() - a round begins: READ, or UPDATE of the leader or of the holder that
- * leaves, or REST once nothing of ours is to be released */
+ * leaves, or REST once nothing of ours is to be released. Behind a failure one who leaves reads:
+ * that may have been a write, and it may have been applied */
 enum lease_action lease_candidate_begin(struct lease_candidate *candidate, int64_t now_mono_ms);
 
 /**

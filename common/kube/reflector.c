@@ -66,6 +66,7 @@ struct reflector {
         char *resource_version; /* where to watch from; NULL: unknown */
         bool must_list;
         bool is_synced;
+        bool is_refused; /* the last list was */
 
         /* The list need not be of the present moment, but be not older than what we have seen: any
          * replica of the server can answer. */
@@ -93,6 +94,10 @@ static void look_for_answer_later(struct reflector *r, int64_t after_ms);
 
 bool reflector_is_synced(const struct reflector *reflector) {
         return reflector->is_synced;
+}
+
+bool reflector_is_awaited(const struct reflector *reflector) {
+        return !reflector->is_synced && !reflector->is_refused;
 }
 
 const char *reflector_trouble(const struct reflector *reflector) {
@@ -266,6 +271,7 @@ static void on_list_failure(struct reflector *r, const struct kube_answer *answe
                                   answer->status == 504;
 
         count_list_page(r, kube_outcome_name(answer->outcome));
+        r->is_refused = answer->outcome == KUBE_FORBIDDEN || answer->outcome == KUBE_NOT_FOUND;
         if (r->is_not_older && !r->continue_token && is_version_refused) {
                 /* Compacted, or "Too large resource version" from a server that lags. */
                 replace(&r->resource_version, NULL);

@@ -101,6 +101,10 @@ void reflector_list_again(struct reflector *reflector, bool metadata_only);
 
 bool reflector_is_synced(const struct reflector *reflector);
 
+/** reflector_is_awaited() - the first list is not complete, and it was not refused (403, 404) when
+ * it was last asked for: it may come at any time */
+bool reflector_is_awaited(const struct reflector *reflector);
+
 /**
  * reflector_trouble() - the present error, for /readyz?verbose
  * Return: "" when the watch is open, else for example "list: 403 nodes is forbidden: ..."

@@ -25,17 +25,17 @@ static void ring_free(struct binding_ring *ring) {
         free(ring);
 }
 
-static void stop_counting(struct bindings *bindings) {
+static void forget_rings(struct bindings *bindings) {
         struct strmap_entry *entry;
 
-        binding_watch_free(TAKE_PTR(bindings->watch));
         STRMAP_FOREACH (entry, &bindings->rings)
                 ring_free(entry->value);
         strmap_done(&bindings->rings);
 }
 
 void bindings_free(struct bindings *bindings) {
-        stop_counting(bindings);
+        binding_watch_free(bindings->watch);
+        forget_rings(bindings);
         free(bindings);
 }
 
@@ -64,8 +64,10 @@ void bindings_follow(struct bindings *bindings, const struct policy *policy, str
         int64_t keep_ms = hot_value_keep_ms(policy), before_ms = bindings->keep_ms;
 
         bindings->keep_ms = keep_ms > BINDINGS_KEEP_MIN_MS ? keep_ms : BINDINGS_KEEP_MIN_MS;
-        if (bindings->watch && bindings->keep_ms > before_ms) /* some were too old to be counted */
-                stop_counting(bindings);
+        if (bindings->watch && bindings->keep_ms > before_ms) {
+                forget_rings(bindings); /* some were too old to be counted */
+                binding_watch_look_back(bindings->watch, bindings->keep_ms);
+        }
         if (policy->hot_value_count == 0 || !api || bindings->watch)
                 return;
         bindings->loop = loop;

@@ -24,6 +24,7 @@ void feed_replan(struct feed *feed, const struct window_plan *plan,
         free(TAKE_PTR(feed->why));
         free(TAKE_PTR(feed->ready_ratio));
         feed->ready = 0;
+        feed->outcomes = 0;
 }
 
 static void count_outcome(struct feed *feed, bool is_like_the_last, bool is_news, uint8_t enough) {

@@ -41,7 +41,7 @@ struct feed {
 void feed_open(struct feed *feed, const struct window_plan *plan);
 void feed_done(struct feed *feed);
 /** feed_replan() - windows keep their history, if there are any; ready-made values are dropped
- * until the next answer */
+ * until the next answer, and attempts are counted anew */
 void feed_replan(struct feed *feed, const struct window_plan *plan,
                  const struct window_renumbering *renumbering);
 

@@ -1,7 +1,6 @@
 #include "extender/table/estimate_watch.h"
 
 #include "base/mem.h"
-#include "base/number.h"
 
 enum {
         LOOK_INTERVAL_MS = 1000,
@@ -148,15 +147,6 @@ static void estimate_watch_look(void *userdata) {
         metrics_set(watch->reservations, (double)stats.reservations);
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
                 metrics_set(watch->factor[r], stats.factor.ratio[r]);
-        if (watch->pods && pod_watch_is_live(watch->pods))
-                health_pass(watch->options.check, "%zu pod%s", stats.pods,
-                            number_plural(stats.pods));
-        else if (watch->pods)
-                health_pass(watch->options.check,
-                            "%zu pod%s, but the pod watch is not open (the service account needs "
-                            "list and watch on pods): %s",
-                            stats.pods, number_plural(stats.pods),
-                            reflector_trouble(pod_watch_reflector(watch->pods)));
         loop_timer_arm(watch->options.loop, &watch->look_timer,
                        estimate_now_mono_ms(watch) + LOOK_INTERVAL_MS, estimate_watch_look, watch);
 }
@@ -232,6 +222,10 @@ void estimate_watch_begin(struct estimate_watch *watch) {
                 return;
         watch->pods = pod_watch_new(watch->options.loop, watch->options.api, watch->options.metrics,
                                     POD_WATCH_ALL, &events, watch);
+}
+
+const struct reflector *estimate_watch_reflector(const struct estimate_watch *watch) {
+        return watch->pods ? pod_watch_reflector(watch->pods) : NULL;
 }
 
 void estimate_watch_free(struct estimate_watch *watch) {

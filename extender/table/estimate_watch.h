@@ -8,7 +8,6 @@
 #include "extender/estimator/estimator.h"
 #include "kube/kube_api.h"
 #include "metrics/metrics.h"
-#include "net/health.h"
 #include "net/loop.h"
 #include "policy/pods/pod_watch.h"
 
@@ -16,7 +15,6 @@ struct estimate_watch_options {
         struct loop *loop; /* all borrowed; they outlive the watch */
         struct kube_api *api;
         struct metrics *metrics;
-        struct health_check *check; /* always passes: the extender works without pods */
         struct estimator *estimator;
         void (*on_change)(void *userdata); /* after anything that may have changed a node's usage */
         void *userdata;
@@ -27,5 +25,7 @@ struct estimate_watch;
 struct estimate_watch *estimate_watch_new(const struct estimate_watch_options *options);
 /** estimate_watch_begin() - list and watch the pods, once; after the nodes were listed */
 void estimate_watch_begin(struct estimate_watch *watch);
+/** estimate_watch_reflector() - for readiness checks; borrowed; NULL before it has begun */
+const struct reflector *estimate_watch_reflector(const struct estimate_watch *watch);
 void estimate_watch_free(struct estimate_watch *watch);
 DEFINE_FREEP(struct estimate_watch, estimate_watch_free);

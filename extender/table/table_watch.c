@@ -16,6 +16,11 @@ enum {
         PUBLISH_INTERVAL_MS = 10,
         PUBLISH_SHARE = 20, /* publishing takes at most a twentieth of the time */
         LOOK_INTERVAL_MS = 1000,
+        START_LOOK_MS = 100,
+        /* Behind the first list of nodes the extender is not ready for so long, if what the policy
+         * needs may still come. An API server lists 30,000 pods in a second. If no other extender
+         * answers meanwhile, pods are placed without one, or wait. */
+        START_MS = 20000,
         /* Verdicts are checked at least this often, since the wall clock may be set. */
         CHANGE_MAX_MS = 60000,
 };
@@ -32,6 +37,7 @@ struct table_watch {
         struct loop_timer change_timer;  /* when the next reading expires or hot value falls */
         struct loop_timer look_timer;    /* health checks and gauges */
         int64_t publish_not_before_mono_ms;
+        int64_t start_until_mono_ms; /* INT64_MAX until the nodes were listed */
         bool is_synced;
         bool is_skewed; /* some timestamps are ahead, which was logged */
 
@@ -47,6 +53,10 @@ static int64_t table_now_unix_ms(const struct table_watch *watch) {
 
 static int64_t table_now_mono_ms(const struct table_watch *watch) {
         return loop_now_mono_ms(watch->options.loop);
+}
+
+static bool is_starting(const struct table_watch *watch) {
+        return table_now_mono_ms(watch) < watch->start_until_mono_ms;
 }
 
 static void publish(void *userdata) {
@@ -90,15 +100,13 @@ static void on_estimate_change(void *userdata) {
 /* Begins with the first policy that needs it, and stays: learning takes long. Pods are not watched
  * before: the built-in policy needs them, and that of the cluster may not. */
 static void watch_estimate(struct table_watch *watch) {
-        if (node_table_policy(watch->options.table)->scoring != POLICY_SCORING_ESTIMATE) {
-                health_pass(watch->pods_check, "not needed: the policy's scoring is not estimate");
-        } else if (!watch->estimate) {
-                health_pass(watch->pods_check, "not listed yet");
+        if (node_table_policy(watch->options.table)->scoring != POLICY_SCORING_ESTIMATE)
+                return;
+        if (!watch->estimate) {
                 watch->estimate = estimate_watch_new(&(struct estimate_watch_options){
                         .loop = watch->options.loop,
                         .api = watch->options.api,
                         .metrics = watch->options.metrics,
-                        .check = watch->pods_check,
                         .estimator = node_table_estimator(watch->options.table),
                         .on_change = on_estimate_change,
                         .userdata = watch,
@@ -127,6 +135,8 @@ static void table_on_nodes_synced(void *userdata, size_t count) {
 
         watch->is_synced = true;
         watch->awaits_pools = false;
+        if (watch->start_until_mono_ms == INT64_MAX)
+                watch->start_until_mono_ms = table_now_mono_ms(watch) + START_MS;
         publish(watch); /* before the check passes: once ready, the workers have the nodes */
         health_pass(watch->nodes_check, "%zu node%s", count, number_plural(count));
         watch_estimate(watch);
@@ -166,38 +176,69 @@ static void watch_bindings(struct table_watch *watch) {
                         binding_watch_pause(watch->bindings);
                         settle_live(watch);
                 }
-        } else if (watch->bindings && recent_ms <= watch->recent_ms) {
-                binding_watch_resume(watch->bindings);
-                watch->recent_ms = recent_ms;
-        } else { /* bindings count that were too old for the policy before */
-                binding_watch_free(watch->bindings);
-                node_table_forget_bindings(watch->options.table, table_now_unix_ms(watch));
-                watch->recent_ms = recent_ms;
+                return;
+        }
+        if (!watch->bindings) {
                 watch->bindings = binding_watch_new(watch->options.loop, watch->options.api,
                                                     watch->options.metrics, recent_ms,
                                                     table_on_binding, watch);
+        } else if (recent_ms > watch->recent_ms) { /* some were too old for the policy before */
+                node_table_forget_bindings(watch->options.table, table_now_unix_ms(watch));
+                binding_watch_look_back(watch->bindings, recent_ms);
+        } else {
+                binding_watch_resume(watch->bindings);
         }
+        watch->recent_ms = recent_ms;
 }
 
 /* The extender works without this watch, since it can use the controller's annotation instead of
- * the count. So the check passes, and its text says what is wrong. */
+ * the count. So behind the start the check passes, and its text says what is wrong. */
 static void look_at_bindings(struct table_watch *watch) {
         if (!needs_bindings(node_table_policy(watch->options.table)))
                 return;
+        const struct reflector *pods = binding_watch_reflector(watch->bindings);
         if (settle_live(watch))
                 health_pass(watch->bindings_check, "counted from the pod watch");
+        else if (is_starting(watch) && reflector_is_awaited(pods))
+                health_fail(watch->bindings_check, "%s", reflector_trouble(pods));
         else
                 health_pass(watch->bindings_check,
                             "using node_hot_value annotations, the pod watch is not open (the "
                             "service account needs list and watch on pods): %s",
-                            reflector_trouble(binding_watch_reflector(watch->bindings)));
+                            reflector_trouble(pods));
+}
+
+/* Likewise. */
+static void look_at_pods(struct table_watch *watch) {
+        const struct reflector *pods = watch->estimate ? estimate_watch_reflector(watch->estimate)
+                                                       : NULL;
+        const char *trouble = pods ? reflector_trouble(pods) : "the nodes are not listed yet";
+        struct estimator_stats stats;
+
+        if (node_table_policy(watch->options.table)->scoring != POLICY_SCORING_ESTIMATE) {
+                health_pass(watch->pods_check, "not needed: the policy's scoring is not estimate");
+                return;
+        }
+        if (is_starting(watch) && (!pods || reflector_is_awaited(pods))) {
+                health_fail(watch->pods_check, "%s", trouble);
+                return;
+        }
+        estimator_stats(node_table_estimator(watch->options.table), table_now_mono_ms(watch),
+                        &stats);
+        if (trouble[0] == '\0')
+                health_pass(watch->pods_check, "%zu pod%s", stats.pods, number_plural(stats.pods));
+        else
+                health_pass(watch->pods_check,
+                            "%zu pod%s, but the pod watch is not open (the service account needs "
+                            "list and watch on pods): %s",
+                            stats.pods, number_plural(stats.pods), trouble);
 }
 
 static void table_look_at_nodes(struct table_watch *watch) {
         const char *trouble = reflector_trouble(watch->nodes);
         size_t count = node_table_count(watch->options.table);
 
-        if (!watch->is_synced)
+        if (!watch->is_synced || (watch->awaits_pools && is_starting(watch)))
                 health_fail(watch->nodes_check,
                             "the first list of nodes is not complete (the service account needs "
                             "list and watch on nodes; see --kubeconfig, --master): %s",
@@ -207,6 +248,12 @@ static void table_look_at_nodes(struct table_watch *watch) {
                             number_plural(count), trouble);
         else
                 health_pass(watch->nodes_check, "%zu node%s", count, number_plural(count));
+}
+
+static void look_at_watches(struct table_watch *watch) {
+        table_look_at_nodes(watch);
+        look_at_bindings(watch);
+        look_at_pods(watch);
 }
 
 static void look_at_table(struct table_watch *watch) {
@@ -233,12 +280,13 @@ static void look_at_table(struct table_watch *watch) {
 static void table_watch_look(void *userdata) {
         struct table_watch *watch = userdata;
 
-        table_look_at_nodes(watch);
-        look_at_bindings(watch);
+        look_at_watches(watch);
         look_at_table(watch);
         touched(watch);
         loop_timer_arm(watch->options.loop, &watch->look_timer,
-                       table_now_mono_ms(watch) + LOOK_INTERVAL_MS, table_watch_look, watch);
+                       table_now_mono_ms(watch) +
+                               (is_starting(watch) ? START_LOOK_MS : LOOK_INTERVAL_MS),
+                       table_watch_look, watch);
 }
 
 static void table_register_metrics(struct table_watch *watch) {
@@ -282,6 +330,7 @@ struct table_watch *table_watch_new(const struct table_watch_options *options) {
         struct table_watch *watch = xcalloc(1, sizeof(*watch));
 
         watch->options = *options;
+        watch->start_until_mono_ms = INT64_MAX;
         table_register_metrics(watch);
         watch->nodes_check = health_add(options->health, "nodes", "not listed yet");
         watch->bindings_check = health_add(options->health, "bindings", "not listed yet");
@@ -327,4 +376,5 @@ void table_watch_set_policy(struct table_watch *watch, struct policy *policy) {
         /* At once: whoever reads that it is in force is answered by it. */
         if (watch->is_synced && !watch->awaits_pools)
                 publish(watch);
+        look_at_watches(watch);
 }

@@ -4,6 +4,10 @@
  * publishes at once, in a stream of changes at most every 10 ms, and less often if publishing would
  * take more than a twentieth of a processor.
  *
+ * A new extender is not ready until it has listed the nodes, and the pods that the policy needs.
+ * For pods, and for the nodes' pools, it waits at most 20 s behind the nodes, and not at all for
+ * pods that the API server refuses (403, 404): it works without them.
+ *
  * Everything runs on the loop's thread.
  */
 #pragma once

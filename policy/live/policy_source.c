@@ -15,6 +15,9 @@ enum {
         STATUS_TIMEOUT_MS = 5000,
         STATUS_RETRIES = 3,
         STATUS_AGAIN_MS = 60000,
+        /* For so long the program is not ready, if the object may still come: a list of one object
+         * that has not come by then will not come soon. */
+        OBJECT_WAIT_MS = 20000,
 };
 
 struct policy_source {
@@ -23,6 +26,8 @@ struct policy_source {
         struct file_watch *file;
         struct kube_api *api;
         struct reflector *objects;
+        int64_t wait_until_mono_ms; /* for the first list of them */
+        struct loop_timer wait_end;
         bool is_taking_first;
 
         json_t *object;   /* as last seen; NULL: none */
@@ -46,6 +51,11 @@ struct policy_source {
 
 static const char from_object[] = "DynamicSchedulerPolicy " POLICY_OBJECT_NAME;
 
+bool policy_source_is_awaited(const struct policy_source *source) {
+        return source->objects && reflector_is_awaited(source->objects) &&
+               loop_now_mono_ms(source->options.loop) < source->wait_until_mono_ms;
+}
+
 static void show_policy_state(struct policy_source *source) {
         bool is_deleted = source->from == from_object && !source->object;
         const char *after = source->problem ? "; cannot load the latest policy: "
@@ -56,6 +66,11 @@ static void show_policy_state(struct policy_source *source) {
 
         metrics_set(source->is_failed, source->problem != NULL);
         metrics_set(source->is_deleted, is_deleted);
+        if (policy_source_is_awaited(source)) {
+                health_fail(source->check, "%s is not known yet%s%s", from_object,
+                            *trouble ? ": " : "", trouble);
+                return;
+        }
         health_pass(source->check, "%s, %zu metric%s, generation %lld%s%s%s%s%s%s%s%s",
                     source->from, source->metric_count, number_plural(source->metric_count),
                     (long long)source->generation, after, source->problem ? source->problem : "",
@@ -253,6 +268,11 @@ static void on_trouble(void *userdata) {
         show_policy_state(userdata);
 }
 
+static void on_objects_listed(void *userdata, size_t count) {
+        (void)count;
+        show_policy_state(userdata);
+}
+
 bool policy_source_is_settled(const struct policy_source *source) {
         return !source->objects || source->from == from_object ||
                (reflector_is_synced(source->objects) && !source->object);
@@ -270,9 +290,14 @@ void policy_source_watch_object(struct policy_source *source, struct kube_api *a
                         .field_selector = "metadata.name=" POLICY_OBJECT_NAME,
                         .max_objects = 1,
                         .on_event = on_object,
+                        .on_synced = on_objects_listed,
                         .on_trouble = on_trouble,
                         .userdata = source,
                 });
+        source->wait_until_mono_ms = loop_now_mono_ms(source->options.loop) + OBJECT_WAIT_MS;
+        loop_timer_arm(source->options.loop, &source->wait_end, source->wait_until_mono_ms,
+                       on_trouble, source);
+        show_policy_state(source);
 }
 
 /* ---- The source. */
@@ -317,6 +342,7 @@ void policy_source_free(struct policy_source *source) {
                 return;
         policy_source_set_writer(source, NULL);
         file_watch_free(source->file);
+        loop_timer_disarm(source->options.loop, &source->wait_end);
         reflector_free(source->objects);
         json_decref(source->object);
         free(source->problem);

@@ -5,6 +5,8 @@
  * logged once and shown in the metrics, on /readyz?verbose and, by the writer
  * (policy_source_set_writer()), in the object's status. The policy of an object that is deleted
  * stays in force.
+ *
+ * At the start the program is not ready while the object is awaited: policy_source_is_awaited().
  */
 #pragma once
 
@@ -58,6 +60,10 @@ DEFINE_FREEP(struct policy_source, policy_source_free);
 
 /** policy_source_watch_object() - watch the object through @api; no-op with a file. Once */
 void policy_source_watch_object(struct policy_source *source, struct kube_api *api);
+
+/** policy_source_is_awaited() - it is not known yet whether there is an object; no longer than for
+ * 20 s, and not if the API server refuses the list (403, 404) */
+bool policy_source_is_awaited(const struct policy_source *source);
 
 /** policy_source_is_settled() - false while the built-in policy only stands in for that of the
  * cluster, which is not known yet, or cannot be loaded */

@@ -23,6 +23,7 @@ struct binding_watch {
         struct pod_watch *pods; /* NULL while paused */
         struct metrics_series *bindings;
         int64_t recent_ms;
+        bool is_recounting; /* until its list is complete: what it has is not new */
         binding_fn *fn;
         void *userdata;
         struct strmap by_id;
@@ -74,8 +75,15 @@ static void on_pending_pod(void *userdata, const struct pod_facts *facts, bool i
         memcpy(node, facts->node.text, facts->node.len);
         remember_binding(watch, facts->id, now_unix_ms);
         forget_old(watch, now_unix_ms);
-        metrics_inc(watch->bindings);
+        if (!watch->is_recounting)
+                metrics_inc(watch->bindings);
         watch->fn(watch->userdata, node, facts->bound_unix_ms);
+}
+
+static void on_recounted(void *userdata) {
+        struct binding_watch *watch = userdata;
+
+        watch->is_recounting = false;
 }
 
 void binding_watch_pause(struct binding_watch *watch) {
@@ -84,11 +92,25 @@ void binding_watch_pause(struct binding_watch *watch) {
 
 void binding_watch_resume(struct binding_watch *watch) {
         /* A pod that leaves this watch has usually started, so `gone` is ignored. */
-        static const struct pod_watch_events events = {.pod = on_pending_pod};
+        static const struct pod_watch_events events = {.pod = on_pending_pod,
+                                                       .list_ended = on_recounted};
 
         if (!watch->pods)
                 watch->pods = pod_watch_new(watch->loop, watch->api, watch->metrics,
                                             POD_WATCH_PENDING, &events, watch);
+}
+
+static void forget_all(struct binding_watch *watch) {
+        while (!STAILQ_EMPTY(&watch->seen))
+                forget_oldest(watch);
+}
+
+void binding_watch_look_back(struct binding_watch *watch, int64_t recent_ms) {
+        binding_watch_pause(watch);
+        forget_all(watch);
+        watch->recent_ms = recent_ms;
+        watch->is_recounting = true;
+        binding_watch_resume(watch);
 }
 
 struct binding_watch *binding_watch_new(struct loop *loop, struct kube_api *api,
@@ -113,8 +135,7 @@ void binding_watch_free(struct binding_watch *watch) {
         if (!watch)
                 return;
         pod_watch_free(watch->pods);
-        while (!STAILQ_EMPTY(&watch->seen))
-                forget_oldest(watch);
+        forget_all(watch);
         strmap_done(&watch->by_id);
         free(watch);
 }

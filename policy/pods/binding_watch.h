@@ -35,6 +35,9 @@ void binding_watch_pause(struct binding_watch *watch);
 /** binding_watch_resume() - after a pause: list and watch again, and count pods that were not
  * counted */
 void binding_watch_resume(struct binding_watch *watch);
+/** binding_watch_look_back() - list and watch again, and report all pods that were bound within
+ * @recent_ms, reported before or not; plimsoll_bindings_total does not count those of that list */
+void binding_watch_look_back(struct binding_watch *watch, int64_t recent_ms);
 
 /** binding_watch_is_live() - listed once, and the watch is open */
 bool binding_watch_is_live(const struct binding_watch *watch);

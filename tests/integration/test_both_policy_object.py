@@ -54,7 +54,8 @@ def condition(standin):
 @pytest.mark.parametrize("name", FLAGS)
 def test_it_is_put_in_force_and_replaced(run, binary, cluster, name):
     program = Program(run, binary, name, cluster)
-    assert "the built-in policy, 5 metrics, generation 1" in program.told()
+    built_in = "[+] policy: the built-in policy, 5 metrics, generation 1"
+    wait_until(lambda: built_in in program.told(), what="the list without an object")
     apply(cluster, policy(0.5))
     wait_until(lambda: program.metric("plimsoll_policy_generation") == 2, what="the object")
     assert "DynamicSchedulerPolicy default, 1 metric, generation 2" in program.told()
@@ -177,8 +178,8 @@ def test_without_the_custom_resource(run, binary, standin):
     standin.fault("status", resource="dynamicschedulerpolicies", **absent)
     programs = {name: Program(run, binary, name, standin) for name in FLAGS}
     for name, program in programs.items():
-        wait_until(lambda: "[+] nodes: " in program.told(), what="the list of nodes")
-        assert "[+] policy: the built-in policy" in program.told()
+        for known in ("[+] nodes: ", "[+] policy: the built-in policy"):
+            wait_until(lambda p=program, k=known: k in p.told(), what=known)
         wait_until(lambda: standin.count(code=404, user_agent=name) >= 2, what="another look")
         assert program.process.stderr().count(" resource=dynamicschedulerpolicies") == 1
 

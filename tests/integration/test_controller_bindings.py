@@ -58,7 +58,8 @@ def test_a_new_machine_begins_cold(cluster):
 def test_a_policy_that_looks_further_back(
     start_standin, start_exporters, start_controller, tmp_path
 ):
-    """A pod was bound before all that the first policy asks about, and before the controller."""
+    """A pod was bound before all that the first policy asks about, and before the controller. One
+    that the controller saw being bound is counted for both, and once in all."""
     standin, exporters = start_standin("--nodes", 1), start_exporters(*FAST)
     scheduled = {"type": "PodScheduled", "status": "True", "lastTransitionTime": ago(1200)}
     pod = {
@@ -68,7 +69,11 @@ def test_a_policy_that_looks_further_back(
     }
     standin.admin("objects", {"resource": "pods", "object": pod})
     path = write_policy(tmp_path / "policy", policy(PERIODS, hot={"10s": 1}))
-    start_controller(standin, exporters, "--annotation-dead-band=0", content=path)
+    flags = "--annotation-dead-band=0"
+    controller = start_controller(standin, exporters, flags, content=path)
     wait_until(lambda: hot_value(standin) == 0, what="a hot value of the last seconds")
+    standin.wait_job(standin.add_pods(1, nodes=[NODE]))
+    wait_until(lambda: hot_value(standin) == 1, what="the new pod to count")
     write_policy(path, policy(PERIODS, hot={"1h": 1}))
-    wait_until(lambda: hot_value(standin) == 1, what="a hot value of the last hour")
+    wait_until(lambda: hot_value(standin) == 2, what="a hot value of the last hour")
+    assert controller.metric("plimsoll_bindings_total") == 1

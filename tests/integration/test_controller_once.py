@@ -4,21 +4,24 @@
 import pytest
 
 from controller_kit import policy
-from policies import write_policy
+from policies import node_names, write_policy
 from programs import complete
 
 NODES = 3
+OWN = ("psi_cpu_usage_avg_5m", "load_usage_avg_5m")
+POLICIES = "/apis/scheduler.policy.crane.io/v1alpha1/dynamicschedulerpolicies"
 
 
 @pytest.fixture
 def once(exporters, tmp_path):
-    def run_once(standin, content, status=0):
-        flags = (
+    def run_once(standin, content=None, status=0):
+        flags = [
             f"--kubeconfig={standin.kubeconfig}",
-            f"--policy-config-path={write_policy(tmp_path / 'policy', content)}",
             f"--node-exporter-port={exporters.port}",
             *("--scrape-interval=1s", "--once"),
-        )
+        ]
+        if content:
+            flags.append(f"--policy-config-path={write_policy(tmp_path / 'policy', content)}")
         return complete("plimsoll-controller", *flags, status=status, timeout=240).stderr
 
     return run_once
@@ -29,6 +32,19 @@ def test_a_node_that_is_deleted_meanwhile_is_no_failure(once, start_standin):
     standin.fault("status", verb="patch", resource="nodes", name="node-0001", status=404)
     once(standin, policy())
     assert sorted(p["code"] for p in standin.patches()) == [200, 200, 404]
+
+
+@pytest.mark.parametrize("late_s", [2.5, 6])
+def test_the_policy_of_the_cluster_comes_late(once, start_standin, late_s):
+    """After some scrapes, or when all are done. It wants what these did not ask for."""
+    standin = start_standin("--nodes", NODES)
+    own = policy(dict.fromkeys(OWN, "3m"), name="default")
+    assert standin.call("POST", POLICIES, own).status == 201
+    standin.fault("delay", verb="list", resource="dynamicschedulerpolicies", seconds=late_s)
+    once(standin)
+    for name in node_names(NODES):
+        ours = {key for key in standin.annotations(name) if "/" not in key}
+        assert ours == {*OWN, "node_covered_seconds"}
 
 
 @pytest.mark.nightly

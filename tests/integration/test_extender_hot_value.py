@@ -44,29 +44,6 @@ def wait_scores(scheduler, wanted, timeout_s=30, what="the scores"):
     wait_until(check, timeout_s, what, poll_s=0.002)
 
 
-def test_a_burst_in_the_first_second(cluster, start):
-    """Bindings count from the first that is seen, not from the first look at the watch's state."""
-    for attempt in range(20):
-        watches = len(cluster.watches("pods"))
-        extender = start(cluster, is_live=False)
-        wait_until(lambda: len(cluster.watches("pods")) > watches, what="the watch", poll_s=0.002)
-        extender.wait_ready(f"nodes: {len(NODES)} nodes")
-        node = NODES[attempt % 3]
-        with extender.scheduler() as scheduler:
-            before = scheduler.prioritize([node])[node]
-            cluster.add_pods(1, prefix=f"early-{attempt}-", nodes=[node])
-            wait_until(
-                lambda: scheduler.prioritize([node])[node] < before, what="the pod", poll_s=0.002
-            )
-        # The looks come once a second. There was none yet, unless the machine is slow.
-        has_looked = "bindings: counted from the pod watch" in extender.ready()[1]
-        extender.process.stop()
-        cluster.admin("delete", {"resource": "pods", "prefix": "early-"})
-        if not has_looked:
-            return
-    raise AssertionError("the pod was never seen within the first second")
-
-
 def test_the_second_pod_of_a_burst_sees_the_first(cluster, start):
     extender = start(cluster)
     with extender.scheduler() as scheduler:

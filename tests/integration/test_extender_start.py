@@ -5,9 +5,11 @@ import time
 import pytest
 
 from extender_kit import AGENT, POD, Connection, annotate, go_json, policy
+from harness import wait_until
 from policies import CPU, node_names, write_policy
 
 NODES = node_names(4)
+POLICIES = "/apis/scheduler.policy.crane.io/v1alpha1/dynamicschedulerpolicies"
 
 
 @pytest.fixture
@@ -16,6 +18,31 @@ def cluster(start_standin):
     annotate(standin, NODES[0], 0.1)
     annotate(standin, NODES[1], 0.7)
     return standin
+
+
+LISTED_LATE_S = 2
+
+
+def test_it_is_ready_when_it_knows_policy_and_pods(cluster, start_extender):
+    """A scheduler that is sent to it gets no answer by the built-in policy, nor one without pods."""
+    cluster.add_pods(3, nodes=[NODES[0]])
+    own = policy(limits={CPU: 0.6}, scoring="estimate")
+    own["metadata"] = {"name": "default"}
+    assert cluster.call("POST", POLICIES, own).status == 201
+    for resource in ("dynamicschedulerpolicies", "pods"):
+        cluster.fault("delay", verb="list", resource=resource, seconds=LISTED_LATE_S)
+    extender = start_extender(cluster)
+
+    def says(*lines):
+        return all(line in extender.ready()[1] for line in lines)
+
+    nodes = "[+] nodes: 4 nodes"
+    for waiting in ("[-] policy: DynamicSchedulerPolicy default is not known yet", "[-] pods: "):
+        wait_until(lambda w=waiting: says(nodes, w), what=waiting, poll_s=0.01)
+    wait_until(lambda: extender.ready()[0], what="readiness", poll_s=0.01)
+    assert "[+] pods: 3 pods\n" in extender.ready()[1]
+    with extender.scheduler() as scheduler:
+        assert list(scheduler.filter(NODES)[1]) == [NODES[1]]
 
 
 def test_what_it_counts(cluster, start_extender):

@@ -2,6 +2,8 @@
  * their own, test_lease_candidate.c. */
 #include "tests/unit/fixture/test.h"
 
+#include <semaphore.h>
+
 #include "kube/lease.h"
 #include "tests/unit/fixture/reflector_steps.h"
 
@@ -38,8 +40,17 @@ static void on_released(void *userdata) {
         note(userdata, "released");
 }
 
+static sem_t is_released;
+
 static void release(struct fixture *f) {
         lease_release(lease, on_released, f);
+        assert_int_equal(sem_post(&is_released), 0);
+}
+
+static void await_release(void *userdata) {
+        (void)userdata;
+        while (sem_wait(&is_released) < 0)
+                ;
 }
 
 /* What is asked for, and the answer; status 0: none comes. */
@@ -47,6 +58,7 @@ struct step {
         const char *expect[3];
         int status;
         const char *body;
+        bool is_late; /* the answer comes behind release() */
 };
 
 /* From the first request to the last, which takes away the beginning of every later one. */
@@ -59,7 +71,9 @@ static void elect(struct fixture *f, const struct step *script, const struct clo
                                 .response = script->status ? scripted_http(script->status, "",
                                                                            script->body)
                                                            : xstrdup(""),
+                                .before = script->is_late ? await_release : NULL,
                                 .holds = true});
+        assert_int_equal(sem_init(&is_released, 0, 0), 0);
         start_stepped(f);
         lease = lease_new(f->rig.loop, f->rig.api, f->rig.metrics,
                           &(struct lease_options){.namespace = "n/s",
@@ -336,13 +350,56 @@ TEST(release) {
                 {{ACQUIRE, {{PUT, FREE}, 0, NULL}},
                  {{2, .act = release}, {3, 1}},
                  "lead 0;stop 0;released 1;"},
-                /* a renewal is under way: done or not */
+                /* a renewal is under way */
+                {{ACQUIRE,
+                  {{PUT}, 200, HELD("me", "7"), .is_late = true},
+                  {{PUT, FREE, META("7")}, 200, HELD("", "8")}},
+                 {{2, 2}, {2, .act = release}},
+                 "lead 0;stop 2;released 2;"},
+                {{ACQUIRE,
+                  {{PUT}, 409, "{}", .is_late = true},
+                  {{GET}, 200, HELD("me", "7")},
+                  {{PUT, FREE, META("7")}, 200, HELD("", "8")}},
+                 {{2, 2}, {2, .act = release}},
+                 "lead 0;stop 2;released 2;"},
+                /* done or not: its answer is not waited for for ever */
                 {{ACQUIRE,
                   {{PUT}, 0, NULL},
                   {{GET}, 200, HELD("me", "7")},
                   {{PUT, FREE, META("7")}, 200, HELD("", "8")}},
-                 {{2, 2}, {3, .act = release}},
-                 "lead 0;stop 2;released 2;"},
+                 {{2, 2}, {3, .act = release}, {3, 1}},
+                 "lead 0;stop 2;released 3;"},
+                /* so it is with the write that would have begun to lead */
+                {{{{GET}, 404, "{}"},
+                  {{POST}, 201, HELD("me", "7"), .is_late = true},
+                  {{PUT, FREE, META("7")}, 200, HELD("", "8")}},
+                 {{1, .act = release}},
+                 "released 0;"},
+                {{{{GET}, 200, HELD("", "1")}, {{PUT}, 409, "{}", .is_late = true}},
+                 {{1, .act = release}},
+                 "released 0;"},
+                {{{{GET}, 200, HELD("", "1")},
+                  {{PUT}, 500, "{}", .is_late = true},
+                  {{GET}, 200, HELD("me", "7")},
+                  {{PUT, FREE, META("7")}, 200, HELD("", "8")}},
+                 {{1, .act = release}},
+                 "released 0;"},
+                {{{{GET}, 200, HELD("", "1")},
+                  {{PUT}, 0, NULL},
+                  {{GET}, 200, HELD("me", "7")},
+                  {{PUT, FREE, META("7")}, 200, HELD("", "8")}},
+                 {{2, .act = release}, {2, 1}},
+                 "released 1;"},
+                {{{{GET}, 404, "{}"}, {{POST}, 0, NULL}, {{GET}, 404, "{}"}},
+                 {{2, .act = release}, {2, 1}},
+                 "released 1;"},
+                /* it failed a moment ago */
+                {{{{GET}, 404, "{}"},
+                  {{POST}, 500, "{}"},
+                  {{GET}, 200, HELD("me", "7")},
+                  {{PUT, FREE, META("7")}, 200, HELD("", "8")}},
+                 {{2, .act = release}},
+                 "released 0;"},
                 /* nothing is ours */
                 {{{{GET}, 200, HELD("other", "1")}}, {{1, .act = release}}, "released 0;"},
                 {{{{GET}, 0, NULL}}, {{1, .act = release}}, "released 0;"},

@@ -114,7 +114,6 @@ struct watched {
         struct fixture f;
         struct estimator *estimator;
         struct estimator_node *node;
-        struct health *health;
         struct estimate_watch *watch;
         size_t changes;
         int owner;
@@ -125,12 +124,10 @@ static void begin_watching(struct watched *w) {
         start(&w->f);
         w->estimator = estimator_new(on_usage_change, NULL);
         w->node = estimator_node_hold(w->estimator, "n", 1, &w->owner);
-        w->health = health_new();
         w->watch = estimate_watch_new(&(struct estimate_watch_options){
                 .loop = w->f.rig.loop,
                 .api = w->f.rig.api,
                 .metrics = w->f.rig.metrics,
-                .check = health_add(w->health, "pods", ""),
                 .estimator = w->estimator,
                 .on_change = on_change,
                 .userdata = &w->changes,
@@ -154,7 +151,6 @@ static void end_watching(struct watched *w) {
         estimate_watch_free(w->watch);
         estimator_node_release(w->estimator, w->node);
         estimator_free(w->estimator);
-        health_free(w->health);
         stop(&w->f);
 }
 

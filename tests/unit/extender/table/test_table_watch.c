@@ -112,7 +112,7 @@ static void usually(struct fixture *f, const char *path, const char *what, char 
                                                    .holds = holds});
 }
 
-static double hot_of(struct node_table *table) {
+static double hot_of(void *table) {
         node_table_publish(table, standing_ms);
         struct node_snapshot *snapshot = node_table_acquire(table);
         double hot = snapshot->nodes.count > 0 ? snapshot->nodes.columns.hot[0] : -1;
@@ -121,7 +121,8 @@ static double hot_of(struct node_table *table) {
         return hot;
 }
 
-/* A policy that looks further back than the one before counts what was too old for that. */
+/* A policy that looks further back than the one before counts what was too old for that. The
+ * metric counts each binding once, when it is new. */
 TEST(longer_hot_value) {
         static const char short_hot[] = "  hotValue: [{timeRange: 5m, count: 1}]\n",
                           long_hot[] = "  hotValue: [{timeRange: 1h, count: 1}]\n";
@@ -145,20 +146,48 @@ TEST(longer_hot_value) {
         struct table_watch *watch = watch_table(&f, health, table);
         struct metrics_series *bindings = metrics_counter(f.rig.metrics, "plimsoll_bindings_total",
                                                           "Pod bindings observed.", NULL);
+        struct metrics_series *lists = metrics_counter(f.rig.metrics, "plimsoll_list_total",
+                                                       "List requests (one per page) by result.",
+                                                       LABELS("resource", "pods", "result", "ok"));
         run_until(&f, nodes_of, table, 1);
-        run_until(&f, counted, bindings, 1);
+        run_until(&f, counted, lists, 1);
         pass(&f, MS_PER_S);
         assert_true(hot_of(table) == 1);
         set_policy(watch, long_hot);
-        run_until(&f, counted, bindings, 3);
+        run_until(&f, counted, lists, 2);
         pass(&f, MS_PER_S);
         assert_true(hot_of(table) == 2);
         set_policy(watch, short_hot); /* no list */
         assert_true(hot_of(table) == 1);
         set_policy(watch, long_hot);
-        run_until(&f, counted, bindings, 5);
+        run_until(&f, counted, lists, 3);
         pass(&f, MS_PER_S);
         assert_true(hot_of(table) == 2);
+        assert_true(counted(bindings) == 1);
+        table_watch_free(watch);
+        node_table_free(table);
+        health_free(health);
+        stop(&f);
+}
+
+/* Bindings count from the first that is seen, not from the next look at the watch's state. */
+TEST(binding_between_looks) {
+        struct fixture f = {0};
+
+        usually(&f, "/nodes?",
+                "limit=", scripted_http(200, "", NODES(NODE(A, "5", "0.5,2026-07-23T11:25:54Z"))),
+                false, false);
+        usually(&f, "/nodes?", "watch=1", scripted_stream(""), false, true);
+        usually(&f, "/pods?", "limit=", scripted_http(200, "", PODS("")), false, false);
+        usually(&f, "/pods?", "watch=1",
+                scripted_stream(
+                        "{\"type\":\"ADDED\",\"object\":" POD("new", "2026-07-23T11:25:00Z") "}\n"),
+                false, true);
+        start(&f);
+        struct health *health = health_new();
+        struct node_table *table = table_of(&f, "  hotValue: [{timeRange: 5m, count: 1}]\n");
+        struct table_watch *watch = watch_table(&f, health, table);
+        run_until(&f, hot_of, table, 1);
         table_watch_free(watch);
         node_table_free(table);
         health_free(health);
@@ -192,6 +221,121 @@ TEST(pods_are_not_needed) {
         assert_int_equal(atomic_load(&f.rig.server.served), 0);
         set_policy(watch, estimate);
         run_until(&f, served, &f.rig.server, 2);
+        table_watch_free(watch);
+        node_table_free(table);
+        health_free(health);
+        stop(&f);
+}
+
+/* What a probe sees. */
+static bool says(const struct health *health, bool is_ready, const char *text) {
+        struct buf out = BUF_INIT(4096);
+        bool is_said = health_write_ready(health, &out) == is_ready && strstr(out.data, text);
+
+        buf_done(&out);
+        return is_said;
+}
+
+#define ESTIMATE "  extender: {scoring: estimate}\n"
+#define HOT "  hotValue: [{timeRange: 5m, count: 1}]\n"
+
+/* Behind its nodes a new extender waits for the pods that its policy needs, as long as they can
+ * still come, but for 20 s at most. */
+TEST(waits_for_pods) {
+        static const char closed[] = "[+] pods: 0 pods, but the pod watch is not open",
+                          annotated[] = "[+] bindings: using node_hot_value annotations";
+        static const struct {
+                const char *policy;
+                int status;         /* 0: no answer */
+                const char *result; /* of the list; NULL: there is none */
+                const char *pods, *waiting, *told;
+        } rows[] = {
+                {ESTIMATE, 200, "ok", PODS(POD("a", "2026-07-23T11:25:00Z")), NULL, "pods: 1 pod"},
+                {ESTIMATE, 403, "forbidden", "{}", NULL, closed},
+                {ESTIMATE, 404, "not_found", "{}", NULL, closed},
+                {ESTIMATE, 500, "unavailable", "{}", "[-] pods: list: 500", closed},
+                {ESTIMATE, 0, NULL, "", "[-] pods: list: not complete yet", closed},
+                {HOT, 200, "ok", PODS(""), NULL, "[+] bindings: counted from the pod watch"},
+                {HOT, 403, "forbidden", "{}", NULL, annotated},
+                {HOT, 0, NULL, "", "[-] bindings: list: no answer", annotated},
+                {"", 0, NULL, "", NULL, "[+] pods: not needed"},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct fixture f = {0};
+
+                usually(&f, "/nodes?", "limit=",
+                        scripted_http(200, "", NODES(NODE(A, "5", "0.5,2026-07-23T11:25:54Z"))),
+                        true, false);
+                usually(&f, "/nodes?", "watch=1", scripted_stream(""), false, true);
+                usually(&f, "/pods?", "limit=",
+                        rows[i].status ? scripted_http(rows[i].status, "", rows[i].pods)
+                                       : xstrdup(""),
+                        false, true);
+                usually(&f, "/pods?", "watch=1", scripted_stream(""), false, true);
+                start(&f);
+                struct health *health = health_new();
+                struct node_table *table = table_of(&f, rows[i].policy);
+                struct table_watch *watch = watch_table(&f, health, table);
+                pass(&f, 30 * MS_PER_S); /* they count from the nodes on */
+                assert_true(says(health, false, "[-] nodes: "));
+                assert_int_equal(sem_post(&f.go_on), 0);
+                run_until(&f, nodes_of, table, 1);
+                if (rows[i].result)
+                        run_until(&f, counted,
+                                  metrics_counter(
+                                          f.rig.metrics, "plimsoll_list_total",
+                                          "List requests (one per page) by result.",
+                                          LABELS("resource", "pods", "result", rows[i].result)),
+                                  1);
+                pass(&f, 100);
+                if (rows[i].waiting) {
+                        assert_true(says(health, false, rows[i].waiting));
+                        pass(&f, 19 * MS_PER_S);
+                        assert_true(says(health, false, ""));
+                        pass(&f, MS_PER_S);
+                }
+                if (!says(health, true, rows[i].told))
+                        fail_msg("row %zu", i);
+                table_watch_free(watch);
+                node_table_free(table);
+                health_free(health);
+                stop(&f);
+        }
+}
+
+/* So it does for the list of nodes that a policy with other pools needs. Later it answers by the
+ * policy before until it has that list. */
+TEST(waits_for_pools) {
+        static const char pools[] = "  pools: [{nodeSelector: {a: b}}]\n",
+                          others[] = "  pools: [{nodeSelector: {c: d}}]\n";
+        struct fixture f = {0};
+
+        usually(&f, "/nodes?",
+                "limit=", scripted_http(200, "", NODES(NODE(A, "5", "0.5,2026-07-23T11:25:54Z"))),
+                true, false);
+        usually(&f, "/nodes?", "watch=1", scripted_stream(""), false, true);
+        start(&f);
+        struct health *health = health_new();
+        struct node_table *table = table_of(&f, "");
+        struct table_watch *watch = watch_table(&f, health, table);
+        struct metrics_series *lists = metrics_counter(f.rig.metrics, "plimsoll_list_total",
+                                                       "List requests (one per page) by result.",
+                                                       LABELS("resource", "nodes", "result", "ok"));
+        assert_int_equal(sem_post(&f.go_on), 0);
+        run_until(&f, counted, lists, 1);
+        assert_true(says(health, true, "[+] nodes: 1 node"));
+        set_policy(watch, pools);
+        assert_true(says(health, false, "[-] nodes: "));
+        assert_int_equal(sem_post(&f.go_on), 0);
+        run_until(&f, counted, lists, 2);
+        assert_true(says(health, true, "[+] nodes: 1 node"));
+        pass(&f, 20 * MS_PER_S);
+        set_policy(watch, others);
+        pass(&f, MS_PER_S);
+        assert_true(says(health, true, "[+] nodes: 1 node"));
+        assert_int_equal(sem_post(&f.go_on), 0);
+        run_until(&f, counted, lists, 3);
         table_watch_free(watch);
         node_table_free(table);
         health_free(health);

@@ -298,6 +298,54 @@ TEST(settled) {
         }
 }
 
+/* A new program is not ready until the object can no longer come, or 20 s have passed. */
+TEST(waits_for_the_object) {
+        static const struct {
+                int status; /* 0: no answer */
+                const char *list, *waiting, *told;
+        } cases[] = {
+                {0, "", "[-] policy: DynamicSchedulerPolicy default is not known yet: list: not ",
+                 "[+] policy: the built-in policy, 5 metrics, generation 1; the object is not "
+                 "watched: list: no answer for 8000 ms"},
+                {500, "{}",
+                 "[-] policy: DynamicSchedulerPolicy default is not known yet: list: 500",
+                 "[+] policy: the built-in policy, 5 metrics, generation 1; the object is not "
+                 "watched: list: 500"},
+                {403, "{}", NULL, "[+] policy: the built-in policy"},
+                {404, "{}", NULL, "[+] policy: the built-in policy"},
+                {200, OBJECTS(""), NULL, "[+] policy: the built-in policy"},
+                {200, OBJECTS(OBJECT("", SYNC("3m"))), NULL, "[+] policy: DynamicSchedulerPolicy"},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                struct fixture f = {.told = "[-] policy: DynamicSchedulerPolicy default is not "
+                                            "known yet"};
+
+                api_answer_usually(&f.api, 200, "", WATCH);
+                scripted_add_usual(&f.api.rig.server,
+                                   (struct scripted_reply){
+                                           .expect = {LIST},
+                                           .response = cases[i].status
+                                                               ? scripted_http(cases[i].status, "",
+                                                                               cases[i].list)
+                                                               : xstrdup(""),
+                                           .holds = cases[i].status == 0});
+                begin(&f);
+                assert_true(is_told(&f));
+                if (cases[i].waiting) {
+                        f.told = cases[i].waiting;
+                        api_run(&f.api, is_told, &f);
+                        api_wait_ms(&f.api, 19 * MS_PER_S - api_passed_ms(&f.api));
+                        f.told = "[-] policy: ";
+                        assert_true(is_told(&f));
+                        later_ms += 2 * MS_PER_S;
+                }
+                f.told = cases[i].told;
+                api_run(&f.api, is_told, &f);
+                end(&f);
+        }
+}
+
 /* SIGHUP. */
 TEST(reload_without_a_file) {
         struct fixture f = {.told = "the built-in policy, 5 metrics, generation 1"};
@@ -306,7 +354,7 @@ TEST(reload_without_a_file) {
         api_answer_usually(&f.api, 200, OBJECTS(""), LIST);
         begin(&f);
         policy_source_reload(f.source);
-        assert_true(is_told(&f));
+        api_run(&f.api, is_told, &f);
         assert_int_equal(f.policies, 0);
         end(&f);
 }
