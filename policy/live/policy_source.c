@@ -317,12 +317,17 @@ static void register_policy_metrics(struct policy_source *source, struct metrics
 
 int policy_source_new(const struct policy_source_options *options, struct policy_source **ret,
                       struct policy **ret_policy, struct error *err) {
+        struct policy_source *source = xcalloc(1, sizeof(*source));
         struct policy *policy = NULL;
 
+        if (options->path) /* before it is read, so that no change behind that is missed */
+                source->file = file_watch_new(options->loop, options->path, on_policy_file, source);
         int r = policy_load_file(options->path, options->is_strict, &policy, err);
-        if (r < 0)
+        if (r < 0) {
+                file_watch_free(source->file);
+                free(source);
                 return r;
-        struct policy_source *source = xcalloc(1, sizeof(*source));
+        }
         source->options = *options;
         source->path = xstrdup_or_null(options->path);
         source->check = health_add(options->health, "policy", "not loaded yet");
@@ -330,8 +335,6 @@ int policy_source_new(const struct policy_source_options *options, struct policy
         source->is_taking_first = true;
         policy_put_in_force(source, policy, source->path ? source->path : "the built-in policy");
         source->is_taking_first = false;
-        if (source->path)
-                source->file = file_watch_new(options->loop, source->path, on_policy_file, source);
         *ret_policy = policy;
         *ret = source;
         return 0;

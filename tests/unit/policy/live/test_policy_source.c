@@ -1,10 +1,11 @@
-/* The policy object as the API server shows it, and its status. Linked with --wrap=clock_gettime.
- */
+/* The policy object as the API server shows it, and its status; or a file. Linked with
+ * --wrap=clock_gettime and --wrap=stat64. */
 #include "tests/unit/fixture/test.h"
 
 #include "tests/unit/fixture/api_fixture.h"
 
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "policy/live/policy_source.h"
@@ -25,6 +26,7 @@ struct fixture {
         struct policy_source *source;
         size_t policies, looks;
         const char *told; /* what readiness is to say, or is not */
+        const char *path; /* NULL: the object */
 };
 
 static const struct kube_fence no_fence = {0};
@@ -42,6 +44,7 @@ static void begin(struct fixture *f) {
         if (policy_source_new(&(struct policy_source_options){.loop = f->api.rig.loop,
                                                               .metrics = f->api.rig.metrics,
                                                               .health = f->api.health,
+                                                              .path = f->path,
                                                               .on_policy = on_policy,
                                                               .userdata = f},
                               &f->source, &policy, &err) < 0)
@@ -344,6 +347,45 @@ TEST(waits_for_the_object) {
                 api_run(&f.api, is_told, &f);
                 end(&f);
         }
+}
+
+static char file_path[] = "/tmp/policy-XXXXXX";
+static bool is_to_change; /* when it is looked at next */
+
+static void write_file(const char *metrics) {
+        FILE *file = fopen(file_path, "we");
+
+        assert_non_null(file);
+        assert_true(fprintf(file,
+                            "apiVersion: scheduler.policy.crane.io/v1alpha1\n"
+                            "kind: DynamicSchedulerPolicy\nspec: {syncPolicy: [%s]}\n",
+                            metrics) > 0);
+        assert_int_equal(fclose(file), 0);
+}
+
+int __real_stat64(const char *path, struct stat64 *ret);
+int __wrap_stat64(const char *path, struct stat64 *ret);
+int __wrap_stat64(const char *path, struct stat64 *ret) {
+        if (is_to_change)
+                write_file("{name: cpu_usage_avg_5m, period: 3m}, {name: mem_usage_avg_5m, "
+                           "period: 3m}");
+        is_to_change = false;
+        return __real_stat64(path, ret);
+}
+
+/* A change of the file is not missed, however soon behind the start it comes. */
+TEST(file_that_changes_meanwhile) {
+        struct fixture f = {.path = file_path, .told = ", 2 metrics, generation "};
+        int fd = mkstemp(file_path);
+
+        assert_true(fd >= 0);
+        write_file("{name: cpu_usage_avg_5m, period: 3m}");
+        is_to_change = true;
+        begin(&f);
+        later_ms += 10 * MS_PER_S;
+        api_run(&f.api, is_told, &f);
+        end(&f);
+        assert_int_equal(close(fd) + unlink(file_path), 0);
 }
 
 /* SIGHUP. */
