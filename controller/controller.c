@@ -402,6 +402,8 @@ int controller_exit_code(const struct controller *c) {
 void controller_free(struct controller *c) {
         struct controller_node *n;
 
+        if (!c)
+                return;
         source_set_free(c->sources);
         CONTROLLER_NODE_FOREACH(n, c) {
                 controller_node_free(n);

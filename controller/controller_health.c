@@ -90,8 +90,7 @@ static void tally_node(struct controller_node *n, struct tally *tally) {
         int64_t age_ms = 0;
 
         tally_idle(n, &tally->idle);
-        bool is_fresh = node_track_is_fresh(&n->track, controller_now_mono(c)) &&
-                        node_track_age_ms(&n->track, controller_now_mono(c), &age_ms);
+        bool is_fresh = node_track_is_fresh(&n->track, controller_now_mono(c));
         if (node_track_failure(&n->track))
                 tally->failed = n;
         if (n->track.serving < c->compiled->ordered_count &&
@@ -99,6 +98,7 @@ static void tally_node(struct controller_node *n, struct tally *tally) {
             tally->strayed_count++ == 0)
                 tally->strayed = n;
         if (is_fresh) {
+                (void)node_track_age_ms(&n->track, controller_now_mono(c), &age_ms);
                 tally->served[n->track.serving]++;
                 tally->windows += n->usable;
                 tally->oldest_ms = age_ms > tally->oldest_ms ? age_ms : tally->oldest_ms;
@@ -120,7 +120,7 @@ static void check_reflector(struct health_check *check, const struct reflector *
                 health_pass(check, "not watched");
         else if (!is_listed)
                 health_fail(check, "no complete list yet: %s; see --kubeconfig and the RBAC rules",
-                            *trouble ? trouble : "waiting for an answer");
+                            trouble);
         else
                 health_pass(check, "%zu %s%s%s%s%s", count, what, number_plural(count), which,
                             *trouble ? "; " : "", trouble);

@@ -27,11 +27,11 @@
                 take_ptr_value_;                                                                   \
         })
 
-/* Defines thing_freep() for use with _cleanup_, from thing_free(), which accepts NULL. */
+/* Defines thing_freep() for use with _cleanup_, from thing_free(), which accepts NULL if the local
+ * may be NULL. */
 #define DEFINE_FREEP(type, fn)                                                                     \
         static inline void fn##p(type **ptr) {                                                     \
-                if (*ptr)                                                                          \
-                        fn(*ptr);                                                                  \
+                fn(*ptr);                                                                          \
         }                                                                                          \
         struct attributes_swallow_semicolon_
 

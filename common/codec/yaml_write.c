@@ -35,14 +35,7 @@ static void emit_key(yaml_emitter_t *emitter, const char *key) {
                     is_plain ? YAML_PLAIN_SCALAR_STYLE : YAML_DOUBLE_QUOTED_SCALAR_STYLE);
 }
 
-/* A number, true, false or null. */
-static void emit_word(yaml_emitter_t *emitter, const json_t *json) {
-        char text[NUMBER_TEXT_MAX];
-
-        if (json_is_real(json))
-                number_format(json_real_value(json), text);
-        else
-                text[json_dumpb(json, text, sizeof(text) - 1, JSON_ENCODE_ANY)] = '\0';
+static void emit_word(yaml_emitter_t *emitter, const char *text) {
         emit_scalar(emitter, text, strlen(text), YAML_PLAIN_SCALAR_STYLE);
 }
 
@@ -79,15 +72,31 @@ static void emit_object(yaml_emitter_t *emitter, const json_t *object) {
 }
 
 static void emit_value(yaml_emitter_t *emitter, const json_t *json) {
-        if (json_is_object(json))
+        char text[NUMBER_TEXT_MAX];
+
+        switch (json_typeof(json)) {
+        case JSON_OBJECT:
                 emit_object(emitter, json);
-        else if (json_is_array(json))
+                break;
+        case JSON_ARRAY:
                 emit_array(emitter, json);
-        else if (json_is_string(json))
+                break;
+        case JSON_STRING:
                 emit_scalar(emitter, json_string_value(json), json_string_length(json),
                             YAML_DOUBLE_QUOTED_SCALAR_STYLE);
-        else
-                emit_word(emitter, json);
+                break;
+        case JSON_REAL:
+                number_format(json_real_value(json), text);
+                emit_word(emitter, text);
+                break;
+        case JSON_INTEGER:
+        case JSON_TRUE:
+        case JSON_FALSE:
+        case JSON_NULL:
+                text[json_dumpb(json, text, sizeof(text) - 1, JSON_ENCODE_ANY)] = '\0';
+                emit_word(emitter, text);
+                break;
+        }
 }
 
 void yaml_write(const json_t *root, FILE *out) {

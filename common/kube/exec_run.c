@@ -101,9 +101,9 @@ static int spawn(const struct exec_plugin *plugin, int output_fd, int errors_fd,
         (void)sigfillset(&all);
         /* They fail only for want of memory. The last one is for curl's wake-up descriptors: ours
          * are closed by themselves. */
-        if (posix_spawn_file_actions_init(&actions) != 0 ||
-            posix_spawnattr_init(&attributes) != 0 ||
-            (!plugin->is_interactive &&
+        if (posix_spawn_file_actions_init(&actions) != 0 || posix_spawnattr_init(&attributes) != 0)
+                mem_exhausted();
+        if ((!plugin->is_interactive &&
              posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)) ||
             posix_spawn_file_actions_adddup2(&actions, output_fd, STDOUT_FILENO) != 0 ||
             (errors_fd >= 0 &&
@@ -190,8 +190,8 @@ static void exec_finish(struct exec_run *run, int status) {
 static void end(struct exec_run *run) {
         if (run->pid <= 0)
                 return;
-        if (!run->plugin->is_foreground)
-                (void)kill(-run->pid, SIGKILL);
+        (void)kill(-run->pid,
+                   SIGKILL);           /* in the foreground it leads no group, unless it made one */
         (void)kill(run->pid, SIGKILL); /* it may have left the group */
 }
 

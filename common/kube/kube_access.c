@@ -499,6 +499,6 @@ void kube_access_unauthorized(struct kube_access *config) {
         config->source.token.is_stale = true;
         config->is_exec_stale = true;
         /* Who waits for a request tries it twice, and not for ever. */
-        if (config->source.exec && config->source.exec->is_foreground && config->has_exec)
+        if (config->source.exec && config->source.exec->is_foreground)
                 config->exec_not_before_mono_ms = 0;
 }

@@ -174,6 +174,7 @@ void list_page_done(struct list_page *page) {
 int list_page_parse(const char *data, size_t len, const struct proto_message *message,
                     list_item_fn *fn, void *userdata, struct list_page *ret, struct error *err) {
         _cleanup_(list_page_done) struct list_page page = {0};
+        struct list_page *wanted = ret ? &page : NULL;
         struct list list = {.fn = fn, .userdata = userdata};
         struct kube_proto of;
         int r = 0;
@@ -181,11 +182,11 @@ int list_page_parse(const char *data, size_t len, const struct proto_message *me
         if (!message || !kube_proto_is(data, len)) {
                 r = read_json_list(&list, data, len, err);
                 if (r == 0)
-                        r = judge_list(&list, ret ? &page : NULL, err);
+                        r = judge_list(&list, wanted, err);
         } else if (!kube_proto_open(data, len, &of) || !read_proto_list(&list, &of)) {
                 r = error_set(err, EBADMSG, "list truncated or malformed");
         } else {
-                r = judge_list(&list, ret ? &page : NULL, err);
+                r = judge_list(&list, wanted, err);
                 if (r == 0)
                         r = each_proto_item(&of, message, &list, err);
         }

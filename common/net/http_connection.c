@@ -68,11 +68,7 @@ static struct MHD_Response *join_reply_pieces(const struct http_exchange *exchan
                 memcpy(at, exchange->reply[i].iov_base, exchange->reply[i].iov_len);
                 at += exchange->reply[i].iov_len;
         }
-        struct MHD_Response *response = MHD_create_response_from_buffer(bytes, whole,
-                                                                        MHD_RESPMEM_MUST_FREE);
-        if (!response)
-                free(whole);
-        return response;
+        return MHD_create_response_from_buffer(bytes, whole, MHD_RESPMEM_MUST_FREE);
 }
 
 /* One piece leaves in one system call and packet with the headers, several in two: so those that
@@ -104,7 +100,7 @@ static enum MHD_Result queue_reply(struct connection *connection, struct MHD_Con
         struct MHD_Response *response = make_response(exchange);
 
         if (!response)
-                return MHD_NO;
+                mem_exhausted();
         if (exchange->reply_content_type)
                 (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
                                               exchange->reply_content_type);

@@ -34,7 +34,7 @@ static int listen_on(const struct addrinfo *address) {
 }
 
 int listen_open(const char *bind_address, uint16_t port, struct error *err) {
-        const char *names[] = {bind_address, NULL};
+        const char *names[] = {bind_address, NULL, NULL};
         char service[8];
         int fd = -EADDRNOTAVAIL;
 
@@ -43,7 +43,7 @@ int listen_open(const char *bind_address, uint16_t port, struct error *err) {
                 names[1] = "0.0.0.0";
         }
         (void)snprintf(service, sizeof(service), "%u", port);
-        for (size_t i = 0; i < ARRAY_LEN(names) && names[i] && fd < 0; i++) {
+        for (size_t i = 0; names[i] && fd < 0; i++) {
                 struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,
                                          .ai_socktype = SOCK_STREAM};
                 struct addrinfo *address = NULL;

@@ -50,8 +50,6 @@ struct node_reading *node_reading_new(void) {
 }
 
 void node_reading_free(struct node_reading *reading) {
-        if (!reading)
-                return;
         free(reading->cpus);
         free(reading->links);
         for (size_t i = 0; i < NODE_MAX_FAMILIES; i++)
@@ -73,7 +71,7 @@ static void begin_reading(struct node_reading *reading, const struct node_wants 
         scratch->idle_mode = -1;
         scratch->mode_count = 0;
         scratch->own_broken = 0;
-        for (size_t i = 0; i < NODE_MAX_FAMILIES && i < wants->set.count; i++)
+        for (size_t i = 0; i < NODE_MAX_FAMILIES; i++)
                 scratch->series[i].count = 0;
         for (size_t i = 0; i < wants->own_count; i++)
                 scratch->own[i].used.count = scratch->own[i].capacity.count = 0;

@@ -2,8 +2,6 @@
 
 #include <math.h>
 
-#include "base/number.h"
-
 static const double ABSURD_RATIO = 1000;
 
 static bool is_match(const struct policy_resource *resource,
@@ -70,7 +68,7 @@ const char *node_resource_capacity(const struct node_resource_tally *tally,
                         return "no series on the page matches its capacitySeries";
                 capacity = node_resource_reduce(resource->reduce, &tally->capacity);
         }
-        if (!number_is_finite(capacity) || capacity <= 0)
+        if (capacity <= 0)
                 return "its capacity is 0";
         *ret = capacity;
         return NULL;
@@ -79,7 +77,7 @@ const char *node_resource_capacity(const struct node_resource_tally *tally,
 bool node_resource_ratio(double used, double capacity, double *ret_ratio) {
         double ratio = used / capacity;
 
-        if (!number_is_finite(ratio) || ratio > ABSURD_RATIO)
+        if (ratio > ABSURD_RATIO)
                 return false;
         *ret_ratio = fmin(ratio, 1);
         return true;

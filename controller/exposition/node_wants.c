@@ -58,8 +58,7 @@ void node_wants_init(struct node_wants *wants, const struct node_wants_options *
                 memcpy(wants->ready[i], "node_", 5);
                 memcpy(wants->ready[i] + 5, options->ready[i], len);
                 size_t family = want_family(wants, &count, wants->ready[i]);
-                if (wants->families[family].ready == 0)
-                        wants->families[family].ready = (uint8_t)(i + 1);
+                wants->families[family].ready = (uint8_t)(i + 1);
         }
         for (size_t i = 0; i < options->own_count; i++) {
                 const struct policy_resource *resource = &options->own[i];

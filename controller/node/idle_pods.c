@@ -165,20 +165,20 @@ size_t idle_pods_count(const struct idle_pods *pods) {
 }
 
 static const struct idle_pods *idle_pods_of_set(const struct node *node) {
-        return node->set ? node->set->options.idle_pods : NULL;
+        return node->set->options.idle_pods;
 }
 
 struct idle_pods_node *idle_pods_of(const struct node *node) {
         const struct idle_pods *pods = idle_pods_of_set(node);
 
-        return pods ? strmap_get(&pods->nodes, node->name, strlen(node->name)) : NULL;
+        return strmap_get(&pods->nodes, node->name, strlen(node->name));
 }
 
 int64_t idle_pods_taken_milli(const struct node *node) {
         const struct idle_pods *pods = idle_pods_of_set(node);
         const struct idle_pods_node *idle = idle_pods_of(node);
 
-        if (!pods || !pods->is_listed)
+        if (!pods->is_listed)
                 return -1;
         return idle ? idle->taken_milli : 0;
 }

@@ -71,7 +71,7 @@ struct node_set_options {
         /* Keep the labels of each node to show them, except those whose value is the node's name,
          * and those with deprecated keys (beta.kubernetes.io/): some 300 bytes of a usual node. */
         bool keeps_labels;
-        struct idle_pods *idle_pods; /* those on the nodes; borrowed; NULL: not known */
+        struct idle_pods *idle_pods; /* those on the nodes; borrowed; NULL: nobody asks for them */
 };
 
 struct node_set {

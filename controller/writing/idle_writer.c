@@ -100,8 +100,9 @@ static bool on_offer_turn(void *userdata, struct publisher_job *job, struct buf 
 
         (void)userdata;
         idle->next_milli = next_offer(idle, publisher_now(job->publisher));
-        return is_offer_wanted(idle, idle->next_milli) &&
-               idle_writer_patch(idle->next_milli, patch);
+        if (!is_offer_wanted(idle, idle->next_milli))
+                return false;
+        return idle_writer_patch(idle->next_milli, patch);
 }
 
 static void on_offer_done(void *userdata, struct publisher_job *job,

@@ -261,7 +261,7 @@ static void metrics_server_remove_node(struct source *base, struct node *node) {
         _cleanup_(freep) struct entry *entry = strmap_remove(&s->entries, node->name,
                                                              strlen(node->name));
 
-        if (entry && entry->is_failing)
+        if (entry->is_failing)
                 outage_log_gone(&s->source.outages);
         show_failing(s);
 }

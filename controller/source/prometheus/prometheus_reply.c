@@ -181,11 +181,9 @@ bool prometheus_reply_next(struct prometheus_reply *reply, struct prometheus_ser
                 ret->is_matrix = reply->is_matrix;
                 ret->points = (struct skim){0};
                 forget_labels(ret);
-                if (!(is_series ? walk_object(&reply->results, take_series_member, ret)
-                                : skim_value(&reply->results)))
-                        return false;
                 if (is_series)
-                        return true;
+                        return walk_object(&reply->results, take_series_member, ret);
+                (void)!skim_value(&reply->results);
         }
         return false;
 }
@@ -198,10 +196,11 @@ static bool take_point(struct skim *pair, struct prometheus_point *ret) {
         if (!next_element(pair))
                 return false;
         const char *at = pair->at;
-        if (!skim_value(pair) || !number_parse(at, (size_t)(pair->at - at), &point.at_unix_s))
+        (void)!skim_value(pair);
+        if (!number_parse(at, (size_t)(pair->at - at), &point.at_unix_s) || !next_element(pair))
                 return false;
-        if (!next_element(pair) || !take_label(pair, text, sizeof(text)) ||
-            !exposition_number(text, strlen(text), &point.value) || skim_element(pair) != SKIM_END)
+        (void)!take_label(pair, text, sizeof(text));
+        if (!exposition_number(text, strlen(text), &point.value) || skim_element(pair) != SKIM_END)
                 return false;
         *ret = point;
         return true;
@@ -216,8 +215,7 @@ bool prometheus_series_next(struct prometheus_series *series, struct prometheus_
         }
         while (next_element(&series->points)) {
                 pair = array_at(&series->points);
-                if (!skim_value(&series->points))
-                        return false;
+                (void)!skim_value(&series->points);
                 if (take_point(&pair, ret))
                         return true;
         }

@@ -25,6 +25,8 @@ struct fixture {
         struct policy_source *policy;
         double patches_per_s;                     /* 0: 10 */
         const struct source_set_options *sources; /* NULL: exporters are scraped */
+        const struct source_kind *behind;         /* them; NULL: none is */
+        bool is_elected;
 };
 
 static void begin(struct fixture *f, struct policy *policy, const char *target, bool is_once) {
@@ -42,8 +44,9 @@ static void begin(struct fixture *f, struct policy *policy, const char *target, 
         const struct source_set_options scraper = {
                 .items = {{.kind = &node_exporter_kind,
                            .options = &scrape,
-                           .traits = scraper_traits(&scrape, NULL)}},
-                .count = 1,
+                           .traits = scraper_traits(&scrape, NULL)},
+                          {.kind = f->behind, .traits = {.interval_ms = CONSTANT_INTERVAL_MS}}},
+                .count = f->behind ? 2 : 1,
         };
         const struct controller_options options = {
                 .compiled = {.style = {.prefix = ""}},
@@ -55,6 +58,8 @@ static void begin(struct fixture *f, struct policy *policy, const char *target, 
                 .patches_in_flight = 1,
                 .is_dry_run = target != NULL,
                 .is_once = is_once,
+                .is_elected = f->is_elected,
+                .lease = {.namespace = "n", .name = "l", .timing = LEASE_TIMING_DEFAULT},
         };
 
         f->daemon = f->api.daemon;
@@ -129,6 +134,24 @@ static void answer_nodes(struct fixture *f, const char *const *names, size_t cou
 #define CPU_PAGE                                                                                   \
         "node_cpu_seconds_total{cpu=\"0\",mode=\"idle\"} 5\n"                                      \
         "node_cpu_seconds_total{cpu=\"0\",mode=\"user\"} 5\n"
+
+/* Nodes that are read do not make up for bindings that are not listed. */
+TEST(once_without_bindings) {
+        static const char *const names[] = {"a"};
+        struct fixture f = {.api.pace_ms = 200};
+
+        answer_nodes(&f, names, ARRAY_LEN(names));
+        api_answer_usually(&f.api, 200, MEMORY_PAGE, "collect");
+        api_answer_usually(&f.api, 403, "{\"message\":\"not you\"}", PODS);
+        begin(&f, policy_of(MEMORY HOT), NULL, true);
+        api_run(&f.api, api_is_never, NULL);
+        assert_in_range(api_passed_ms(&f.api), 70000, 90000);
+        const char *told = strstr(f.api.log, "msg=\"--once timed out\" nodes=1 nodes_missing=0");
+        assert_non_null(told);
+        assert_non_null(strstr(told, "binding_watch=\"list: 403 not you\""));
+        assert_int_equal(controller_exit_code(f.controller), 1);
+        end(&f);
+}
 
 /* What is limited is the time in which nothing comes, not that of all patches. */
 TEST(once_with_many_patches) {
@@ -213,6 +236,92 @@ static bool has_status(struct fixture *f, const char *text) {
         return is_there;
 }
 
+static bool is_three_minutes_later(void *userdata) {
+        return api_passed_ms(&((struct fixture *)userdata)->api) > 180000;
+}
+
+static double stale_nodes(const struct fixture *f) {
+        return metrics_value(metrics_gauge(f->api.rig.metrics, "plimsoll_nodes_stale", "", NULL));
+}
+
+/* Nothing is asked of nodes of which the policy wants nothing. */
+TEST(no_metrics) {
+        static const char *const names[] = {"a", "b"};
+
+        for (int is_once = 0; is_once < 2; is_once++) {
+                struct fixture f = {.api.pace_ms = 30};
+                answer_nodes(&f, names, ARRAY_LEN(names));
+                begin(&f, policy_of("  syncPolicy: []\n"), NULL, is_once);
+                api_run(&f.api, is_once ? api_is_never : is_three_minutes_later, &f);
+                assert_true(has_status(&f, "the policy has no metrics"));
+                assert_true(stale_nodes(&f) == 0);
+                assert_int_equal(controller_exit_code(f.controller), 0);
+                end(&f);
+        }
+}
+
+/* Who waits for the Lease writes nothing, and says so. */
+TEST(standby) {
+        static const char *const names[] = {"a"};
+        struct fixture f = {.api.pace_ms = 30, .is_elected = true};
+
+        answer_nodes(&f, names, ARRAY_LEN(names));
+        api_answer_usually(&f.api, 200, MEMORY_PAGE, "collect");
+        api_answer_usually(&f.api, 500, "{}", "/leases");
+        begin(&f, policy_of(MEMORY), NULL, false);
+        for (int i = 0; i < 20; i++)
+                api_wait_ms(&f.api, 15000);
+        assert_true(has_status(&f, "\"role\":\"standby\""));
+        end(&f);
+}
+
+/* A second signal does not put off the end. */
+TEST(shut_down_twice) {
+        enum { SHUTDOWN_MS = 5000 };
+        static const char *const names[] = {"a"};
+        struct fixture f = {.api.pace_ms = 30};
+
+        answer_nodes(&f, names, ARRAY_LEN(names));
+        api_answer_usually(&f.api, 200, MEMORY_PAGE, "collect");
+        scripted_add(
+                &f.api.rig.server,
+                (struct scripted_reply){.expect = {PATCH}, .response = xstrdup(""), .holds = true});
+        begin(&f, policy_of(MEMORY), NULL, false);
+        api_run(&f.api, api_is_served, &f.api);
+        int64_t begun_ms = api_passed_ms(&f.api);
+        controller_shut_down(f.controller);
+        api_wait_ms(&f.api, SHUTDOWN_MS - 2000);
+        controller_shut_down(f.controller);
+        api_run(&f.api, api_is_never, NULL);
+        assert_in_range(api_passed_ms(&f.api) - begun_ms, SHUTDOWN_MS, SHUTDOWN_MS + 1500);
+        assert_int_equal(api_logged(&f.api, "shutdown timed out, abandoning patches"), 1);
+        assert_int_equal(controller_exit_code(f.controller), 0);
+        end(&f);
+}
+
+/* Of nodes that are read from another source together, some lines are logged, and how many more. */
+TEST(many_nodes_switch) {
+        static const char *const names[] = {"a", "b", "c", "d", "e", "f",
+                                            "g", "h", "i", "j", "k", "l"};
+        enum { LINES = 10 };
+        struct source_kind measured = constant_kind;
+        struct fixture f = {.api.pace_ms = 30, .behind = &measured};
+        _cleanup_(freep) char *rest = xasprintf("in the last minute\" nodes=%zu from=node-exporter "
+                                                "to=constant",
+                                                ARRAY_LEN(names) - LINES);
+
+        measured.measure = "what is always so";
+        answer_nodes(&f, names, ARRAY_LEN(names));
+        api_answer_usually(&f.api, 500, "", "collect");
+        api_answer_usually(&f.api, 200, "{\"metadata\":{}}", PATCH);
+        begin(&f, policy_of(MEMORY), NULL, false);
+        api_run(&f.api, is_three_minutes_later, &f);
+        assert_int_equal(api_logged(&f.api, "msg=\"node switched to another source\""), LINES);
+        assert_int_equal(api_logged(&f.api, "measures in its own way"), 1);
+        assert_int_equal(api_logged(&f.api, rest), 1);
+        end(&f);
+}
+
 /* A source needs its folder, here a header, and its row: what it says is written. */
 TEST(a_new_kind_of_source) {
         static const struct source_kind *const kinds[] = {&node_exporter_kind, &constant_kind,
@@ -266,6 +375,30 @@ TEST(policies_with_other_pools) {
         controller_set_policy(f.controller, policy_of(MEMORY));
         assert_true(has_status(&f, "mem_usage_avg_5m"));
         controller_set_policy(f.controller, policy_of(POOLS("0.5")));
+        assert_false(has_pools(&f));
+        end(&f);
+}
+
+/* The pools of the nodes that are left. */
+TEST(pools_after_a_node_has_gone) {
+        struct fixture f = {.api.pace_ms = 30};
+        static const char *const names[] = {"left"};
+
+        api_answer(&f.api, 200,
+                   "{\"kind\":\"NodeList\",\"metadata\":{\"resourceVersion\":\"1\"},\"items\":["
+                   "{\"metadata\":{\"name\":\"gone\"}},{\"metadata\":{\"name\":\"left\"}}]}",
+                   NODES, NULL);
+        answer_nodes(&f, names, ARRAY_LEN(names));
+        api_answer_usually(&f.api, 200, MEMORY_PAGE, "collect");
+        begin(&f, policy_of(POLICY), NULL, false);
+        api_run(&f.api, api_is_served, &f.api);
+        api_run_quiet(&f.api);
+        assert_true(has_status(&f, "\"gone\""));
+        controller_set_policy(f.controller, policy_of(POOLS("0.5")));
+        api_run(&f.api, has_pools, &f);
+        assert_false(has_status(&f, "\"gone\""));
+        assert_true(has_status(&f, "\"left\""));
+        controller_set_policy(f.controller, policy_of(POLICY));
         assert_false(has_pools(&f));
         end(&f);
 }

@@ -383,6 +383,12 @@ TEST_BETWEEN(impersonation_of_the_kubeconfig, set_up, tear_down) {
                  {.as_groups = groups, .as_group_count = 1},
                  "Impersonate-Group: ops;Impersonate-User: jane;"},
                 {"as: jane, token: mine", {.token = "t"}, "Impersonate-User: jane;"},
+                {"as: jane, as-user-extra: null, as-groups: ['1', '2', '3', '4', '5', '6', '7', "
+                 "'8']",
+                 {0},
+                 "Impersonate-User: jane;Impersonate-Group: 1;Impersonate-Group: 2;"
+                 "Impersonate-Group: 3;Impersonate-Group: 4;Impersonate-Group: 5;"
+                 "Impersonate-Group: 6;Impersonate-Group: 7;Impersonate-Group: 8;"},
                 {"as-groups: [dev]",
                  {.as = "joe"},
                  "Impersonate-User: joe;Impersonate-Group: dev;"},

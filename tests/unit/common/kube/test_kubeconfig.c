@@ -172,6 +172,28 @@ TEST(kubeconfig_fields) {
         assert_string_equal(config.exec->cluster_json, "{\"server\":\"https://h:6443\"}");
 }
 
+/* Whether a plugin may read from the terminal, where there is one. */
+TEST(interactive_mode) {
+        static const struct kubeconfig_choice choice = {.has_terminal = true};
+        static const struct {
+                const char *user;
+                bool is_interactive;
+        } rows[] = {
+                {EXEC(""), true},
+                {EXEC(", interactiveMode: IfAvailable"), true},
+                {EXEC(", interactiveMode: Always"), true},
+                {EXEC(", interactiveMode: Never"), false},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(kubeconfig_done) struct kubeconfig config = {0};
+                _cleanup_(freep) char *text = document(SERVER, rows[i].user);
+                assert_int_equal(
+                        kubeconfig_parse(text, strlen(text), "/config", &choice, &config, NULL), 0);
+                assert_int_equal(config.exec->is_interactive, rows[i].is_interactive);
+        }
+}
+
 TEST(choice) {
         static const char text[] =
                 "current-context: a\n"
@@ -250,7 +272,12 @@ TEST(choice_without_context) {
 /* As kubectl: of every name the first file's, and its own directory for relative paths. */
 TEST_BETWEEN(merge, set_up, tear_down) {
         static const struct kubeconfig_choice server = {.has_server = true};
-        static const struct kubeconfig_choice user = {.has_server = true, .user = "u"};
+        static const struct kubeconfig_choice not_enough[] = {
+                {.has_server = true, .user = "u"},
+                {.has_server = true, .cluster = "k"},
+                {.has_server = true, .context = "c"},
+                {0},
+        };
         _cleanup_(kubeconfig_done) struct kubeconfig config = {0};
         struct error err = ERROR_NULL;
         _cleanup_(freep) char *sub = path_of("sub");
@@ -277,7 +304,9 @@ TEST_BETWEEN(merge, set_up, tear_down) {
         assert_int_equal(kubeconfig_load(missing, false, &server, &config, &err), 0);
         assert_null(config.server);
         assert_int_equal(kubeconfig_load(missing, true, &server, &config, &err), -ENOENT);
-        assert_int_equal(kubeconfig_load(missing, false, &user, &config, &err), -ENOENT);
+        for (size_t i = 0; i < ARRAY_LEN(not_enough); i++)
+                assert_int_equal(kubeconfig_load(missing, false, &not_enough[i], &config, &err),
+                                 -ENOENT);
         assert_int_equal(kubeconfig_load(directory, true, NULL, &config, &err) < 0, 1);
         /* Only what is not there is passed over: not what cannot be looked at, or is none. */
         _cleanup_(freep) char *below_a_file = xasprintf("%s:%s/a/x", missing, directory);

@@ -195,6 +195,18 @@ TEST(expired_continue) {
         stop(&f);
 }
 
+/* Only an expired token is a reason for larger pages. */
+TEST(failed_continue) {
+        struct fixture f = {.wanted_log = "+ a;+ a;=1;"};
+
+        answer(&f, "?limit=100 ", scripted_http(200, "", LIST("10", "c", OBJECT("a", "1"))), false);
+        answer(&f, "&continue=c ", scripted_http(500, "", "{}"), false);
+        answer(&f, "?limit=100 ", scripted_http(200, "", LIST("12", "", OBJECT("a", "1"))), false);
+        hold(&f, "12");
+        reflect(&f, &(struct reflector_spec){0});
+        stop(&f);
+}
+
 /* A watch that breaks in the middle of a line goes on behind the last whole one. */
 TEST(cut_line) {
         struct fixture f = {.wanted_log = "=0;+ a;+ b;"};
@@ -455,7 +467,7 @@ TEST(texts_count) {
 
 /* JSON, but of a kind that jansson has no number for: one object is ignored, not the list. */
 TEST(beyond_jansson) {
-        struct fixture f = {.wanted_log = "+ a;=1;+ b;"};
+        struct fixture f = {.wanted_log = "+ a;=1;+ b;- a;"};
 
         list(&f, LIST("10", "", "{\"metadata\":{\"name\":\"x\"},\"n\":1e999}," OBJECT("a", "1")));
         answer(&f, "watch=1",
@@ -463,10 +475,14 @@ TEST(beyond_jansson) {
                        "{\"type\":\"ADDED\",\"object\":{\"n\":1e999,\"metadata\":{"
                        "\"name\":\"x\",\"resourceVersion\":\"11\"}}}\n"
                        "{\"type\":\"DELETED\",\"object\":{\"n\":1e999,\"metadata\":{"
-                       "\"name\":\"a\",\"resourceVersion\":\"12\"}}}\n" EVENT("ADDED", "b", "13")),
+                       "\"name\":\"a\",\"resourceVersion\":\"12\"}}}\n" EVENT(
+                               "ADDED", "b",
+                               "13") "{\"type\":\"MODIFIED\",\"object\":{\"n\":1e999,\"metadata\":{"
+                                     "\"name\":\"a\",\"uid\":\"u-a\",\"resourceVersion\":\"14\"}}}"
+                                     "\n" EVENT("DELETED", "a", "15")),
                true);
         reflect(&f, &(struct reflector_spec){0});
-        assert_true(ignored(&f) == 3);
+        assert_true(ignored(&f) == 4);
         stop(&f);
 }
 

@@ -73,6 +73,20 @@ TEST(error_events) {
         }
 }
 
+/* What a list says is no trouble any more when a list is complete, though a watch had the same. */
+TEST(watch_and_list_are_refused_alike) {
+        struct fixture f = {.wanted_log = "=0;=0;"};
+
+        answer(&f, "limit=100 ", scripted_http(200, "", LIST("10", "", "")), false);
+        for (int i = 0; i < 3; i++) /* the watch, and the list with and without a version */
+                answer(&f, i == 0 ? "watch=1&" : "limit=100", scripted_http(400, "", "{}"), false);
+        answer(&f, "limit=100 ", scripted_http(200, "", LIST("20", "", "")), false);
+        answer(&f, "watch=1&resourceVersion=20&", xstrdup(""), true);
+        reflect(&f, NULL, 2);
+        assert_true(restarts(&f, "invalid") == 1);
+        stop(&f);
+}
+
 /* A relist whose second page has expired begins anew; what it has not shown is not gone. */
 TEST(expired_page_of_a_relist) {
         struct fixture f = {.wanted_log = "+ a;+ b;=2;+ a;+ a;+ b;=2;"};

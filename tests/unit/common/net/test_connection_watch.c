@@ -161,6 +161,12 @@ TEST(addresses) {
         assert_int_equal(inet_pton(AF_INET6, "fd00::1", &v6.peer.v6.sin6_addr), 1);
         connection_watch_address(&v6, text);
         assert_string_equal(text, "[fd00::1]:65535");
+        assert_int_equal(inet_pton(AF_INET6, "::1", &v6.peer.v6.sin6_addr), 1);
+        connection_watch_address(&v6, text);
+        assert_string_equal(text, "[::1]:65535");
+        assert_int_equal(inet_pton(AF_INET6, "::2:0:ffff:a01:203", &v6.peer.v6.sin6_addr), 1);
+        connection_watch_address(&v6, text);
+        assert_string_equal(text, "[::2:0:ffff:a01:203]:65535");
         assert_int_equal(inet_pton(AF_INET6, "::ffff:10.1.2.3", &v6.peer.v6.sin6_addr), 1);
         connection_watch_address(&v6, text);
         assert_string_equal(text, "10.1.2.3:65535");

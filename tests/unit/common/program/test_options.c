@@ -349,7 +349,8 @@ TEST_BETWEEN(help, clear, done) {
 
 /* A variable of another name, none at all, and what is listed elsewhere. */
 TEST(variables) {
-        static const char *other, *bare, *elsewhere;
+        static const char *other, *bare, *plain, *elsewhere;
+        static bool quiet;
         static const struct option_row few[] = {
                 {.name = "other",
                  .type = OPTION_STRING,
@@ -362,12 +363,20 @@ TEST(variables) {
                  .value = &bare,
                  .variable = "",
                  .help = "Two."},
+                {.name = "plain",
+                 .type = OPTION_STRING,
+                 .value = &plain,
+                 .fallback = "y",
+                 .variable = "",
+                 .help = "Three."},
                 {.type = OPTION_BOOL},
-                {.name = "elsewhere", .type = OPTION_STRING, .value = &elsewhere, .help = "Three."},
+                {.name = "quiet", .type = OPTION_BOOL, .value = &quiet, .help = "Four."},
+                {.name = "elsewhere", .type = OPTION_STRING, .value = &elsewhere, .help = "Five."},
         };
         static const char expected[] =
                 "  --other=TEXT                One. [default x, $PLIMSOLL_ONE]\n"
                 "  --bare=TEXT                 Two.\n"
+                "  --plain=TEXT                Three. [default y]\n"
                 "\n"
                 "  -h, --help                  Print this text and exit.\n"
                 "  --version                   Print the version and exit.\n";
@@ -393,6 +402,7 @@ TEST(variables) {
         assert_string_equal(elsewhere, "here");
         assert_int_equal(options_flag_words(few, ARRAY_LEN(few), "--bare"), 2);
         assert_int_equal(options_flag_words(few, ARRAY_LEN(few), "--bare=x"), 1);
+        assert_int_equal(options_flag_words(few, ARRAY_LEN(few), "--quiet"), 1);
         assert_int_equal(options_flag_words(few, ARRAY_LEN(few), "--none"), 0);
 }
 

@@ -191,6 +191,33 @@ TEST(policy) {
         }
 }
 
+/* What a dry run prints of a node: all that is ours. */
+TEST(dry_run) {
+        static const char node[] =
+                "{\"metadata\":{\"name\":\"a\",\"annotations\":{" HOT "}},"
+                "\"spec\":{\"taints\":[{\"key\":\"load.plimsoll.io/1\",\"effect\":"
+                "\"PreferNoSchedule\"}]},\"status\":{\"capacity\":{\"" KUBE_IDLE_RESOURCE "\":"
+                "\"2k\"},\"allocatable\":{\"" KUBE_IDLE_RESOURCE "\":\"2k\"}}}";
+        struct api_fixture f = {0};
+        char text[256] = "";
+
+        api_answer(&f, 404, "{}", LEASE, NULL);
+        _cleanup_(freep) char *list = xasprintf(LIST("", "%s"), node);
+        api_answer(&f, 200, list, NODES, NULL);
+        struct cleanup *cleanup = begin(&f, &(struct cleanup_options){.is_dry_run = true});
+        int out_fd = memfd_create("out", MFD_CLOEXEC), old_fd = dup(STDOUT_FILENO);
+        (void)fflush(stdout);
+        assert_true(dup2(out_fd, STDOUT_FILENO) >= 0);
+        api_run(&f, api_is_never, NULL);
+        (void)fflush(stdout);
+        assert_true(dup2(old_fd, STDOUT_FILENO) >= 0);
+        assert_true(pread(out_fd, text, sizeof(text) - 1, 0) > 0);
+        assert_string_equal(text, "a node_hot_value,load.plimsoll.io/1," KUBE_IDLE_RESOURCE "\n");
+        (void)close(old_fd);
+        (void)close(out_fd);
+        end(&f, cleanup);
+}
+
 /* What is ours by its manager may have any name, and be longer than a patch. */
 TEST(too_long_for_a_patch) {
         struct api_fixture f = {0};

@@ -96,6 +96,7 @@ TEST(lines) {
                 {"node_load1{a=\"} 1\"} 2\n", "load1 2 a=} 1; bad 0"},
                 {"node_load1{a=\"\\\"\\\\\"} 2\n", "load1 2 a=\\\"\\\\; bad 0"},
                 {"node_load1{a=\"b\" 1\n", "bad 1"},
+                {"node_load1{a=\"b\"\n", "bad 1"},
                 {"node_load1{a=\"b} 1\n", "bad 1"},
                 {"node_load1{a=\"b\\\" 1\n", "bad 1"},
                 {"node_load1{a=\"b\\\n", "bad 1"}, /* the escape would reach past the line */
@@ -161,6 +162,7 @@ TEST(label_values) {
                 {"\\\\n", "\\n"},
                 {"say \\\"x\\\"", "say \"x\""},
                 {"C:\\dir", "C:\\dir"}, /* no escape of the format's: as it stands */
+                {"a\\", "a\\"},         /* of no page: the quote behind it would be escaped */
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -308,9 +310,9 @@ TEST(numbers) {
                 "1.7976931348623157e308",
         };
         static const char *const bad[] = {
-                "",     "+",      "-",     ".",   "+.",    "e5",  ".e5",  "1e",
-                "1e+",  "1e5x",   "1.2.3", "--1", "0x1p3", "in",  "infx", "infinit",
-                "nanx", "nan(1)", " 1",    "1 ",  "1e5 ",  "1\0",
+                "",         "+",    "-",      ".",   "+.",    "e5",   ".e5",  "1e",
+                "1e+",      "1e5x", "1.2.3",  "--1", "0x1p3", "in",   "infx", "infinit",
+                "infinite", "nanx", "nan(1)", " 1",  "1 ",    "1e5 ", "1\0",
         };
         char text[EXPOSITION_MAX_NUMBER + 2];
         double value = 42;
@@ -331,6 +333,12 @@ TEST(numbers) {
         check_number(text);
         text[EXPOSITION_MAX_NUMBER] = '1';
         assert_false(exposition_number(text, EXPOSITION_MAX_NUMBER + 1, &value));
+        _cleanup_(freep) char *page = xasprintf("node_load1 %.*s\n", EXPOSITION_MAX_NUMBER + 1,
+                                                text);
+        struct buf out = BUF_INIT(1 << 10);
+        skim_text(page, strlen(page), true, &out);
+        assert_string_equal(out.data, "bad 1");
+        buf_done(&out);
 }
 
 /* To the bit as strtod(), on numbers of every shape: short, long, around the exact path's limits.

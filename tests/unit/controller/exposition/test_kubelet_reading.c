@@ -128,6 +128,12 @@ TEST(clocks) {
         assert_int_equal(page(&given, 30, 7060, 86400), KUBELET_NEW);
         assert_int_equal(given.reading.step.at_mono_ms, 130000);
         assert_int_equal(given.reading.step.counters, 0);
+
+        /* Less CPU time than before: the node was restarted. */
+        given = begin(&wants, BASICS);
+        assert_int_equal(page(&given, 0, 7000, 0), KUBELET_NEW);
+        assert_int_equal(page(&given, 15, 6999, 15), KUBELET_NEW);
+        assert_int_equal(given.reading.step.counters, 0);
 }
 
 TEST(odd_pages) {

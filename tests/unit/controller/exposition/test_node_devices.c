@@ -105,6 +105,7 @@ TEST(which_devices) {
                 {NULL, 0, {{"eth0", 1, 2, -125000, 2, 2, 1, 1}}, 0, no_speed},
                 {NULL, 0, {{"eth0", 1, 2, 0, 2, 2, 1, 1}}, 0, no_speed},
                 {NULL, 0, {ETH0, {"eth1", 1, 2, -125000, 3, 3, 1, 1}}, 0, no_speed},
+                {NULL, 0, {{"eth0", 1, 2, INFINITY, 2, 2, 1, 1}}, 0, no_speed},
                 {NULL, 1e9, {ETH0, {"eth1", 1, 2, -125000, 3, 3, 1, 1}}, 2, NULL},
                 /* an exporter without netclass: names, and the speed given */
                 {NULL, 0, {{"eth0", 1, 2, 0, -1, -1, -1, -1}}, 0, no_speed},
@@ -206,6 +207,7 @@ TEST(network_steps) {
                  -1}, /* it has lost its link */
                 {{{"eth0", 970, 1000, 100, 2, 2, 1, 1}}, 0, 0.85},
                 {{{"eth0", 970, 1e9, 1e-9, 2, 2, 1, 1}}, -1, -1}, /* absurd */
+                {{{"eth1", 980, 1e9, 100, 2, 2, 1, 1}}, -1, -1},  /* another one in its place */
         };
         struct node_state before = NODE_STATE_NULL;
         struct buf page = BUF_INIT(1 << 16);
@@ -290,6 +292,9 @@ TEST(filesystems) {
                 {ROOT BOTH("/dev/loop0", "squashfs", "/snap/x", "100", "0")
                          FS("readonly", "/dev/loop0", "squashfs", "/snap/x", "1"),
                  0.25},
+                {ROOT FS("avail_bytes", "/dev/loop0", "squashfs", "/snap/x", "0")
+                         FS("readonly", "/dev/loop0", "squashfs", "/snap/x", "1"),
+                 0.25},
                 {ROOT BOTH("/dev/sdc", "ext4", "/empty", "0", "0"), 0.25},
                 {BOTH("/dev/sdc", "ext4", "/empty", "0", "0"), -1},
                 /* not where a pod's files land, or where only one pod's do */
@@ -312,7 +317,10 @@ TEST(filesystems) {
                 {ROOT BOTH("/dev/sdb", "ext4", "/srv", "100", "101"), -1},
                 {ROOT BOTH("/dev/sdb", "ext4", "/srv", "100", "-1"), -1},
                 {ROOT BOTH("/dev/sdb", "ext4", "/srv", "NaN", "1"), -1},
+                {ROOT FS("size_bytes", "/dev/sdb", "ext4", "/srv", "50"), -1},
                 {ROOT "node_filesystem_size_bytes{device=\"/dev/sdb\",fstype=\"ext4\"} 1\n", -1},
+                {ROOT "node_filesystem_size_bytes{device=\"/dev/sdb\",mountpoint=\"/b\"} 1\n", -1},
+                {ROOT "node_filesystem_size_bytes{fstype=\"ext4\",mountpoint=\"/b\"} 1\n", -1},
                 {ROOT BOTH("tmpfs", "tmpfs", "/run", "NaN", "-7"), 0.25},
         };
         struct node_wants wants;
@@ -384,9 +392,16 @@ TEST(gauges) {
                 {TWO_GPUS, {.capacity_series = "DCGM_FI_DEV_X"}, -1},
                 {TWO_GPUS GPU("X", "0", "x", "0"), {.capacity_series = "DCGM_FI_DEV_X"}, -1},
                 {TWO_GPUS GPU("X", "0", "x", "NaN"), {.capacity_series = "DCGM_FI_DEV_X"}, -1},
+                {TWO_GPUS GPU("X", "0", "x", "1.7e308") GPU("X", "1", "x", "1.7e308"),
+                 {.capacity_series = "DCGM_FI_DEV_X", .reduce = POLICY_REDUCE_SUM},
+                 -1},
                 {TWO_GPUS, {.capacity_series = "DCGM_FI_DEV_GPU_UTIL"}, 1}, /* odd, not wrong */
                 /* broken, or what DCGM writes for "not there" */
                 {TWO_GPUS GPU("GPU_UTIL", "3", "x", "NaN"), {.capacity = 100}, -1},
+                {TWO_GPUS GPU("GPU_UTIL", "3", "x", "many"), {.capacity = 100}, -1},
+                {GPU("GPU_UTIL", "0", "x", "1.7e308") GPU("GPU_UTIL", "1", "x", "1.7e308"),
+                 {.capacity = 100, .reduce = POLICY_REDUCE_SUM},
+                 -1},
                 {TWO_GPUS GPU("GPU_UTIL", "3", "x", "-1"), {.capacity = 100}, -1},
                 {TWO_GPUS GPU("GPU_UTIL", "3", "x", "9223372036854775794"), {.capacity = 100}, -1},
                 {TWO_GPUS GPU("GPU_UTIL", "3", "x", "140737488355328.000000"),
@@ -449,8 +464,11 @@ TEST(counters) {
                 {IO("a", "1400") IO("c", "NaN"), -1, -1},
                 {IO("a", "1400") IO("c", "1.0000001e+10"), -1, -1}, /* nothing to compare with */
                 {IO("a", "1400") IO("c", "1.0000001e+10"), 0, 0},
-                {IO("a", "1400") IO("c", "9e+12"), -1, -1}, /* no measurement */
+                {IO("a", "1400") IO("c", "9e+12"), -1, -1},   /* no measurement */
+                {IO("a", "1400") IO("d", "9.1e+12"), -1, -1}, /* another one in its place */
         };
+        static const struct policy_resource gauge = {.series = "node_disk_written_bytes_total",
+                                                     .capacity = 100};
         static const struct policy_resource own[] = {
                 {.series = "node_disk_written_bytes_total",
                  .type = POLICY_COUNTER,
@@ -488,6 +506,17 @@ TEST(counters) {
         assert_int_equal(step.counters, 0);
         node_state_step(&before, &wants, reading, 1020000, &step);
         assert_int_equal(step.counters, OWN(0) | OWN(1));
+        node_state_done(&before);
+        /* What was a gauge has left nothing to compare a counter with. */
+        struct node_wants gauges;
+        node_wants_init(&gauges, &(struct node_wants_options){
+                                         .resources = OWN(0), .own = &gauge, .own_count = 1});
+        parse(&gauges, IO("a", "1"));
+        node_state_step(&before, &gauges, reading, 0, &step);
+        assert_int_equal(step.gauges, OWN(0));
+        parse(&wants, IO("a", "2"));
+        node_state_step(&before, &wants, reading, 10000, &step);
+        assert_int_equal(step.counters, 0);
         node_state_done(&before);
 }
 

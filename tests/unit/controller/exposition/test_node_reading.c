@@ -142,6 +142,7 @@ TEST(trust) {
                 {CPU0 "node_cpu_seconds_total{cpu=\"-1\",mode=\"user\"} 1\n", 0, 0, 1},
                 {CPU0 "node_cpu_seconds_total{cpu=\"8192\",mode=\"user\"} 1\n", 0, 0, 1},
                 {CPU0 "node_cpu_seconds_total{cpu=\"0\"} 1\n", 0, 0, 1},
+                {CPU0 "node_cpu_seconds_total{mode=\"user\"} 1\n", 0, 0, 1},
                 {CPU0 "node_cpu_seconds_total{cpu=\"0\",mode=\"\"} 1\n", 0, 0, 1},
                 {CPU0 "node_cpu_seconds_total{cpu=\"0\",mode=\"a_mode_of_many_letters\"} 1\n", 0, 0,
                  1},
@@ -183,6 +184,16 @@ TEST(large_value) {
         parse("node_my_metric 1e308\n", true);
         assert_int_equal(reading->ready_usable, 1);
         assert_true(reading->ready[0] == ANNOTATION_RATIO_MAX);
+}
+
+/* Of two the first counts, whether it is usable or not. */
+TEST(repeated_value) {
+        parse("node_my_metric 0.25\nnode_my_metric 0.5\n", true);
+        assert_int_equal(reading->ready_usable, 1);
+        assert_true(reading->ready[0] == 0.25);
+        parse("node_my_metric NaN\nnode_my_metric 0.5\nnode_my_metric -1\n", true);
+        assert_int_equal(reading->ready_usable, 0);
+        assert_int_equal(reading->unusable, 1);
 }
 
 TEST(collectors) {
@@ -315,6 +326,52 @@ TEST(mode_set_changes) {
         node_state_done(&before);
 }
 
+/* Whether the CPUs of a page stand still, and whether they may be those of the same machine after
+ * 10 s. */
+TEST(same_machine) {
+        static const struct {
+                const char *page;
+                bool is_repeated, is_continued;
+        } rows[] = {
+#define CPU(id, idle, busy)                                                                        \
+        "node_cpu_seconds_total{cpu=\"" id "\",mode=\"idle\"} " idle "\n"                          \
+        "node_cpu_seconds_total{cpu=\"" id "\",mode=\"user\"} " busy "\n"
+                {CPU("0", "100", "50"), true, false},
+                {CPU("0", "109", "51"), false, true},
+                {CPU("0", "101", "50"), false, false},
+                {CPU("0", "100", "60"), false, true},
+                {CPU("0", "99", "61"), false, true}, /* idle time may go back a little */
+                {CPU("0", "90", "70"), false, false},
+                {CPU("0", "100", "49"), false, false},
+                {CPU("0", "120", "40"), false, false},
+                {CPU("1", "100", "50"), false, false},
+                {CPU("0", "100", "50") CPU("1", "100", "50"), false, false},
+                {"node_cpu_seconds_total{cpu=\"0\",mode=\"idle\"} 100\n"
+                 "node_cpu_seconds_total{cpu=\"0\",mode=\"nice\"} 50\n",
+                 false, false},
+                {MEM, false, false},
+        };
+        struct node_state before = NODE_STATE_NULL;
+        struct window_step step;
+
+        parse(CPU("0", "100", "50"), true);
+        assert_false(node_state_is_repeated(&before, reading));
+        assert_false(node_state_is_continued(&before, reading, 10000));
+        node_state_step(&before, &wants, reading, 0, &step);
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                parse(rows[i].page, true);
+                if (node_state_is_repeated(&before, reading) != rows[i].is_repeated ||
+                    node_state_is_continued(&before, reading, 10000) != rows[i].is_continued)
+                        fail_msg("row %zu", i);
+        }
+        /* The same number of CPUs is no reason to compare one with another. */
+        parse(CPU("1", "109", "51"), true);
+        node_state_step(&before, &wants, reading, 10000, &step);
+        assert_int_equal(step.counters, 0);
+        node_state_done(&before);
+#undef CPU
+}
+
 TEST(wall_counters) {
         static const char first[] = "node_pressure_cpu_waiting_seconds_total 10\n"
                                     "node_disk_io_time_seconds_total{device=\"a\"} 1\n"
@@ -341,6 +398,10 @@ TEST(wall_counters) {
         assert_true(step.num[METRIC_PSI_CPU] == 12); /* no more than all of the time */
         /* A clock that stands still gives no interval. */
         assert_int_equal(dropped_by_step(&before, 24000, &step), BIT(DISK) | BIT(PSI_CPU));
+        assert_int_equal(step.counters, 0);
+        /* Another disk in its place. */
+        parse("node_disk_io_time_seconds_total{device=\"c\"} 3\n", true);
+        assert_int_equal(dropped_by_step(&before, 36000, &step), BIT(DISK) | BIT(PSI_CPU));
         assert_int_equal(step.counters, 0);
         node_state_done(&before);
 }

@@ -105,6 +105,9 @@ TEST(addresses) {
                 {"[]", NULL},
                 {"null", NULL},
                 {"\"InternalIP\"", NULL},
+                {"{\"addresses\":[{\"type\":\"ExternalIP\",\"address\":\"192.0.2.1\"}]}",
+                 "192.0.2.1"},
+                {"{\"addresses\":[{\"type\":\"ExternalIP\",\"address\":\"no.ip\"}]}", NULL},
                 /* an address that would become another URL */
                 {"{\"addresses\":[{\"type\":\"InternalIP\",\"address\":\"evil/x?\"}]}", NULL},
                 {"{\"addresses\":[{\"type\":\"InternalIP\",\"address\":\"fe80::1%eth0\"}]}", NULL},

@@ -323,6 +323,7 @@ TEST(changed_by_others) {
                 {STATUS("\"-5\""), OFFER("\"0\"")},
                 {STATUS("\"2500m\""), OFFER("\"0\"")},
                 {STATUS("\"1e30\""), OFFER("\"0\"")},
+                {STATUS("\"many\""), OFFER("\"0\"")},
                 {STATUS("6400"), OFFER("\"0\"")},
                 {STATUS("\"7k\""), OFFER("\"6400\"")},
         };
@@ -356,5 +357,50 @@ TEST(not_seen_or_not_leading) {
         publisher_cancel_all(f.offers);
         api_run_quiet(&f.api);
         assert_int_equal(atomic_load(&f.api.rig.server.served), 0);
+        end(&f);
+}
+
+/* What it shall carry is there before the patch is sent. */
+TEST(no_longer_wanted) {
+        struct fixture f = {0};
+
+        begin(&f, "  idle: {}\n", "{}");
+        read_node(&f, 0.9);
+        idle_writer_tick(f.offers, true);
+        assert_false(publisher_is_idle(f.offers));
+        see(&f, STATUS("\"0\""));
+        api_run_quiet(&f.api);
+        assert_true(publisher_is_idle(f.offers));
+        assert_int_equal(atomic_load(&f.api.rig.server.served), 0);
+        end(&f);
+}
+
+/* A node that has gone and come back is no reason to rest. */
+TEST(not_found) {
+        struct fixture f = {0};
+
+        api_answer(&f.api, 404, "{}", PATCH, OFFER("\"0\""));
+        api_answer(&f.api, 200, "{}", PATCH, OFFER("\"0\""));
+        begin(&f, "  idle: {}\n", "{}");
+        read_node(&f, 0.9);
+        expect_patch(&f);
+        expect_patch(&f);
+        end(&f);
+}
+
+/* Of many nodes it does not look at every tick. */
+TEST(many_nodes) {
+        enum { NODES = 100000, LOOK_MS = 10000 };
+        struct fixture f = {0};
+
+        api_answer(&f.api, 200, "{}", PATCH, OFFER("\"0\""));
+        begin(&f, "  idle: {}\n", "{}");
+        f.offers->job_count += NODES;
+        expect_quiet(&f);
+        read_node(&f, 0.9);
+        expect_quiet(&f);
+        api_wait_ms(&f.api, LOOK_MS);
+        expect_patch(&f);
+        f.offers->job_count -= NODES;
         end(&f);
 }

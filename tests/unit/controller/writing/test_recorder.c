@@ -128,6 +128,28 @@ TEST(all_at_once) {
         stop(&f);
 }
 
+/* While the API server hangs, no more Events wait than there is room for. */
+TEST(queue_is_full) {
+        enum { A_MINUTE = 10, MINUTES = 5, ROOM = 32 };
+        static char names[MINUTES * A_MINUTE][32];
+        struct fixture f = {0};
+
+        scripted_add_usual(&f.api.rig.server, (struct scripted_reply){.expect = {"PATCH "},
+                                                                      .response = xstrdup(""),
+                                                                      .holds = true});
+        start(&f);
+        for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+                if (i > 0 && i % A_MINUTE == 0)
+                        api_wait_ms(&f.api, 61 * MS_PER_S);
+                (void)snprintf(names[i], sizeof(names[i]), "node-%zu", i);
+                tell(&f, EVENT_NODE_OVERLOADED, names[i]);
+        }
+        double dropped = count(&f, "NodeOverloaded", "dropped");
+        assert_true(dropped > 0);
+        assert_true(dropped + count(&f, "NodeOverloaded", "failed") == MINUTES * A_MINUTE - ROOM);
+        stop(&f);
+}
+
 TEST(a_refusal_is_no_end) {
         struct fixture f = {0};
 

@@ -2,6 +2,11 @@
 #include "tests/unit/fixture/api_fixture.h"
 #include "tests/unit/fixture/policy.h"
 
+#include <semaphore.h>
+
+#include "codec/json.h"
+#include "controller/node/idle_pods.h"
+#include "controller/node/node_set.h"
 #include "controller/writing/writer.h"
 
 #define PATCH "PATCH /api/v1/nodes/a?"
@@ -15,9 +20,12 @@ struct fixture {
         struct node_track track;
         struct writer_node node;
         struct node listed;
+        const char *more; /* of the policy */
         bool is_dry_run;
         double ratio; /* of the node's one metric; below 0: none */
         size_t idle_events, stopped;
+        atomic_bool is_asked;
+        sem_t go_on;
 };
 
 static void on_values(void *userdata, const struct writer_node *node, struct plan_values *ret) {
@@ -34,15 +42,20 @@ static void on_stopped(void *userdata) {
         ((struct fixture *)userdata)->stopped++;
 }
 
+static struct compiled_policy *compile(const char *more) {
+        _cleanup_(freep) char *spec = xasprintf("%s%s", policy_text, more ? more : "");
+
+        return compiled_policy_new(policy_of(spec), &(struct compiled_policy_options){
+                                                            .style = {.prefix = ""},
+                                                            .early_delta_ratio = 0.1,
+                                                            .sources = {{.interval_ms = 1000}},
+                                                            .source_count = 1});
+}
+
 static void begin(struct fixture *f, bool has_turns) {
         static char name[] = "a";
 
-        f->compiled = compiled_policy_new(
-                policy_of(policy_text),
-                &(struct compiled_policy_options){.style = {.prefix = ""},
-                                                  .early_delta_ratio = 0.1,
-                                                  .sources = {{.interval_ms = 1000}},
-                                                  .source_count = 1});
+        f->compiled = compile(f->more);
         api_start(&f->api);
         f->writer = writer_new(&(struct writer_options){.daemon = &f->api.daemon,
                                                         .patches_per_s = 1000,
@@ -85,6 +98,10 @@ static bool is_settled(void *userdata) {
         return api_is_served(&f->api) && writer_is_idle(f->writer);
 }
 
+static bool is_idle(void *userdata) {
+        return writer_is_idle(((struct fixture *)userdata)->writer);
+}
+
 /* A mean that moved, and moved back before the patch was sent: what is left of it is enough for a
  * turn, but this is none. */
 TEST(no_longer_early) {
@@ -103,6 +120,110 @@ TEST(no_longer_early) {
         assert_true(count(&f, "plimsoll_early_patches_total") == 0);
         assert_true(count(&f, "plimsoll_syncs_unchanged_total") == 0);
         end(&f);
+}
+
+/* What moves on while it waits is still an early patch, and one. */
+TEST(early) {
+        struct fixture f = {0};
+
+        api_answer(&f.api, 200, "{}", PATCH, "0.20000");
+        api_answer(&f.api, 200, "{}", PATCH, "0.45000");
+        begin(&f, true);
+        read_node(&f, 0.2);
+        api_run(&f.api, is_idle, &f);
+        assert_true(count(&f, "plimsoll_early_patches_total") == 0);
+        later_ms += 2 * PLAN_EARLY_GAP_MS;
+        api_run(&f.api, is_idle, &f);
+        read_node(&f, 0.4);
+        read_node(&f, 0.45);
+        api_run(&f.api, is_settled, &f);
+        assert_true(count(&f, "plimsoll_early_patches_total") == 1);
+        end(&f);
+}
+
+static void wait_for_test(void *userdata) {
+        struct fixture *f = userdata;
+
+        atomic_store(&f->is_asked, true);
+        (void)sem_wait(&f->go_on);
+}
+
+static bool is_asked(void *userdata) {
+        return atomic_load(&((struct fixture *)userdata)->is_asked);
+}
+
+/* What was written under another policy confirms nothing under this one. */
+TEST(policy_changes_under_way) {
+        struct fixture f = {0};
+        struct compiled_policy *next = compile(NULL);
+
+        assert_int_equal(sem_init(&f.go_on, 0, 0), 0);
+        f.api.rig.server.userdata = &f;
+        scripted_add(&f.api.rig.server,
+                     (struct scripted_reply){.expect = {PATCH, "0.20000"},
+                                             .response = scripted_http(200, "", "{}"),
+                                             .before = wait_for_test});
+        api_answer(&f.api, 200, "{}", PATCH, "0.20000");
+        begin(&f, true);
+        read_node(&f, 0.2);
+        api_run(&f.api, is_asked, &f);
+        writer_set_policy(f.writer, next);
+        assert_int_equal(sem_post(&f.go_on), 0);
+        api_run(&f.api, is_idle, &f);
+        read_node(&f, 0.2);
+        api_run(&f.api, is_settled, &f);
+        end(&f);
+        compiled_policy_free(next);
+        (void)sem_destroy(&f.go_on);
+}
+
+static void read_as(struct fixture *f, struct writer_node *node, struct node_track *track,
+                    double ratio) {
+        node_track_reading(track, 0, &(struct source_reading){0},
+                           loop_now_mono_ms(f->api.rig.loop));
+        f->ratio = ratio;
+        writer_update(node, &(struct plan_values){.usable = 1, .ratio = {ratio}});
+}
+
+/* Taints that are refused are trouble, though annotations are written. */
+TEST(taints_are_refused) {
+        enum { REPORTED = 4, LONGEST_MS = 60000 };
+        static char calm_name[] = "b";
+        struct node listed = {.name = calm_name};
+        struct fixture f = {.more = "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"
+                                    "  taints: {levels: [0.5]}\n"};
+        json_auto_t *object = json_object();
+        struct node_set set = {.options.idle_pods = idle_pods_new()};
+        struct node_track calm_track;
+        struct writer_node calm;
+
+        f.listed.set = listed.set = &set;
+        api_answer_usually(&f.api, 200, "{}", "\"annotations\"");
+        api_answer_usually(&f.api, 422, "{\"message\":\"no taints\"}", "/spec/taints/-");
+        begin(&f, true);
+        node_track_init(&calm_track, f.compiled);
+        writer_add(f.writer, &calm, &listed, &calm_track);
+        writer_seen(&f.node, object);
+        writer_seen(&calm, object);
+        for (size_t i = 0; i < REPORTED; i++) {
+                assert_string_equal(writer_trouble(f.writer), "");
+                api_wait_ms(&f.api, LONGEST_MS);
+                for (size_t j = 0; j < LOAD_LEVEL_RISE; j++) {
+                        api_wait_ms(&f.api, 1000);
+                        read_as(&f, &f.node, &f.track, 0.9);
+                        read_as(&f, &calm, &calm_track, 0.1);
+                }
+                api_run(&f.api, is_idle, &f);
+                writer_tick(f.writer, true);
+                assert_false(writer_is_idle(f.writer));
+                api_run(&f.api, is_settled, &f);
+        }
+        assert_non_null(strstr(writer_trouble(f.writer), "no taints"));
+        assert_int_equal(writer_failing(f.writer), 0);
+        writer_remove(&calm);
+        node_track_done(&calm_track);
+        end(&f);
+        idle_pods_free(set.options.idle_pods);
 }
 
 /* --once, and no value of the node can be used: that is no patch, and the end. */

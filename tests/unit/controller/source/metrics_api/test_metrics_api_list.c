@@ -65,6 +65,8 @@ TEST(items) {
                 {"{\"metadata\":null}", ""},
                 {ITEM("", WHEN, "\"15s\"", USAGE), ""},
                 {ITEM("a\\u0000b", WHEN, "\"15s\"", USAGE), ""},
+                {"{\"metadata\":{\"name\":\"a\"},\"n\":1e999}",
+                 ""}, /* no number that jansson has */
                 {"{\"metadata\":{\"name\":7}}," ITEM("b", WHEN, "\"15s\"", USAGE),
                  "b " SAID " 15000;"},
         };

@@ -99,6 +99,27 @@ TEST(first_round) {
         end(&f, source);
 }
 
+/* A machine that stood still has missed rounds, and does not make up for them. */
+TEST(missed_rounds) {
+        struct policy policy = {0};
+        struct fixture f = {0};
+
+        add_metric(&policy, "cpu_usage_avg_5m");
+        for (int i = 0; i < 3; i++)
+                expect(&f, 200, "POST /api/v1/query ", "cpu_usage_avg_5m", VECTOR(OF("a", "0.5")));
+        struct source *source = begin(&f, &policy, false);
+        source->ops->add_node(source, &a);
+        pass(&f, 300);
+        run_until_asked(&f, "ok", 1);
+        pass(&f, 2 * INTERVAL_MS + 1000);
+        run_until_asked(&f, "ok", 2);
+        pass(&f, INTERVAL_MS - 2000);
+        assert_int_equal(atomic_load(&f.rig.server.served), 2);
+        pass(&f, 1000);
+        run_until_asked(&f, "ok", 3);
+        end(&f, source);
+}
+
 /* Nothing is reported of a node that is gone, its place is another's, and without nodes or metrics
  * there are no queries. */
 TEST(nodes_go) {

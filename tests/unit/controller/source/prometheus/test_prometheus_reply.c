@@ -86,7 +86,8 @@ TEST(series) {
                 /* Times that no double holds. */
                 {SUCCESS("matrix", "[{\"metric\":{},\"values\":[[1e999,\"2\"],[3,\"4\"]]}]"),
                  "||: 3=4; "},
-                {"{\"status\":\"success\",\"infos\":[\"i\"],\"data\":{\"resultType\":\"vector\","
+                {"{\"status\":\"success\",\"a_key_that_is_longer_than_those_we_know\":[\"i\"],"
+                 "\"data\":{\"resultType\":\"vector\","
                  "\"result\":[],\"stats\":{\"a\":[1,{\"b\":-1.5e+3}]}}}",
                  ""},
         };
@@ -223,6 +224,18 @@ TEST(warnings) {
         assert_int_equal(prometheus_reply_open(text, strlen(text), &reply, NULL), 0);
         assert_int_equal(reply.warning_count, 2);
         assert_string_equal(reply.warning, "replica 2 is gone");
+}
+
+/* Of what is only shown, the beginning. */
+TEST(long_warning) {
+        _cleanup_(freep) char *text = xasprintf("{\"warnings\":[\"%0*d\"],\"status\":\"success\","
+                                                "\"data\":{\"resultType\":\"vector\","
+                                                "\"result\":[]}}",
+                                                2 * PROMETHEUS_TEXT_MAX, 0);
+        struct prometheus_reply reply;
+
+        assert_int_equal(prometheus_reply_open(text, strlen(text), &reply, NULL), 0);
+        assert_int_equal(strspn(reply.warning, "0"), PROMETHEUS_TEXT_MAX - 1);
 }
 
 /* Labels beyond the ceiling name no node, and nothing behind them is lost. */

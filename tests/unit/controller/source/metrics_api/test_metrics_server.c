@@ -1,0 +1,166 @@
+/* The source that lists what metrics-server knows, round by round. Linked with
+ * --wrap=clock_gettime. */
+#include "tests/unit/fixture/policy.h"
+
+#include "tests/unit/fixture/api_fixture.h"
+
+#include <time.h>
+
+#include "controller/source/metrics_api/metrics_server.h"
+
+enum { INTERVAL_MS = 15000 };
+
+#define CPU(value) "{\"cpu\":\"" value "\"}"
+#define MEMORY(value) "{\"memory\":\"" value "\"}"
+
+static struct node a = {
+        .name = (char[]){"a"}, .allocatable_cpu_cores = 4, .allocatable_memory_bytes = 8e9};
+static struct node b = {.name = (char[]){"b"}, .allocatable_memory_bytes = 8e9};
+static struct node empty = {.name = (char[]){"empty"}, .allocatable_cpu_cores = 4};
+static struct node unlisted = {.name = (char[]){"unlisted"}, .allocatable_cpu_cores = 4};
+static struct node unsized = {.name = (char[]){"unsized"}};
+
+struct fixture {
+        struct api_fixture api;
+        struct source *source;
+        struct buf log;
+};
+
+static void on_reading(const struct source_sink *sink, struct node *node,
+                       const struct source_reading *reading) {
+        struct fixture *f = sink->userdata;
+
+        (void)buf_printf(&f->log, "+%s", node->name);
+        if (reading->step->gauges & UINT32_C(1) << METRIC_CPU)
+                (void)buf_printf(&f->log, " cpu %g", reading->step->num[METRIC_CPU]);
+        if (reading->step->gauges & UINT32_C(1) << METRIC_MEM)
+                (void)buf_printf(&f->log, " mem %g", reading->step->num[METRIC_MEM]);
+        (void)buf_puts(&f->log, ";");
+}
+
+static void on_failure(const struct source_sink *sink, struct node *node, const char *reason) {
+        struct fixture *f = sink->userdata;
+
+        (void)buf_printf(&f->log, "-%s %s;", node->name, reason);
+}
+
+static void begin(struct fixture *f) {
+        f->log = BUF_INIT(1 << 12);
+        api_start(&f->api);
+        f->source = metrics_server_kind.ops->new (
+                &(struct source_parts){.loop = f->api.rig.loop,
+                                       .api = f->api.rig.api,
+                                       .metrics = f->api.rig.metrics},
+                &(struct source_item){.kind = &metrics_server_kind,
+                                      .traits = {.interval_ms = INTERVAL_MS}},
+                &(struct source_sink){
+                        .on_reading = on_reading, .on_failure = on_failure, .userdata = f});
+}
+
+static void end(struct fixture *f) {
+        source_free(f->source);
+        api_stop(&f->api);
+        buf_done(&f->log);
+}
+
+/* With samples of now. */
+static void add_item(struct buf *list, const char *name, const char *usage) {
+        time_t now_s = (time_t)(clock_wall_unix_ms() / 1000);
+        struct tm parts;
+        char when[32];
+
+        assert_true(strftime(when, sizeof(when), "%FT%TZ", gmtime_r(&now_s, &parts)) > 0);
+        (void)buf_printf(list,
+                         "%s{\"metadata\":{\"name\":\"%s\"},\"timestamp\":\"%s\",\"window\":"
+                         "\"15s\",\"usage\":%s}",
+                         list->len > 0 ? "," : "", name, when, usage);
+}
+
+static void answer_list(struct fixture *f, const struct buf *items) {
+        _cleanup_(freep) char *list = xasprintf(
+                "{\"kind\":\"NodeMetricsList\",\"metadata\":{},\"items\":[%s]}", items->data);
+
+        api_answer(&f->api, 200, list, "GET /apis/metrics.k8s.io/v1beta1/nodes ", NULL);
+}
+
+static double failing(struct fixture *f) {
+        return metrics_value(metrics_gauge(f->api.rig.metrics, "plimsoll_targets_failing", "",
+                                           LABELS("source", "metrics-server")));
+}
+
+static double items(struct fixture *f, const char *result) {
+        return metrics_value(metrics_counter(f->api.rig.metrics,
+                                             "plimsoll_metrics_server_items_total", "",
+                                             LABELS("result", result)));
+}
+
+/* How often the log of a round has @text; the log is emptied by the next wait. */
+static size_t said(const struct fixture *f, const char *text) {
+        size_t count = 0;
+
+        for (const char *at = f->log.data; (at = strstr(at, text)) != NULL; at++)
+                count++;
+        return count;
+}
+
+static void wait_ms(struct fixture *f, int64_t ms) {
+        buf_clear(&f->log);
+        (void)buf_puts(&f->log, "");
+        api_wait_ms(&f->api, ms);
+        api_run_quiet(&f->api);
+}
+
+TEST(rounds) {
+        struct fixture f = {0};
+        struct buf list = BUF_INIT(1 << 12);
+        struct policy *policy = policy_of("  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n");
+        struct policy *other = policy_of("  syncPolicy: [{name: disk_usage_avg_5m, period: 3m}]\n");
+        struct node *const nodes[] = {&a, &empty, &unlisted, &unsized};
+
+        add_item(&list, "a", CPU("1"));
+        add_item(&list, "b", MEMORY("2G"));
+        add_item(&list, "empty", "{}");
+        add_item(&list, "unsized", CPU("1"));
+        for (int round = 0; round < 3; round++)
+                answer_list(&f, &list);
+        begin(&f);
+        f.source->ops->set_policy(f.source, policy);
+        for (size_t i = 0; i < ARRAY_LEN(nodes); i++)
+                f.source->ops->add_node(f.source, nodes[i]);
+        wait_ms(&f, 1000);
+        assert_int_equal(said(&f, ";"), 4);
+        assert_int_equal(said(&f, "+a cpu 0.25;"), 1);
+        assert_int_equal(said(&f, "-empty malformed;"), 1);
+        assert_int_equal(said(&f, "-unlisted no_data;"), 1);
+        assert_int_equal(said(&f, "-unsized no_allocatable;"), 1);
+        assert_true(failing(&f) == 3 && items(&f, "new") == 2);
+        assert_true(items(&f, "repeated") == 0 && items(&f, "unknown_node") == 1);
+
+        /* Who comes later waits for the round, and once is enough. A sample may be repeated. */
+        f.source->ops->add_node(f.source, &b);
+        f.source->ops->add_node(f.source, &b);
+        f.source->ops->remove_node(f.source, &unlisted);
+        assert_true(failing(&f) == 2);
+        f.source->ops->remove_node(f.source, &a);
+        assert_true(failing(&f) == 2);
+        wait_ms(&f, INTERVAL_MS - 3000);
+        assert_int_equal(said(&f, ";"), 0);
+        wait_ms(&f, 3000);
+        assert_int_equal(said(&f, ";"), 3);
+        assert_int_equal(said(&f, "+b mem 0.25;"), 1);
+        assert_true(items(&f, "new") == 3 && items(&f, "repeated") == 1);
+
+        /* While nobody wants anything of it, nothing is asked, and nothing fails. */
+        f.source->ops->set_policy(f.source, other);
+        wait_ms(&f, INTERVAL_MS);
+        assert_int_equal(said(&f, ";"), 0);
+        assert_true(failing(&f) == 0);
+        f.source->ops->set_policy(f.source, policy);
+        wait_ms(&f, INTERVAL_MS);
+        assert_int_equal(said(&f, ";"), 3);
+        assert_true(failing(&f) == 2);
+        policy_free(policy);
+        policy_free(other);
+        buf_done(&list);
+        end(&f);
+}
