@@ -362,6 +362,14 @@ void estimator_list_ended(struct estimator *estimator, int64_t gone_unix_ms, int
         estimator->has_list = true;
 }
 
+/* Whether it was never read for a resource that others, of that capacity, are read for. */
+static bool is_unread(const struct tracked_node *node, const struct pod_load *capacity) {
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
+                if (node->readings[r].window_ms == 0 && capacity->of[r] > 0)
+                        return true;
+        return false;
+}
+
 void estimator_step(struct estimator *estimator, int64_t now_unix_ms) {
         struct pod_load used = {0}, requested = {0}, base = {0}, capacity = {0};
 
@@ -381,6 +389,9 @@ void estimator_step(struct estimator *estimator, int64_t now_unix_ms) {
                 if (capacity.of[r] > 0)
                         estimator->cluster.base_ratio[r] = base.of[r] / capacity.of[r];
         estimator_unlock(estimator);
+        for (size_t i = 0; i < estimator->node_count; i++)
+                if (estimator->nodes[i] && is_unread(&estimator->nodes[i]->tracked, &capacity))
+                        notify_owner(estimator, estimator->nodes[i]); /* its base is the mean */
 }
 
 static int compare_ratios(const void *a, const void *b) {

@@ -100,7 +100,8 @@ void estimator_set_back(struct estimator *estimator, int64_t by_ms, int64_t now_
 /** estimator_published() - there is a snapshot with all pods that are bound by now */
 void estimator_published(struct estimator *estimator);
 
-/** estimator_step() - move the cluster's factor; called every POD_LOAD_FACTOR_STEP_MS */
+/** estimator_step() - move the cluster's factor, and its mean base, which nodes that were never
+ * read take; called every POD_LOAD_FACTOR_STEP_MS */
 void estimator_step(struct estimator *estimator, int64_t now_unix_ms);
 
 /* ---- What is known, to show it: the loop's thread. Borrowed until the next call that changes it.

@@ -137,6 +137,32 @@ TEST(no_ratio) {
         }
 }
 
+/* A node that is never read has the base of those that are, also if nothing happens on it. */
+TEST(unread) {
+        _cleanup_(node_table_freep) struct node_table *table = node_table_new(
+                &(struct node_table_options){.annotation_prefix = ""},
+                policy_of("  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"
+                          "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"
+                          "  extender: {scoring: estimate}\n"),
+                NOW);
+        json_auto_t *annotations = json_pack("{s:s}", "cpu_usage_avg_5m", "0.3," NOTE);
+        json_auto_t *capacity = json_pack("{s:s}", "cpu", "10");
+
+        node_table_put(table, "a", annotations, NOW);
+        node_table_put(table, "b", NULL, NOW);
+        node_table_set_capacity(table, "a", capacity, NOW);
+        node_table_set_capacity(table, "b", capacity, NOW);
+        estimator_list_ended(node_table_estimator(table), NOW, NOW);
+        node_table_publish(table, NOW);
+        estimator_step(node_table_estimator(table), NOW);
+        node_table_publish(table, NOW);
+        struct node_snapshot *snapshot = node_table_acquire(table);
+        const double *used = snapshot->nodes.columns.used[ESTIMATE_CPU];
+        assert_true(used[0] > 0.25);
+        assert_true(fabs(used[1] - used[0]) < 1e-9);
+        node_snapshot_unref(snapshot);
+}
+
 /* Without a capacity the reading alone counts; a pool that does not rank by it forgets it. */
 TEST(reading_alone) {
         _cleanup_(node_table_freep) struct node_table *table = node_table_new(
