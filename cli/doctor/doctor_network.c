@@ -154,7 +154,7 @@ static void need_node(struct needs *needs, long long port, const char *what) {
         const struct doctor_address address = doctor_address_parse(type, 0);
 
         need_port(needs, port, what);
-        if (*type && strcmp(type, "InternalIP") != 0 && strcmp(type, "ExternalIP") != 0)
+        if (strcmp(type, "InternalIP") != 0 && strcmp(type, "ExternalIP") != 0)
                 need_name(needs, &address);
 }
 
