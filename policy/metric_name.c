@@ -64,9 +64,9 @@ bool metric_query_parse(const char *name, struct metric_query *ret) {
         return false;
 }
 
-/* "5m" of "cpu_usage_avg5m" */
+/* "5m" of "cpu_usage_avg5m"; @name is not empty */
 static const char *window_of(const char *name) {
-        const char *unit = *name ? name + strlen(name) - 1 : name, *digits = unit;
+        const char *digits = name + strlen(name) - 1;
         int64_t window_ms;
 
         while (digits > name && digits[-1] >= '0' && digits[-1] <= '9')

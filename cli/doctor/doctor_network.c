@@ -154,7 +154,7 @@ static void need_node(struct needs *needs, long long port, const char *what) {
         const struct doctor_address address = doctor_address_parse(type, 0);
 
         need_port(needs, port, what);
-        if (*type && strcmp(type, "InternalIP") != 0 && strcmp(type, "ExternalIP") != 0)
+        if (strcmp(type, "InternalIP") != 0 && strcmp(type, "ExternalIP") != 0)
                 need_name(needs, &address);
 }
 
@@ -212,7 +212,7 @@ static void need_sources(struct needs *needs) {
                 need_page(needs, template ? template : "http://{address}:{port}", "node-exporter");
         if (program_flags_has_word(flags, FLAG_METRICS_SOURCE, "kubelet"))
                 need_node(needs, KUBE_PORT_KUBELET, "kubelet");
-        if (program_flags_has_word(flags, FLAG_METRICS_SOURCE, "node-metrics") && agent)
+        if (program_flags_has_word(flags, FLAG_METRICS_SOURCE, "node-metrics"))
                 need_page(needs, agent, "node-metrics");
         if (asks_prometheus(needs->facts))
                 need_prometheus(needs);
@@ -229,16 +229,24 @@ static void need_sources(struct needs *needs) {
 
 /* Whether the flags that decide which ports are needed can be read. */
 static bool are_read(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        const struct program_flags *flags = &facts->controller;
+        static const struct {
+                const char *source;
+                enum program_flag flag;
+        } needed[] = {
+                {"node-exporter", FLAG_NODE_EXPORTER_PORT},
+                {"node-exporter", FLAG_TARGET_TEMPLATE},
+                {"node-metrics", FLAG_NODE_METRICS_TEMPLATE},
+                {"prometheus", FLAG_PROMETHEUS_ADDRESS},
+        };
 
         if (!doctor_is_read(facts, FLAG_METRICS_SOURCE, finding))
                 return false;
-        if (program_flags_has_word(flags, FLAG_METRICS_SOURCE, "node-exporter") &&
-            !(doctor_is_read(facts, FLAG_NODE_EXPORTER_PORT, finding) &&
-              doctor_is_read(facts, FLAG_TARGET_TEMPLATE, finding)))
-                return false;
-        return !program_flags_has_word(flags, FLAG_METRICS_SOURCE, "prometheus") ||
-               doctor_is_read(facts, FLAG_PROMETHEUS_ADDRESS, finding);
+        for (size_t i = 0; i < ARRAY_LEN(needed); i++)
+                if (program_flags_has_word(&facts->controller, FLAG_METRICS_SOURCE,
+                                           needed[i].source) &&
+                    !doctor_is_read(facts, needed[i].flag, finding))
+                        return false;
+        return true;
 }
 
 void doctor_network_check(const struct doctor_facts *facts, struct doctor_finding *finding) {

@@ -74,13 +74,11 @@ static bool is_restarting(const struct doctor_facts *facts, const json_t *status
 /* Not a sidecar that somebody has put beside one of our programs. */
 static bool is_of_program(const json_t *pod, const json_t *status) {
         const char *app = json_string_at(pod, "metadata", "labels", "app.kubernetes.io/name", NULL);
-        const char *name = json_string_at(status, "name", NULL);
 
         if (!app || (strcmp(app, PROGRAM_CONTROLLER) != 0 && strcmp(app, PROGRAM_EXTENDER) != 0))
                 return true;
-        const char *own = json_string_at(program_flags_container(json_at(pod, "spec", NULL), app),
-                                         "name", NULL);
-        return !name || !own || strcmp(name, own) == 0;
+        const json_t *own = program_flags_container(json_at(pod, "spec", NULL), app);
+        return json_equal(json_at(status, "name", NULL), json_at(own, "name", NULL));
 }
 
 static void look_at_restarts(const struct doctor_facts *facts, const json_t *pod,
@@ -171,7 +169,7 @@ static void check_idle_source(const struct doctor_facts *facts, struct doctor_fi
         const char *sources = program_flags_text(&facts->controller, FLAG_METRICS_SOURCE);
 
         if (facts->policy->idle_line_ratio == 0 ||
-            !doctor_is_read(facts, FLAG_METRICS_SOURCE, finding) || !sources)
+            !doctor_is_read(facts, FLAG_METRICS_SOURCE, finding))
                 return;
         if (strcspn(sources, ",") != strlen(first) || strncmp(sources, first, strlen(first)) != 0)
                 doctor_find(finding, DOCTOR_WARNING,

@@ -132,7 +132,7 @@ static int read_estimate(struct recording *recording, struct error *err) {
         const json_t *page = json_at(recording->root, "estimate", NULL);
         const char *from = json_string_at(recording->root, "estimateFrom", NULL);
 
-        if (page && !json_is_object(page) && !json_is_null(page))
+        if (page && json_typeof(page) != JSON_OBJECT && json_typeof(page) != JSON_NULL)
                 return error_set(err, EINVAL, "estimate: expected an object or null");
         recording->estimate = json_is_object(page) ? page : NULL;
         recording->estimate_from = from ? from : "it is not in the recording";

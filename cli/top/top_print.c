@@ -50,9 +50,7 @@ static void top_put_usage(struct table *to, const struct top_view *view,
         double limit_ratio = policy_limit_ratio(of->policy, node_table_pool(of->table, node->row),
                                                 column->metric);
         bool is_over = limit_ratio > 0 && reading.value > limit_ratio;
-        /* An annotation may contain 1e300: do not print 300 digits. */
-        table_cell(to, is_over ? style->red : "", percent < 9999 ? "%4.0f%%" : "%4.0e%%",
-                   percent < 1e99 ? percent : 9e99);
+        table_cell(to, is_over ? style->red : "", percent < 9999 ? "%4.0f%%" : "%4.0e%%", percent);
         table_bar(to, reading.value, limit_ratio);
 }
 
@@ -84,7 +82,7 @@ static void top_put_node(struct table *to, const struct top_view *view, const st
         table_cell(to, "", node->score10 < 0 ? "-" : "%d", node->score10);
         for (size_t i = 0; i < view->column_count; i++)
                 top_put_usage(to, view, node, &view->columns[i], style);
-        table_cell(to, "", "%.3g", node->hot < 1e99 ? node->hot : 9e99);
+        table_cell(to, "", "%.3g", node->hot);
         top_put_age(to, node->age_ms);
         top_format_verdict(view, node, verdict);
         table_cell(to,

@@ -40,8 +40,7 @@ json_t *policy_status_patch(const json_t *object, const struct policy_status *st
         const char *since = json_string_at(old, "lastTransitionTime", NULL);
         json_t *condition = json_pack("{s:s, s:s, s:s, s:s, s:s, s:I}", "type", CONDITION_TYPE,
                                       "status", state, "reason", reason, "message", message,
-                                      "lastTransitionTime",
-                                      is_same_state && since && *since ? since : now,
+                                      "lastTransitionTime", is_same_state && since ? since : now,
                                       "observedGeneration", (json_int_t)status->generation);
         return json_pack("{s:{s:s*}, s:{s:I, s:o, s:o*}}", "metadata", "resourceVersion",
                          json_string_at(object, "metadata", "resourceVersion", NULL), "status",

@@ -514,9 +514,10 @@ static size_t name_workload(const struct pod *pod, double cores, char *ret) {
 }
 
 static uint64_t hash_id(const struct skim_string *text) {
-        uint64_t hash = text->len > 0 ? strmap_hash(text->text, text->len) : 0;
-
-        return text->len > 0 && hash == 0 ? 1 : hash;
+        if (text->len == 0)
+                return 0;
+        uint64_t hash = strmap_hash(text->text, text->len);
+        return hash + (hash == 0);
 }
 
 /* Groups of one name in two namespaces are two. */

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from paper_cluster import CLUSTER_IP, POLICY_PATH, SYSTEM
-from programs import complete
+from programs import complete, piped, stop_reading
 from tls_kit import Authority
 
 
@@ -57,22 +57,27 @@ def test_files_that_are_pipes(cluster, plimsoll, binary, tmp_path):
     assert "by /dev/fd/" in shown and "/dev/fd/" in shown.partition("nodes:")[2]
     said = plimsoll("top", "-f", "-", *server, input="kind: Pod", status=2)
     assert "top: standard input: " in said
+    replay = plimsoll("simulate", "-f", "-", "--replay=/none.json", input=policy, status=2)
+    assert "simulate: /none.json: " in replay
     for argv in (("explain", "-", "-f", "-"), ("simulate", "-f", "-", "--replay", "-")):
         assert "standard input " in plimsoll(*argv, input=policy, status=2)
 
 
 def test_a_policy_of_a_pipe_is_kept(cluster, binary, run, tmp_path):
     """For as long as --watch goes on."""
-    policy = tmp_path / "policy"
-    policy.write_text(json.dumps(cluster.objects[POLICY_PATH]))
-    commands = '"$0" top --watch --interval=1s -f <(cat "$2") -s "$1"'
+    pipe = tmp_path / "policy"
+    os.mkfifo(pipe)
+    flags = ("--watch", "--interval=1s", "-f", pipe, "-s", cluster.url)
     process = run(
-        ["bash", "-c", commands, binary("kubectl-plimsoll"), cluster.url, str(policy)],
+        piped([binary("kubectl-plimsoll"), "top", *flags]),
         env={**os.environ, "HOME": "/none", "KUBECONFIG": ""},
         clean_exit=False,
     )
+    policy = json.dumps(cluster.objects[POLICY_PATH])
+    Thread(target=pipe.write_text, args=(policy, "utf-8"), daemon=True).start()
     process.wait_log(r"(?s)4 nodes.*4 nodes.*4 nodes")
-    assert "top: /dev/fd" not in process.text()
+    assert "plimsoll top: " not in process.text()
+    stop_reading(process)
 
 
 def pump(source, sink):

@@ -185,10 +185,18 @@ def test_nodes_that_the_controller_does_not_follow(cluster, doctor):
     container["containers"][0]["args"] += ["--node-selector=pool in (a,b)"]
     some = "/api/v1/nodes?labelSelector=pool%20in%20%28a%2Cb%29&limit=500"
     nodes = cluster.nodes()
-    cluster.objects[some] = nodes[2:]
+    unreadable = {"metadata": {"name": "node-0"}, "odd": 10**400}
+    cluster.objects[some] = [unreadable, {"metadata": {}}, *nodes[2:]]
     for item in nodes[:2]:
         item["metadata"]["annotations"] = {}
     assert findings(doctor("-o", "json", status=0)) == {}
+    idle(cluster)
+    nodes[3]["status"].update(allocatable={IDLE: "4k"})
+    assert set(findings(doctor("-o", "json", status=1))) == {"idle-pods", "idle-source"}
+    cluster.spec().pop("idle")
+    for item in nodes[2:]:
+        item["status"].pop("capacity")
+        item["status"].pop("allocatable")
     cluster.objects[some] = nodes[1:]
     found = findings(doctor("-o", "json", status=1))
     assert set(found) == {"annotations"} and found["annotations"][1].endswith("policy: node-1")

@@ -427,7 +427,13 @@ def test_workloads(cluster, workloads, plimsoll):
     assert "--sort: 'size': expected " in plimsoll("workloads", "--sort=size", status=2)
     assert "'web': expected nothing but flags" in plimsoll("workloads", "web", status=2)
     assert yaml.safe_load(plimsoll("workloads", "-oyaml")) == shown
-    cluster.objects[proxy(EXTENDERS[0])]["workloads"] = [workload("\x1b[2J/x/y\x07", 1, 1)]
+    # Many, and such as request nothing; a long name is cut, unless there is room.
+    page = cluster.objects[proxy(EXTENDERS[0])]
+    page["workloads"] = [workload(f"a/b/{'c' * 99}{n:03}", 1, 0, 0.5, 1) for n in range(200)]
+    assert workloads("--sort=ratio")["workloads"] == page["workloads"]
+    assert " 0% " in plimsoll("workloads") and "c" * 99 not in plimsoll("workloads")
+    assert plimsoll("workloads", "-owide").count("c" * 99) == 200
+    page["workloads"] = [workload("\x1b[2J/x/y\x07", 1, 1)]
     assert "\x1b" not in plimsoll("workloads")
     cluster.objects[proxy(EXTENDERS[0])]["workloads"] = [workload("a/b/c", -1, 1)]
     why = plimsoll("workloads", status=2)

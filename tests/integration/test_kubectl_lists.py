@@ -87,6 +87,15 @@ def test_lists_that_always_expire(cluster, plimsoll):
         cluster.objects[f"{NODES}{limit}"] = page([node("node-0")], "a")
         cluster.objects[f"{NODES}{limit}&continue=a"] = 410
     assert "GET /api/v1/nodes: 410 " in plimsoll("top", status=2)
+    cluster.objects[f"{NODES}500"] = 410
+    cluster.server.asked.clear()
+    assert "GET /api/v1/nodes: 410 " in plimsoll("top", status=2)
+    assert len([path for path, _ in cluster.server.asked if path.startswith(NODES)]) == 1
+
+
+def test_pods_that_may_not_be_watched(cluster, plimsoll):
+    cluster.objects["/api/v1/pods"] = 403
+    assert "top: pods: " in plimsoll("top", "--requests", "--watch", status=2)
 
 
 def test_watching_pods(start_standin, binary, run):

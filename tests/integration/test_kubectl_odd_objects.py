@@ -157,6 +157,31 @@ def test_pages_of_a_list(cluster, plimsoll):
     ]
 
 
+def test_names_that_are_offered(cluster, plimsoll):
+    """Those that Kubernetes allows, for a shell splits what it gets; of a list that cannot be had,
+    none."""
+    nodes = "/api/v1/nodes?limit=500"
+
+    def offered(*words):
+        return plimsoll("__complete", "explain", "-s", cluster.url, *words).splitlines()
+
+    def named(*names):
+        return {"items": [{"metadata": {"name": name}} for name in names]}
+
+    cluster.objects[nodes] = named("node-1", "node-1 rm", "$(id)", "NODE", "", 7, None, "other")
+    cluster.objects[nodes]["items"] += [7, {}]
+    assert offered("node", "n") == ["node-1", ":4"]
+    assert offered("node", "o") == ["other", ":4"]
+    cluster.objects["/api/v1/namespaces/default/pods?limit=500"] = named("web-0")
+    cluster.objects["/api/v1/namespaces/shop/pods?limit=500"] = named("web-1", "db-0")
+    assert offered("pod", "") == ["web-0", ":4"]
+    assert offered("pod", "shop/w") == ["shop/web-1", ":4"]
+    assert offered("nodes", "") == offered("node", "node-1", "") == [":4"]
+    for lost in (403, "[", []):
+        cluster.objects[nodes] = lost
+        assert offered("node", "") == [":4"], lost
+
+
 def test_words_that_are_no_verb():
     refused = complete("kubectl-plimsoll", "quite-something-else", status=2)
     assert "--help lists all" in refused.stderr

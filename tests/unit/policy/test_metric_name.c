@@ -92,3 +92,31 @@ TEST(valid) {
                 if (metric_name_is_valid(rows[i].name) != rows[i].is_valid)
                         fail_msg("'%s'", rows[i].name);
 }
+
+TEST(offer) {
+#define ZEROS_48 "000000000000000000000000000000000000000000000000"
+        static const struct {
+                const char *resource, *word, *meant; /* NULL: nothing is near enough */
+        } rows[] = {
+                {"cpu", "cpu_usage_agv_5m", "cpu_usage_avg_5m"},
+                {"cpu", "cpu_usage_agv15m", "cpu_usage_avg_15m"},
+                {"cpu", "cpu_usage_agv-15m", "cpu_usage_avg_15m"},
+                {"cpu", "cpu_usage_avg", "cpu_usage_avg_5m"},
+                {"cpu", "c", NULL},
+                {"cpu", "x", NULL},
+                {"cpu", "gpu_usage_agv_5m", NULL},
+                /* The longest name, and one byte more. */
+                {"me", "me_usage_agv_" ZEROS_48 "5m", "me_usage_avg_" ZEROS_48 "5m"},
+                {"mem", "mem_usage_av_" ZEROS_48 "5m", NULL},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                char meant[METRIC_NAME_MAX + 1];
+                struct nearest nearest = NEAREST_TO(rows[i].word);
+                metric_query_offer(rows[i].resource, &nearest, meant);
+                if (!nearest.candidate != !rows[i].meant ||
+                    (rows[i].meant && strcmp(nearest.candidate, rows[i].meant) != 0))
+                        fail_msg("%s: %s", rows[i].word,
+                                 nearest.candidate ? nearest.candidate : "nothing");
+        }
+}

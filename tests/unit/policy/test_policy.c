@@ -364,8 +364,10 @@ TEST(taints) {
 TEST(idle) {
         static const char metrics[] = "spec:\n"
                                       "  syncPolicy:\n"
+                                      "  - {name: heat, period: 3m}\n"
                                       "  - {name: cpu_usage_avg_5m, period: 3m}\n"
                                       "  - {name: cpu_usage_avg_120s, period: 3m}\n"
+                                      "  - {name: cpu_usage_avg_1h, period: 3m}\n"
                                       "  - {name: mem_usage_avg_1m, period: 3m}\n"
                                       "  - {name: cpu_usage_max_avg_6h, period: 15m}\n"
                                       "  - {name: cpu_usage_max_avg_1h, period: 15m}\n";
@@ -387,7 +389,7 @@ TEST(idle) {
                 assert_float_equal(policy->idle_line_ratio, rows[i].line_ratio, 0);
                 if (rows[i].peak)
                         assert_string_equal(policy->metrics[policy->idle_peak].name, rows[i].peak);
-                assert_int_equal(policy_shortest_cpu_mean(policy), 1);
+                assert_int_equal(policy_shortest_cpu_mean(policy), 2);
                 assert_round_trip(policy);
         }
 }

@@ -94,6 +94,43 @@ TEST(round_trip) {
                 assert_non_null(strstr(text.data, printed[i]));
 }
 
+/* A metric that neither limits nor weighs anything is not used; those of rules are in all pools. */
+TEST(uses) {
+        static const struct {
+                const char *spec;
+                bool uses_in_no_pool, uses;
+        } rows[] = {
+                {"", false, false},
+                {"  predicate: [{name: gpu_usage_avg_5m, maxLimitPecent: 0}]\n", false, false},
+                {"  predicate: [{name: gpu_usage_avg_5m, maxLimitPecent: 1}]\n", true, true},
+                {"  priority:\n"
+                 "  - {name: cpu_usage_avg_5m, weight: 1}\n"
+                 "  - {name: gpu_usage_avg_5m, weight: 0}\n",
+                 false, false},
+                {"  priority: [{name: gpu_usage_avg_5m, weight: 1}]\n", true, true},
+                {"  pools:\n"
+                 "  - nodeSelector: {a: b}\n"
+                 "    priority: [{name: gpu_usage_avg_5m, weight: 1}]\n",
+                 false, true},
+                {"  rules:\n"
+                 "  - match: {namespaces: [a]}\n"
+                 "    limits: [{name: gpu_usage_avg_5m, maxLimitPecent: 1}]\n",
+                 true, true},
+                {"  rules:\n"
+                 "  - match: {namespaces: [a]}\n"
+                 "    limits: [{name: cpu_usage_avg_5m, maxLimitPecent: 1}]\n",
+                 false, false},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(policy_freep) struct policy *policy = policy_with(rows[i].spec);
+                size_t gpu = (size_t)policy_metric_index(policy, "gpu_usage_avg_5m");
+                if (policy_pool_uses(policy, 0, gpu) != rows[i].uses_in_no_pool ||
+                    policy_uses(policy, gpu) != rows[i].uses)
+                        fail_msg("%s", rows[i].spec);
+        }
+}
+
 TEST(pools_are_compared) {
         static const struct {
                 const char *a, *b;

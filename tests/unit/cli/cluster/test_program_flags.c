@@ -79,7 +79,11 @@ TEST(texts) {
                 {"{'env': [{'name': 'PLIMSOLL_PORT', 'valueFrom': "
                  "{'fieldRef': {'fieldPath': 'status.hostIP'}}}]}",
                  FLAG_PORT, "$("},
+                {"{'envFrom': [{'secretRef': {'name': 'load'}}], "
+                 "'env': [{'name': 'PLIMSOLL_LEADER_ELECT_RESOURCE_NAME', 'value': ''}]}",
+                 FLAG_LEASE_NAME, "plimsoll-controller"},
                 {"{'command': ['sh', '-c', 'plimsoll-extender --port=1']}", FLAG_PORT, "$("},
+                {"{'args': ['two words', '--port=1']}", FLAG_PORT, "1"},
         };
         json_auto_t *maps = parse(MAPS);
 
@@ -131,6 +135,7 @@ TEST(container) {
         } rows[] = {
                 {"{}", "{'image': 'a:5000/b/plimsoll-controller:1@sha256:0'}"},
                 {"{'image': 'plimsoll-controller-mesh:1'}", "{'image': 'plimsoll-controller'}"},
+                {"{'image': 'prometheus-operator'}", "{'image': 'plimsoll-controller'}"},
                 {"{'image': 'plimsoll-controller:1', 'command': ['/usr/bin/kubectl-plimsoll']}",
                  "{'image': 'a:1', 'command': ['/bin/plimsoll-controller']}"},
                 {"{'image': 'plimsoll-controller:1', 'command': ['/usr/bin/kubectl-plimsoll']}",

@@ -29,7 +29,7 @@
 #define MIXED_PODS                                                                                 \
         BATCH("b", PHASE("Pending"))                                                               \
         ", " BATCH("c", "") ", " BATCH("d", PHASE("Failed")) ", " REQUESTING(                      \
-                "e", IDLE_TWO, "", "") ", " REQUESTING("f", CPU_ONE, "", "")
+                "e", IDLE_TWO, "", "") ", " REQUESTING("f", CPU_ONE, "", "") ", {'\\u0061': 1}"
 
 static const struct paper_fault idle_faults[] = {
         {.changes = {IDLE, OFFERED}},
@@ -42,6 +42,8 @@ static const struct paper_fault idle_faults[] = {
          .changes = {IDLE_ANYHOW, OFFERED}},
         {"idle-source", DOCTOR_WARNING, "kubelets",
          .changes = {IDLE_ANYHOW, OFFERED, SOURCES_ARE("kubelets,x")}},
+        {"idle-source", DOCTOR_WARNING, "kubelex",
+         .changes = {IDLE_ANYHOW, OFFERED, SOURCES_ARE("kubelex")}},
         {.changes = {IDLE_ANYHOW, OFFERED, SOURCES_ARE("kubelet")}},
         {"idle-offers", DOCTOR_FAULT,
          "4 of 4 nodes offer no idle CPU, though the policy has spec.idle: node-0, "
@@ -60,6 +62,8 @@ static const struct paper_fault idle_faults[] = {
          .changes = {IDLE, PODS_ARE(REQUESTING("b", IDLE_TWO, ", 'nodeName': 'node-0'", ""))}},
         {"idle-offers", DOCTOR_FAULT, "(capacity and allocatable differ)",
          .changes = {IDLE, OFFERS(OFFER("4k"), "", 0)}},
+        {"idle-offers", DOCTOR_FAULT, "(capacity and allocatable differ)",
+         .changes = {IDLE, OFFERS("", OFFER("4k"), 0)}},
         /* Nodes that are not read offer nothing. */
         {"annotations", DOCTOR_WARNING, "1 of 4",
          .changes = {IDLE,

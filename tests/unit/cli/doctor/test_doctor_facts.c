@@ -14,6 +14,7 @@
 #define NODES "/api/v1/nodes"
 #define POLICY "*/dynamicschedulerpolicies/default"
 #define DEPLOYMENTS "*/deployments/plimsoll-*"
+#define CONTROLLER "*/deployments/plimsoll-controller"
 #define EXTENDER "*/deployments/plimsoll-extender"
 #define SERVICE "*/services/plimsoll-extender"
 #define EXTENDERS "*/plimsoll-extender-?:8010/proxy/metrics"
@@ -313,6 +314,80 @@ TEST(policy_without_object) {
                     (rows[i].from != unknown && strcmp(facts.policy_from, rows[i].from) != 0))
                         fail_msg("row %zu: %s", i, facts.policy_from);
         }
+}
+
+/* A time zone that is given takes the place of the extender's, which then is not loaded. */
+TEST(zone_that_is_given) {
+        static const struct paper_change changes[] = {
+                {EXTENDER, ARGUMENT, "--annotation-timezone=Nowhere/None"},
+                {NODES, "T11:59:30Z", "T19:59:30Z"}};
+        _cleanup_(doctor_facts_done) struct doctor_facts facts = {0};
+        struct paper_cluster *paper = *state;
+        struct node_table_options table = {.annotation_prefix = ""};
+        const struct doctor_options options = {.namespace = "kube-system", .table = &table};
+        struct error err = ERROR_NULL;
+
+        assert_int_equal(zone_load("Asia/Shanghai", &table.zone, &err), 0);
+        paper_reset(paper, PAPER_NODES);
+        for (size_t i = 0; i < ARRAY_LEN(changes); i++)
+                paper_change(paper, &changes[i]);
+        assert_int_equal(
+                doctor_facts_collect(paper->cluster, &options, PAPER_NOW_UNIX_MS, &facts, &err), 0);
+        assert_true(paper_is_only(&facts, &(struct paper_fault){.check = NULL}));
+}
+
+/* What a flag says that cannot be read is not known. */
+TEST(hidden_flags) {
+        static const struct {
+                const struct doctor_checks *checks;
+                const char *id, *what;
+                struct paper_change changes[2];
+        } rows[] = {
+                {&doctor_program_checks,
+                 "idle-source",
+                 "the controller's --metrics-source stands where it cannot be read",
+                 {IDLE_ANYHOW,
+                  {CONTROLLER, "'value': 'node-exporter,kubelet'",
+                   "'valueFrom': {'secretKeyRef': {'name': 'a', 'key': 'b'}}"}}},
+                {&doctor_policy_checks,
+                 "policy-file",
+                 "--policy-config-path stands where it cannot be read",
+                 {{CONTROLLER, ARGUMENT, "--policy-config-path=$(FILE)"}}},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(doctor_facts_done) struct doctor_facts facts = {0};
+                struct doctor_finding finding = {0};
+                paper_reset(*state, PAPER_NODES);
+                paper_collect_changed(*state, rows[i].changes, 2, &facts);
+                for (size_t j = 0; j < rows[i].checks->count; j++)
+                        if (strcmp(rows[i].checks->rows[j].id, rows[i].id) == 0)
+                                doctor_check_run(&rows[i].checks->rows[j], &facts, &finding);
+                assert_int_equal(finding.state, DOCTOR_UNKNOWN);
+                assert_string_equal(finding.what, rows[i].what);
+        }
+}
+
+/* What is not known for one reason is one row, which names the other checks. */
+TEST(report) {
+        _cleanup_(doctor_facts_done) struct doctor_facts facts = {0};
+        _cleanup_(freep) char *text = NULL;
+        size_t len = 0;
+
+        collect(*state, &(struct paper_change){SERVICE, NULL, "403"}, &facts);
+        facts.objects[DOCTOR_GUARD].outcome = facts.objects[DOCTOR_SERVICE].outcome;
+        facts.objects[DOCTOR_GUARD].err = facts.objects[DOCTOR_SERVICE].err;
+        facts.objects[DOCTOR_LEASE].outcome = facts.objects[DOCTOR_SERVICE].outcome;
+        facts.objects[DOCTOR_LEASE].err = facts.objects[DOCTOR_SERVICE].err;
+        _cleanup_(freep) struct doctor_report *report = doctor_report_new(&facts);
+        _cleanup_(freep) char *ids = doctor_report_ids(report, DOCTOR_UNKNOWN);
+        assert_string_equal(ids, "extender-service, leader, node-guard");
+        FILE *out = open_memstream(&text, &len);
+        assert_non_null(out);
+        doctor_report_print(report, false, out);
+        assert_int_equal(fclose(out), 0);
+        assert_non_null(strstr(text, "         also: leader, node-guard\n"));
+        assert_non_null(strstr(text, " 3 unknown, 0 warnings, 0 errors\n"));
 }
 
 /* Keys with the programs' prefix are theirs; without it, or behind another, they are others'. */

@@ -26,6 +26,13 @@
 #define OF_DAEMON_SET                                                                              \
         "'x': 1}, 'metadata': {'name': 'b', 'ownerReferences': [{'kind': 'DaemonSet'}]}, 'spec': " \
         "{"
+#define OF_MIRROR                                                                                  \
+        "'x': 1}, 'metadata': {'name': 'b', 'annotations': {'kubernetes.io/config.mirror': "       \
+        "'x'}}, "                                                                                  \
+        "'spec': {"
+#define UNBOUND                                                                                    \
+        "{'metadata': {'name': 'b', 'creationTimestamp': '2026-03-01T11:40:00Z'}, 'spec': {}}"
+#define BEYOND_NUMBERS "'priority': 1e999, "
 
 #define MEM "'mem_usage_avg_5m': '" PAPER_FRESH "'"
 #define METRIC(what, rest) "'" what "_usage_avg_5m': '" rest "'"
@@ -57,6 +64,20 @@
                         "'scheduler'}}]}}}}"                                                       \
         }
 
+/* Another configuration is mounted, which does not name the extender. */
+#define MOUNTED_OWN                                                                                \
+        {                                                                                          \
+                SCHEDULER, NULL,                                                                   \
+                        "{'spec': {'template': {'spec': {'volumes': [{'configMap': {'name': "      \
+                        "'own'}}]}}}}"                                                             \
+        }
+#define OWN(text)                                                                                  \
+        {                                                                                          \
+                CONFIG, "'items': [",                                                              \
+                        "'items': [{'metadata': {'name': 'own'}, 'data': {'a': "                   \
+                        "'kind: KubeSchedulerConfiguration\\n" text "'}}, "                        \
+        }
+
 static const struct paper_fault program_faults[] = {
         {NULL, DOCTOR_OK, NULL, .changes = {{0}}},
         {"kubernetes", DOCTOR_WARNING, "1.24", .changes = {{"/version", "36+", "24"}}},
@@ -68,6 +89,9 @@ static const struct paper_fault program_faults[] = {
          .changes = {{CONTROLLER, "Replicas': 2", "Replicas': 1"}}},
         {"controller-replicas", DOCTOR_FAULT, "none of 2",
          .changes = {{CONTROLLER, "'readyReplicas': 2", ""}}},
+        {"controller-replicas", DOCTOR_FAULT, "none of 0",
+         .changes = {{CONTROLLER, "eplicas': 2", "eplicas': 0"},
+                     {POLICY, "'extender'", "'taints': {}, 'extender'"}}},
         {"controller-replicas", DOCTOR_WARNING, "one replica",
          .changes = {{CONTROLLER, "eplicas': 2", "eplicas': 1"}}},
         {"extender", DOCTOR_FAULT, "no Deployment", .changes = {{EXTENDER, NULL, NULL}}},
@@ -75,7 +99,8 @@ static const struct paper_fault program_faults[] = {
         {.changes = {{EXTENDER, NULL, NULL}, {SCHEDULER, NULL, "{}"}}},
         {"extender-replicas", DOCTOR_FAULT, "none",
          .changes = {{EXTENDER, "Replicas': 2", "Replicas': 0"}}},
-        /* Taints of load need none. */
+        /* Taints of load need none, nor does idle CPU. */
+        {.changes = {IDLE, OFFERED, {EXTENDER, "eplicas': 2", "eplicas': 0"}}},
         {.changes = {{EXTENDER, "eplicas': 2", "eplicas': 0"},
                      {POLICY, "'extender'", "'taints': {}, 'extender'"}}},
         {"extender-replicas", DOCTOR_FAULT, "none of 0",
@@ -96,6 +121,13 @@ static const struct paper_fault program_faults[] = {
                  {{PODS, "'items': [",
                    "'items': [{'status': {'containerStatuses': [{'restartCount': 5, 'lastState': "
                    "{'terminated': {'finishedAt': '2026-03-01T11:59:00Z'}}}]}}, "}}},
+        {"restarts", DOCTOR_WARNING, "plimsoll-scheduler-0 was restarted 7 times",
+         .changes =
+                 {{PODS, "'items': [",
+                   "'items': [{'metadata': {'name': 'plimsoll-scheduler-0', 'labels': "
+                   "{'app.kubernetes.io/name': 'plimsoll-scheduler'}}, 'status': "
+                   "{'containerStatuses': [{'name': 'kube-scheduler', 'restartCount': 7, "
+                   "'lastState': {'terminated': {'finishedAt': '2026-03-01T11:59:00Z'}}}]}}, "}}},
         /* Nobody knows when. */
         {.changes = {{PODS, "'restartCount': 0", "'restartCount': 12, 'lastState': {}"}}},
         {.changes = {{PODS, "'restartCount': 0",
@@ -108,7 +140,10 @@ static const struct paper_fault program_faults[] = {
         {.changes = {{PODS, "Running", "Pending", 1}}},
         {"versions", DOCTOR_WARNING, "1 of 4",
          .changes = {{EXTENDER_0, "version='", "version='0.0."}}},
+        {"versions", DOCTOR_WARNING, "1 of 4", /* it names none */
+         .changes = {{EXTENDER_0, "{version='" PLIMSOLL_VERSION "'}", ""}}},
         {"leader", DOCTOR_FAULT, "nobody has ever", .changes = {{LEASE, NULL, NULL}}},
+        {.changes = {{CONTROLLER, ARGUMENT, "--leader-elect-resource-namespace="}}}, /* its own */
         {"leader", DOCTOR_UNKNOWN, "403", .changes = {{LEASE, NULL, "403"}}},
         {"leader", DOCTOR_FAULT, "nobody holds",
          .changes = {{LEASE, "'plimsoll-controller-1'", "''"}}},
@@ -135,6 +170,10 @@ static const struct paper_fault program_faults[] = {
                      {CONTROLLER, "node-exporter,kubelet", "false"}}},
         {"leader", DOCTOR_FAULT, "nobody has ever",
          .changes = {{LEASE, NULL, NULL}, {CONTROLLER, ARGUMENT, "--leader-elect"}}},
+        /* What is asked of which Lease is not known, so it is not asked. */
+        {"leader", DOCTOR_UNKNOWN, "the Lease's name cannot be read",
+         .changes = {{CONTROLLER, ARGUMENT, "--leader-elect-resource-name=$(NAME)"}},
+         .denied = {"plimsoll-controller", "leases"}},
         {"controller-permissions", DOCTOR_FAULT, "it may not patch nodes",
          .denied = {"plimsoll-controller", "patch\",\"group\":\"\",\"resource\":\"nodes"}},
         {"controller-permissions", DOCTOR_FAULT, "it may not create events, patch events",
@@ -183,6 +222,8 @@ static const struct paper_fault program_faults[] = {
          .changes = {{NETWORK, NULL,
                       PAPER_LIST "{'spec': {'podSelector': {}, 'policyTypes': [7, 'Egress']}}]}"}}},
         {.changes = {{NETWORK, "9100", "9101"}, {NETWORK, "'Ingress', 'Egress'", "'a'"}}},
+        {"network-policy", DOCTOR_FAULT, "port 9100", /* its rules say what it is about */
+         .changes = {{NETWORK, "9100", "9101"}, {NETWORK, "'policyTypes'", "'p'"}}},
         {.changes = {{NETWORK, "9100", "9101"},
                      {NETWORK, "'plimsoll-controller'}}", "'plimsoll-extender'}}"}}},
         {.changes = {{NETWORK, "9100", "9101"},
@@ -197,6 +238,8 @@ static const struct paper_fault program_faults[] = {
          .changes = {PROMETHEUS("[fd00::9]:9090/prefix")}},
         {"network-policy", DOCTOR_FAULT, "reach port 80 (Prometheus)",
          .changes = {PROMETHEUS("10.0.0.9")}},
+        {"network-policy", DOCTOR_FAULT, "reach port 80 (Prometheus)",
+         .changes = {PROMETHEUS("10.0.0.9:")}},
         {"network-policy", DOCTOR_FAULT,
          "reach UDP port 53 (to resolve prometheus-server.crane-system)",
          .changes = {PROMETHEUS("prometheus-server.crane-system:8080"), {NETWORK, "443", "8080"}}},
@@ -207,6 +250,10 @@ static const struct paper_fault program_faults[] = {
          .changes = {PROMETHEUS("prometheus:443"), {NETWORK, "443", "443}, {'port': 53"}}},
         {"network-policy", DOCTOR_FAULT, "reach port 9090 (Prometheus)", /* of its pods */
          .changes = {PROMETHEUS("prometheus.monitoring"),
+                     SERVED_AT("9090"),
+                     {NETWORK, "{'port': 443}", "{'protocol': 'UDP', 'port': 53}"}}},
+        {"network-policy", DOCTOR_FAULT, "reach port 443 (Prometheus)", /* as of its Service */
+         .changes = {PROMETHEUS("prometheus.monitoring:443"),
                      SERVED_AT("9090"),
                      {NETWORK, "{'port': 443}", "{'protocol': 'UDP', 'port': 53}"}}},
         {"network-policy", DOCTOR_UNKNOWN, "has a name",
@@ -220,6 +267,9 @@ static const struct paper_fault program_faults[] = {
         /* Other addresses that are names. */
         {"network-policy", DOCTOR_FAULT, "UDP port 53 (to resolve Hostname)",
          .changes = {{CONTROLLER, ARGUMENT, "--node-address-types=Hostname,InternalIP"}}},
+        {.changes = {{CONTROLLER, ARGUMENT, "--node-address-types=ExternalIP,Hostname"}}},
+        {.changes = {{CONTROLLER, ARGUMENT, "--node-address-types=$(TYPES)"}}},
+        {.changes = {{CONTROLLER, ARGUMENT, "--exporter=dcgm"}}}, /* it has no URL */
         {"network-policy", DOCTOR_FAULT, "UDP port 53 (to resolve proxy)",
          .changes = {{CONTROLLER, ARGUMENT, "--target-url-template=https://proxy:1/{node}"}}},
         {"network-policy", DOCTOR_FAULT, "UDP port 53 (to resolve api.example)",
@@ -441,7 +491,10 @@ static const struct paper_fault metric_faults[] = {
          */
         {.changes = {{EXTENDERS, PAPER_LAST_CALL, "1772364570"}, /* 11:29:30 */
                      PODS_ARE(POD(":20", "") ", " POD(":30", "") ", " POD(":40", BY_OTHER) ", " POD(
-                             ":41", OF_DAEMON_SET))}},
+                             ":41", OF_DAEMON_SET) ", " POD(":42", OF_MIRROR))}},
+        /* What is not bound, and what cannot be read. */
+        {.changes = {{EXTENDERS, PAPER_LAST_CALL, "1772107200"},
+                     PODS_ARE(UNBOUND ", {'\\u0061': 1}, " POD(":40", BEYOND_NUMBERS))}},
         {"extender-called", DOCTOR_WARNING, "1 pods were bound",
          .changes = {{EXTENDERS, PAPER_LAST_CALL, "1772107200"},
                      {CONFIG, "schedulerName: default-scheduler", "schedulerName: other"},
@@ -450,6 +503,11 @@ static const struct paper_fault metric_faults[] = {
          .changes = {{EXTENDERS, PAPER_LAST_CALL, "1772107200"},
                      {CONFIG, "profiles:\\n- schedulerName: default-scheduler", "profiles: 7"},
                      PODS_ARE(POD(":30", BY_OTHER) ", " POD(":31", ""))}},
+        /* A configuration that does not name the extender says nothing of who should ask it. */
+        {.changes = {{EXTENDERS, PAPER_LAST_CALL, "1772107200"},
+                     OWN("profiles: [{schedulerName: a}, {schedulerName: other}]"),
+                     MOUNTED_OWN,
+                     PODS_ARE(POD(":30", BY_OTHER))}},
         {"extender-called", DOCTOR_UNKNOWN,
          "the last call was at 2026-02-26T12:00:00Z; whether pods were bound since is not known: "
          "GET /api/v1/pods",
@@ -495,6 +553,7 @@ static const struct paper_fault scheduler_faults[] = {
                       "'plimsoll-scheduler'}}, 'data': {'a': 'kind: KubeSchedulerConfiguration\\n"
                       "extenders: [{urlPrefix: http://127.0.0.1:8010}]'}}, "},
                      MOUNTED}},
+        {.changes = {{CONFIG, "'items': [", "'items': [{'data': 1e999}, "}}}, /* no number */
         {.changes = {{CONFIG, ":8010", ":9010"},
                      {SERVICE, "'port': 8010", "'port': 80}, {'port': 9010"}}},
         {.changes = {{CONFIG, ":8010", ":9010"}, {EXTENDER, ARGUMENT, "--port', '9010"}}},
@@ -506,9 +565,17 @@ static const struct paper_fault scheduler_faults[] = {
         {"scheduler-ignorable", DOCTOR_FAULT, "ignorable",
          .changes = {{CONFIG, "ignorable: true", "ignorable: [true]"}}},
         {.changes = {{CONFIG, "ignorable: true", "ignorable: True"}}},
+        {.changes = {{CONFIG, "ignorable: true", "ignorable: yes"}}},
         /* An entry for bind alone, in front of the other. */
         {.changes = {{CONFIG, "extenders:\\n",
                       "extenders:\\n- urlPrefix: http://127.0.0.1:8010/v1\\n  bindVerb: bind\\n"}}},
+        /* Of two without scores the first counts. */
+        {"scheduler-verbs", DOCTOR_FAULT, "no prioritizeVerb",
+         .changes = {{CONFIG, "prioritizeVerb", "p"},
+                     {CONFIG, "httpTimeout: 200ms", ""},
+                     {CONFIG, "extenders:\\n",
+                      "extenders:\\n- urlPrefix: http://127.0.0.1:8010/v1\\n  filterVerb: filter\\n"
+                      "  nodeCacheCapable: true\\n  ignorable: true\\n  httpTimeout: 200ms\\n"}}},
         {"scheduler-timeout", DOCTOR_WARNING, "5s",
          .changes = {{CONFIG, "httpTimeout: 200ms", ""}}},
         {"scheduler-timeout", DOCTOR_WARNING, "5s", .changes = {{CONFIG, "200ms", "0s"}}},
@@ -548,9 +615,8 @@ static const struct paper_fault scheduler_faults[] = {
         {.changes = {{EXTENDERS, "table_nodes 4", "table_nodes 150"},
                      {CONFIG, "profiles:\\n- s", "percentageOfNodesToScore: 100\\nprofiles: x\\nx"},
                      /* One without us samples as it likes. */
-                     {CONFIG, "'items': [",
-                      "'items': [{'data': {'a': 'kind: "
-                      "KubeSchedulerConfiguration\\n'}}, "}},
+                     OWN(""),
+                     MOUNTED_OWN},
          .nodes = 150},
         {"scheduler-batching", DOCTOR_WARNING, "off in all 2 profiles",
          .changes = {{CONFIG, "profiles:\\n", "profiles:\\n- schedulerName: other\\n"}}},

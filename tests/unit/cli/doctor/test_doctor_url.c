@@ -71,6 +71,8 @@ static const struct {
                       "'ClusterFirstWithHostNet'}}]}"}}},
         {FILE_OF_HOST, "http://plimsoll-extender.kube-system:8010/v1", NULL,
          .changes = {{SCHEDULERS, NULL, "{'items': [{'spec': {}}]}"}}},
+        {FILE_OF_HOST, "http://plimsoll-extender.kube-system:8010/v1", NULL,
+         .changes = {{SCHEDULERS, NULL, "{'items': [{'spec': {'hostNetwork': false}}]}"}}},
         /* What mounts a ConfigMap is no static pod. */
         {CONFIG_MAP, "http://plimsoll-extender.kube-system.svc:8010/v1"},
         {CONFIG_MAP, "http://plimsoll-extender.kube-system.svc:8080/v1",
@@ -85,9 +87,17 @@ static const struct {
          .changes = {{SERVICE, "'spec'",
                       "'status': {'loadBalancer': {'ingress': [7, {'hostname': 'lb.example'}]}}, "
                       "'spec'"}}},
+        {FILE_OF_HOST, "http://203.0.113.9:8010/v1", NULL,
+         .changes = {{SERVICE, "'spec'",
+                      "'status': {'loadBalancer': {'ingress': [{'ip': '203.0.113.9'}]}}, "
+                      "'spec'"},
+                     SILENT,
+                     PODS_ARE("")}},
         /* The loopback. */
         {FILE_OF_HOST, "http://127.0.0.1:8010/v1", "has 127.0.0.1, the scheduler's own host"},
         {FILE_OF_HOST, "http://127.0.0.1:8010/v1", NULL, .changes = {HOST_NETWORK}},
+        {FILE_OF_HOST, "http://127.0.0.1:8010/v1", "has 127.0.0.1, the scheduler's own host",
+         .changes = {{EXTENDER, "'containers'", "'hostNetwork': false, 'containers'"}}},
         {FILE_OF_HOST, "http://localhost:8010/v1", "has port 8010, on which localhost is not",
          .changes = {HOST_NETWORK, {EXTENDER, ARGUMENT, "'--port=9010'"}}},
         {FILE_OF_HOST, "http://127.0.0.1:8010/v1", NULL,
@@ -121,6 +131,11 @@ static const struct {
         /* Elsewhere. */
         {FILE_OF_HOST, "http://10.0.0.99:8010/v1",
          "has 10.0.0.99, which is no address of the Service", .changes = {SILENT, PODS_ARE("")}},
+        {FILE_OF_HOST, "http://10.0.0.99:8010/v1", "which is no address of the Service",
+         .changes = {SILENT,
+                     PODS_ARE(""),
+                     {NODES, NULL, PAPER_LIST "]}"},
+                     {EXTENDERS, "table_nodes 4", "table_nodes 0"}}},
         {CONFIG_MAP, "http://plimsoll-extender.load:8010/v1", "which is no address of the Service",
          .changes = {SILENT, PODS_ARE("")}},
         {CONFIG_MAP, "http://plimsoll-extender.kube-system.example:8010/v1",
@@ -218,6 +233,33 @@ TEST(hidden_service) {
                 collect(*state, FILE_OF_HOST, urls[i], &facts);
                 doctor_url_check(&facts, &finding);
                 assert_int_equal(finding.state, DOCTOR_UNKNOWN);
+        }
+}
+
+TEST(services) {
+#define IN(namespace) "/api/v1/namespaces/" namespace "/services/"
+        static const struct {
+                const char *url, *path; /* NULL: it is no Service's name */
+        } cases[] = {
+                {"http://a", IN("load") "a"},
+                {"http://a:80/v1", IN("load") "a"},
+                {"a.b", IN("b") "a"},
+                {"http://a.b.svc", IN("b") "a"},
+                {"http://a.b.svc.cluster.local", IN("b") "a"},
+                {"http://a.b.example", NULL},
+                {"http://a.b.svcs", NULL},
+                {"http://a..svc", NULL},
+                {"http://.b", NULL},
+                {"http://:80", NULL},
+                {"http://10.0.0.9", NULL},
+                {"http://localhost", NULL},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                const struct doctor_address address = doctor_address_parse(cases[i].url, 0);
+                _cleanup_(freep) char *path = doctor_address_service(&address, "load");
+                if (!path != !cases[i].path || (path && strcmp(path, cases[i].path) != 0))
+                        fail_msg("%s: %s", cases[i].url, path ? path : "no Service");
         }
 }
 

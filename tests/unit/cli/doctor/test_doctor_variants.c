@@ -260,6 +260,14 @@ TEST(hidden) {
                 {{CONTROLLER, ARGUMENT, "'--node-exporter-port=$(PORT)'"},
                  "network-policy",
                  "--node-exporter-port stands where it cannot be read"},
+                {{CONTROLLER, ARGUMENT, "'--target-url-template=$(URL)'"},
+                 "network-policy",
+                 "--target-url-template stands where it cannot be read"},
+                {{CONTROLLER, SOURCES "'}",
+                  "node-metrics'}, {'name': 'PLIMSOLL_NODE_METRICS_URL_TEMPLATE', 'valueFrom': "
+                  "{'secretKeyRef': {'name': 'a', 'key': 'b'}}}"},
+                 "network-policy",
+                 "--node-metrics-url-template stands where it cannot be read"},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {

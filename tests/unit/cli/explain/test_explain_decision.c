@@ -86,9 +86,10 @@ TEST(prints) {
                 {WHOLE, NULL, SHOWN_FILTER SHOWN_RANKING},
                 {"{\"uid\": \"2\"}", POD("a"),
                  "what follows is about an earlier pod of that name\n" NOTHING},
-                {"{\"filter\": {\"passed\": 1, \"daemonset\": true, \"allOverLimits\": true}}",
+                {"{\"filter\": {\"candidates\": 1, \"passed\": 1, \"daemonset\": true,"
+                 " \"allOverLimits\": true}}",
                  POD("a"),
-                 "filter at ?: ? candidates, 1 passed\n"
+                 "filter at ?: 1 candidate, 1 passed\n"
                  "  it is a DaemonSet's, which passes everywhere\n"
                  "  every candidate was over a limit, so all passed\n"
                  "prioritize: was not asked, since a single node passed\n"},

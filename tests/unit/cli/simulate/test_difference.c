@@ -128,6 +128,26 @@ TEST(predicate_and_metrics) {
         done(&after);
 }
 
+/* On nodes of a pool that does not use it, nothing is missing. */
+TEST(metric_of_no_pool) {
+        static const char text[] = POLICY("", MEM,
+                                          "  pools: [{nodeSelector: {a: b}, priority: []}]\n");
+        struct side before, after;
+        struct difference difference;
+        json_auto_t *labels = json_pack("{s:s}", "a", "b");
+
+        judge(&before, text);
+        judge(&after, text);
+        node_table_set_pool(after.table, nodes[BARE].name, labels, NOW_UNIX_MS);
+        difference_init(&difference, &before.explanation, &after.explanation);
+        assert_int_equal(difference.metric_count, 1);
+        assert_int_equal(difference.metrics[0].usable, 3);
+        assert_int_equal(difference.metrics[0].unknown, 0);
+        difference_done(&difference);
+        done(&before);
+        done(&after);
+}
+
 /* A metric is new when the old policy has it not, or not written; with a weight of 0 it is not
  * used.
  */

@@ -113,6 +113,12 @@ TEST(documents) {
                 {START LISTS("[]", "[]", "[{\"decision\": 1}]", "[]"),
                  "decisions[0].decision: expected an object"},
                 {START LISTS("[]", "[]", "[]", "[null]"), "notes[0]: expected a string"},
+                {START LISTS("[]", "null", "[]", "[]"), NULL},
+                {START LISTS("[]", "7", "[]", "[]"), "pods: expected a list"},
+                {START ", \"nodes\": []", "pods: expected a list"},
+                {START EMPTY ", \"estimate\": null", NULL},
+                {START EMPTY ", \"estimate\": {}", NULL},
+                {START EMPTY ", \"estimate\": []", "estimate: expected an object or null"},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {

@@ -218,6 +218,32 @@ TEST(many_warnings) {
                          POLICY_MAX_WARNINGS);
 }
 
+/* Why there are no scores stands there once if both sides have the same reason. */
+TEST(sources) {
+        static const char estimate[] = POLICY("", CPU) "  extender: {scoring: estimate}\n";
+        static const struct {
+                const char *before, *after, *shown; /* why not; NULL: there are scores */
+        } rows[] = {
+                {NULL, NULL, "change rank\nscores by what is known to a\n  RANK"},
+                {"x", "x", "change rank\nno scores: x\n  RANK"},
+                {"x", "y", "change rank\nin force: no scores: x\nsimulated: no scores: y\n  RANK"},
+                {"x", NULL,
+                 "change rank\nin force: no scores: x\nscores by what is known to a\n  RANK"},
+                {NULL, "y", "change rank\nsimulated: no scores: y\n  RANK"},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(simulated_done) struct simulated simulated = {0};
+                simulate(&simulated, record(1, "0.1"), estimate, estimate);
+                simulated.explained_before.why_unscored = rows[i].before;
+                simulated.explained_after.why_unscored = rows[i].after;
+                simulated.explained_after.estimate_from = "a";
+                _cleanup_(freep) char *text = print(&simulated, false);
+                if (!strstr(text, rows[i].shown))
+                        fail_msg("row %zu: %s", i, text);
+        }
+}
+
 /* A window is told of those metrics that have one. */
 TEST(metrics_for_programs) {
         _cleanup_(simulated_done) struct simulated simulated = {0};

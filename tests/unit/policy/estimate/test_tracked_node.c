@@ -360,6 +360,49 @@ TEST(begin_again) {
         end_fixture(&fixture);
 }
 
+/* A wall clock that is set back moves those that would end later than now, and no others. */
+TEST(clock_set_back) {
+        const int64_t now = 1000000;
+        struct fixture fixture = begin_fixture();
+
+        for (uint64_t id = 1; id <= 3; id++)
+                bind_pod(&fixture, id, NULL, 1, 0);
+        end_pod(&fixture, 1, 1, now);
+        end_pod(&fixture, 2, 1, now + 50);
+        tracked_node_set_back(&fixture.node, 100, now);
+        assert_int_equal(fixture.node.pods[0].gone_unix_ms, now);
+        assert_int_equal(fixture.node.pods[1].gone_unix_ms, now - 50);
+        assert_true(fixture.node.pods[2].gone_unix_ms == TRACKED_NEVER);
+        end_fixture(&fixture);
+}
+
+/* What no reading is, and pods of which nothing more can be learned, leave numbers as they are. */
+TEST(nothing_to_share) {
+        struct fixture infinite = begin_fixture(), sure = begin_fixture();
+
+        read_cores(&infinite, INFINITY, 1000000);
+        assert_float_equal(used_cores(&infinite), 0, 1e-9);
+        read_cores(&infinite, 4, 1000000 + SYNC_MS);
+        assert_true(used_cores(&infinite) > 0 && used_cores(&infinite) <= 4);
+        bind_pod(&sure, 1, NULL, 8, 0);
+        sure.node.pods[0].variance[ESTIMATE_CPU] = 0;
+        read_cores(&sure, 2, 1000000);
+        assert_float_equal(used_cores(&sure), 8, 1e-6);
+        end_fixture(&infinite);
+        end_fixture(&sure);
+}
+
+TEST(part) {
+        struct fixture fixture = begin_fixture();
+
+        bind_pod(&fixture, 1, NULL, 1, 1000000 - WINDOW_MS / 2);
+        read_cores(&fixture, 1, 1000000);
+        assert_float_equal(tracked_node_part(&fixture.node, 1, ESTIMATE_CPU), 0.5, 1e-9);
+        assert_true(tracked_node_part(&fixture.node, 1, ESTIMATE_MEM) == 0); /* never read */
+        assert_true(tracked_node_part(&fixture.node, 2, ESTIMATE_CPU) == 0);
+        end_fixture(&fixture);
+}
+
 /* Of a mean over 5 minutes and one over the last 2 it follows what the 3 before them were: a pod
  * that came in between is seen at once. */
 TEST(two_windows) {

@@ -163,6 +163,19 @@ TEST(pods_of_a_group) {
         fixture_free(fixture);
 }
 
+/* A candidate that has less room than the best anyway keeps its points. */
+TEST(group_with_a_worse_candidate) {
+        struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
+        static const char member[] = "{\"metadata\":{\"uid\":\"u\"},\"spec\":{"
+                                     "\"schedulingGroup\":{\"podGroupName\":\"g\"}}}";
+
+        put(fixture->table, "a", 0.30, 0.1, 0);
+        put(fixture->table, "b", 0.30, 0.1, 0);
+        put(fixture->table, "c", 0.34, 0.1, 0);
+        assert_string_equal(score(fixture, member, "\"a\",\"b\",\"c\"", 0), "10 9 8");
+        fixture_free(fixture);
+}
+
 /* Of many alike the one with the most room is named: it is the one that is reserved. */
 TEST(reserved_is_named) {
         enum { NODES = 40 };

@@ -46,6 +46,11 @@ TEST(median) {
                            {"c", "cpu=0.2 mem=0.2 disk=0.50"}}},
                 {"what is known still counts where it is more", plain, "10 5", true,
                  .nodes = {{"a", "cpu=0.2 mem=0.2 disk=0.40"}, {"busy", "cpu=0.30 mem=0.2"}}},
+                {"a stranger is no part of the median", plain, "10 0 8 8", true,
+                 .nodes = {{"a", "cpu=0.2 mem=0.2 disk=0.50"},
+                           {"stranger", NULL},
+                           {"b", "cpu=0.2 mem=0.2 disk=0.54"},
+                           {"old", "cpu=0.2 mem=0.2 -disk=0.1"}}},
                 {"none has it: by what is known", plain, "10 8", true,
                  .nodes = {{"a", "cpu=0.2 mem=0.2"}, {"b", "cpu=0.24 mem=0.2 -disk=0.9"}}},
                 {"not read, and no pods are known", plain, "8 10 8 6",
@@ -80,7 +85,8 @@ TEST(median) {
                 struct judged judged;
                 judged_init(&judged, policy_of(rows[i].policy));
                 for (size_t n = 0; rows[i].nodes[n].name; n++)
-                        judged_put(&judged, &rows[i].nodes[n]);
+                        if (rows[i].nodes[n].readings)
+                                judged_put(&judged, &rows[i].nodes[n]);
                 if (rows[i].knows_pods)
                         estimator_list_ended(node_table_estimator(judged.table), JUDGED_NOW,
                                              JUDGED_NOW);

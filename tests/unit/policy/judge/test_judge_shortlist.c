@@ -183,6 +183,27 @@ TEST(best) {
         }
 }
 
+/* Nodes over a limit with overLimit: last are behind all others, however far behind the best these
+ * are. */
+TEST(over_limit_last) {
+#define LAST                                                                                       \
+        "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"                                   \
+        "  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.8, overLimit: last}]\n"
+        static const char *const policies[] = {LAST EXTENDER("shortlist: 3"),
+                                               LAST EXTENDER("shortlist: 3, scoring: estimate")};
+
+        for (size_t i = 0; i < ARRAY_LEN(policies); i++) {
+                struct fixture *fixture = fixture_new(policies[i]);
+                put(fixture, "a", 0.05, "");
+                put(fixture, "over", 0.81, "");
+                put(fixture, "more", 0.82, "");
+                put(fixture, "b", 0.79, "");
+                put(fixture, "c", 0.10, "");
+                assert_string_equal(told(fixture, "\"over\",\"more\",\"a\",\"b\",\"c\""), "a b c");
+                fixture_free(fixture);
+        }
+}
+
 /* In-flight load and reservations count; the filter makes no reservation. */
 TEST(estimate) {
         struct fixture *fixture = fixture_new(POLICY(EXTENDER("shortlist: 1, scoring: estimate")));

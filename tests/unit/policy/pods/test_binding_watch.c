@@ -166,6 +166,67 @@ TEST(long_names) {
         stop(&f);
 }
 
+/* Logs the nodes with other names than "n". */
+static void on_many(void *userdata, const char *node, int64_t at_unix_ms) {
+        struct fixture *f = userdata;
+
+        if (strcmp(node, "n") != 0)
+                (void)buf_printf(&f->log, "%s;", node);
+}
+
+static void put_numbered(struct buf *out, int number) {
+        char now[TIMESTAMP_MAX];
+
+        timestamp_format_s(clock_wall_unix_ms(), now, sizeof(now));
+        (void)buf_printf(out,
+                         "{\"metadata\":{\"uid\":\"%d\",\"resourceVersion\":\"5\","
+                         "\"creationTimestamp\":\"%s\"},\"spec\":{\"nodeName\":\"%s\"}}",
+                         number, now, number == 0 ? "first" : "n");
+}
+
+/* The page with the pods from @begin to before @end. */
+static void add_numbered(struct fixture *f, int begin, int end, const char *next) {
+        _cleanup_(buf_done) struct buf page = BUF_INIT(16 << 20);
+
+        (void)buf_printf(&page,
+                         "{\"kind\":\"PodList\",\"metadata\":{\"resourceVersion\":\"10\","
+                         "\"continue\":\"%s\"},\"items\":[",
+                         next);
+        for (int i = begin; i < end; i++) {
+                (void)buf_puts(&page, i > begin ? "," : "");
+                put_numbered(&page, i);
+        }
+        (void)buf_puts(&page, "]}");
+        scripted_add(&f->rig.server,
+                     (struct scripted_reply){.expect = {"GET /api/v1/pods?"},
+                                             .response = scripted_http(200, "", page.data)});
+}
+
+/* So many are remembered that only the one counted first is counted again. */
+TEST(ceiling) {
+        enum { REMEMBERED = 200000, PAGE = REMEMBERED / 2 };
+        struct fixture f = {.wanted_log = "first;first;"};
+        _cleanup_(buf_done) struct buf events = BUF_INIT(4096);
+
+        for (int i = 1; i >= 0; i--) {
+                (void)buf_puts(&events, "{\"type\":\"MODIFIED\",\"object\":");
+                put_numbered(&events, i);
+                (void)buf_puts(&events, "}\n");
+        }
+        add_numbered(&f, 0, PAGE, "a");
+        add_numbered(&f, PAGE, REMEMBERED + 1, "");
+        add_watch(&f, events.data, true);
+        start(&f);
+        f.deadline_mono_ms += 2 * DEADLINE_MS; /* an emulated processor is slow */
+        struct binding_watch *watch = binding_watch_new(f.rig.loop, f.rig.api, f.rig.metrics,
+                                                        5 * MS_PER_MIN, on_many, &f);
+        run(&f);
+        assert_true(metrics_value(metrics_counter(f.rig.metrics, "plimsoll_bindings_total", "",
+                                                  NULL)) == REMEMBERED + 2);
+        binding_watch_free(watch);
+        stop(&f);
+}
+
 /* A position that has expired: what was bound and started meanwhile is looked for, as at first. */
 TEST(expired) {
         struct fixture f = {.wanted_log = "n1 now;n2 now;"};
