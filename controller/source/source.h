@@ -53,6 +53,7 @@ struct source_reading {
         const struct window_step *step; /* NULL: none */
         uint64_t ready;                 /* a bit per policy metric that is in values_ratio */
         const double *values_ratio;     /* [metric of the policy]; NULL when `ready` is 0 */
+        bool is_of_last_policy;         /* it was asked for before the policy in force */
         /* [WINDOW_MAX_CHANNELS]: why the reading has no value of a wanted resource, for --dry-run;
          * constant text, NULL where it has one. May be NULL itself */
         const char *const *why;

@@ -27,15 +27,13 @@ void feed_replan(struct feed *feed, const struct window_plan *plan,
         feed->outcomes = 0;
 }
 
-static void count_outcome(struct feed *feed, bool is_like_the_last, bool is_news, uint8_t enough) {
+static void count_in_a_row(struct feed *feed, bool is_like_the_last, bool is_news, uint8_t enough) {
         if (!is_like_the_last)
                 feed->in_a_row = 0;
         if (!is_news)
                 return;
         if (feed->in_a_row < enough)
                 feed->in_a_row++;
-        if (feed->outcomes < UINT32_MAX)
-                feed->outcomes++;
 }
 
 /* Most nodes have nothing to explain. */
@@ -59,7 +57,7 @@ void feed_reading(struct feed *feed, const struct source_reading *reading, size_
         bool is_news = reading->step || reading->ready != 0;
 
         feed->is_down = feed->is_down || was_silent;
-        count_outcome(feed, !feed->failure && !was_silent, is_news, FEED_SUCCESSES);
+        count_in_a_row(feed, !feed->failure && !was_silent, is_news, FEED_SUCCESSES);
         if (feed->in_a_row >= FEED_SUCCESSES)
                 feed->is_down = false;
         feed->failure = NULL;
@@ -68,6 +66,7 @@ void feed_reading(struct feed *feed, const struct source_reading *reading, size_
         if (!is_news)
                 return;
 
+        feed->outcomes += !reading->is_of_last_policy;
         if (reading->step)
                 (void)window_store_add(feed->windows, reading->step);
         note_reasons(feed, reading->why);
@@ -83,7 +82,8 @@ void feed_reading(struct feed *feed, const struct source_reading *reading, size_
 }
 
 void feed_failed(struct feed *feed, const char *reason) {
-        count_outcome(feed, feed->failure != NULL, true, FEED_FAILURES);
+        feed->outcomes++;
+        count_in_a_row(feed, feed->failure != NULL, true, FEED_FAILURES);
         if (feed->in_a_row >= FEED_FAILURES)
                 feed->is_down = true;
         feed->failure = reason;

@@ -41,6 +41,7 @@ struct scrape {
         struct buf page;
         bool with_collectors; /* the URL has collect[] */
         bool is_over_budget;
+        bool is_of_last_policy; /* the URL asks for what the policy before wants */
 };
 
 TAILQ_HEAD(scrape_list, scrape);

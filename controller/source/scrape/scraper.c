@@ -143,6 +143,7 @@ static void take_page(struct target *target, const struct scrape *scrape) {
                 return;
         }
         target_succeeded(target);
+        result.reading.is_of_last_policy = scrape->is_of_last_policy;
         source->sink.on_reading(&source->sink, target->node, &result.reading);
 }
 
@@ -336,9 +337,12 @@ static void scraper_set_policy(struct source *base, const struct policy *policy)
         struct scraper *source = scraper_of(base);
 
         scrape_reader_set_policy(&source->reader, policy, &source->scope, &source->options.network);
-        for (size_t i = 0; i < source->target_cap; i++)
-                if (source->targets[i])
-                        node_state_forget_own(&source->targets[i]->state.node);
+        for (size_t i = 0; i < source->target_cap; i++) {
+                if (!source->targets[i])
+                        continue;
+                node_state_forget_own(&source->targets[i]->state.node);
+                source->targets[i]->scrape.is_of_last_policy = true;
+        }
 }
 
 static void reset_target(struct target *target) {

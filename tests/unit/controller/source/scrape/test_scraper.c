@@ -1,6 +1,9 @@
-/* Scrapes of pages that are larger than there is memory for, and what comes after the end. Linked
- * with --wrap=clock_gettime. */
+/* Scrapes of pages that are larger than there is memory for, and what comes after the end, or
+ * behind another policy. Linked with --wrap=clock_gettime. */
 #include "tests/unit/fixture/test.h"
+
+#include <stdatomic.h>
+#include <unistd.h>
 
 #include "tests/unit/fixture/api_fixture.h"
 
@@ -21,14 +24,20 @@ struct fixture {
         struct source *source;
         struct node nodes[NODES];
         char *names[NODES], *urls[NODES];
-        size_t asked, failed;
+        size_t asked, failed, read;
+        bool is_of_last_policy; /* the last reading */
+        atomic_bool is_under_way, has_policy;
         const struct node *failed_node;
         const char *reason;
 };
 
 static void on_reading(const struct source_sink *sink, struct node *node,
                        const struct source_reading *reading) {
-        fail_msg("a reading of %s", node->name);
+        struct fixture *f = sink->userdata;
+
+        (void)node;
+        f->read++;
+        f->is_of_last_policy = reading->is_of_last_policy;
 }
 
 static void on_failure(const struct source_sink *sink, struct node *node, const char *reason) {
@@ -43,6 +52,12 @@ static bool has_failed(void *userdata) {
         const struct fixture *f = userdata;
 
         return f->failed > 0;
+}
+
+static bool is_read(void *userdata) {
+        const struct fixture *f = userdata;
+
+        return f->read == f->asked;
 }
 
 static bool is_asked(void *userdata) {
@@ -122,6 +137,7 @@ TEST(over_budget) {
                 assert_int_equal(f.failed, 1);
                 assert_ptr_equal(f.failed_node, &f.nodes[large]);
                 assert_string_equal(f.reason, "over_budget");
+                assert_int_equal(f.read, 0);
                 end(&f);
         }
 }
@@ -136,6 +152,51 @@ TEST(forgotten_nodes) {
         f.source->ops->remove_node(f.source, &f.nodes[2]); /* it never was there */
         later_ms += 2 * f.options.interval_ms;
         api_run_quiet(&f.api);
+        assert_int_equal(f.failed + f.read, 0);
+        end(&f);
+}
+
+/* On the server's thread. */
+static void await_policy(void *userdata) {
+        struct fixture *f = userdata;
+
+        atomic_store(&f->is_under_way, true);
+        while (!atomic_load(&f->has_policy))
+                (void)usleep(1000);
+}
+
+static bool is_under_way(void *userdata) {
+        struct fixture *f = userdata;
+
+        return atomic_load(&f->is_under_way);
+}
+
+/* Its URL does not ask for what the new policy wants. */
+TEST(a_page_under_way_when_the_policy_changes) {
+        static const char *const pages[] = {
+                "node_uname_info{nodename=\"n0\"} 1\n"
+                "node_cpu_seconds_total{cpu=\"0\",mode=\"idle\"} 1\n",
+                "node_uname_info{nodename=\"n0\"} 1\n"
+                "node_cpu_seconds_total{cpu=\"0\",mode=\"idle\"} 61\n",
+        };
+        struct fixture f = {0};
+
+        for (size_t i = 0; i < ARRAY_LEN(pages); i++)
+                scripted_add(&f.api.rig.server,
+                             (struct scripted_reply){.expect = {"/n0?"},
+                                                     .response = scripted_http(200, "", pages[i]),
+                                                     .before = await_policy});
+        f.api.rig.server.userdata = &f;
+        begin(&f);
+        f.source->ops->add_node(f.source, &f.nodes[0]);
+        api_run(&f.api, is_under_way, &f);
+        f.source->ops->set_policy(f.source, &policy);
+        atomic_store(&f.has_policy, true);
+        for (f.asked = 1; f.asked <= ARRAY_LEN(pages); f.asked++) {
+                api_run(&f.api, is_read, &f);
+                assert_int_equal(f.is_of_last_policy, f.asked == 1);
+                later_ms += f.options.interval_ms;
+        }
         assert_int_equal(f.failed, 0);
         end(&f);
 }
