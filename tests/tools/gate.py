@@ -93,6 +93,8 @@ LONG_FILES = (
     *("test_both_allocation_faults", "test_both_release", "test_both_ten_days"),
     *("test_controller_restart", "test_extender_table_model", "test_kubectl_odd_objects"),
 )
+# What nothing may run beside at night, of the integration tests: its figures are those of a quiet machine.
+LONE_FILES = ("test_controller_scale",)
 OLDER_FILE = "test_compatibility"
 
 
@@ -150,6 +152,8 @@ class Gate:
         results = OUT / build / "meson-logs" / f"testlog-{name}.json"
         results.unlink(missing_ok=True)
         argv = ["meson", "test", "-C", str(OUT / build), "--no-rebuild", "--print-errorlogs"]
+        if NIGHTLY:  # as many rounds as a property test has in full size
+            argv += ["--timeout-multiplier", "10"]
         argv += ["--num-processes", JOBS, "--logbase", f"testlog-{name}", *arguments]
         self.step(name, argv, count=lambda: read_meson(results))
 
@@ -274,7 +278,12 @@ def integration(gate):
         gate.step("readme", [PYTHON, "tests/tools/readme.py", str(OUT / "gcc")])
         demo = [*sandbox(), PYTHON, "tests/demo/demo.py", "--build", str(OUT / "gcc"), "--once"]
         gate.beside(gate.step, "demo", demo)
-    gate.pytest("integration", {p.stem: [p] for p in integration_files()}, INTEGRATION_LANES)
+    files = {path.stem: [path] for path in integration_files()}
+    lone = {name: files.pop(name) for name in LONE_FILES if NIGHTLY}
+    gate.pytest("integration", files, INTEGRATION_LANES)
+    if lone:
+        gate.settle_side_steps()
+        gate.pytest("integration", lone, 1)
 
 
 def long(gate):
