@@ -104,6 +104,17 @@ TEST(annotations) {
         assert_true(other == old);
 }
 
+static struct node_table *table_by_cpu(const char *more) {
+        _cleanup_(freep) char *text = xasprintf(
+                "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"
+                "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"
+                "  extender: {scoring: estimate}\n%s",
+                more);
+
+        return node_table_new(&(struct node_table_options){.annotation_prefix = ""},
+                              policy_of(text), NOW);
+}
+
 /* What is no ratio, such as bytes, is no reading; the next one is believed whole, as a first one
  * is.
  */
@@ -111,12 +122,7 @@ TEST(no_ratio) {
         static const char *const absurd[] = {"2.00001", "34.2", "1e9"};
 
         for (size_t i = 0; i < ARRAY_LEN(absurd); i++) {
-                _cleanup_(node_table_freep) struct node_table *table = node_table_new(
-                        &(struct node_table_options){.annotation_prefix = ""},
-                        policy_of("  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"
-                                  "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"
-                                  "  extender: {scoring: estimate}\n"),
-                        NOW);
+                _cleanup_(node_table_freep) struct node_table *table = table_by_cpu("");
                 const char *const written[] = {absurd[i], "0.3"};
                 json_auto_t *capacity = json_pack("{s:s}", "cpu", "10");
 
@@ -139,12 +145,7 @@ TEST(no_ratio) {
 
 /* A node that is never read has the base of those that are, also if nothing happens on it. */
 TEST(unread) {
-        _cleanup_(node_table_freep) struct node_table *table = node_table_new(
-                &(struct node_table_options){.annotation_prefix = ""},
-                policy_of("  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"
-                          "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"
-                          "  extender: {scoring: estimate}\n"),
-                NOW);
+        _cleanup_(node_table_freep) struct node_table *table = table_by_cpu("");
         json_auto_t *annotations = json_pack("{s:s}", "cpu_usage_avg_5m", "0.3," NOTE);
         json_auto_t *capacity = json_pack("{s:s}", "cpu", "10");
 
@@ -165,13 +166,8 @@ TEST(unread) {
 
 /* Without a capacity the reading alone counts; a pool that does not rank by it forgets it. */
 TEST(reading_alone) {
-        _cleanup_(node_table_freep) struct node_table *table = node_table_new(
-                &(struct node_table_options){.annotation_prefix = ""},
-                policy_of("  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"
-                          "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"
-                          "  pools: [{nodeSelector: {idle: yes}, priority: []}]\n"
-                          "  extender: {scoring: estimate}\n"),
-                NOW);
+        _cleanup_(node_table_freep) struct node_table *table = table_by_cpu(
+                "  pools: [{nodeSelector: {idle: yes}, priority: []}]\n");
         json_auto_t *annotations = json_pack("{s:s}", "cpu_usage_avg_5m", "0.5," NOTE);
         json_auto_t *capacity = json_pack("{s:s, s:s}", "cpu", "10", "memory", "100Gi");
         json_auto_t *labels = json_pack("{s:s}", "idle", "yes");
