@@ -190,9 +190,10 @@ static void exec_finish(struct exec_run *run, int status) {
 static void end(struct exec_run *run) {
         if (run->pid <= 0)
                 return;
-        (void)kill(-run->pid,
-                   SIGKILL);           /* in the foreground it leads no group, unless it made one */
-        (void)kill(run->pid, SIGKILL); /* it may have left the group */
+        /* In the foreground it leads no group, unless it made one; else it may have left its own.
+         */
+        (void)kill(-run->pid, SIGKILL);
+        (void)kill(run->pid, SIGKILL);
 }
 
 /* Polls until the plugin has exited; pipes that children still hold open are not waited for. */
