@@ -70,7 +70,7 @@ measured: 1h
 nodes: [{count: 4, cores: 8}]
 pods:
 - {kind: steady, workloads: 4, requests: [0.5], requested: 0.9, life: {mean: 20m}, usage: {share: 0.6},
-   noise: {sigma: 1}}
+   noise: {sigma: 1.2}}
 """
 
 
@@ -88,9 +88,10 @@ def test_services_beside_idle_work_are_as_without_it(tmp_path):
         assert seeds == pytest.approx(plain[metric]["seeds"], rel=1e-6) and min(seeds) > 0
     assert rows["none"]["batchCoreSeconds"]["seeds"] == [0, 0, 0]
     assert rows["oracle"]["throttledCoreSeconds"] == rows["none"]["throttledCoreSeconds"]
-    throttled = [rows[name]["throttledCoreSeconds"]["seeds"] for name in ("now", "none")]
-    assert all(now >= none for now, none in zip(*throttled)), throttled
-    assert sum(now > none for now, none in zip(*throttled)) > 1  # in one, there was room enough
+    for now, none in zip(
+        *(rows[name]["throttledCoreSeconds"]["seeds"] for name in ("now", "none"))
+    ):
+        assert now > none
     for row in rows.values():
         assert row["servicesCoreSeconds"] == rows["none"]["servicesCoreSeconds"]
         assert row["nodeMinutes"]["seeds"] == pytest.approx([4 * 60] * 3)
