@@ -121,8 +121,7 @@ def test_what_becomes_of_a_mutant(tmp_path, program, outcome):
     path = tmp_path / "test"
     path.write_text(f"#!/bin/bash\n{program}\n", encoding="ascii")
     path.chmod(0o700)
-    test = mutants.Test(path)
-    test.took_s, test.limit_s = 0.1, 2.0 if "sleep" in program else 60
+    test = mutants.Test(path, took_s=0.1, limit_s=2.0 if "sleep" in program else 60)
     assert test.run(tmp_path) == outcome
 
 

@@ -49,7 +49,6 @@ FILES = (
 )
 PROMISED_SHARE = 0.9
 NOTICED, TIMED_OUT, SURVIVED = OUTCOMES = ("noticed", "timed out", "survived")
-LONGEST_TEST_CPU_S = 10.0
 # Tests of other libraries that take longer are left out.
 SLOW_TEST_CPU_S = 0.1
 # For a test that waits for what a mutant no longer does: at least, and times what it takes.
@@ -81,11 +80,21 @@ def build():
     tests = [t for t in introspect("--tests") if t["name"] and t["suite"][0].endswith(":unit")]
     wanted = [os.path.relpath(test["cmd"][0], BUILD) for test in tests]
     run("ninja", "--quiet", "-C", BUILD, *wanted)
-    return {target: suite_of(test) for target, test in zip(wanted, tests)}
+    return [Original(target, test["suite"][1]) for target, test in zip(wanted, tests)]
 
 
-def suite_of(test):
-    return test["suite"][1].partition(":")[2]
+class Original:
+    """A unit test as ninja links it, and the time it takes."""
+
+    def __init__(self, target, suite):
+        self.target = target
+        self.library = suite.partition(":")[2]
+        before_s, began = children_cpu_s(), time.monotonic()
+        with tempfile.TemporaryDirectory() as folder:
+            quiet = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
+            subprocess.run([BUILD / target], cwd=folder, check=False, **quiet)
+        self.took_s = children_cpu_s() - before_s
+        self.limit_s = max(TEST_LIMIT_S, TEST_LIMIT_FACTOR * (time.monotonic() - began))
 
 
 class Library:
@@ -109,10 +118,10 @@ class Library:
 class Test:
     """A unit test that loads one source from a library."""
 
-    def __init__(self, path):
+    def __init__(self, path, took_s, limit_s):
         self.path = path
-        self.took_s = LONGEST_TEST_CPU_S
-        self.limit_s = 300.0
+        self.took_s = took_s
+        self.limit_s = limit_s
 
     def run(self, folder, mutant=0, is_checked=False):
         """What becomes of a mutant in this test, with the library in this folder."""
@@ -157,12 +166,11 @@ def defined(path):
 class File:
     """A source, its mutants, and the tests that load it from a library of its own."""
 
-    def __init__(self, path, mutants, targets, suites, directory):
+    def __init__(self, path, mutants, targets, directory):
         self.name = os.path.relpath(path, TOP)
         self.text = path.read_text(encoding="utf-8")
         self.library = Library(path, targets)
-        self.directory = pathlib.Path(directory) / self.name
-        self.directory.mkdir(parents=True)
+        self.directory = pathlib.Path(directory)
         # What is outside of functions is compiled one by one.
         self.together = dict(enumerate(mutate.inside_functions(self.text, mutants), 1))
         self.ids = {mutant: i for i, mutant in self.together.items()}
@@ -170,7 +178,6 @@ class File:
         self.plain, plain = self._folder("plain"), ["-O1"]
         while broken := self._compile_schemata(self.plain, plain):
             self.together = {i: m for i, m in self.together.items() if i not in broken}
-        self.tests = self._tests(suites)
 
     def _folder(self, name):
         (self.directory / name).mkdir()
@@ -196,8 +203,8 @@ class File:
             raise SystemExit(f"{self.name} does not compile:\n{said}")
         return broken
 
-    def _tests(self, suites):
-        """The tests that use it: those of its own library first, then quick ones of others."""
+    def link_tests(self, originals, pool):
+        """Those that use it: the tests of its own library first, then quick ones of others."""
         archive = BUILD / self.library.archive
         mine = f"{pathlib.Path(self.name).name}.o"
         listed = run("ar", "t", archive, stdout=subprocess.PIPE, text=True).stdout.split()
@@ -205,30 +212,30 @@ class File:
         (own,) = [path for path in objects if path.name == mine]
         run("ar", "rcsT", self.directory / "rest.a", *(path for path in objects if path != own))
         functions = defined(own)
-        found = []
-        for target, suite in suites.items():
-            if functions & defined(BUILD / target):
-                test = self._link(target)
-                if suite == self.library.name or test.took_s < SLOW_TEST_CPU_S:
-                    found.append((suite != self.library.name, test.took_s, test))
+        found = [
+            (original.library != self.library.name, original.took_s, original)
+            for original in originals
+            if original.library == self.library.name or original.took_s < SLOW_TEST_CPU_S
+            if functions & defined(BUILD / original.target)
+        ]
         if not found:
             raise SystemExit(f"no unit test uses {self.name}")
         found.sort(key=lambda row: row[:2])
-        self.own_tests = [test for is_of_another, _, test in found if not is_of_another]
-        return [test for _, _, test in found]
+        self.tests = list(pool.map(self._link, (original for _, _, original in found)))
+        self.own_tests = [
+            test for (is_of_another, *_), test in zip(found, self.tests) if not is_of_another
+        ]
 
-    def _link(self, target):
-        test = Test(self.directory / pathlib.Path(target).name)
-        line = commands()[target].split()
-        line[line.index("-o") + 1] = str(test.path)
+    def _link(self, original):
+        path = self.directory / pathlib.Path(original.target).name
+        test = Test(path, original.took_s, original.limit_s)
+        line = commands()[original.target].split()
+        line[line.index("-o") + 1] = str(path)
         at = line.index(self.library.archive)
         line[at : at + 1] = [str(self.directory / "rest.a"), str(self.plain / "libmutant.so")]
         run(*line, "-Wl,--export-dynamic", cwd=BUILD)
-        before_s, began = children_cpu_s(), time.monotonic()
         if test.run(self.plain) != SURVIVED:
-            raise SystemExit(f"{target} fails without a mutant of {self.name}")
-        test.took_s = children_cpu_s() - before_s
-        test.limit_s = max(TEST_LIMIT_S, TEST_LIMIT_FACTOR * (time.monotonic() - began))
+            raise SystemExit(f"{original.target} fails without a mutant of {self.name}")
         return test
 
     @functools.cached_property
@@ -320,6 +327,15 @@ def choose(paths, sample, seed):
     return chosen
 
 
+def judge_all(file, mutants, pool):
+    counts = collections.Counter()
+    for mutant, outcome in zip(mutants, pool.map(file.judge, mutants)):
+        counts[outcome] += 1
+        if outcome in (SURVIVED, TIMED_OUT):
+            print(f"{file.name}:{mutant.line}: {outcome}: {mutant.what}", flush=True)
+    return counts
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("files", nargs="*", type=pathlib.Path)
@@ -330,20 +346,15 @@ def main():
         path for pattern in FILES for path in sorted(TOP.glob(pattern))
     ]
     chosen = choose(paths, options.sample, options.seed)
-    suites = build()
+    originals = build()
     targets = introspect("--targets")
     counted = collections.defaultdict(collections.Counter)
-    with (
-        tempfile.TemporaryDirectory(prefix="plimsoll-mutants-") as directory,
-        concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool,
-    ):
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for path, mutants in chosen.items():
-            file = File(path, mutants, targets, suites, directory)
-            counts = collections.Counter()
-            for mutant, outcome in zip(mutants, pool.map(file.judge, mutants)):
-                counts[outcome] += 1
-                if outcome in (SURVIVED, TIMED_OUT):
-                    print(f"{file.name}:{mutant.line}: {outcome}: {mutant.what}", flush=True)
+            with tempfile.TemporaryDirectory(prefix="plimsoll-mutants-") as directory:
+                file = File(path, mutants, targets, directory)
+                file.link_tests(originals, pool)
+                counts = judge_all(file, mutants, pool)
             report(file.name, counts)
             counted[f"library {file.library.name}"] += counts
     for name, counts in counted.items():
