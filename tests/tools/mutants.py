@@ -281,9 +281,7 @@ class File:
 def commands():
     """{test: how ninja links it}"""
     said = run("ninja", "-C", BUILD, "-t", "commands", stdout=subprocess.PIPE, text=True).stdout
-    lines = [
-        line for line in said.splitlines() if " -o tests/unit/test_" in line and " -c " not in line
-    ]
+    lines = [line for line in said.splitlines() if " -o tests/" in line and " -c " not in line]
     return {line.partition(" -o ")[2].split()[0]: line for line in lines}
 
 

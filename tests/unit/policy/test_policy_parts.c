@@ -142,6 +142,8 @@ TEST(pools_are_compared) {
                 {POOL("a: b"), POOL("a: c"), false},
                 {POOL("a: b"), POOL("c: b"), false},
                 {POOL("a: b"), POOL("a: b, c: d"), false},
+                {POOL("a: b, c: d"), POOL("a: b, c: d"), true},
+                {POOL("a: b, c: d"), POOL("a: b, c: e"), false},
                 {POOLS("a: b", "c: d"), POOLS("a: b", "c: d"), true},
                 {POOLS("a: b", "c: d"), POOLS("c: d", "a: b"), false},
                 {POOLS("a: b", "c: d"), POOL("a: b"), false},

@@ -126,6 +126,39 @@ TEST(others) {
         }
 }
 
+TEST(missing) {
+        _cleanup_(policy_freep) struct policy *policy =
+                policy_for("{name: cpu_usage_avg_5m, weight: 1}, {name: disk_usage_avg_5m, weight: "
+                           "1}, {name: load, weight: 0}");
+        static const struct {
+                bool knows_cpu;
+                int64_t cpu_expires_ms, disk_expires_ms; /* from now */
+                uint8_t expected;
+        } rows[] = {
+                {true, 1, 1, 0},
+                {false, 1, 1, 1u << ESTIMATE_CPU},
+                {true, 1, 0, 1u << ESTIMATE_OTHER},
+                {false, 0, -1, 1u << ESTIMATE_CPU | 1u << ESTIMATE_OTHER},
+                /* The estimate goes on without readings. */
+                {true, 0, 1, 0},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                const int64_t cpu = NOW_UNIX_MS + rows[i].cpu_expires_ms,
+                              disk = NOW_UNIX_MS + rows[i].disk_expires_ms, never = 0;
+                const struct reading_columns columns = {
+                        .expires_unix_ms =
+                                (const int64_t *[]){&cpu, NULL, NULL, NULL, &disk, &never},
+                };
+                const bool is_known[ESTIMATE_RESOURCE_COUNT] = {rows[i].knows_cpu};
+                struct estimate_terms terms;
+                estimate_terms_init(&terms, policy, 0);
+                uint8_t missing = estimate_terms_missing(&terms, policy, &columns, 0, is_known,
+                                                         NOW_UNIX_MS);
+                assert_int_equal(missing, rows[i].expected);
+        }
+}
+
 TEST(headroom_without_a_target) {
         const struct estimate_terms terms = {.weight = {1, 1}};
         const struct score_node node = {.used = {0.5, 0.25}, .own = {score_own(1, 0.125), 0}};
