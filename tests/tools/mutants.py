@@ -26,7 +26,6 @@ import os
 import pathlib
 import random
 import re
-import resource
 import signal
 import subprocess
 import sys
@@ -69,7 +68,7 @@ def introspect(what):
     return json.loads(run("meson", "introspect", what, BUILD, stdout=subprocess.PIPE).stdout)
 
 
-def build():
+def build(pool):
     BUILD.parent.mkdir(exist_ok=True)
     if not (BUILD / "build.ninja").exists():
         env = os.environ | {"CC": "ccache gcc", "CC_LD": "lld"}
@@ -80,7 +79,7 @@ def build():
     tests = [t for t in introspect("--tests") if t["name"] and t["suite"][0].endswith(":unit")]
     wanted = [os.path.relpath(test["cmd"][0], BUILD) for test in tests]
     run("ninja", "--quiet", "-C", BUILD, *wanted)
-    return [Original(target, test["suite"][1]) for target, test in zip(wanted, tests)]
+    return list(pool.map(Original, wanted, (test["suite"][1] for test in tests)))
 
 
 class Original:
@@ -89,11 +88,13 @@ class Original:
     def __init__(self, target, suite):
         self.target = target
         self.library = suite.partition(":")[2]
-        before_s, began = children_cpu_s(), time.monotonic()
+        began = time.monotonic()
         with tempfile.TemporaryDirectory() as folder:
             quiet = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
-            subprocess.run([BUILD / target], cwd=folder, check=False, **quiet)
-        self.took_s = children_cpu_s() - before_s
+            process = subprocess.Popen([BUILD / target], cwd=folder, **quiet)
+            _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)  # reaped above
+        self.took_s = used.ru_utime + used.ru_stime
         self.limit_s = max(TEST_LIMIT_S, TEST_LIMIT_FACTOR * (time.monotonic() - began))
 
 
@@ -285,11 +286,6 @@ def commands():
     return {line.partition(" -o ")[2].split()[0]: line for line in lines}
 
 
-def children_cpu_s():
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
 @functools.cache
 def asan():
     said = run("gcc", "-print-file-name=libasan.so", stdout=subprocess.PIPE, text=True).stdout
@@ -344,10 +340,10 @@ def main():
         path for pattern in FILES for path in sorted(TOP.glob(pattern))
     ]
     chosen = choose(paths, options.sample, options.seed)
-    originals = build()
-    targets = introspect("--targets")
     counted = collections.defaultdict(collections.Counter)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        originals = build(pool)
+        targets = introspect("--targets")
         for path, mutants in chosen.items():
             with tempfile.TemporaryDirectory(prefix="plimsoll-mutants-") as directory:
                 file = File(path, mutants, targets, directory)

@@ -127,9 +127,9 @@ TEST(others) {
 }
 
 TEST(missing) {
-        _cleanup_(policy_freep) struct policy *policy =
-                policy_for("{name: cpu_usage_avg_5m, weight: 1}, {name: disk_usage_avg_5m, weight: "
-                           "1}, {name: load, weight: 0}");
+        _cleanup_(policy_freep) struct policy *policy = policy_for(
+                "{name: cpu_usage_avg_5m, weight: 1}, {name: disk_usage_avg_5m, weight: "
+                "1}, {name: load, weight: 0}");
         static const struct {
                 bool knows_cpu;
                 int64_t cpu_expires_ms, disk_expires_ms; /* from now */
@@ -147,8 +147,8 @@ TEST(missing) {
                 const int64_t cpu = NOW_UNIX_MS + rows[i].cpu_expires_ms,
                               disk = NOW_UNIX_MS + rows[i].disk_expires_ms, never = 0;
                 const struct reading_columns columns = {
-                        .expires_unix_ms =
-                                (const int64_t *[]){&cpu, NULL, NULL, NULL, &disk, &never},
+                        .expires_unix_ms = (const int64_t *[]){&cpu, NULL, NULL, NULL, &disk,
+                                                               &never},
                 };
                 const bool is_known[ESTIMATE_RESOURCE_COUNT] = {rows[i].knows_cpu};
                 struct estimate_terms terms;
