@@ -191,10 +191,17 @@ void tracked_node_end(struct tracked_node *node, struct workload_set *workloads,
                 drop_past(node, workloads, gone_unix_ms);
 }
 
+static int64_t set_back(int64_t at_unix_ms, int64_t by_ms, int64_t now_unix_ms) {
+        return at_unix_ms > now_unix_ms && at_unix_ms != TRACKED_NEVER ? at_unix_ms - by_ms
+                                                                       : at_unix_ms;
+}
+
 void tracked_node_set_back(struct tracked_node *node, int64_t by_ms, int64_t now_unix_ms) {
-        for (size_t i = 0; i < node->pod_count; i++)
-                if (is_gone(&node->pods[i]) && node->pods[i].gone_unix_ms > now_unix_ms)
-                        node->pods[i].gone_unix_ms -= by_ms;
+        for (size_t i = 0; i < node->pod_count; i++) {
+                struct tracked_pod *pod = &node->pods[i];
+                pod->runs_unix_ms = set_back(pod->runs_unix_ms, by_ms, now_unix_ms);
+                pod->gone_unix_ms = set_back(pod->gone_unix_ms, by_ms, now_unix_ms);
+        }
 }
 
 /* One observation: the mean over that time. What is expected before the first one is a guess from

@@ -360,19 +360,42 @@ TEST(begin_again) {
         end_fixture(&fixture);
 }
 
-/* A wall clock that is set back moves those that would end later than now, and no others. */
+/* A wall clock that is set back moves what would be later than now, and nothing else. */
 TEST(clock_set_back) {
         const int64_t now = 1000000;
+        static const struct {
+                int64_t at, moved_to;
+        } rows[] = {{1000000, 1000000}, {1000050, 999950}, {TRACKED_NEVER, TRACKED_NEVER}};
         struct fixture fixture = begin_fixture();
 
-        for (uint64_t id = 1; id <= 3; id++)
-                bind_pod(&fixture, id, NULL, 1, 0);
-        end_pod(&fixture, 1, 1, now);
-        end_pod(&fixture, 2, 1, now + 50);
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                bind_pod(&fixture, 2 * i + 1, NULL, 1, rows[i].at);
+                bind_pod(&fixture, 2 * i + 2, NULL, 1, 0);
+                end_pod(&fixture, 2 * i + 2, 1, rows[i].at);
+        }
         tracked_node_set_back(&fixture.node, 100, now);
-        assert_int_equal(fixture.node.pods[0].gone_unix_ms, now);
-        assert_int_equal(fixture.node.pods[1].gone_unix_ms, now - 50);
-        assert_true(fixture.node.pods[2].gone_unix_ms == TRACKED_NEVER);
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                assert_true(fixture.node.pods[2 * i].runs_unix_ms == rows[i].moved_to);
+                assert_true(fixture.node.pods[2 * i + 1].gone_unix_ms == rows[i].moved_to);
+        }
+        end_fixture(&fixture);
+}
+
+/* A pod that started while the clock was ahead runs in the windows after it was set back: what it
+ * uses is not taken for base, and it is not learned that such a pod uses nothing. */
+TEST(start_before_the_clock_is_set_back) {
+        const int64_t now = 1000000, ahead_ms = 20 * (int64_t)MINUTE_MS;
+        struct fixture fixture = begin_fixture();
+
+        read_cores(&fixture, 2, now);
+        bind_pod(&fixture, 1, "d/w", 4, now + ahead_ms);
+        tracked_node_set_back(&fixture.node, ahead_ms, now);
+        for (int i = 1; i <= 12; i++) {
+                double held = fmin(1, (double)(i * SYNC_MS) / WINDOW_MS);
+                read_cores(&fixture, 2 + 4 * held, now + i * SYNC_MS);
+                assert_true(fabs(used_cores(&fixture) - 6) < 0.1);
+        }
+        assert_true(fabs(learned_cores(&fixture, "d/w") - 4) < 0.1);
         end_fixture(&fixture);
 }
 
