@@ -263,17 +263,19 @@ static void sum_up(struct tracked_node *node) {
                 }
 }
 
-static void add_change(struct workload_change *changes, size_t *count, struct workload *workload,
+/* Return: false: there is no room for one more */
+static bool add_change(struct workload_change *changes, size_t *count, struct workload *workload,
                        double pods) {
         size_t i = 0;
 
         while (i < *count && changes[i].workload != workload)
                 i++;
         if (i == TRACKED_MAX_CHANGES)
-                return;
+                return false;
         if (i == *count)
                 changes[(*count)++] = (struct workload_change){.workload = workload};
         changes[i].pods += pods;
+        return true;
 }
 
 /* @moved: by how many cores the reading differs from the one before it */
@@ -289,9 +291,7 @@ static void teach(struct tracked_node *node, const struct tracked_reading *readi
                 pod->overlap = (float)overlap;
                 if (fabs(more) < 1e-6)
                         continue;
-                if (pod->workload)
-                        add_change(changes, &count, pod->workload, more);
-                else
+                if (!pod->workload || !add_change(changes, &count, pod->workload, more))
                         moved -= more * (double)pod->used[ESTIMATE_CPU];
         }
         if (is_near)

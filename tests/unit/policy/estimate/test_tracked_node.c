@@ -608,6 +608,33 @@ TEST(ceilings) {
         end_fixture(&fixture);
 }
 
+/* More workloads come in one window than a reading teaches: what the pods of the last one are
+ * expected to use is not learned of the others. */
+TEST(more_workloads_than_are_taught) {
+        enum { SMALL = TRACKED_MAX_CHANGES };
+        static const struct workload_facts known = {"d/large", 7, 0, 30, true, 30, 0.99};
+        struct fixture fixture = begin_fixture();
+        char name[32];
+
+        workload_set_import(fixture.workloads, &known);
+        read_cores(&fixture, 0, 1000000);
+        for (int i = 0; i < SMALL; i++) {
+                (void)snprintf(name, sizeof(name), "d/w%d", i);
+                bind_pod(&fixture, (uint64_t)i + 1, name, 0.1, 1000000);
+        }
+        bind_pod(&fixture, SMALL + 1, known.name, 30, 1000000);
+        read_cores(&fixture, 30 + 0.1 * SMALL, 1000000 + WINDOW_MS);
+        for (size_t i = 0; i < SMALL; i++) {
+                double cores = workload_estimate(fixture.node.pods[i].workload,
+                                                 &(struct pod_load){{0.1, 1e9}}, &whole.factor,
+                                                 NULL)
+                                       .of[ESTIMATE_CPU];
+                if (fabs(cores - 0.1) > 0.01)
+                        fail_msg("%g cores", cores);
+        }
+        end_fixture(&fixture);
+}
+
 /* Without a capacity readings say nothing; without a reading a node has the cluster's base. */
 TEST(unread) {
         static const struct cluster_load tenth = {{{0.5, 1}}, {0.1, 0.2}};
