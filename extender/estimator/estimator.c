@@ -252,9 +252,10 @@ void estimator_bind(struct estimator *estimator, const struct estimator_pod *pod
                 return;
         node->holders++;
         entry->node = node;
-        const struct pod_load request = pod_load_counted(&pod->request);
-        set_request(entry, &request);
         entry->generation = estimator->generation;
+        const struct pod_load counted = pod_load_counted(&pod->request);
+        set_request(entry, &counted);
+        const struct pod_load request = requested_by(entry); /* as it will be subtracted */
         estimator_lock(estimator);
         struct workload *workload = NULL;
         if (pod->workload_len > 0)

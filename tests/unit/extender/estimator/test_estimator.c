@@ -145,6 +145,30 @@ TEST(resize) {
         estimator_node_release(estimator, node);
 }
 
+static void keep_request(void *userdata, const struct workload_facts *facts) {
+        *(double *)userdata = facts->request_cores;
+}
+
+/* However many pods came and went, what the live ones request is what they request. */
+TEST(many_that_came_and_went) {
+        enum { GONE = 100000 };
+        double request_cores = 0;
+        _cleanup_(estimator_freep) struct estimator *estimator = estimator_new(count_change, NULL);
+        struct estimator_node *node = hold_a(estimator);
+
+        bind(estimator, 1, "a", "d/w", 0.1, TRACKED_NEVER);
+        for (uint64_t id = 2; id < GONE; id++) {
+                bind(estimator, id, "a", "d/w", 0.3, TRACKED_NEVER);
+                estimator_end(estimator, id, NOW);
+        }
+        double requested = estimator_tracked(estimator, estimator_node_number(node))
+                                   ->requested.of[ESTIMATE_CPU];
+        assert_near(requested, 0.1);
+        workload_set_each(estimator_workloads(estimator), keep_request, &request_cores);
+        assert_near(request_cores, 0.1);
+        estimator_node_release(estimator, node);
+}
+
 /* Bindings and ends move the usage at once; a reading is believed but for its noise. */
 TEST(usage) {
         size_t changes = 0;
