@@ -169,6 +169,31 @@ TEST(many_that_came_and_went) {
         estimator_node_release(estimator, node);
 }
 
+/* A pod that is bound to another node than before, by an API server that was restored from a
+ * backup, is there and no longer here. */
+TEST(bound_elsewhere) {
+        static const char *const names[] = {"a", "b", "bb", "a"};
+        size_t changes = 0;
+        _cleanup_(estimator_freep) struct estimator *estimator = estimator_new(count_change, NULL);
+        struct estimator_node *nodes[ARRAY_LEN(names)];
+        struct estimator_stats stats;
+
+        for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+                nodes[i] = estimator_node_hold(estimator, names[i], strlen(names[i]), &changes);
+                estimator_set_capacity(nodes[i], &(struct pod_load){{10, 32.0 * GIB}});
+        }
+        for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+                bind(estimator, 1, names[i], "d/w", 1, NOW);
+                for (size_t k = 0; k < ARRAY_LEN(names); k++)
+                        assert_near(cpu(estimator, nodes[k]), nodes[k] == nodes[i] ? 0.1 : 0);
+                estimator_stats(estimator, 0, &stats);
+                assert_int_equal(stats.pods, 1);
+        }
+        assert_int_equal(changes, 2 * ARRAY_LEN(names) - 1);
+        for (size_t i = 0; i < ARRAY_LEN(names); i++)
+                estimator_node_release(estimator, nodes[i]);
+}
+
 /* Bindings and ends move the usage at once; a reading is believed but for its noise. */
 TEST(usage) {
         size_t changes = 0;
