@@ -192,8 +192,8 @@ static struct verb_metrics *metrics_of(struct handlers *handlers, const struct v
 
 static struct metrics_series *scored_counter(struct metrics *metrics, const char *reading) {
         return metrics_counter(metrics, "plimsoll_extender_scored_candidates_total",
-                               "Candidates scored by estimate, by whether their readings have "
-                               "expired.",
+                               "Candidates scored by estimate, by their readings: current, or one "
+                               "that has expired or is missing.",
                                LABELS("reading", reading));
 }
 

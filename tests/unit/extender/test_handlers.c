@@ -248,6 +248,30 @@ TEST(published_meanwhile) {
         stop(&f);
 }
 
+/* Candidates that are scored are counted by their readings: two of the four have none that holds.
+ */
+TEST(scored) {
+        struct fixture f = {0};
+
+        start(&f);
+        node_table_set_policy(f.table,
+                              policy_of("  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"
+                                        "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"
+                                        "  extender: {scoring: estimate}\n"),
+                              standing_ms);
+        put(&f, "expired", "0.25,2026-07-23T11:17:54Z");
+        node_table_put(f.table, "missing", NULL, standing_ms);
+        node_table_publish(f.table, standing_ms);
+        call(&f, "/prioritize",
+             "{\"NodeNames\":[\"idle\",\"busy\",\"expired\",\"missing\",\"unknown\",\"idle\"]}");
+        assert_int_equal(f.status, 200);
+        assert_true(counter(&f, "plimsoll_extender_scored_candidates_total",
+                            LABELS("reading", "current")) == 2);
+        assert_true(counter(&f, "plimsoll_extender_scored_candidates_total",
+                            LABELS("reading", "expired")) == 2);
+        stop(&f);
+}
+
 /* With the padding that a body has. */
 static struct buf request_of_many(void) {
         struct buf request = BUF_INIT(1 << 23);
