@@ -155,6 +155,7 @@ void tracked_node_resize(struct tracked_node *node, uint64_t id, const struct po
 static bool is_past(const struct tracked_node *node, const struct tracked_pod *pod,
                     int64_t now_unix_ms) {
         bool is_in_window = pod->overlap > 0;
+        int64_t kept_ms = TRACKED_UNREAD_MS;
 
         if (!is_gone(pod))
                 return false;
@@ -162,8 +163,9 @@ static bool is_past(const struct tracked_node *node, const struct tracked_pod *p
                 const struct tracked_reading *reading = &node->readings[r];
                 is_in_window |= reading->window_ms == 0 ||
                                 pod->gone_unix_ms > reading->begins_unix_ms;
+                kept_ms = reading->window_ms > kept_ms ? reading->window_ms : kept_ms;
         }
-        return !is_in_window || pod->gone_unix_ms < now_unix_ms - TRACKED_UNREAD_MS;
+        return !is_in_window || pod->gone_unix_ms < now_unix_ms - kept_ms;
 }
 
 static void drop_past(struct tracked_node *node, struct workload_set *workloads,

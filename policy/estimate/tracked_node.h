@@ -42,9 +42,11 @@
 #include "policy/estimate/workload.h"
 
 enum {
-        TRACKED_MAX_GONE = 4096,    /* pods of a node that are gone, but still in a window */
-        TRACKED_MAX_CHANGES = 64,   /* workloads that one reading teaches */
-        TRACKED_UNREAD_MS = 900000, /* a pod that is gone is kept so long if no reading comes */
+        TRACKED_MAX_GONE = 4096,  /* pods of a node that are gone, but still in a window */
+        TRACKED_MAX_CHANGES = 64, /* workloads that one reading teaches */
+        /* A pod that is gone is kept so long if no reading comes. In a longer window it is kept as
+         * long as the window is. */
+        TRACKED_UNREAD_MS = 900000,
         /* No node uses twice what it has, so a larger reading is no ratio, and counts as none. The
          * first one is believed whole: such a one would stay in the node's base for good, and be in
          * the cluster's averages. */

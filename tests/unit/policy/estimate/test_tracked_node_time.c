@@ -23,6 +23,28 @@ TEST(clock_set_back) {
         end_fixture(&fixture);
 }
 
+/* However long the window is, it is known which pods it still shows. */
+TEST(long_window) {
+        enum { HOUR_MS = 60 * MINUTE_MS };
+        struct fixture fixture = begin_fixture();
+
+        bind_pod(&fixture, 1, NULL, 4, 0);
+        for (int64_t now = 2 * HOUR_MS; now < 4 * (int64_t)HOUR_MS; now += SYNC_MS) {
+                double held = fmax(0, 1 - (double)(now - 2 * HOUR_MS) / HOUR_MS);
+                const struct tracked_reading reading = {4 * held / CORES, now - HOUR_MS, now,
+                                                        HOUR_MS};
+                tracked_node_read(&fixture.node, fixture.workloads, ESTIMATE_CPU, &reading, NULL,
+                                  &whole);
+                if (now == 2 * HOUR_MS)
+                        end_pod(&fixture, 1, 4, now);
+                if (used_cores(&fixture) > 0.01)
+                        fail_msg("%d minutes later: %g cores",
+                                 (int)((now - 2 * HOUR_MS) / MINUTE_MS), used_cores(&fixture));
+        }
+        assert_int_equal(fixture.node.pod_count, 0);
+        end_fixture(&fixture);
+}
+
 /* A pod that started while the clock was ahead runs in the windows after it was set back: what it
  * uses is not taken for base, and it is not learned that such a pod uses nothing. */
 TEST(start_before_the_clock_is_set_back) {
