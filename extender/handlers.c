@@ -33,7 +33,7 @@ struct job {
         struct job *next;
         struct handlers *handlers;
         size_t sending_bytes;           /* its part of the handlers' */
-        struct node_snapshot *snapshot; /* NULL: the reply is being sent */
+        struct node_snapshot *snapshot; /* NULL: the request is being read, or the reply sent */
         struct request request;
         struct answer answer;
         struct reply reply;
@@ -192,8 +192,8 @@ static struct verb_metrics *metrics_of(struct handlers *handlers, const struct v
 
 static struct metrics_series *scored_counter(struct metrics *metrics, const char *reading) {
         return metrics_counter(metrics, "plimsoll_extender_scored_candidates_total",
-                               "Candidates scored by estimate, by whether their readings have "
-                               "expired.",
+                               "Candidates scored by estimate, by their readings: current, or one "
+                               "that has expired or is missing.",
                                LABELS("reading", reading));
 }
 
@@ -304,7 +304,6 @@ static struct job *job_take(struct handlers *handlers) {
                 job->handlers = handlers;
                 reply_init(&job->reply);
         }
-        job->snapshot = node_table_acquire(handlers->options.table);
         return job;
 }
 
@@ -317,8 +316,6 @@ static void job_give_back(void *userdata) {
 
         atomic_fetch_sub(&handlers->sending_bytes, job->sending_bytes);
         job->sending_bytes = 0;
-        if (job->snapshot)
-                node_snapshot_unref(TAKE_PTR(job->snapshot));
         request_reset(&job->request);
         if (is_usual) {
                 (void)pthread_mutex_lock(&handlers->pool_lock);
@@ -408,7 +405,12 @@ static void answer_verb(struct handlers *handlers, const struct verb *verb,
                 return;
         }
         log_recovery(handlers);
-        if (!verb->act(handlers, job, clock_wall_unix_ms())) {
+        /* When the request was read: pods that later snapshots have are no longer reserved. */
+        job->snapshot = node_table_acquire(handlers->options.table);
+        bool has_reply = verb->act(handlers, job, clock_wall_unix_ms());
+        /* The reply holds none of it, and may be read slowly. */
+        node_snapshot_unref(TAKE_PTR(job->snapshot));
+        if (!has_reply) {
                 count_answer(handlers, verb, 500); /* reply too large: without a body */
                 return;
         }
@@ -429,8 +431,6 @@ static void answer_verb(struct handlers *handlers, const struct verb *verb,
                         (double)(clock_mono_ns() - begin_ns) / 1e9);
         if (handlers->options.is_debug)
                 log_request(job, verb);
-        /* The reply holds none of it, and may be read slowly. */
-        node_snapshot_unref(TAKE_PTR(job->snapshot));
 }
 
 /* The verb is the path's last segment; the scheduler makes "//filter" of a verb "/filter", and

@@ -239,22 +239,45 @@ static void update_entry(const struct estimator *estimator, struct pod_entry *en
                 notify_owner(estimator, entry->node);
 }
 
+static void end_entry(struct estimator *estimator, struct pod_entry *entry, int64_t now_unix_ms) {
+        struct estimator_node *node = entry->node;
+        const struct pod_load request = requested_by(entry);
+
+        estimator_lock(estimator);
+        tracked_node_end(&node->tracked, estimator->workloads, entry->id, &request, now_unix_ms);
+        estimator_unlock(estimator);
+        pod_table_remove(&estimator->pods, entry);
+        notify_owner(estimator, node);
+        drop_holder(estimator, node);
+}
+
+static bool is_bound_to(const struct pod_entry *entry, const struct estimator_pod *pod) {
+        const struct estimator_node *node = entry->node;
+
+        return node->name_len == pod->node_len && memcmp(node->name, pod->node, pod->node_len) == 0;
+}
+
 void estimator_bind(struct estimator *estimator, const struct estimator_pod *pod) {
+        enum { LONG_AGO_MS = 0 };
         struct pod_entry *entry = pod_table_get(&estimator->pods, pod->id);
 
-        if (entry) {
+        if (entry && is_bound_to(entry, pod)) {
                 update_entry(estimator, entry, pod);
                 return;
         }
+        /* The API server was restored from a backup of before the binding. */
+        if (entry)
+                end_entry(estimator, entry, LONG_AGO_MS);
         struct estimator_node *node = find_or_add(estimator, pod->node, pod->node_len);
         entry = node ? pod_table_add(&estimator->pods, pod->id) : NULL;
         if (!entry)
                 return;
         node->holders++;
         entry->node = node;
-        const struct pod_load request = pod_load_counted(&pod->request);
-        set_request(entry, &request);
         entry->generation = estimator->generation;
+        const struct pod_load counted = pod_load_counted(&pod->request);
+        set_request(entry, &counted);
+        const struct pod_load request = requested_by(entry); /* as it will be subtracted */
         estimator_lock(estimator);
         struct workload *workload = NULL;
         if (pod->workload_len > 0)
@@ -266,18 +289,6 @@ void estimator_bind(struct estimator *estimator, const struct estimator_pod *pod
         reservations_bound(&estimator->reservations, pod->id, node->number);
         estimator_unlock(estimator);
         notify_owner(estimator, node);
-}
-
-static void end_entry(struct estimator *estimator, struct pod_entry *entry, int64_t now_unix_ms) {
-        struct estimator_node *node = entry->node;
-        const struct pod_load request = requested_by(entry);
-
-        estimator_lock(estimator);
-        tracked_node_end(&node->tracked, estimator->workloads, entry->id, &request, now_unix_ms);
-        estimator_unlock(estimator);
-        pod_table_remove(&estimator->pods, entry);
-        notify_owner(estimator, node);
-        drop_holder(estimator, node);
 }
 
 void estimator_end(struct estimator *estimator, uint64_t id, int64_t now_unix_ms) {

@@ -90,7 +90,7 @@ void estimator_list_begins(struct estimator *estimator);
  * first list, all pods of each node are known, and the estimate begins anew with them */
 void estimator_list_ended(struct estimator *estimator, int64_t gone_unix_ms, int64_t now_unix_ms);
 /** estimator_bind() - a pod is bound, and may run. If it is known already, its request may have
- * changed, or it may have started */
+ * changed, or it may have started; if it is known on another node, it is gone from there */
 void estimator_bind(struct estimator *estimator, const struct estimator_pod *pod);
 /** estimator_end() - a pod was deleted or has finished; unknown ids are ignored */
 void estimator_end(struct estimator *estimator, uint64_t id, int64_t now_unix_ms);

@@ -58,7 +58,7 @@ static int64_t gone_at_unix_ms(const struct estimate_watch *watch) {
 static void look_for_gap(struct estimate_watch *watch) {
         int64_t now_mono_ms = estimate_now_mono_ms(watch);
 
-        if (!watch->pods || !pod_watch_is_live(watch->pods))
+        if (!watch->pods || watch->is_listing || !pod_watch_is_live(watch->pods))
                 return;
         if (watch->live_mono_ms > 0 && now_mono_ms - watch->live_mono_ms > GAP_MS) {
                 watch->gap_began_mono_ms = watch->live_mono_ms;

@@ -155,6 +155,7 @@ void tracked_node_resize(struct tracked_node *node, uint64_t id, const struct po
 static bool is_past(const struct tracked_node *node, const struct tracked_pod *pod,
                     int64_t now_unix_ms) {
         bool is_in_window = pod->overlap > 0;
+        int64_t kept_ms = TRACKED_UNREAD_MS;
 
         if (!is_gone(pod))
                 return false;
@@ -162,8 +163,9 @@ static bool is_past(const struct tracked_node *node, const struct tracked_pod *p
                 const struct tracked_reading *reading = &node->readings[r];
                 is_in_window |= reading->window_ms == 0 ||
                                 pod->gone_unix_ms > reading->begins_unix_ms;
+                kept_ms = reading->window_ms > kept_ms ? reading->window_ms : kept_ms;
         }
-        return !is_in_window || pod->gone_unix_ms < now_unix_ms - TRACKED_UNREAD_MS;
+        return !is_in_window || pod->gone_unix_ms < now_unix_ms - kept_ms;
 }
 
 static void drop_past(struct tracked_node *node, struct workload_set *workloads,
@@ -191,10 +193,17 @@ void tracked_node_end(struct tracked_node *node, struct workload_set *workloads,
                 drop_past(node, workloads, gone_unix_ms);
 }
 
+static int64_t set_back(int64_t at_unix_ms, int64_t by_ms, int64_t now_unix_ms) {
+        return at_unix_ms > now_unix_ms && at_unix_ms != TRACKED_NEVER ? at_unix_ms - by_ms
+                                                                       : at_unix_ms;
+}
+
 void tracked_node_set_back(struct tracked_node *node, int64_t by_ms, int64_t now_unix_ms) {
-        for (size_t i = 0; i < node->pod_count; i++)
-                if (is_gone(&node->pods[i]) && node->pods[i].gone_unix_ms > now_unix_ms)
-                        node->pods[i].gone_unix_ms -= by_ms;
+        for (size_t i = 0; i < node->pod_count; i++) {
+                struct tracked_pod *pod = &node->pods[i];
+                pod->runs_unix_ms = set_back(pod->runs_unix_ms, by_ms, now_unix_ms);
+                pod->gone_unix_ms = set_back(pod->gone_unix_ms, by_ms, now_unix_ms);
+        }
 }
 
 /* One observation: the mean over that time. What is expected before the first one is a guess from
@@ -256,17 +265,19 @@ static void sum_up(struct tracked_node *node) {
                 }
 }
 
-static void add_change(struct workload_change *changes, size_t *count, struct workload *workload,
+/* Return: false: there is no room for one more */
+static bool add_change(struct workload_change *changes, size_t *count, struct workload *workload,
                        double pods) {
         size_t i = 0;
 
         while (i < *count && changes[i].workload != workload)
                 i++;
         if (i == TRACKED_MAX_CHANGES)
-                return;
+                return false;
         if (i == *count)
                 changes[(*count)++] = (struct workload_change){.workload = workload};
         changes[i].pods += pods;
+        return true;
 }
 
 /* @moved: by how many cores the reading differs from the one before it */
@@ -282,9 +293,7 @@ static void teach(struct tracked_node *node, const struct tracked_reading *readi
                 pod->overlap = (float)overlap;
                 if (fabs(more) < 1e-6)
                         continue;
-                if (pod->workload)
-                        add_change(changes, &count, pod->workload, more);
-                else
+                if (!pod->workload || !add_change(changes, &count, pod->workload, more))
                         moved -= more * (double)pod->used[ESTIMATE_CPU];
         }
         if (is_near)

@@ -42,9 +42,11 @@
 #include "policy/estimate/workload.h"
 
 enum {
-        TRACKED_MAX_GONE = 4096,    /* pods of a node that are gone, but still in a window */
-        TRACKED_MAX_CHANGES = 64,   /* workloads that one reading teaches */
-        TRACKED_UNREAD_MS = 900000, /* a pod that is gone is kept so long if no reading comes */
+        TRACKED_MAX_GONE = 4096,  /* pods of a node that are gone, but still in a window */
+        TRACKED_MAX_CHANGES = 64, /* workloads that one reading teaches */
+        /* A pod that is gone is kept so long if no reading comes. In a longer window it is kept as
+         * long as the window is. */
+        TRACKED_UNREAD_MS = 900000,
         /* No node uses twice what it has, so a larger reading is no ratio, and counts as none. The
          * first one is believed whole: such a one would stay in the node's base for good, and be in
          * the cluster's averages. */
@@ -101,8 +103,9 @@ void tracked_node_resize(struct tracked_node *node, uint64_t id, const struct po
 /** tracked_node_end() - a pod is gone; ignored if it is not known */
 void tracked_node_end(struct tracked_node *node, struct workload_set *workloads, uint64_t id,
                       const struct pod_load *request, int64_t gone_unix_ms);
-/** tracked_node_set_back() - the wall clock was set back: pods that are said to end later than now
- * ended that much earlier. Until then, all windows would be expected to hold them */
+/** tracked_node_set_back() - the wall clock was set back: pods that are said to start or to end
+ * later than now did so that much earlier. Until then, no window would be expected to hold those
+ * that have started, and each window those that are gone */
 void tracked_node_set_back(struct tracked_node *node, int64_t by_ms, int64_t now_unix_ms);
 /**
  * tracked_node_read() - a new reading

@@ -83,17 +83,24 @@ static struct workload *workload_begin(struct workload_set *set, const char *nam
         return workload;
 }
 
+/* Of those that nobody holds, if there are any. */
+static void forget_longest_idle(struct workload_set *set) {
+        struct workload *oldest = TAILQ_FIRST(&set->idle);
+
+        if (!oldest)
+                return;
+        TAILQ_REMOVE(&set->idle, oldest, age);
+        workload_forget(set, oldest);
+}
+
 struct workload *workload_set_get(struct workload_set *set, const char *name, size_t name_len,
                                   const struct pod_load *request,
                                   const struct load_factor *factor) {
         struct workload *workload = strmap_get(&set->by_name, name, name_len);
 
         if (!workload) {
-                struct workload *oldest = TAILQ_FIRST(&set->idle);
-                if (set->by_name.len >= WORKLOADS_MAX && oldest) {
-                        TAILQ_REMOVE(&set->idle, oldest, age);
-                        workload_forget(set, oldest);
-                }
+                if (set->by_name.len >= WORKLOADS_MAX)
+                        forget_longest_idle(set);
                 workload = workload_begin(set, name, name_len, request, factor);
         } else if (workload->holders == 0) {
                 TAILQ_REMOVE(&set->idle, workload, age);
@@ -119,10 +126,13 @@ void workload_unref(struct workload_set *set, struct workload *workload) {
         assert(workload->holders > 0);
         if (--workload->holders > 0)
                 return;
-        if (workload->observations > 0)
-                TAILQ_INSERT_TAIL(&set->idle, workload, age);
-        else
+        if (workload->observations == 0) {
                 workload_forget(set, workload);
+                return;
+        }
+        TAILQ_INSERT_TAIL(&set->idle, workload, age);
+        if (set->by_name.len > WORKLOADS_MAX)
+                forget_longest_idle(set);
 }
 
 size_t workload_set_count(const struct workload_set *set) {

@@ -67,7 +67,7 @@ struct judge {
         /* Set by judge_score(). */
         int *points;      /* [candidate]: 0 to 10 */
         size_t best;      /* with scoring: estimate, the candidate to reserve; count: none */
-        size_t old_count; /* scored from readings that have expired */
+        size_t old_count; /* scored, but a reading has expired or is missing */
         struct verdict_largest largest; /* for relative priorities */
         double *headrooms;              /* [candidate], with scoring: estimate; judge_estimate.h */
 

@@ -32,7 +32,7 @@ struct node_columns {
         double *margin_ratio[ESTIMATE_RESOURCE_COUNT]; /* the margin that is part of used[],
                                                           unweighted */
         uint32_t *estimate_number;                     /* estimator_node_number() */
-        uint8_t *is_estimate_old;                      /* its last reading has expired */
+        uint8_t *is_estimate_old;                      /* a reading has expired or is missing */
         uint8_t *missing;                              /* estimate_terms_missing() */
 
         void *block;

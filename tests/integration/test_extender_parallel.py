@@ -55,21 +55,23 @@ def test_parallel_clients(start_standin, start_extender, build):
     job = standin.admin("mutate", {"per_second": CHANGES_PER_S, "seconds": 15 if NIGHTLY else 4})
     for client in clients:
         client.start()
-    # Bindings, new and deleted nodes and another policy go on beside that.
+    # Bindings, ends, new and deleted nodes and another policy go on beside that.
     for i in range(4):
         standin.add_pods(50, prefix=f"burst-{i}-", nodes=names[:10])
         standin.add_nodes(20, prefix=f"late-{i}-", images=0)
-        limit = 0.4 + i / 10
-        write_policy(
-            extender.policy_path, policy(limits={"cpu_usage_avg_5m": limit}, hot={"5m": 2})
-        )
+        scoring = ("estimate", "absolute")[i % 2]
+        content = policy(limits={"cpu_usage_avg_5m": 0.4 + i / 10}, hot={"5m": 2}, scoring=scoring)
+        content["spec"]["extender"] |= {"shortlist": 0, "whenAllOver": "reject"}
+        write_policy(extender.policy_path, content)
         extender.reload()
         wait_until(
             lambda: extender.metric("plimsoll_policy_generation") >= i + 2,
             timeout_s=100,
             what="the policy to be read again",
         )
+        assert extender.page("/estimate").status == 200
         standin.admin("delete", {"resource": "nodes", "prefix": f"late-{i}-"})
+        standin.admin("delete", {"resource": "pods", "prefix": f"burst-{i}-1"})
     row = standin.wait_job(job, 120)
     is_over.set()
     for client in clients:

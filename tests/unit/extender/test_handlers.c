@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/strmap.h"
 #include "codec/json.h"
 #include "extender/handlers.h"
 #include "tests/unit/fixture/clock.h"
@@ -16,6 +17,7 @@
 enum { PADDING_BYTES = 64, MANY = (1 << 16) + 1, AT_A_TIME = 100 };
 
 static struct buf log_lines;
+static void (*on_log)(void); /* NULL: nothing happens meanwhile */
 
 void __wrap_log_fields(enum log_level level, const struct log_field *fields, size_t count);
 
@@ -27,6 +29,8 @@ void __wrap_log_fields(enum log_level level, const struct log_field *fields, siz
                         (void)buf_printf(&log_lines, "%s=%lld ", fields[i].key,
                                          (long long)fields[i].num);
         (void)buf_puts(&log_lines, "\n");
+        if (on_log)
+                on_log();
 }
 
 struct fixture {
@@ -118,6 +122,11 @@ static double answered(struct fixture *f, const char *verb, const char *code) {
 #define BOTH "{" POD ",\"NodeNames\":[\"idle\",\"busy\"]}"
 #define ESCAPED "{" POD ",\"Node\\u004eames\":[\"idle\",\"busy\"]}"
 #define VICTIMS(node) "\"" node "\":{\"Pods\":[{\"UID\":\"2\"}],\"NumPDBViolations\":0}"
+#define ASKED(uid)                                                                                 \
+        "{\"Pod\":{\"metadata\":{\"namespace\":\"d\",\"name\":\"p" uid "\",\"uid\":\"" uid         \
+        "\"},\"spec\":{\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"4\"}}}]}},"         \
+        "\"NodeNames\":[\"a\",\"b\"]}"
+#define SCORES(a, b) "[{\"Host\":\"a\",\"Score\":" a "},{\"Host\":\"b\",\"Score\":" b "}]"
 #define LINE(verb, rejected)                                                                       \
         "request " verb " d p candidates=2 rejected=" rejected " left_out=0 unknown=0 \n"
 
@@ -193,6 +202,73 @@ TEST(refusals) {
         call(&f, "/filter", BOTH);
         check_log(LINE("filter", "1"));
         assert_true(answered(&f, "filter", "400") == 3);
+        stop(&f);
+}
+
+static struct node_table *estimated;
+
+/* The loop's thread sees that the pod was bound to "a". */
+static void show_binding(void) {
+        on_log = NULL;
+        estimator_bind(node_table_estimator(estimated), &(struct estimator_pod){
+                                                                .id = strmap_hash("1", 1),
+                                                                .node = "a",
+                                                                .node_len = 1,
+                                                                .request = {{4, 1e9}},
+                                                                .runs_unix_ms = standing_ms,
+                                                        });
+        node_table_publish(estimated, standing_ms);
+}
+
+/* While the next request is read a snapshot is published that has the last pod, so that this is no
+ * longer reserved: the request is answered from that snapshot. */
+TEST(published_meanwhile) {
+        static const char *const names[] = {"a", "b"};
+        json_auto_t *capacity = json_pack("{s:s, s:s}", "cpu", "10", "memory", "100Gi");
+        struct fixture f = {0};
+
+        start(&f);
+        estimated = f.table;
+        node_table_set_policy(f.table, policy_of("  extender: {scoring: estimate}\n"), standing_ms);
+        for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+                node_table_put(f.table, names[i], NULL, standing_ms);
+                node_table_set_capacity(f.table, names[i], capacity, standing_ms);
+        }
+        estimator_list_ended(node_table_estimator(f.table), standing_ms, standing_ms);
+        node_table_publish(f.table, standing_ms);
+        call(&f, "/prioritize", "{");
+        standing_ms += MS_PER_MIN - MS_PER_S;
+        call(&f, "/prioritize", ASKED("1"));
+        assert_string_equal(f.reply.data, SCORES("10", "10"));
+        standing_ms += MS_PER_S;
+        on_log = show_binding; /* "requests are accepted again", when it was read */
+        call(&f, "/prioritize", ASKED("2"));
+        assert_null(on_log);
+        assert_string_equal(f.reply.data, SCORES("0", "10"));
+        stop(&f);
+}
+
+/* Candidates that are scored are counted by their readings: two of the four have none that holds.
+ */
+TEST(scored) {
+        struct fixture f = {0};
+
+        start(&f);
+        node_table_set_policy(f.table,
+                              policy_of("  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"
+                                        "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"
+                                        "  extender: {scoring: estimate}\n"),
+                              standing_ms);
+        put(&f, "expired", "0.25,2026-07-23T11:17:54Z");
+        node_table_put(f.table, "missing", NULL, standing_ms);
+        node_table_publish(f.table, standing_ms);
+        call(&f, "/prioritize",
+             "{\"NodeNames\":[\"idle\",\"busy\",\"expired\",\"missing\",\"unknown\",\"idle\"]}");
+        assert_int_equal(f.status, 200);
+        assert_true(counter(&f, "plimsoll_extender_scored_candidates_total",
+                            LABELS("reading", "current")) == 2);
+        assert_true(counter(&f, "plimsoll_extender_scored_candidates_total",
+                            LABELS("reading", "expired")) == 2);
         stop(&f);
 }
 

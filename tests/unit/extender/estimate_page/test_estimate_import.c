@@ -244,6 +244,22 @@ TEST(page) {
         assert_true(json_is_null(json_at(workload, "learnedCores", NULL)));
 }
 
+/* Of a node whose pods are expected to use more than it has, less than nothing is left. */
+TEST(overloaded) {
+        _cleanup_(node_table_freep) struct node_table *table = table_new(POLICY(CPU));
+        json_auto_t *capacity = json_pack("{s:s, s:s}", "cpu", "8", "memory", "16Gi");
+        const struct estimator_pod pod = {.id = 1, .node = "n", .node_len = 1, .request.of = {12}};
+
+        node_table_put(table, "n", NULL, NOW);
+        node_table_set_capacity(table, "n", capacity, NOW);
+        estimator_bind(node_table_estimator(table), &pod);
+        node_table_publish(table, NOW);
+        _cleanup_(freep) char *text = tell(table);
+        json_auto_t *page = json_loads(text, 0, NULL);
+        const json_t *node = json_array_get(json_at(page, "nodes", NULL), 0);
+        assert_true(json_number_value(json_at(node, "headroom", NULL)) < -50);
+}
+
 /* A resource that no priority counts has no metric; an extender and a table agree about that. */
 TEST(without_a_metric) {
         static const struct {

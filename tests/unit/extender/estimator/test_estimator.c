@@ -145,6 +145,55 @@ TEST(resize) {
         estimator_node_release(estimator, node);
 }
 
+static void keep_request(void *userdata, const struct workload_facts *facts) {
+        *(double *)userdata = facts->request_cores;
+}
+
+/* However many pods came and went, what the live ones request is what they request. */
+TEST(many_that_came_and_went) {
+        enum { GONE = 100000 };
+        double request_cores = 0;
+        _cleanup_(estimator_freep) struct estimator *estimator = estimator_new(count_change, NULL);
+        struct estimator_node *node = hold_a(estimator);
+
+        bind(estimator, 1, "a", "d/w", 0.1, TRACKED_NEVER);
+        for (uint64_t id = 2; id < GONE; id++) {
+                bind(estimator, id, "a", "d/w", 0.3, TRACKED_NEVER);
+                estimator_end(estimator, id, NOW);
+        }
+        double requested = estimator_tracked(estimator, estimator_node_number(node))
+                                   ->requested.of[ESTIMATE_CPU];
+        assert_near(requested, 0.1);
+        workload_set_each(estimator_workloads(estimator), keep_request, &request_cores);
+        assert_near(request_cores, 0.1);
+        estimator_node_release(estimator, node);
+}
+
+/* A pod that is bound to another node than before, by an API server that was restored from a
+ * backup, is there and no longer here. */
+TEST(bound_elsewhere) {
+        static const char *const names[] = {"a", "b", "bb", "a"};
+        size_t changes = 0;
+        _cleanup_(estimator_freep) struct estimator *estimator = estimator_new(count_change, NULL);
+        struct estimator_node *nodes[ARRAY_LEN(names)];
+        struct estimator_stats stats;
+
+        for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+                nodes[i] = estimator_node_hold(estimator, names[i], strlen(names[i]), &changes);
+                estimator_set_capacity(nodes[i], &(struct pod_load){{10, 32.0 * GIB}});
+        }
+        for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+                bind(estimator, 1, names[i], "d/w", 1, NOW);
+                for (size_t k = 0; k < ARRAY_LEN(names); k++)
+                        assert_near(cpu(estimator, nodes[k]), nodes[k] == nodes[i] ? 0.1 : 0);
+                estimator_stats(estimator, 0, &stats);
+                assert_int_equal(stats.pods, 1);
+        }
+        assert_int_equal(changes, 2 * ARRAY_LEN(names) - 1);
+        for (size_t i = 0; i < ARRAY_LEN(names); i++)
+                estimator_node_release(estimator, nodes[i]);
+}
+
 /* Bindings and ends move the usage at once; a reading is believed but for its noise. */
 TEST(usage) {
         size_t changes = 0;

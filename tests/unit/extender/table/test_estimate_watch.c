@@ -15,9 +15,10 @@ enum { WINDOW_MS = 300000, AWAY_MS = 900000 };
         "\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]},\"status\":{\"phase\":\"Running\","       \
         "\"containerStatuses\":[{\"state\":{\"running\":{\"startedAt\":\"" started "\"}}}]}}"
 #define POD(uid) POD_SINCE(uid, "2026-07-23T10:00:00Z")
-#define LIST(pods)                                                                                 \
-        "{\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"10\"},"   \
-        "\"items\":[" pods "]}"
+#define PAGE(pods, more)                                                                           \
+        "{\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":"           \
+        "\"10\"" more "},\"items\":[" pods "]}"
+#define LIST(pods) PAGE(pods, "")
 #define GONE "{\"type\":\"DELETED\",\"object\":" POD("a") "}\n"
 #define EXPIRED                                                                                    \
         "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":410,\"reason\":\"Expired\"," \
@@ -70,18 +71,22 @@ static void write_script(struct fixture *f, enum way way) {
         add_watch(f, "", false, true);
 }
 
-/* Nothing comes from the server for so long that the watch is given up; then it is opened again. */
-static void come_back(struct fixture *f, enum way way) {
-        pass(f, AWAY_MS);
-        pass(f, 1000);
-        if (way == REPLAYED)
-                return;
+static void wait_for_expiry(struct fixture *f) {
         run_until(f, counted,
                   metrics_counter(f->rig.metrics, "plimsoll_watch_restarts_total",
                                   "Ended watches by reason.",
                                   LABELS("resource", "pods", "reason", "expired")),
                   1);
         pass(f, 2000); /* it had ended too soon to be asked for again at once */
+}
+
+/* Nothing comes from the server for so long that the watch is given up; then it is opened again. */
+static void come_back(struct fixture *f, enum way way) {
+        pass(f, AWAY_MS);
+        pass(f, 1000);
+        if (way == REPLAYED)
+                return;
+        wait_for_expiry(f);
 }
 
 static double answered(void *server) {
@@ -181,6 +186,53 @@ TEST(ends) {
                 check_cores(&w, 1, names[way]);
                 end_watching(&w);
         }
+}
+
+static atomic_int pages_asked_for;
+
+static double asked(void *of) {
+        return atomic_load((atomic_int *)of);
+}
+
+static void note_and_wait(void *userdata) {
+        atomic_fetch_add(&pages_asked_for, 1);
+        wait_for_test(userdata);
+}
+
+static void add_page(struct fixture *f, const char *more, const char *page) {
+        scripted_add(&f->rig.server,
+                     (struct scripted_reply){.expect = {"GET /api/v1/pods?", more},
+                                             .response = scripted_http(200, "", page),
+                                             .before = note_and_wait});
+}
+
+/* A pod ends while the pods are listed again, page by page: it ended when the list began, at the
+ * latest, since a list is of one moment. */
+TEST(ends_in_a_long_list) {
+        enum { PAGES = 3, PAGE_S = 7 };
+        struct watched w = {0};
+
+        add_list(&w.f, LIST(POD("a") "," POD("b")));
+        add_watch(&w.f, EXPIRED, true, false);
+        for (int i = 1; i < PAGES; i++)
+                add_page(&w.f, i > 1 ? "continue=x" : "&limit=", PAGE("", ",\"continue\":\"x\""));
+        add_page(&w.f, "continue=x", LIST(POD("b")));
+        add_watch(&w.f, "", false, true);
+        begin_watching(&w);
+        pass_seconds(&w.f, 1);
+        assert_int_equal(sem_post(&w.f.go_on), 0);
+        wait_for_expiry(&w.f);
+        int64_t began_ms = standing_ms;
+        for (int i = 0; i < PAGES; i++) {
+                run_until(&w.f, asked, &pages_asked_for, i + 1);
+                pass_seconds(&w.f, PAGE_S);
+                assert_int_equal(sem_post(&w.f.go_on), 0);
+        }
+        run_until(&w.f, pods_of, w.estimator, 1);
+        run_until(&w.f, answered, &w.f.rig.server, (double)w.f.rig.server.count);
+        read_cores(w.estimator, w.node, 2 - (double)(standing_ms - began_ms) / WINDOW_MS);
+        check_cores(&w, 1, "listed");
+        end_watching(&w);
 }
 
 /* A pod ends while the wall clock is ahead. A window after it has been set back, none holds it. */

@@ -41,6 +41,25 @@ TEST(workloads) {
         workload_set_free(NULL);
 }
 
+/* More were held than there may be; when their pods are gone, what is over goes. */
+TEST(no_longer_held) {
+        enum { HELD = WORKLOADS_MAX + 100 };
+        struct workload_set *workloads = workload_set_new();
+        struct workload **held = xcalloc(HELD, sizeof(struct workload *));
+
+        for (int i = 0; i < HELD; i++) {
+                held[i] = workload_numbered(workloads, i);
+                const struct workload_change change = {held[i], 1};
+                workload_learn(&change, 1, 1, 4, 0, &whole);
+        }
+        for (int i = 0; i < HELD; i++)
+                workload_unref(workloads, held[i]);
+        assert_int_equal(workload_set_count(workloads), WORKLOADS_MAX);
+        assert_non_null(workload_set_find(workloads, "d/w100", 6));
+        free(held);
+        workload_set_free(workloads);
+}
+
 /* The only one that nobody holds makes room; where all are held, there are more. */
 TEST(held_workloads) {
         struct workload_set *workloads = workload_set_new();

@@ -1,83 +1,10 @@
 /* Base and pods of a node, against what they really use. */
-#include "tests/unit/fixture/draw.h"
-#include "tests/unit/fixture/test.h"
+#include "one_tracked_node.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/mem.h"
-#include "policy/estimate/tracked_node.h"
-
-enum { WINDOW_MS = 300000, STEP_MS = 1000, MINUTE_MS = 60000, SYNC_MS = 3 * MINUTE_MS };
-
-static const double CORES = 64;
-
-/* What pods request is expected, and nothing beside them. */
-static const struct cluster_load whole = {{{1, 1}}, {0}};
-
-struct fixture {
-        struct tracked_node node;
-        struct workload_set *workloads;
-};
-
-static struct fixture begin_fixture(void) {
-        return (struct fixture){.node = {.capacity = {{CORES, 64e9}}},
-                                .workloads = workload_set_new()};
-}
-
-static void end_fixture(struct fixture *fixture) {
-        tracked_node_done(&fixture->node, fixture->workloads);
-        workload_set_free(fixture->workloads);
-}
-
-static struct pod_load request_of(double cores) {
-        return (struct pod_load){{cores, 1e9}};
-}
-
-/* @name: of its workload; NULL: it has none */
-static void bind_pod(struct fixture *fixture, uint64_t id, const char *name, double cores,
-                     int64_t runs_unix_ms) {
-        const struct pod_load request = request_of(cores);
-        struct workload *workload = NULL;
-
-        if (name)
-                workload = workload_set_get(fixture->workloads, name, strlen(name), &request,
-                                            &whole.factor);
-        tracked_node_bind(&fixture->node, id, workload, &request, runs_unix_ms, &whole);
-        workload_unref(fixture->workloads, workload);
-}
-
-static void end_pod(struct fixture *fixture, uint64_t id, double cores, int64_t at_unix_ms) {
-        const struct pod_load request = request_of(cores);
-
-        tracked_node_end(&fixture->node, fixture->workloads, id, &request, at_unix_ms);
-}
-
-static void read_cores(struct fixture *fixture, double cores, int64_t ends_unix_ms) {
-        const struct tracked_reading reading = {.ratio = cores / CORES,
-                                                .begins_unix_ms = ends_unix_ms - WINDOW_MS,
-                                                .ends_unix_ms = ends_unix_ms,
-                                                .window_ms = WINDOW_MS};
-
-        tracked_node_read(&fixture->node, fixture->workloads, ESTIMATE_CPU, &reading, NULL, &whole);
-}
-
-static double used_cores(const struct fixture *fixture) {
-        return CORES * tracked_node_usage_ratio(&fixture->node, ESTIMATE_CPU, &whole);
-}
-
-static double base_cores(const struct fixture *fixture) {
-        return tracked_node_base(&fixture->node, ESTIMATE_CPU, &whole);
-}
-
-static double learned_cores(const struct fixture *fixture, const char *name) {
-        const struct pod_load request = request_of(1);
-
-        return workload_estimate(workload_set_find(fixture->workloads, name, strlen(name)),
-                                 &request, &whole.factor, NULL)
-                .of[ESTIMATE_CPU];
-}
+#include "tests/unit/fixture/draw.h"
 
 TEST(overlap) {
         static const struct {
@@ -360,22 +287,6 @@ TEST(begin_again) {
         end_fixture(&fixture);
 }
 
-/* A wall clock that is set back moves those that would end later than now, and no others. */
-TEST(clock_set_back) {
-        const int64_t now = 1000000;
-        struct fixture fixture = begin_fixture();
-
-        for (uint64_t id = 1; id <= 3; id++)
-                bind_pod(&fixture, id, NULL, 1, 0);
-        end_pod(&fixture, 1, 1, now);
-        end_pod(&fixture, 2, 1, now + 50);
-        tracked_node_set_back(&fixture.node, 100, now);
-        assert_int_equal(fixture.node.pods[0].gone_unix_ms, now);
-        assert_int_equal(fixture.node.pods[1].gone_unix_ms, now - 50);
-        assert_true(fixture.node.pods[2].gone_unix_ms == TRACKED_NEVER);
-        end_fixture(&fixture);
-}
-
 /* What no reading is, and pods of which nothing more can be learned, leave numbers as they are. */
 TEST(nothing_to_share) {
         struct fixture infinite = begin_fixture(), sure = begin_fixture();
@@ -390,53 +301,6 @@ TEST(nothing_to_share) {
         assert_float_equal(used_cores(&sure), 8, 1e-6);
         end_fixture(&infinite);
         end_fixture(&sure);
-}
-
-TEST(part) {
-        struct fixture fixture = begin_fixture();
-
-        bind_pod(&fixture, 1, NULL, 1, 1000000 - WINDOW_MS / 2);
-        read_cores(&fixture, 1, 1000000);
-        assert_float_equal(tracked_node_part(&fixture.node, 1, ESTIMATE_CPU), 0.5, 1e-9);
-        assert_true(tracked_node_part(&fixture.node, 1, ESTIMATE_MEM) == 0); /* never read */
-        assert_true(tracked_node_part(&fixture.node, 2, ESTIMATE_CPU) == 0);
-        end_fixture(&fixture);
-}
-
-/* Of a mean over 5 minutes and one over the last 2 it follows what the 3 before them were: a pod
- * that came in between is seen at once. */
-TEST(two_windows) {
-        struct fixture one = begin_fixture(), two = begin_fixture();
-        int64_t now = 1000000;
-        struct fixture *both[] = {&one, &two};
-
-        for (int k = 0; k < 2; k++) {
-                for (int i = 0; i < 20; i++)
-                        read_cores(both[k], 4, now + i * SYNC_MS);
-                bind_pod(both[k], 1, NULL, 1, now + 19 * SYNC_MS + MINUTE_MS);
-        }
-        now += 20 * (int64_t)SYNC_MS;
-        /* It uses 5. */
-        const struct tracked_reading reading = {(4 + 2) / CORES, now - WINDOW_MS, now, WINDOW_MS};
-        const struct tracked_reading shorter = {9 / CORES, now - 2 * MINUTE_MS, now, 2 * MINUTE_MS};
-        tracked_node_read(&one.node, one.workloads, ESTIMATE_CPU, &reading, NULL, &whole);
-        tracked_node_read(&two.node, two.workloads, ESTIMATE_CPU, &reading, &shorter, &whole);
-        assert_true(fabs(used_cores(&two) - 9) < fabs(used_cores(&one) - 9));
-        assert_float_equal(used_cores(&two), 9, 1.5);
-        end_fixture(&one);
-        end_fixture(&two);
-}
-
-/* A window that was begun a minute ago holds a pod of that minute whole. */
-TEST(young_window) {
-        struct fixture fixture = begin_fixture();
-        int64_t now = 1000000;
-
-        bind_pod(&fixture, 1, NULL, 1, now - MINUTE_MS);
-        const struct tracked_reading reading = {5 / CORES, now - MINUTE_MS, now, WINDOW_MS};
-        tracked_node_read(&fixture.node, fixture.workloads, ESTIMATE_CPU, &reading, NULL, &whole);
-        assert_float_equal(used_cores(&fixture), 5, 0.5);
-        end_fixture(&fixture);
 }
 
 /* Readings that jump are believed less than those that do not. */
@@ -454,40 +318,6 @@ TEST(noise) {
         assert_true(fabs(used_cores(&steady) - 20) > fabs(used_cores(&noisy) - 20));
         end_fixture(&steady);
         end_fixture(&noisy);
-}
-
-/* Two readings far apart say nothing of the pods that came in between. */
-TEST(gap) {
-        struct fixture fixture = begin_fixture();
-        int64_t now = 1000000;
-
-        read_cores(&fixture, 4, now);
-        bind_pod(&fixture, 1, "d/w", 1, now + MINUTE_MS);
-        read_cores(&fixture, 24, now + 100 * (int64_t)WINDOW_MS);
-        assert_false(workload_is_learned(workload_set_find(fixture.workloads, "d/w", 3)));
-        /* Nor do readings that come in the wrong order. */
-        bind_pod(&fixture, 2, "d/w", 1, now + 2 * MINUTE_MS);
-        read_cores(&fixture, 24, now);
-        assert_false(workload_is_learned(workload_set_find(fixture.workloads, "d/w", 3)));
-        end_fixture(&fixture);
-}
-
-/* The watch was away: pods that ended meanwhile were in no later window, and the next reading says
- * nothing of their workload. */
-TEST(end_that_is_known_late) {
-        struct fixture fixture = begin_fixture();
-        int64_t now = 1000000;
-
-        for (uint64_t id = 1; id <= 8; id++)
-                bind_pod(&fixture, id, "d/w", 1, 0);
-        read_cores(&fixture, 8, now);
-        read_cores(&fixture, 2, now + 5 * (int64_t)WINDOW_MS);
-        for (uint64_t id = 3; id <= 8; id++)
-                end_pod(&fixture, id, 1, now + STEP_MS);
-        read_cores(&fixture, 2, now + 6 * (int64_t)WINDOW_MS);
-        assert_false(workload_is_learned(workload_set_find(fixture.workloads, "d/w", 3)));
-        assert_float_equal(used_cores(&fixture), 2, 0.5);
-        end_fixture(&fixture);
 }
 
 /* Without pods the first reading is the base, however far that is from what was expected. */
@@ -582,6 +412,33 @@ TEST(ceilings) {
         }
         assert_int_equal(fixture.node.gone_count, TRACKED_MAX_GONE);
         assert_int_equal(fixture.node.pod_count, WORKLOADS + TRACKED_MAX_GONE);
+        end_fixture(&fixture);
+}
+
+/* More workloads come in one window than a reading teaches: what the pods of the last one are
+ * expected to use is not learned of the others. */
+TEST(more_workloads_than_are_taught) {
+        enum { SMALL = TRACKED_MAX_CHANGES };
+        static const struct workload_facts known = {"d/large", 7, 0, 30, true, 30, 0.99};
+        struct fixture fixture = begin_fixture();
+        char name[32];
+
+        workload_set_import(fixture.workloads, &known);
+        read_cores(&fixture, 0, 1000000);
+        for (int i = 0; i < SMALL; i++) {
+                (void)snprintf(name, sizeof(name), "d/w%d", i);
+                bind_pod(&fixture, (uint64_t)i + 1, name, 0.1, 1000000);
+        }
+        bind_pod(&fixture, SMALL + 1, known.name, 30, 1000000);
+        read_cores(&fixture, 30 + 0.1 * SMALL, 1000000 + WINDOW_MS);
+        for (size_t i = 0; i < SMALL; i++) {
+                double cores = workload_estimate(fixture.node.pods[i].workload,
+                                                 &(struct pod_load){{0.1, 1e9}}, &whole.factor,
+                                                 NULL)
+                                       .of[ESTIMATE_CPU];
+                if (fabs(cores - 0.1) > 0.01)
+                        fail_msg("%g cores", cores);
+        }
         end_fixture(&fixture);
 }
 

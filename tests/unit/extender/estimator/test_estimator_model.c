@@ -1,0 +1,204 @@
+/* Which pods an estimator has where, against a plain list of them: whatever happens in whatever
+ * order, the sums of a node and of a workload are those of its live pods. */
+#include "tests/unit/fixture/draw.h"
+#include "tests/unit/fixture/test.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "extender/estimator/estimator.h"
+
+#define NOW INT64_C(1784800000000) /* 2026-07-23T09:46:40Z */
+
+enum { PODS = 300, NODES = 12, WORKLOADS = 5, STEPS = 20000, WINDOW_MS = 300000 };
+
+struct listed_pod {
+        bool is_live, is_in_list;
+        int node, workload; /* workload 0: none */
+        double cores, gibibytes;
+};
+
+struct model {
+        struct estimator *estimator;
+        struct estimator_node *held[NODES]; /* NULL: only pods name it */
+        struct listed_pod pods[PODS];
+        int64_t now_unix_ms;
+};
+
+static void on_change(void *userdata, void *owner) {
+}
+
+static void name_node(int node, char ret[static 8]) {
+        (void)snprintf(ret, 8, "n%d", node);
+}
+
+static void tell(struct model *model, size_t i) {
+        const struct listed_pod *pod = &model->pods[i];
+        char node[8], workload[16];
+
+        name_node(pod->node, node);
+        int len = snprintf(workload, sizeof(workload), "d/Job/%d", pod->workload);
+        estimator_bind(model->estimator,
+                       &(struct estimator_pod){
+                               .id = i + 1,
+                               .node = node,
+                               .node_len = strlen(node),
+                               .workload = workload,
+                               .workload_len = pod->workload > 0 ? (size_t)len : 0,
+                               .request = {{pod->cores, pod->gibibytes * 0x1p30}},
+                               .runs_unix_ms = draw_below(2) ? model->now_unix_ms : TRACKED_NEVER,
+                       });
+}
+
+static double draw_cores(void) {
+        static const double cores[] = {0.1, 0.25, 0.3, 1.7, 3};
+
+        return cores[draw_below(ARRAY_LEN(cores))];
+}
+
+static void bind_or_change(struct model *model, size_t i) {
+        struct listed_pod *pod = &model->pods[i];
+
+        if (!pod->is_live)
+                *pod = (struct listed_pod){.is_live = true,
+                                           .workload = (int)draw_below(WORKLOADS + 1)};
+        if (pod->cores <= 0 || draw_below(20) == 0)
+                pod->node = (int)draw_below(NODES);
+        pod->cores = draw_cores();
+        pod->gibibytes = 1 + draw_below(8);
+        tell(model, i);
+}
+
+static void end(struct model *model, size_t i) {
+        estimator_end(model->estimator, i + 1, model->now_unix_ms);
+        model->pods[i].is_live = false;
+}
+
+static void list_again(struct model *model) {
+        estimator_list_begins(model->estimator);
+        for (size_t i = 0; i < PODS; i++) {
+                model->pods[i].is_live &= draw_below(10) > 0;
+                if (model->pods[i].is_live)
+                        tell(model, i);
+        }
+        estimator_list_ended(model->estimator, model->now_unix_ms, model->now_unix_ms);
+}
+
+static void hold_or_release(struct model *model, size_t i) {
+        static int owner;
+        char name[8];
+
+        name_node((int)i, name);
+        if (model->held[i]) {
+                estimator_node_release(model->estimator, TAKE_PTR(model->held[i]));
+                return;
+        }
+        model->held[i] = estimator_node_hold(model->estimator, name, strlen(name), &owner);
+        estimator_set_capacity(model->held[i], &(struct pod_load){{64, 0x1p38}});
+}
+
+static void read_node(struct model *model, size_t i) {
+        if (model->held[i])
+                estimator_read(model->estimator, model->held[i], (int)draw_below(2),
+                               &(struct tracked_reading){draw_ratio(),
+                                                         model->now_unix_ms - WINDOW_MS,
+                                                         model->now_unix_ms, WINDOW_MS},
+                               NULL);
+}
+
+static void step(struct model *model) {
+        size_t i = draw_below(PODS);
+
+        model->now_unix_ms += draw_below(2000);
+        switch (draw_below(100)) {
+        case 0:
+                list_again(model);
+                break;
+        case 1:
+                hold_or_release(model, i % NODES);
+                break;
+        case 2:
+                estimator_step(model->estimator, model->now_unix_ms);
+                break;
+        case 3:
+                estimator_set_back(model->estimator, 1000, model->now_unix_ms -= 1000);
+                break;
+        case 4:
+        case 5:
+        case 6:
+                read_node(model, i % NODES);
+                break;
+        default:
+                if (draw_below(2))
+                        bind_or_change(model, i);
+                else
+                        end(model, i);
+                break;
+        }
+}
+
+struct sums {
+        size_t pods;
+        double cores;
+};
+
+static struct sums sum(const struct model *model, int node, int workload) {
+        struct sums sums = {0};
+
+        for (size_t i = 0; i < PODS; i++) {
+                const struct listed_pod *pod = &model->pods[i];
+                if (!pod->is_live || (node >= 0 && pod->node != node) ||
+                    (workload > 0 && pod->workload != workload))
+                        continue;
+                sums.pods++;
+                sums.cores += pod->cores;
+        }
+        return sums;
+}
+
+static void check_workload(void *userdata, const struct workload_facts *facts) {
+        const struct sums is = sum(userdata, -1, facts->name[6] - '0');
+
+        assert_int_equal(facts->pods, is.pods);
+        if (is.pods > 0)
+                assert_true(fabs(facts->request_cores * (double)is.pods - is.cores) < 1e-4);
+}
+
+static void check(struct model *model) {
+        struct estimator_stats stats;
+
+        estimator_stats(model->estimator, 0, &stats);
+        assert_int_equal(stats.pods, sum(model, -1, 0).pods);
+        workload_set_each(estimator_workloads(model->estimator), check_workload, model);
+        for (int n = 0; n < NODES; n++) {
+                const struct sums is = sum(model, n, 0);
+                if (!model->held[n])
+                        continue;
+                const struct tracked_node *node = estimator_tracked(
+                        model->estimator, estimator_node_number(model->held[n]));
+                assert_int_equal(node->pod_count - node->gone_count, is.pods);
+                assert_true(fabs(node->requested.of[ESTIMATE_CPU] - is.cores) < 1e-4);
+        }
+}
+
+TEST(model) {
+        struct model model = {.estimator = estimator_new(on_change, NULL), .now_unix_ms = NOW};
+        struct estimator_stats stats;
+
+        for (int i = 0; i < STEPS; i++) {
+                step(&model);
+                check(&model);
+        }
+        for (size_t i = 0; i < PODS; i++)
+                end(&model, i);
+        check(&model);
+        for (size_t i = 0; i < NODES; i++)
+                if (model.held[i])
+                        hold_or_release(&model, i);
+        for (uint32_t number = 0; number < NODES; number++)
+                assert_null(estimator_tracked(model.estimator, number));
+        estimator_stats(model.estimator, 0, &stats);
+        assert_int_equal(stats.pods, 0);
+        estimator_free(model.estimator);
+}
