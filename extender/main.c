@@ -138,6 +138,12 @@ static void extender_on_policy(void *userdata, struct policy *policy) {
         table_watch_set_policy(extender->table_watch, policy);
 }
 
+static void extender_on_policy_known(void *userdata) {
+        struct extender *extender = userdata;
+
+        table_watch_keep_policy(extender->table_watch);
+}
+
 static void on_drained(void *userdata) {
         struct extender *extender = userdata;
 
@@ -265,6 +271,7 @@ static int extender_run(struct extender *extender, struct error *err) {
                 .path = settings.shared.policy_path,
                 .is_strict = settings.shared.is_strict,
                 .on_policy = extender_on_policy,
+                .on_known = extender_on_policy_known,
                 .userdata = extender,
         };
         if (policy_source_new(&source_options, &extender->policy_source, &policy, err) < 0)
@@ -287,6 +294,7 @@ static int extender_run(struct extender *extender, struct error *err) {
                 .table = extender->table,
                 .metrics = daemon->metrics,
                 .health = daemon->health,
+                .awaits_policy = policy_source_is_awaited(extender->policy_source),
         });
         prepare_to_bind(extender);
         if (settings.shared.has_status_page) {
