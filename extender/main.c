@@ -210,17 +210,17 @@ static int listen_for_schedulers(struct extender *extender, struct error *err) {
                 .handler = handlers_answer,
                 .userdata = extender->handlers,
         };
+        if (settings.tls.cert_file)
+                extender->certificates = certificates_new(&(struct certificates_options){
+                        .loop = extender->daemon.loop,
+                        .metrics = extender->daemon.metrics,
+                        .health = extender->daemon.health,
+                        .files = settings.tls,
+                });
         int r = http_server_start(&server_options, &extender->server, err);
-        if (r < 0 || !settings.tls.cert_file)
-                return r;
-        extender->certificates = certificates_new(&(struct certificates_options){
-                .loop = extender->daemon.loop,
-                .metrics = extender->daemon.metrics,
-                .health = extender->daemon.health,
-                .server = extender->server,
-                .files = settings.tls,
-        });
-        return 0;
+        if (r == 0 && extender->certificates)
+                certificates_serve(extender->certificates, extender->server);
+        return r;
 }
 
 static bool is_loopback(const char *address) {
