@@ -138,6 +138,12 @@ static void extender_on_policy(void *userdata, struct policy *policy) {
         table_watch_set_policy(extender->table_watch, policy);
 }
 
+static void extender_on_policy_known(void *userdata) {
+        struct extender *extender = userdata;
+
+        table_watch_keep_policy(extender->table_watch);
+}
+
 static void on_drained(void *userdata) {
         struct extender *extender = userdata;
 
@@ -204,17 +210,17 @@ static int listen_for_schedulers(struct extender *extender, struct error *err) {
                 .handler = handlers_answer,
                 .userdata = extender->handlers,
         };
+        if (settings.tls.cert_file)
+                extender->certificates = certificates_new(&(struct certificates_options){
+                        .loop = extender->daemon.loop,
+                        .metrics = extender->daemon.metrics,
+                        .health = extender->daemon.health,
+                        .files = settings.tls,
+                });
         int r = http_server_start(&server_options, &extender->server, err);
-        if (r < 0 || !settings.tls.cert_file)
-                return r;
-        extender->certificates = certificates_new(&(struct certificates_options){
-                .loop = extender->daemon.loop,
-                .metrics = extender->daemon.metrics,
-                .health = extender->daemon.health,
-                .server = extender->server,
-                .files = settings.tls,
-        });
-        return 0;
+        if (r == 0 && extender->certificates)
+                certificates_serve(extender->certificates, extender->server);
+        return r;
 }
 
 static bool is_loopback(const char *address) {
@@ -265,6 +271,7 @@ static int extender_run(struct extender *extender, struct error *err) {
                 .path = settings.shared.policy_path,
                 .is_strict = settings.shared.is_strict,
                 .on_policy = extender_on_policy,
+                .on_known = extender_on_policy_known,
                 .userdata = extender,
         };
         if (policy_source_new(&source_options, &extender->policy_source, &policy, err) < 0)
@@ -287,6 +294,7 @@ static int extender_run(struct extender *extender, struct error *err) {
                 .table = extender->table,
                 .metrics = daemon->metrics,
                 .health = daemon->health,
+                .awaits_policy = policy_source_is_awaited(extender->policy_source),
         });
         prepare_to_bind(extender);
         if (settings.shared.has_status_page) {

@@ -307,8 +307,8 @@ static void read_match(const struct policy_map *item, struct policy_rule *rule) 
         policy_read_name(&match, "priorityClass", POLICY_OPTIONAL, is_object_name,
                          "at most 253 of a-z, 0-9, '-' and '.'", rule->priority_class);
         if (policy_has_list(&match, "priorityBelow"))
-                policy_read_integer(&match, "priorityBelow", "a whole number", INT32_MIN,
-                                    &rule->priority_below);
+                policy_read_integer(&match, "priorityBelow", "a whole number of 32 bits", INT32_MIN,
+                                    INT32_MAX, &rule->priority_below);
         /* A field that is null, or unknown, is no condition: the rule would be about every pod. */
         if (policy_map_end(&match) && rule->namespace_count == 0 && rule->labels.count == 0 &&
             !rule->priority_class[0] && rule->priority_below == INT64_MAX)
@@ -328,6 +328,8 @@ static void read_rules(const struct policy_map *spec, struct policy *policy) {
                 rule->is_exempt = policy_has_list(&item, "exempt");
                 if (rule->is_exempt)
                         expect_word(&item, "exempt", "true");
+                if (rule->is_exempt && tree_get(item.node, "exempt")->is_quoted)
+                        policy_expected(&item, "exempt", "true, without quotes");
                 if (rule->is_exempt == has_limits)
                         policy_refuse(&item, NULL, "expected either exempt or limits, got %s",
                                       has_limits ? "both" : "neither");
@@ -350,7 +352,8 @@ static void read_hot_values(const struct policy_map *spec, struct policy *policy
                 struct policy_hot_value *hot_value = &policy->hot_values[i];
                 policy_read_duration(&item, "timeRange", "a duration above 0 such as 1m or 90s", 1,
                                      &hot_value->time_range_ms);
-                policy_read_integer(&item, "count", "a whole number >= 1", 1, &hot_value->count);
+                policy_read_integer(&item, "count", "a whole number >= 1", 1, INT64_MAX,
+                                    &hot_value->count);
                 (void)policy_map_end(&item);
                 policy->hot_value_count++;
         }
@@ -366,9 +369,7 @@ static void read_shortlist(const struct policy_map *extender, struct policy *pol
                 extender, "shortlistFor", POLICY_OPTIONAL, policy_shortlist_for_names);
         if (!text || strcmp(text, "auto") == 0)
                 return;
-        policy_read_integer(extender, "shortlist", what, 0, &places);
-        if (places > POLICY_MAX_SHORTLIST)
-                policy_expected(extender, "shortlist", "%s", what);
+        policy_read_integer(extender, "shortlist", what, 0, POLICY_MAX_SHORTLIST, &places);
         policy->shortlist = (int)places;
 }
 
@@ -433,8 +434,12 @@ static void read_idle(const struct policy_map *spec, struct policy *policy) {
         _cleanup_(freep) char *name = xasprintf(POLICY_IDLE_PEAK_PREFIX "%s",
                                                 window ? window : "1h");
         int metric = policy_metric_index(policy, name);
-        if (metric < 0 || !policy->metrics[metric].is_query ||
-            policy->metrics[metric].period_ms == 0)
+        /* As the object's definition has it. */
+        if (window && (strlen(window) > 16 || strlen(window + strspn(window, "0")) > 9 + 1))
+                policy_expected(&idle, "peak",
+                                "at most 16 characters, and at most 9 digits behind zeros");
+        else if (metric < 0 || !policy->metrics[metric].is_query ||
+                 policy->metrics[metric].period_ms == 0)
                 policy_expected(&idle, "peak", "%s with a period above 0", what);
         else
                 policy->idle_peak = (size_t)metric;

@@ -274,7 +274,7 @@ void policy_read_number(const struct policy_map *map, const char *field, enum po
 }
 
 void policy_read_integer(const struct policy_map *map, const char *field, const char *what,
-                         int64_t min, int64_t *ret) {
+                         int64_t min, int64_t max, int64_t *ret) {
         const struct tree_node *node = number_of(map, field, POLICY_REQUIRED, what);
         int64_t value = 0;
 
@@ -283,7 +283,7 @@ void policy_read_integer(const struct policy_map *map, const char *field, const 
         bool is_number = number_parse_i64(node->text, node->text_len, &value);
         if (is_number && node->is_quoted)
                 policy_expected(map, field, "%s, without quotes", what);
-        else if (!is_number || value < min)
+        else if (!is_number || value < min || value > max)
                 policy_expected(map, field, "%s", what);
         else
                 *ret = value;

@@ -83,9 +83,9 @@ int policy_read_choice(const struct policy_map *map, const char *field, enum pol
  * @field: NULL: the item itself */
 void policy_read_number(const struct policy_map *map, const char *field, enum policy_need need,
                         const char *what, double min, double max, double *ret);
-/** policy_read_integer() - a required whole number >= @min, not quoted */
+/** policy_read_integer() - a required whole number in [@min, @max], not quoted */
 void policy_read_integer(const struct policy_map *map, const char *field, const char *what,
-                         int64_t min, int64_t *ret);
+                         int64_t min, int64_t max, int64_t *ret);
 /** policy_read_duration() - a required Go duration >= @min_ms; none that would be cut to 0 */
 void policy_read_duration(const struct policy_map *map, const char *field, const char *what,
                           int64_t min_ms, int64_t *ret_ms);

@@ -31,7 +31,7 @@ int cluster_policy_read(const char *path, struct policy **ret, struct error *err
         return r < 0 ? error_wrap(err, r, "%s", file_input_name(path)) : 0;
 }
 
-/* ---- Without an object. */
+/* ---- Without a valid object. */
 
 enum { POLICY_TEXT_MAX_BYTES = 256 << 10 };
 
@@ -101,7 +101,9 @@ struct policy *cluster_policy_kept(struct cluster *cluster, const char *namespac
 
 int cluster_policy_load(struct cluster *cluster, const char *path, const char *namespace,
                         struct policy **ret, char **ret_from, struct error *err) {
+        _cleanup_(freep) char *from = NULL;
         json_auto_t *object = NULL;
+        struct error why = ERROR_NULL;
 
         if (path) {
                 int r = cluster_policy_read(path, ret, err);
@@ -111,17 +113,16 @@ int cluster_policy_load(struct cluster *cluster, const char *path, const char *n
         }
         enum kube_outcome outcome = cluster_get(cluster, POLICY_OBJECT_PATH "/" POLICY_OBJECT_NAME,
                                                 &object, err);
-        if (outcome == KUBE_NOT_FOUND) {
-                _cleanup_(freep) char *from = NULL;
-                *ret = cluster_policy_kept(cluster, namespace, &from);
-                *ret_from = xasprintf("%s, without an object named " POLICY_OBJECT_NAME, from);
+        if (outcome != KUBE_OK && outcome != KUBE_NOT_FOUND)
+                return err->code;
+        if (outcome == KUBE_OK && cluster_policy_from_object(object, ret, &why) == 0) {
+                *ret_from = xstrdup(CLUSTER_POLICY_OBJECT);
                 return 0;
         }
-        if (outcome != KUBE_OK)
-                return err->code;
-        int r = cluster_policy_from_object(object, ret, err);
-        if (r < 0)
-                return error_wrap(err, r, "DynamicSchedulerPolicy %s", POLICY_OBJECT_NAME);
-        *ret_from = xstrdup("DynamicSchedulerPolicy " POLICY_OBJECT_NAME);
+        *ret = cluster_policy_kept(cluster, namespace, &from);
+        *ret_from = outcome == KUBE_OK
+                            ? xasprintf("%s, since " CLUSTER_POLICY_OBJECT " is refused: %s", from,
+                                        why.msg)
+                            : xasprintf("%s, without an object named " POLICY_OBJECT_NAME, from);
         return 0;
 }

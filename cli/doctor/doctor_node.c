@@ -24,23 +24,20 @@ static void find_set(const struct doctor_set *set, const char *of_whom, enum doc
         doctor_find(finding, state, "%s%s", text.data, set->count > DOCTOR_EXAMPLES ? ", ..." : "");
 }
 
-/* How many nodes it may be true of. */
-static size_t all_of(const struct doctor_nodes *nodes, enum doctor_set_kind set) {
-        bool is_of_followed = set == DOCTOR_BARE || set == DOCTOR_STALE || set == DOCTOR_OFFERLESS;
-
-        return nodes->count - (is_of_followed ? nodes->ignored : 0);
-}
-
 /* "3 of 200 nodes <the row's text>: a, b, c". Without a state in the row, all nodes are a fault,
- * and some are a warning. */
+ * and some are a warning, unless these may be the ones that the controller leaves out. */
 static void check_nodes(const struct doctor_facts *facts, struct doctor_finding *finding) {
         const struct doctor_check *check = finding->check;
         const struct doctor_set *set = &facts->nodes.sets[check->set];
-        size_t all = all_of(&facts->nodes, check->set);
+        bool is_of_followed = check->set == DOCTOR_BARE || check->set == DOCTOR_STALE ||
+                              check->set == DOCTOR_OFFERLESS;
+        size_t all = facts->nodes.count - (is_of_followed ? facts->nodes.ignored : 0);
         enum doctor_state by_share = set->count == all ? DOCTOR_FAULT : DOCTOR_WARNING;
         _cleanup_(freep) char *of_whom = xasprintf("%zu of %zu nodes", set->count, all);
 
-        if (doctor_needs(facts, DOCTOR_NODES, finding) && set->count > 0)
+        if (doctor_needs(facts, DOCTOR_NODES, finding) && set->count > 0 &&
+            (!is_of_followed || set->count == all ||
+             doctor_is_read(facts, FLAG_NODE_SELECTOR, finding)))
                 find_set(set, of_whom, check->state ? check->state : by_share, finding);
 }
 

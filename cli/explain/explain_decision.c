@@ -145,7 +145,7 @@ static void print_ranking(const json_t *ranking, const json_t *filter, size_t ma
         terms_print_expected(json_at(ranking, "expected", NULL), out);
         for (size_t i = 0; i < json_array_size(nodes) && i < max_nodes; i++) {
                 (void)fputc('\n', out);
-                terms_print(json_array_get(nodes, i), max_nodes, style, out);
+                terms_print(json_array_get(nodes, i), style, out);
         }
 }
 

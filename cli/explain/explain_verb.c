@@ -130,6 +130,11 @@ static int fill_table(struct cluster *cluster, const struct subject *subject,
                                     &policy, &from, err);
         if (r < 0)
                 return r;
+        if (!settings.filename && strcmp(from, CLUSTER_POLICY_OBJECT) != 0) {
+                (void)fputs("kubectl plimsoll explain: by ", stderr);
+                (void)style_text(from, SIZE_MAX, stderr);
+                (void)fputc('\n', stderr);
+        }
         *ret = node_list_new(cluster, options, policy, settings.plimsoll_namespace, now_unix_ms);
         if (subject->is_from_input)
                 return explain_read(node_list_table(*ret), "-", NULL, now_unix_ms, NULL, err);

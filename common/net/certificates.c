@@ -14,6 +14,7 @@ enum { LOOK_MS = 60 * 1000 };
 
 struct certificates {
         struct certificates_options options;
+        struct http_server *server;
         struct file_watch *watches[3];
         struct loop_timer settle, look;
         char *problem; /* of the last reload; NULL: it succeeded */
@@ -29,8 +30,7 @@ static void show_certificate(struct certificates *certificates) {
         const char *path = certificates->options.files.cert_file;
         char ends[TIMESTAMP_MAX];
 
-        http_server_certificate_validity(certificates->options.server, &begins_unix_ms,
-                                         &ends_unix_ms);
+        http_server_certificate_validity(certificates->server, &begins_unix_ms, &ends_unix_ms);
         timestamp_format_s(ends_unix_ms, ends, sizeof(ends));
         metrics_set(certificates->expiry, (double)ends_unix_ms / (double)MS_PER_S);
         bool is_valid = begins_unix_ms <= now_unix_ms && now_unix_ms <= ends_unix_ms;
@@ -52,7 +52,7 @@ void certificates_reload(struct certificates *certificates) {
         struct error err = ERROR_NULL;
 
         loop_timer_disarm(certificates->options.loop, &certificates->settle);
-        if (http_server_set_tls(certificates->options.server, files, &err) < 0) {
+        if (http_server_set_tls(certificates->server, files, &err) < 0) {
                 metrics_inc(certificates->errors);
                 if (!certificates->problem || strcmp(certificates->problem, err.msg) != 0)
                         log_error(MSG("cannot reload certificates, keeping the current ones"),
@@ -117,11 +117,12 @@ struct certificates *certificates_new(const struct certificates_options *options
                 if (paths[i])
                         certificates->watches[i] = file_watch_new(
                                 options->loop, paths[i], on_certificate_file, certificates);
-        loop_timer_arm(options->loop, &certificates->look,
-                       loop_now_mono_ms(options->loop) + LOOK_MS, look_at_certificate,
-                       certificates);
-        show_certificate(certificates);
         return certificates;
+}
+
+void certificates_serve(struct certificates *certificates, struct http_server *server) {
+        certificates->server = server;
+        look_at_certificate(certificates);
 }
 
 void certificates_free(struct certificates *certificates) {

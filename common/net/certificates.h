@@ -24,13 +24,17 @@ struct certificates_options {
         struct loop *loop; /* all borrowed; they outlive the certificates */
         struct metrics *metrics;
         struct health *health;
-        struct http_server *server;   /* started with the same files */
         struct http_server_tls files; /* the strings are borrowed, too */
 };
 
 struct certificates;
 
+/** certificates_new() - watches the files from now on; to be called before the server loads them,
+ * so that no change behind that is missed */
 struct certificates *certificates_new(const struct certificates_options *options);
+/** certificates_serve() - @server was started with the same files; once, before the loop runs.
+ * Borrowed */
+void certificates_serve(struct certificates *certificates, struct http_server *server);
 void certificates_free(struct certificates *certificates);
 DEFINE_FREEP(struct certificates, certificates_free);
 

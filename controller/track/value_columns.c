@@ -20,7 +20,8 @@ void value_columns_init(struct value_columns *ret, const struct policy *policy,
         };
 }
 
-/* Every priority's metric is usable, and none is compared with other nodes. */
+/* Every priority's metric is usable, and none is compared with other nodes; but for those without
+ * weight. */
 static bool is_whole(const struct policy *policy, const struct plan_values *values) {
         struct policy_range of = policy_pool_priorities(policy, values->pool);
 
@@ -28,7 +29,7 @@ static bool is_whole(const struct policy *policy, const struct plan_values *valu
                 const struct policy_priority *priority = &policy->priorities[i];
                 bool is_compared = priority->scale == POLICY_SCALE_RELATIVE &&
                                    policy->scoring != POLICY_SCORING_ESTIMATE;
-                if (is_compared || !plan_has(values, priority->metric))
+                if (priority->weight > 0 && (is_compared || !plan_has(values, priority->metric)))
                         return false;
         }
         return of.end > of.begin;

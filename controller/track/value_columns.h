@@ -28,8 +28,8 @@ void value_columns_init(struct value_columns *ret, const struct policy *policy,
  * estimate, before a pod is added
  * @terms:  of each pool of @policy
  * @values: those of @of
- * Return: 0 to 100; negative: a priority's value is missing, there is no priority, or the score
- * depends on the other candidates (scale: relative, unless scoring is estimate)
+ * Return: 0 to 100; negative: the value of a priority with weight is missing, there is no priority,
+ * or the score depends on the other candidates (scale: relative, unless scoring is estimate)
  */
 int value_columns_score(const struct value_columns *of, const struct policy *policy,
                         const struct estimate_terms terms[static POLICY_MAX_POOLS + 1],

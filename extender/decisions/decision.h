@@ -120,8 +120,12 @@ struct decision_ranking {
         uint8_t node_count;
         uint8_t priority_count; /* 0 with estimate */
         struct decision_priority priorities[DECISION_TERMS_MAX];
-        /* With estimate, per pool; 0: the resource does not count. */
-        float weights[POLICY_MAX_POOLS + 1][ESTIMATE_RESOURCE_COUNT];
+        union {
+                /* With estimate, per pool; 0: the resource does not count. */
+                float weights[POLICY_MAX_POOLS + 1][ESTIMATE_RESOURCE_COUNT];
+                /* Otherwise: of its priorities that there is no room for, together. */
+                float other_weights[POLICY_MAX_POOLS + 1];
+        };
         struct estimator_expectation expectation;       /* with estimate */
         struct decision_text workload;                  /* with estimate; len 0: none */
         struct decision_node nodes[DECISION_NODES_MAX]; /* the best first */

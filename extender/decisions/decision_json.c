@@ -169,6 +169,8 @@ static void json_put_terms(struct buf *out, const struct decision_ranking *ranki
                 json_write_object_end(out);
         }
         json_write_array_end(out);
+        if (ranking->other_weights[node->pool] > 0)
+                put_number(out, "otherWeight", ranking->other_weights[node->pool]);
         put_number(out, "hotValue", terms->hot);
         json_write_int(out, "score100", terms->score100);
 }

@@ -202,6 +202,12 @@ static void take_priorities(const struct judge *judge, const struct policy *poli
                 to->full_ratio = (float)verdict_full_ratio(policy, i, 0, &judge->largest);
                 ranking->priority_count++;
         }
+        for (size_t i = DECISION_TERMS_MAX; i < policy->priority_total; i++)
+                for (size_t pool = 0; pool <= policy->pool_count; pool++) {
+                        struct policy_range of = policy_pool_priorities(policy, pool);
+                        if (of.begin <= i && i < of.end)
+                                ranking->other_weights[pool] += (float)policy->priorities[i].weight;
+                }
 }
 
 static void take_terms(const struct judge *judge, uint32_t row, size_t priority_count,

@@ -43,7 +43,7 @@ void explanation_print(const struct explanation *explanation, const json_t *node
         for (size_t i = 0; i < json_array_size(nodes); i++) {
                 if (i > 0)
                         (void)fputc('\n', out);
-                terms_print(json_array_get(nodes, i), SIZE_MAX, style, out);
+                terms_print(json_array_get(nodes, i), style, out);
         }
         if (json_array_size(nodes) == 0)
                 (void)fputs("no nodes\n", out);

@@ -257,14 +257,19 @@ static void print_hot(const json_t *hot, const struct style *style, FILE *out) {
         (void)fputc('\n', out);
 }
 
-static void print_terms(const json_t *terms, size_t max_terms, const struct style *style,
-                        FILE *out) {
-        double weights = 0;
+/* Of those that an extender does not keep, it keeps the weight. */
+static void print_terms(const json_t *node, const struct style *style, FILE *out) {
+        const json_t *terms = json_at(node, "priorities", NULL);
+        double others = number_of(node, "otherWeight"), weights = others;
 
         for (size_t i = 0; i < json_array_size(terms); i++)
                 weights += number_of(json_array_get(terms, i), "weight");
-        for (size_t i = 0; i < json_array_size(terms) && i < max_terms; i++)
+        for (size_t i = 0; i < json_array_size(terms); i++)
                 print_term(json_array_get(terms, i), weights, style, out);
+        if (others > 0)
+                (void)fprintf(out, "  term   " NAME "%6s of %5.1f points  not kept, weight %s\n",
+                              "other priorities", "?", others / weights * 100,
+                              terms_number(node, "otherWeight").text);
 }
 
 static void print_verdict(const json_t *node, const struct style *style, FILE *out) {
@@ -290,19 +295,19 @@ static void print_verdict(const json_t *node, const struct style *style, FILE *o
         (void)fputc('\n', out);
 }
 
-void terms_print(const json_t *node, size_t max_terms, const struct style *style, FILE *out) {
+void terms_print(const json_t *node, const struct style *style, FILE *out) {
         const json_t *limits = json_at(node, "predicates", NULL);
 
         print_verdict(node, style, out);
         if (number_of(node, "pool") > 0)
                 (void)fprintf(out, "  pool   number %s of spec.pools\n",
                               terms_number(node, "pool").text);
-        for (size_t i = 0; i < json_array_size(limits) && i < max_terms; i++)
+        for (size_t i = 0; i < json_array_size(limits); i++)
                 print_limit(json_array_get(limits, i), style, out);
         if (json_at(node, "estimate", NULL)) {
                 print_estimate(json_at(node, "estimate", NULL), style, out);
         } else if (json_at(node, "priorities", NULL)) {
-                print_terms(json_at(node, "priorities", NULL), max_terms, style, out);
+                print_terms(node, style, out);
                 print_hot(json_at(node, "hotValue", NULL), style, out);
         }
         if (json_at(node, "taintLevel", NULL))

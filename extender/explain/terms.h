@@ -12,10 +12,9 @@
 
 /**
  * terms_print() - the node with its verdict, and a line for each term
- * @max_terms: the largest number of limits, and of priorities
- * @style:     with bars if it has colours
+ * @style: with bars if it has colours
  */
-void terms_print(const json_t *node, size_t max_terms, const struct style *style, FILE *out);
+void terms_print(const json_t *node, const struct style *style, FILE *out);
 /** terms_print_expected() - what a pod is expected to use, and why; nothing unless @expected is an
  * object */
 void terms_print_expected(const json_t *expected, FILE *out);

@@ -31,7 +31,8 @@ struct table_watch {
         struct binding_watch *bindings;  /* NULL until a policy ranks by hot values */
         int64_t recent_ms;               /* of the last policy that did */
         struct estimate_watch *estimate; /* NULL until a policy's scoring is estimate */
-        bool awaits_pools; /* nothing is published, since the nodes' pools are not known yet */
+        bool awaits_pools;  /* nothing is published, since the nodes' pools are not known yet */
+        bool awaits_policy; /* likewise */
 
         struct loop_timer publish_timer; /* armed when something has changed */
         struct loop_timer change_timer;  /* when the next reading expires or hot value falls */
@@ -82,11 +83,14 @@ static void publish(void *userdata) {
                        table_now_mono_ms(watch) + change_ms, publish, watch);
 }
 
+static bool may_publish(const struct table_watch *watch) {
+        return watch->is_synced && !watch->awaits_pools && !watch->awaits_policy;
+}
+
 /* Something may have changed the table. The timer fires after the events of this turn, so that a
  * burst makes one snapshot. */
 static void touched(struct table_watch *watch) {
-        if (!watch->is_synced || watch->awaits_pools ||
-            !node_table_is_dirty(watch->options.table) ||
+        if (!may_publish(watch) || !node_table_is_dirty(watch->options.table) ||
             loop_timer_is_armed(&watch->publish_timer))
                 return;
         loop_timer_arm(watch->options.loop, &watch->publish_timer,
@@ -137,7 +141,9 @@ static void table_on_nodes_synced(void *userdata, size_t count) {
         watch->awaits_pools = false;
         if (watch->start_until_mono_ms == INT64_MAX)
                 watch->start_until_mono_ms = table_now_mono_ms(watch) + START_MS;
-        publish(watch); /* before the check passes: once ready, the workers have the nodes */
+        if (may_publish(watch))
+                publish(watch); /* before the check passes: once ready, the workers have the nodes
+                                 */
         health_pass(watch->nodes_check, "%zu node%s", count, number_plural(count));
         watch_estimate(watch);
 }
@@ -332,6 +338,7 @@ struct table_watch *table_watch_new(const struct table_watch_options *options) {
         struct table_watch *watch = xcalloc(1, sizeof(*watch));
 
         watch->options = *options;
+        watch->awaits_policy = options->awaits_policy;
         watch->start_until_mono_ms = INT64_MAX;
         table_register_metrics(watch);
         watch->nodes_check = health_add(options->health, "nodes", "not listed yet");
@@ -376,7 +383,16 @@ void table_watch_set_policy(struct table_watch *watch, struct policy *policy) {
         watch_bindings(watch);
         watch_estimate(watch);
         /* At once: whoever reads that it is in force is answered by it. */
-        if (watch->is_synced && !watch->awaits_pools)
+        watch->awaits_policy = false;
+        if (may_publish(watch))
                 publish(watch);
         look_at_watches(watch);
+}
+
+void table_watch_keep_policy(struct table_watch *watch) {
+        if (!watch->awaits_policy)
+                return;
+        watch->awaits_policy = false;
+        if (may_publish(watch))
+                publish(watch);
 }

@@ -6,7 +6,9 @@
  *
  * A new extender is not ready until it has listed the nodes, and the pods that the policy needs.
  * For pods, and for the nodes' pools, it waits at most 20 s behind the nodes, and not at all for
- * pods that the API server refuses (403, 404): it works without them.
+ * pods that the API server refuses (403, 404): it works without them. A scheduler beside it may
+ * call before it is ready: until nodes and policy are known, workers have an empty table, in which
+ * no node is known, so all pass.
  *
  * Everything runs on the loop's thread.
  */
@@ -28,12 +30,13 @@ struct table_watch_options {
         struct node_table *table;
         struct metrics *metrics;
         struct health *health;
+        bool awaits_policy; /* until table_watch_set_policy() or table_watch_keep_policy() */
 };
 
 struct table_watch;
 
 /** table_watch_new() - starts watching; nothing is published before the first complete list of
- * nodes */
+ * nodes, nor while the policy is awaited */
 struct table_watch *table_watch_new(const struct table_watch_options *options);
 void table_watch_free(struct table_watch *watch);
 DEFINE_FREEP(struct table_watch, table_watch_free);
@@ -45,3 +48,7 @@ bool table_watch_sees_nodes(const struct table_watch *watch);
  * are listed again first; until that is done, workers have the last snapshot
  * @policy: owned by the table from now on */
 void table_watch_set_policy(struct table_watch *watch, struct policy *policy);
+
+/** table_watch_keep_policy() - there is no other policy than the table's, so it is not awaited any
+ * more; publishes what waited for that */
+void table_watch_keep_policy(struct table_watch *watch);

@@ -71,6 +71,8 @@ static void show_policy_state(struct policy_source *source) {
                             *trouble ? ": " : "", trouble);
                 return;
         }
+        if (source->objects && source->options.on_known) /* before the check passes */
+                source->options.on_known(source->options.userdata);
         health_pass(source->check, "%s, %zu metric%s, generation %lld%s%s%s%s%s%s%s%s",
                     source->from, source->metric_count, number_plural(source->metric_count),
                     (long long)source->generation, after, source->problem ? source->problem : "",
@@ -343,6 +345,7 @@ int policy_source_new(const struct policy_source_options *options, struct policy
 void policy_source_free(struct policy_source *source) {
         if (!source)
                 return;
+        source->options.on_known = NULL; /* who waits for it may be gone */
         policy_source_set_writer(source, NULL);
         file_watch_free(source->file);
         loop_timer_disarm(source->options.loop, &source->wait_end);

@@ -33,6 +33,9 @@ typedef void policy_source_fn(void *userdata, struct policy *policy);
 typedef void policy_source_status_fn(void *userdata, const json_t *object, const char *problem,
                                      const char *warning);
 
+/** on_known: the object is not awaited any more: policy_source_is_awaited(). More than once */
+typedef void policy_source_known_fn(void *userdata);
+
 struct policy_source_options {
         struct loop *loop;
         struct metrics *metrics;
@@ -40,6 +43,7 @@ struct policy_source_options {
         const char *path; /* NULL: no file */
         bool is_strict;
         policy_source_fn *on_policy;
+        policy_source_known_fn *on_known; /* NULL: nobody waits for it */
         void *userdata;
 };
 

@@ -326,12 +326,12 @@ class Sample:
         if self.random.random() < 0.4:
             match["priorityClass"] = self.pick(["batch", "a.b-c"], ["", "A", "a_b"])
         if self.random.random() < 0.4:
-            match["priorityBelow"] = self.pick([0, -5, 1000], [1.5, "1"])
+            match["priorityBelow"] = self.pick([0, -5, 1000], [1.5, "1", 1 << 31])
         if not match and self.random.random() < 0.8:
             match["priorityBelow"] = 0
         entry = {"match": match}
         if self.random.random() < 0.5:
-            entry["exempt"] = self.pick([True], [False])
+            entry["exempt"] = self.pick([True], [False, "true"])
         if ("exempt" in entry) == (self.random.random() < 0.05):
             entry["limits"] = [self.predicate(name) for name in self.some_names(names)]
         return entry

@@ -45,6 +45,26 @@ def test_it_is_ready_when_it_knows_policy_and_pods(cluster, start_extender):
         assert list(scheduler.filter(NODES)[1]) == [NODES[1]]
 
 
+@pytest.mark.parametrize("has_object", [True, False])
+def test_it_rejects_nothing_before_it_knows_the_policy(cluster, start_extender, has_object):
+    """A scheduler beside it calls at once. The built-in limits need not be the cluster's, which may
+    have an object, or none."""
+    annotate(cluster, NODES[2], 0.9)  # above the built-in limit
+    own = policy(limits={CPU: 0.95})
+    own["metadata"] = {"name": "default"}
+    if has_object:
+        assert cluster.call("POST", POLICIES, own).status == 201
+    cluster.fault("delay", verb="list", resource="dynamicschedulerpolicies", seconds=LISTED_LATE_S)
+    extender = start_extender(cluster)
+    wait_until(lambda: "[+] nodes: 4 nodes" in extender.ready()[1], what="the nodes", poll_s=0.01)
+    with extender.scheduler() as scheduler:
+        assert scheduler.filter(NODES) == (NODES, {})
+        assert set(scheduler.prioritize(NODES).values()) <= {0}
+        assert "[-] policy: " in extender.ready()[1], "it was asked in time"
+        wait_until(lambda: extender.ready()[0], what="readiness", poll_s=0.01)
+        assert list(scheduler.filter(NODES)[1]) == ([] if has_object else [NODES[2]])
+
+
 def test_what_it_counts(cluster, start_extender):
     extender = start_extender(cluster, content=policy())
     extender.wait_live()

@@ -2,6 +2,8 @@
 
 import http.client
 import json
+import os
+import signal
 import ssl
 import subprocess
 import threading
@@ -215,6 +217,28 @@ class Hammer:
         self.thread.join(60)
         if kind is None:
             assert self.failure is None and not self.thread.is_alive(), repr(self.failure)
+
+
+def test_a_certificate_that_changes_during_the_start(run, cluster, ours, tmp_path):
+    """It stops when it has loaded the first pair, before it listens. (No leak check: that cannot
+    trace a process that strace traces.)"""
+    volume = Volume(tmp_path / "secret", ours.server())
+    second = ours.server()
+    trace = tmp_path / "trace"
+    trace.touch()
+    strace = ["strace", "-D", "-f", f"-o{trace}", "-etrace=listen"]
+
+    def run_stopped(argv, name):
+        env = {"ASAN_OPTIONS": "detect_leaks=0"}
+        process = run([*strace, "-einject=listen:signal=SIGSTOP", *argv], name, env)
+        wait_until(
+            lambda: "--- stopped by SIGSTOP" in trace.read_text(), what="the process to stop"
+        )
+        volume.write(second)
+        os.kill(process.pid, signal.SIGCONT)
+        return process
+
+    TlsExtender(run_stopped, cluster, volume, context=trusting(ours)).wait_serial(second)
 
 
 def test_rotation_under_load(start_extender, ours, tmp_path):

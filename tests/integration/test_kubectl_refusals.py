@@ -6,7 +6,7 @@ import json
 import yaml
 
 from extender_kit import policy
-from paper_cluster import EXTENDERS, POLICY_PATH, SYSTEM, node
+from paper_cluster import CONTROLLERS, EXTENDERS, POLICY_PATH, SYSTEM, node
 from policies import CPU, ago
 
 FIRST = "/api/v1/nodes/node-0"
@@ -141,7 +141,7 @@ def test_explanations_that_lack_something(cluster, plimsoll):
     for _ in range(40):
         cluster.spec()["priority"] = [cluster.spec()["priority"]]
     deep = plimsoll("explain", "nodes", status=2)
-    assert deep.startswith("kubectl plimsoll explain: DynamicSchedulerPolicy default: ")
+    assert "since DynamicSchedulerPolicy default is refused: nested deeper than 32 levels\n" in deep
     cluster.objects[POLICY_PATH] = 403
     assert f": GET {POLICY_PATH}: 403 " in plimsoll("explain", "nodes", status=2)
 
@@ -152,6 +152,26 @@ def test_nodes_of_the_input_by_the_policy_of_the_cluster(cluster, plimsoll):
     listed = json.dumps({"items": [{"kind": "Node", **node("here")}]})
     shown = plimsoll("explain", "-", input=listed)
     assert shown.startswith(f"here: rejected: {CPU} above 0.2\n") and "node-0" not in shown
+
+
+def test_a_policy_that_is_refused(cluster, plimsoll, tmp_path):
+    """What the controllers keep is in force, and each verb that judges says why."""
+    why = "is refused: spec.predicate[0].name: expected a name of spec.syncPolicy"
+    cluster.objects[POLICY_PATH] = {**policy({CPU: 0.5}, {CPU: 1}), "metadata": {"name": "default"}}
+    cluster.spec()["predicate"][0]["name"] = "cpu_usage_max_1h"
+    kept = yaml.safe_dump(policy({CPU: 0.2}, {CPU: 1}))
+    for name in CONTROLLERS:
+        page = f"{SYSTEM}/pods/{name}:8090/proxy/status.json"
+        cluster.objects[page] = {"policy": {"yaml": kept}}
+    source = f"the policy of {CONTROLLERS[0]}, since DynamicSchedulerPolicy default {why}"
+    assert json.loads(plimsoll("top", "-ojson"))["policy"]["from"].startswith(source)
+    listed = json.dumps({"items": [{"kind": "Node", **node("here")}]})
+    explained = plimsoll("explain", "-", input=listed, status=None)
+    assert explained.stdout.startswith(f"here: rejected: {CPU} above 0.2\n")
+    assert explained.stderr.startswith(f"kubectl plimsoll explain: by {source}")
+    path = written(tmp_path, policy({CPU: 0.9}, {CPU: 1}))
+    simulated = json.loads(plimsoll("simulate", "-f", path, "-ojson"))
+    assert simulated["policy"]["inForce"].startswith(source)
 
 
 def test_a_pods_nodes(cluster, plimsoll):

@@ -353,6 +353,12 @@ TEST(hidden_flags) {
                  "policy-file",
                  "--policy-config-path stands where it cannot be read",
                  {{CONTROLLER, ARGUMENT, "--policy-config-path=$(FILE)"}}},
+                /* Which may leave out the nodes without annotations. */
+                {&doctor_node_checks,
+                 "annotations",
+                 "the controller's --node-selector stands where it cannot be read",
+                 {{CONTROLLER, ARGUMENT, "--node-selector=$(NODES)"},
+                  {NODES, "'annotations'", "'a'", 1}}},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {

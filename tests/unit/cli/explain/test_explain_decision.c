@@ -95,7 +95,8 @@ TEST(prints) {
                  "prioritize: was not asked, since a single node passed\n"},
                 {"{\"prioritize\": {\"expected\": {\"workload\": \"w\", \"loadCores\": 1,"
                  " \"clusterFactorCpu\": 0.7}, \"bestNodes\": [{\"node\": \"a\","
-                 " \"score\": 3, \"score100\": 31, \"hotValue\": 2, \"priorities\": ["
+                 " \"score\": 3, \"score100\": 31, \"hotValue\": 2, \"otherWeight\": 0.8,"
+                 " \"priorities\": ["
                  " {\"metric\": \"m\", \"value\": null, \"points\": 0,"
                  "  \"weight\": 0.2},"
                  " {\"metric\": \"n\", \"value\": 0.3, \"ageSeconds\": 61,"
@@ -106,9 +107,11 @@ TEST(prints) {
                  "  expected: 1 CPU and ? MiB, by the cluster's factors 0.7 and ?; nothing is "
                  "learned from w yet\n"
                  "\na: passes; score 3 of 10 (31 of 100)\n"
-                 "  term   m                             0.0 of  16.7 points  no reading\n"
-                 "  term   n                            31.2 of  83.3 points  30.0 % used next to "
+                 "  term   m                             0.0 of  10.0 points  no reading\n"
+                 "  term   n                            31.2 of  50.0 points  30.0 % used next to "
                  "60.0 %, weight 1, 1m1s old\n"
+                 "  term   other priorities                ? of  40.0 points  not kept, weight "
+                 "0.8\n"
                  "  recent node_hot_value                  2, 20 points off\n"},
                 {"{\"filter\": {\"rule\": 2}, \"prioritize\": {\"expected\": {\"loadCores\": 0.1,"
                  " \"workload\": null},"
@@ -176,13 +179,10 @@ TEST(prints_some_of_each) {
         static const char two[] =
                 "{\"filter\": {\"predicates\": [{\"metric\": \"m\"}, {\"metric\": \"n\"}],"
                 " \"rejectedNodes\": [{\"node\": \"x\"}, {\"node\": \"y\"}]},"
-                " \"prioritize\": {\"bestNodes\": [{\"node\": \"a\", \"predicates\":"
-                " [{\"metric\": \"p\"}, {\"metric\": \"q\"}], \"priorities\":"
+                " \"prioritize\": {\"bestNodes\": [{\"node\": \"a\", \"priorities\":"
                 " [{\"metric\": \"s\"}, {\"metric\": \"t\"}]}, {\"node\": \"b\"}]}}";
         static const char *const lines[][2] = {{"  ? over m ", "  ? over n "},
                                                {"  x: rejected", "  y: rejected"},
-                                               {"  limit  p ", "  limit  q "},
-                                               {"  term   s ", "  term   t "},
                                                {"\na: passes", "\nb: passes"}};
         _cleanup_(freep) char *one = print(two, NULL, 1), *all = print(two, NULL, 2);
 
@@ -191,6 +191,9 @@ TEST(prints_some_of_each) {
                 assert_null(strstr(one, lines[i][1]));
                 assert_non_null(strstr(all, lines[i][1]));
         }
+        /* All terms of a node, so that they add up to its score. */
+        assert_non_null(strstr(one, "  term   s "));
+        assert_non_null(strstr(one, "  term   t "));
 }
 
 /* None of them crashes, and nothing of a terminal's escapes gets through. */

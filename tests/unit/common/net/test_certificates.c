@@ -41,14 +41,12 @@ static int begin(void **state) {
         const struct http_server_tls tls = {.cert_file = cert_path, .key_file = key_path};
         struct http_server_options options = {
                 .bind_address = "127.0.0.1", .threads = 1, .tls = tls, .handler = handle};
+        certificates = certificates_new(&(struct certificates_options){
+                .loop = loop, .metrics = metrics, .health = health, .files = tls});
         if (http_server_start(&options, &server, &err) < 0)
                 fail_msg("%s", err.msg);
         log_pipe_begin(&log_lines);
-        certificates = certificates_new(&(struct certificates_options){.loop = loop,
-                                                                       .metrics = metrics,
-                                                                       .health = health,
-                                                                       .server = server,
-                                                                       .files = tls});
+        certificates_serve(certificates, server);
         return 0;
 }
 

@@ -18,6 +18,7 @@ static struct policy *parse(const char *spec) {
                  "  - {name: cpu_usage_avg_5m, period: 3m}\n"
                  "  - {name: mem_usage_avg_5m, period: 3m}\n"
                  "  - {name: disk_usage_avg_5m, period: 3m}\n"
+                 "  - {name: net_usage_avg_5m, period: 3m}\n"
                  "%s",
                  spec);
         return policy_of(text);
@@ -144,6 +145,14 @@ TEST(scores) {
                  "  extender: {scoring: estimate}\n",
                  "score{node=\"a\"} 80\n"},
                 {"  predicate:\n  - {name: cpu_usage_avg_5m, maxLimitPecent: 0.5}\n", ""},
+                /* not needed: net has no value, and no other node's reading counts */
+                {"  priority:\n  - {name: cpu_usage_avg_5m, weight: 1}\n"
+                 "  - {name: net_usage_avg_5m, weight: 0}\n"
+                 "  - {name: mem_usage_avg_5m, weight: 0, scale: relative}\n",
+                 "score{node=\"a\"} 80\n"},
+                {"  priority:\n  - {name: cpu_usage_avg_5m, weight: 1}\n"
+                 "  - {name: net_usage_avg_5m, weight: 0.1}\n",
+                 ""},
         };
         const struct plan_values values = {.usable = 7, .ratio = {0.2, 0.9, 0.7}};
 

@@ -101,15 +101,23 @@ TEST(priorities) {
         }
 }
 
+static void assert_others(const json_t *node, double weight) {
+        if (weight > 0)
+                assert_number(node, "otherWeight", weight);
+        else
+                assert_null(json_object_get(node, "otherWeight"));
+}
+
 /* A node shows the priorities of its pool, as far as they are kept: those of the policy are first.
  */
 TEST(priorities_of_pools) {
         static const struct {
                 const char *policy;
                 size_t of_policy, of_pool;
+                double other_weight; /* of the policy, and of the pool */
         } rows[] = {
-                {"  priority: [{name: g1, weight: 1}, {name: g2, weight: 1}]\n", 2, 1},
-                {"  priority: [" WEIGHTS "]\n", DECISION_TERMS_MAX, 0},
+                {"  priority: [{name: g1, weight: 1}, {name: g2, weight: 1}]\n", 2, 1, 0},
+                {"  priority: [" WEIGHTS "]\n", DECISION_TERMS_MAX, 0, 1},
         };
         json_auto_t *labels = json_pack("{s:s}", "disk", "ssd");
 
@@ -131,6 +139,8 @@ TEST(priorities_of_pools) {
                 assert_int_equal(json_array_size(of_b), rows[i].of_pool);
                 if (rows[i].of_pool > 0)
                         assert_number(json_array_get(of_b, 0), "value", 0.75);
+                assert_others(json_array_get(nodes, 0), rows[i].other_weight);
+                assert_others(json_array_get(nodes, 1), rows[i].other_weight);
                 fixture_free(fixture);
         }
 }

@@ -409,6 +409,42 @@ TEST(expiry) {
         stop(&f);
 }
 
+/* Before it is known by which policy to judge, workers have a table without nodes. */
+TEST(awaits_the_policy) {
+        for (int is_known = 0; is_known <= 1; is_known++) {
+                struct fixture f = {0};
+
+                usually(&f, "/nodes?", "limit=", scripted_http(200, "", NODES(NODE(A, "5", "0.5"))),
+                        false, false);
+                usually(&f, "/nodes?", "watch=1", scripted_stream(""), false, true);
+                start(&f);
+                struct health *health = health_new();
+                struct node_table *table = table_of(&f, "");
+                struct table_watch *watch = table_watch_new(&(struct table_watch_options){
+                        .loop = f.rig.loop,
+                        .api = f.rig.api,
+                        .table = table,
+                        .metrics = f.rig.metrics,
+                        .health = health,
+                        .awaits_policy = true,
+                });
+                double before = publications_of(table);
+                if (is_known) /* before the nodes are */
+                        table_watch_keep_policy(watch);
+                assert_true(publications_of(table) == before);
+                run_until(&f, sees_nodes, watch, 1);
+                pass(&f, MS_PER_S);
+                assert_true(publications_of(table) == before + is_known);
+                table_watch_keep_policy(watch);
+                table_watch_keep_policy(watch);
+                assert_true(publications_of(table) == before + 1);
+                table_watch_free(watch);
+                node_table_free(table);
+                health_free(health);
+                stop(&f);
+        }
+}
+
 static atomic_size_t lists_asked;
 
 static void note_and_wait(void *userdata) {

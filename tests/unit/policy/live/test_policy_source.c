@@ -25,6 +25,7 @@ struct fixture {
         struct api_fixture api;
         struct policy_source *source;
         size_t policies, looks;
+        bool is_known;
         const char *told; /* what readiness is to say, or is not */
         const char *path; /* NULL: the object */
 };
@@ -34,6 +35,10 @@ static const struct kube_fence no_fence = {0};
 static void on_policy(void *userdata, struct policy *policy) {
         ((struct fixture *)userdata)->policies++;
         policy_free(policy);
+}
+
+static void on_known(void *userdata) {
+        ((struct fixture *)userdata)->is_known = true;
 }
 
 static void begin(struct fixture *f) {
@@ -46,6 +51,7 @@ static void begin(struct fixture *f) {
                                                               .health = f->api.health,
                                                               .path = f->path,
                                                               .on_policy = on_policy,
+                                                              .on_known = on_known,
                                                               .userdata = f},
                               &f->source, &policy, &err) < 0)
                 fail_msg("%s", err.msg);
@@ -340,12 +346,15 @@ TEST(waits_for_the_object) {
                         api_run(&f.api, is_told, &f);
                         api_wait_ms(&f.api, 19 * MS_PER_S - api_passed_ms(&f.api));
                         f.told = "[-] policy: ";
-                        assert_true(is_told(&f));
+                        assert_true(is_told(&f) && !f.is_known);
                         later_ms += 2 * MS_PER_S;
                 }
                 f.told = cases[i].told;
                 api_run(&f.api, is_told, &f);
+                assert_true(f.is_known);
+                f.is_known = false;
                 end(&f);
+                assert_false(f.is_known); /* who is told may be gone already */
         }
 }
 
