@@ -341,14 +341,6 @@ void plan_annotations(const struct plan *plan, const struct plan_choice *choice,
         buf_putc(out, '}');
 }
 
-void plan_patch(const struct plan *plan, const struct plan_choice *choice,
-                const struct plan_values *values, const struct plan_style *style,
-                int64_t now_unix_ms, struct buf *out) {
-        buf_puts(out, "{\"metadata\":{\"annotations\":");
-        plan_annotations(plan, choice, values, style, now_unix_ms, out);
-        buf_puts(out, "}}");
-}
-
 void plan_confirm(struct plan_record *record, const struct plan_choice *choice,
                   const struct plan_values *values, int64_t now_unix_ms) {
         for (size_t i = 0; i < record->count; i++) {

@@ -179,11 +179,7 @@ struct plan_style {
         const struct zone *zone; /* NULL: UTC */
 };
 
-/** plan_patch() - append the merge patch {"metadata":{"annotations":{...}}} for @choice */
-void plan_patch(const struct plan *plan, const struct plan_choice *choice,
-                const struct plan_values *values, const struct plan_style *style,
-                int64_t now_unix_ms, struct buf *out);
-/** plan_annotations() - append only the inner object {"cpu_usage_avg_5m":"0.1,...", ...} */
+/** plan_annotations() - append the object {"cpu_usage_avg_5m":"0.1,...", ...} for @choice */
 void plan_annotations(const struct plan *plan, const struct plan_choice *choice,
                       const struct plan_values *values, const struct plan_style *style,
                       int64_t now_unix_ms, struct buf *out);

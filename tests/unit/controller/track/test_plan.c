@@ -336,13 +336,13 @@ TEST(patch_text) {
         p.values.hot = 2;
         p.values.age_ms[0] = 14999;
         p.values.age_ms[3] = 5 * MS_PER_MIN; /* sampled that seldom: the timestamp says a minute */
-        plan_patch(&p.plan, &(struct plan_choice){.metrics = 9, .has_hot = true}, &p.values, &style,
-                   start_unix_ms, &out);
+        plan_annotations(&p.plan, &(struct plan_choice){.metrics = 9, .has_hot = true}, &p.values,
+                         &style, start_unix_ms, &out);
         assert_string_equal(
-                out.data, "{\"metadata\":{\"annotations\":{"
+                out.data, "{"
                           "\"load.example.com/cpu_usage_avg_5m\":\"0.34210,2026-07-23T11:25:39Z\","
                           "\"load.example.com/mem_usage_avg_5m\":\"0.34210,2026-07-23T11:24:54Z\","
-                          "\"load.example.com/node_hot_value\":\"2,2026-07-23T11:25:54Z\"}}}");
+                          "\"load.example.com/node_hot_value\":\"2,2026-07-23T11:25:54Z\"}");
         buf_done(&out);
 }
 
@@ -372,15 +372,15 @@ TEST(young_means) {
         }
         p.values.age_ms[0] = 14999;
         p.values.age_ms[3] = 9000;
-        plan_patch(&p.plan, &(struct plan_choice){.metrics = 11, .has_covered = true}, &p.values,
-                   &style, start_unix_ms, &out);
+        plan_annotations(&p.plan, &(struct plan_choice){.metrics = 11, .has_covered = true},
+                         &p.values, &style, start_unix_ms, &out);
         assert_string_equal(
                 out.data,
-                "{\"metadata\":{\"annotations\":{"
+                "{"
                 "\"load.example.com/cpu_usage_avg_5m\":\"0.34210,2026-07-23T11:25:39Z\","
                 "\"load.example.com/cpu_usage_max_avg_1h\":\"0.34210,2026-07-23T11:25:54Z\","
                 "\"load.example.com/mem_usage_avg_5m\":\"0.34210,2026-07-23T11:25:45Z\","
-                "\"load.example.com/node_covered_seconds\":\"45,2026-07-23T11:25:45Z\"}}}");
+                "\"load.example.com/node_covered_seconds\":\"45,2026-07-23T11:25:45Z\"}");
         buf_done(&out);
 }
 
