@@ -158,8 +158,10 @@ bool plan_is_overdue(const struct plan *plan, const struct plan_record *record,
 bool plan_is_early(const struct plan *plan, const struct plan_record *record,
                    const struct plan_values *values, int64_t now_unix_ms);
 
-/** plan_crosses_limit() - is one of the values above a limit of the policy, and the other not? */
-bool plan_crosses_limit(const struct plan *plan, size_t metric, double old_ratio, double new_ratio);
+/** plan_crosses_limit() - is one of the values above a limit that holds in @pool, and the other
+ * not? Those of rules hold in all */
+bool plan_crosses_limit(const struct plan *plan, size_t pool, size_t metric, double old_ratio,
+                        double new_ratio);
 
 /** plan_choose() - what to write at a sync, or early; empty when there is no reason to write */
 struct plan_choice plan_choose(const struct plan *plan, const struct plan_record *record,
