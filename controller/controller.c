@@ -17,9 +17,10 @@ enum {
         FIRST_PRINT_MS = 1000,
 };
 
-/* A replica that does not write asks a source that is asked on demand at every third turn: windows
- * go on, since gaps are counted from a minute on. */
-enum { STANDBY_TURNS = 3 };
+/* A replica that does not write asks a source that is asked on demand at every second turn, and
+ * after a failure at the next one. So the windows go on also when one question fails: a reading
+ * serves, and bridges a gap, for four turns. */
+enum { STANDBY_TURNS = 2 };
 
 /* Nodes */
 
@@ -139,12 +140,13 @@ static void on_node_peak(const struct source_sink *sink, struct node *node,
 static bool is_node_wanted(const struct source_sink *sink, const struct node *node) {
         const struct controller *c = sink->userdata;
         const struct controller_node *n = node->userdata;
+        const struct feed *feed = &n->track.feeds[sink->source];
         int64_t now_mono_ms = controller_now_mono(c);
         int64_t turn = now_mono_ms / c->compiled->options.sources[sink->source].interval_ms +
                        node->slot;
         bool is_turn = c->options.is_dry_run || writer_is_active(c->writer) ||
-                       turn % STANDBY_TURNS == 0 ||
-                       n->track.feeds[sink->source].outcomes < CONTROLLER_ONCE_OUTCOMES;
+                       turn % STANDBY_TURNS == 0 || feed->failure ||
+                       feed->outcomes < CONTROLLER_ONCE_OUTCOMES;
 
         return is_turn && node_track_wants(&n->track, sink->source, now_mono_ms);
 }

@@ -153,9 +153,9 @@ static bool on_cleanup_turn(void *userdata, struct publisher_job *job, struct bu
         struct dirty_node *node = (struct dirty_node *)job;
 
         if (node->stage == CLEAN_TAINTS)
-                return node_taints_patch(&node->taints, 0, patch);
+                return node_taints_patch(&node->taints, 0, NULL, patch);
         if (node->stage == CLEAN_OFFER)
-                return idle_writer_patch(IDLE_OFFER_NONE, patch);
+                return idle_writer_patch(NULL, IDLE_OFFER_NONE, patch);
         _cleanup_(freep) char *nulls = json_dumps(node->nulls, JSON_COMPACT);
         if (buf_printf(patch, "{\"metadata\":{\"annotations\":%s}}", nulls))
                 return true;

@@ -50,6 +50,7 @@ int node_set_address_types(const char *text, struct node_set_options *ret, struc
 
 static void free_listed_node(struct node *node) {
         free(node->name);
+        free(node->uid);
         free(node->address);
         free(node->url);
         free(node->labels_json);
@@ -236,8 +237,10 @@ void node_set_apply(struct node_set *set, enum reflector_event event, const json
         }
 
         bool is_new = !node;
-        if (is_new)
+        if (is_new) {
                 node = insert(set, name);
+                node->uid = xstrdup_or_null(json_string_at(object, "metadata", "uid", NULL));
+        }
         bool has_moved = take_place(set, node, object);
         take_amounts(node, object);
         if (is_new)

@@ -1,6 +1,6 @@
 /*
  * The nodes: from a watch on the API server, or from --target NAME=URL. Keeps of each object only
- * what is needed to identify and reach the node, about a hundred bytes, and its labels if they are
+ * what is needed to identify and reach the node, about 150 bytes, and its labels if they are
  * asked for; annotations are passed on and not kept. Objects may hold anything.
  */
 #pragma once
@@ -32,6 +32,7 @@ struct node {
         const struct node_set *set; /* that it is in */
         uint32_t slot; /* dense, reused after a removal: other modules index arrays by it */
         char *name;
+        char *uid;     /* of the object; NULL: not known, or of --target */
         char *address; /* an IP address or host name; NULL when it has none of the wanted types */
         char *url;     /* --target's; NULL: from the address */
         char *labels_json; /* a JSON object, see keeps_labels below; NULL: none are kept */

@@ -51,7 +51,7 @@ static struct stake find_stake(const struct plan *plan, const struct plan_record
                 double old = is_missing ? 0 : record->metrics[i].value;
                 stake.is_missing = stake.is_missing || is_missing;
                 stake.is_verdict = stake.is_verdict ||
-                                   plan_crosses_limit(plan, i, old, values->ratio[i]);
+                                   plan_crosses_limit(plan, values->pool, i, old, values->ratio[i]);
                 if (!is_missing && left < stake.left_ms)
                         stake.left_ms = left;
                 double change = fabs(values->ratio[i] - old);

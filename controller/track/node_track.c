@@ -400,6 +400,7 @@ static void note_covered(const struct policy_metric *metric, const struct window
 void node_track_values(const struct node_track *track, int64_t now_mono_ms,
                        struct plan_values *ret) {
         ret->usable = ret->provisional = ret->peaks = 0;
+        ret->pool = 0;
         ret->has_hot = false;
         ret->hot = ret->covered_ms = 0;
         for (size_t i = 0; i < track->compiled->policy->metric_count; i++) {

@@ -110,7 +110,7 @@ const char *node_track_trouble(const struct node_track *track, size_t source);
  * has completed */
 uint32_t node_track_outcomes(const struct node_track *track, int64_t now_mono_ms);
 
-/** node_track_values() - what could be written now, but for the hot value */
+/** node_track_values() - what could be written now, but for the hot value; in no pool */
 void node_track_values(const struct node_track *track, int64_t now_mono_ms,
                        struct plan_values *ret);
 

@@ -139,10 +139,10 @@ static bool is_newer(const struct plan_values *values, size_t metric,
                stamp_unix_ms / MS_PER_S > written->stamp_unix_ms / MS_PER_S;
 }
 
-bool plan_crosses_limit(const struct plan *plan, size_t metric, double old_ratio,
-                        double new_ratio) {
-        for (size_t i = 0; i < plan->policy->predicate_total; i++) {
-                const struct policy_predicate *predicate = &plan->policy->predicates[i];
+static bool crosses_one_of(const struct policy *policy, struct policy_range limits, size_t metric,
+                           double old_ratio, double new_ratio) {
+        for (size_t i = limits.begin; i < limits.end; i++) {
+                const struct policy_predicate *predicate = &policy->predicates[i];
                 if (predicate->metric == metric && predicate->limit_ratio > 0 &&
                     (old_ratio > predicate->limit_ratio) != (new_ratio > predicate->limit_ratio))
                         return true;
@@ -150,9 +150,24 @@ bool plan_crosses_limit(const struct plan *plan, size_t metric, double old_ratio
         return false;
 }
 
-static bool has_moved(const struct plan *plan, size_t metric, double old, double now) {
+bool plan_crosses_limit(const struct plan *plan, size_t pool, size_t metric, double old_ratio,
+                        double new_ratio) {
+        const struct policy *policy = plan->policy;
+        struct policy_range own = policy_pool_predicates(policy, pool);
+        bool crosses = crosses_one_of(policy, own, metric, old_ratio, new_ratio);
+
+        for (size_t i = 0; i < policy->rule_count; i++)
+                crosses |= crosses_one_of(policy, policy->rules[i].limits, metric, old_ratio,
+                                          new_ratio);
+        return crosses;
+}
+
+static bool has_moved(const struct plan *plan, const struct plan_values *values, size_t metric,
+                      double old) {
+        double now = values->ratio[metric];
+
         return fabs(now - old) >= plan->dead_band_ratio ||
-               plan_crosses_limit(plan, metric, old, now);
+               plan_crosses_limit(plan, values->pool, metric, old, now);
 }
 
 /* The metrics that moved by the early delta, if a mean is one of them. */
@@ -256,7 +271,7 @@ struct plan_choice plan_choose(const struct plan *plan, const struct plan_record
                         continue;
                 choice.metrics |= UINT64_C(1) << i;
                 is_needed = is_needed || is_due(plan, age, lenient_ms(plan, metric)) ||
-                            has_moved(plan, i, written->value, values->ratio[i]);
+                            has_moved(plan, values, i, written->value);
         }
         if (!is_needed)
                 return (struct plan_choice){0};
@@ -339,14 +354,6 @@ void plan_annotations(const struct plan *plan, const struct plan_choice *choice,
                 append_entry(out, &is_first, style, ANNOTATION_COVERED, "", text);
         }
         buf_putc(out, '}');
-}
-
-void plan_patch(const struct plan *plan, const struct plan_choice *choice,
-                const struct plan_values *values, const struct plan_style *style,
-                int64_t now_unix_ms, struct buf *out) {
-        buf_puts(out, "{\"metadata\":{\"annotations\":");
-        plan_annotations(plan, choice, values, style, now_unix_ms, out);
-        buf_puts(out, "}}");
 }
 
 void plan_confirm(struct plan_record *record, const struct plan_choice *choice,

@@ -158,8 +158,10 @@ bool plan_is_overdue(const struct plan *plan, const struct plan_record *record,
 bool plan_is_early(const struct plan *plan, const struct plan_record *record,
                    const struct plan_values *values, int64_t now_unix_ms);
 
-/** plan_crosses_limit() - is one of the values above a limit of the policy, and the other not? */
-bool plan_crosses_limit(const struct plan *plan, size_t metric, double old_ratio, double new_ratio);
+/** plan_crosses_limit() - is one of the values above a limit that holds in @pool, and the other
+ * not? Those of rules hold in all */
+bool plan_crosses_limit(const struct plan *plan, size_t pool, size_t metric, double old_ratio,
+                        double new_ratio);
 
 /** plan_choose() - what to write at a sync, or early; empty when there is no reason to write */
 struct plan_choice plan_choose(const struct plan *plan, const struct plan_record *record,
@@ -179,11 +181,7 @@ struct plan_style {
         const struct zone *zone; /* NULL: UTC */
 };
 
-/** plan_patch() - append the merge patch {"metadata":{"annotations":{...}}} for @choice */
-void plan_patch(const struct plan *plan, const struct plan_choice *choice,
-                const struct plan_values *values, const struct plan_style *style,
-                int64_t now_unix_ms, struct buf *out);
-/** plan_annotations() - append only the inner object {"cpu_usage_avg_5m":"0.1,...", ...} */
+/** plan_annotations() - append the object {"cpu_usage_avg_5m":"0.1,...", ...} for @choice */
 void plan_annotations(const struct plan *plan, const struct plan_choice *choice,
                       const struct plan_values *values, const struct plan_style *style,
                       int64_t now_unix_ms, struct buf *out);

@@ -61,6 +61,7 @@ function reason(row) {
   if (row.verdict === "unknown") return `no data: ${row.reason}`;
   if (!row.reason) return "passes";
   const above = `above: ${spoken(row.reason.replace(/ above .*/, ""))}`;
+  if (state.data.isAllOver) return `passes, since all are ${above}`;
   return row.verdict === "passes" ? `last; ${above}` : above;
 }
 

@@ -34,7 +34,7 @@ static struct judgement judge_node(const struct status_view *view,
         judgement.predicate = verdict_is_last(verdict) ? verdict_last_by(verdict) : verdict;
         if (values->usable == 0 && policy->metric_count > 0)
                 judgement.verdict = STATUS_UNKNOWN;
-        else if (verdict >= 0)
+        else if (verdict >= 0 && !view->is_all_over)
                 judgement.verdict = STATUS_REJECTED;
         judgement.score100 = value_columns_score(&of, policy, view->terms, values);
         struct policy_range limits = policy_pool_predicates(policy, values->pool);
@@ -85,6 +85,10 @@ static void count_node(struct status_view *view, const struct status_node *node,
 
 /* Choosing, when there are too many. */
 
+static bool lets_all_pass(const struct policy *policy) {
+        return policy->when_all_over == POLICY_ALL_OVER_PASS;
+}
+
 static int compare_falling(const void *a, const void *b) {
         float x = *(const float *)a, y = *(const float *)b;
 
@@ -95,6 +99,12 @@ bool status_view_again(struct status_view *view) {
         if (!view->shares || view->is_second)
                 return false;
         view->is_second = true;
+        if (lets_all_pass(view->head.compiled->policy) && view->verdicts[STATUS_REJECTED] > 0 &&
+            view->verdicts[STATUS_REJECTED] == view->share_count) {
+                view->is_all_over = true;
+                view->verdicts[STATUS_PASSES] = view->share_count;
+                view->verdicts[STATUS_REJECTED] = 0;
+        }
         if (view->share_count > STATUS_VIEW_MAX_NODES) {
                 qsort(view->shares, view->share_count, sizeof(*view->shares), compare_falling);
                 view->least_share = view->shares[STATUS_VIEW_MAX_NODES - 1];
@@ -261,7 +271,7 @@ static void find_resources(struct status_view *view) {
 
 void status_view_begin(struct status_view *view, const struct status_head *head, struct buf *out) {
         *view = (struct status_view){.head = *head, .out = out};
-        if (head->node_count > STATUS_VIEW_MAX_NODES)
+        if (head->node_count > STATUS_VIEW_MAX_NODES || lets_all_pass(head->compiled->policy))
                 view->shares = xreallocarray(NULL, head->node_count, sizeof(*view->shares));
         find_resources(view);
         for (size_t pool = 0; pool <= head->compiled->policy->pool_count; pool++)
@@ -335,6 +345,7 @@ void status_view_end(struct status_view *view) {
         for (int i = 0; i < STATUS_VERDICT_COUNT; i++)
                 json_write_int(out, verdict_names[i], (int64_t)view->verdicts[i]);
         json_write_object_end(out);
+        json_write_bool(out, "isAllOver", view->is_all_over);
         write_sources(view);
         json_write_line(out);
         json_write_array(out, "failures");

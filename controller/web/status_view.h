@@ -10,7 +10,8 @@
  *     status_view_end(&view);
  *
  * Of more than STATUS_VIEW_MAX_NODES nodes, those nearest to a limit are written, and all are
- * counted; that takes a second pass.
+ * counted; that takes a second pass. So does a policy that lets all nodes pass if all are above a
+ * limit (whenAllOver).
  */
 #pragma once
 
@@ -87,6 +88,7 @@ struct status_view {
         float *shares; /* of all nodes, in the first of two passes; NULL: there is one pass */
         size_t share_count;
         bool is_second;
+        bool is_all_over;   /* and passes therefore */
         float least_share;  /* that is written */
         size_t least_count; /* nodes with that share that still fit */
 };

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/json_write.h"
 #include "base/mem.h"
 #include "codec/json.h"
 #include "codec/quantity.h"
@@ -23,13 +24,19 @@ static struct idle_node *idle_of_job(struct publisher_job *job) {
         return (struct idle_node *)job;
 }
 
-bool idle_writer_patch(int64_t offered_milli, struct buf *out) {
+bool idle_writer_patch(const char *uid, int64_t offered_milli, struct buf *out) {
         static const char *const maps[] = {"capacity", "allocatable"};
 
+        json_write_object(out, NULL);
+        if (uid) {
+                json_write_object(out, "metadata");
+                json_write_text(out, "uid", uid);
+                json_write_object_end(out);
+        }
+        json_write_object(out, "status");
         for (size_t i = 0; i < ARRAY_LEN(maps); i++) {
-                buf_printf(out,
-                           "%s\"%s\":{\"" KUBE_IDLE_RESOURCE "\":", i == 0 ? "{\"status\":{" : ",",
-                           maps[i]);
+                json_write_object(out, maps[i]);
+                json_write_key(out, KUBE_IDLE_RESOURCE);
                 if (offered_milli < 0)
                         buf_puts(out, "null}");
                 else
@@ -102,7 +109,7 @@ static bool on_offer_turn(void *userdata, struct publisher_job *job, struct buf 
         idle->next_milli = next_offer(idle, publisher_now(job->publisher));
         if (!is_offer_wanted(idle, idle->next_milli))
                 return false;
-        return idle_writer_patch(idle->next_milli, patch);
+        return idle_writer_patch(job->uid, idle->next_milli, patch);
 }
 
 static void on_offer_done(void *userdata, struct publisher_job *job,

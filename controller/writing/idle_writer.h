@@ -63,8 +63,9 @@ void idle_writer_update(struct idle_node *idle, const struct plan_values *values
 void idle_writer_tick(struct publisher *offers, bool may_write);
 
 /** idle_writer_patch() - append the merge patch of a Node's status to @offered_milli, which may be
- * IDLE_OFFER_NONE; false when not all of it fits */
-bool idle_writer_patch(int64_t offered_milli, struct buf *out);
+ * IDLE_OFFER_NONE; false when not all of it fits
+ * @uid: of the only Node that it changes; NULL: of any of the name */
+bool idle_writer_patch(const char *uid, int64_t offered_milli, struct buf *out);
 /** idle_writer_carried() - what a Node with this @status offers; IDLE_OFFER_NONE: nothing
  * @ret_is_odd: see struct idle_node */
 int64_t idle_writer_carried(const json_t *status, bool *ret_is_odd);

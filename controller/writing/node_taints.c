@@ -80,12 +80,20 @@ static void add_up_to(const struct node_taints *taints, unsigned level, struct b
         }
 }
 
-bool node_taints_patch(const struct node_taints *taints, unsigned level, struct buf *out) {
+bool node_taints_patch(const struct node_taints *taints, unsigned level, const char *uid,
+                       struct buf *out) {
         size_t before = out->len;
 
+        if (node_taints_match(taints, level))
+                return false;
+        if (uid) {
+                buf_puts(out, ",{\"op\":\"test\",\"path\":\"/metadata/uid\",\"value\":");
+                buf_json_string(out, uid, strlen(uid));
+                buf_putc(out, '}');
+        }
         remove_above(taints, level, out);
         add_up_to(taints, level, out);
-        if (out->len == before)
+        if (out->overflow)
                 return false;
         out->data[before] = '['; /* in place of the first comma */
         buf_putc(out, ']');

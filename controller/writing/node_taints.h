@@ -38,6 +38,11 @@ unsigned node_taints_count(const struct node_taints *taints);
 /** node_taints_match() - does the node carry just the taints of @level? */
 bool node_taints_match(const struct node_taints *taints, unsigned level);
 
-/** node_taints_patch() - append the JSON patch to @level; false when node_taints_match(), so there
- * is nothing to append, or when not all of it fits: what @out holds is then of no use */
-bool node_taints_patch(const struct node_taints *taints, unsigned level, struct buf *out);
+/**
+ * node_taints_patch() - append the JSON patch to @level
+ * @uid: of the only Node that it changes; NULL: of any of the name
+ * Return: false when node_taints_match(), so there is nothing to append, or when not all of it
+ * fits: what @out holds is then of no use
+ */
+bool node_taints_patch(const struct node_taints *taints, unsigned level, const char *uid,
+                       struct buf *out);

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -83,12 +84,21 @@ static void note_failing(struct publisher *publisher, struct publisher_job *job,
                 outage_log_recovered(&publisher->outages, publisher_now(publisher), job->node);
 }
 
-static void on_patch_done(void *userdata, const struct kube_answer *answer) {
+/* The node that the patch is for is gone, and another one has its name. */
+static bool is_made_anew(const struct kube_answer *answer) {
+        return answer->outcome == KUBE_INVALID &&
+               strstr(answer->err.msg, "metadata.uid: Invalid value: ");
+}
+
+static void on_patch_done(void *userdata, const struct kube_answer *given) {
         struct publisher_job *job = userdata;
         struct publisher *publisher = job->publisher;
+        struct kube_answer found = *given, *answer = &found;
 
         job->call = NULL;
         publisher->in_flight--;
+        if (is_made_anew(given))
+                found.outcome = KUBE_NOT_FOUND;
         metrics_inc(metrics_counter(publisher->options.daemon->metrics, "plimsoll_patches_total",
                                     "Patches of nodes by outcome, after retries.",
                                     LABELS("outcome", kube_outcome_name(answer->outcome))));

@@ -25,6 +25,7 @@ struct publisher_job {
         struct patch_place place; /* in the queue; its first member */
         TAILQ_ENTRY(publisher_job) link;
         const char *node;
+        const char *uid;          /* set by the owner, who puts it into patches; NULL: not known */
         const char *content_type; /* set by the owner; NULL: application/merge-patch+json */
         bool is_of_status; /* set by the owner: the subresource is patched, not the Node itself */
         struct publisher *publisher;

@@ -42,7 +42,7 @@ static bool on_taints_turn(void *userdata, struct publisher_job *job, struct buf
         const struct taint_node *node = tainted_of_job(job);
 
         (void)userdata;
-        return node_taints_patch(&node->taints, shown_level(node), patch);
+        return node_taints_patch(&node->taints, shown_level(node), job->uid, patch);
 }
 
 /* Also when somebody else was faster (422): then the watch shows it before the next attempt. */

@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "base/clock.h"
+#include "base/json_write.h"
 #include "base/mem.h"
 #include "codec/json.h"
 #include "controller/track/budget.h"
@@ -128,10 +129,23 @@ static struct plan_choice choose_annotations(const struct writer *writer,
         return plan_choose(plan, record, &patch->values, patch->at_unix_ms);
 }
 
+static void write_patch(const struct writer *writer, const struct publisher_job *job,
+                        const struct writer_patch *patch, struct buf *text) {
+        json_write_object(text, NULL);
+        json_write_object(text, "metadata");
+        /* With it the API server refuses a node that was made anew: these are not its values. */
+        if (job->uid)
+                json_write_text(text, "uid", job->uid);
+        json_write_key(text, "annotations");
+        plan_annotations(&writer->compiled->plan, &patch->choice, &patch->values,
+                         &writer->compiled->options.style, patch->at_unix_ms, text);
+        json_write_object_end(text);
+        json_write_object_end(text);
+}
+
 static bool on_annotations_turn(void *userdata, struct publisher_job *job, struct buf *text) {
         struct writer *writer = userdata;
         struct writer_node *node = node_of_job(job);
-        const struct plan *plan = &writer->compiled->plan;
         struct writer_patch patch = {.at_unix_ms = writer_now_unix(writer)};
         int64_t age_ms;
 
@@ -148,8 +162,7 @@ static bool on_annotations_turn(void *userdata, struct publisher_job *job, struc
                 metrics_inc(writer->early);
         else if (writer->options.has_turns)
                 arm_next_sync(node, patch.at_unix_ms);
-        plan_patch(plan, &patch.choice, &patch.values, &writer->compiled->options.style,
-                   patch.at_unix_ms, text);
+        write_patch(writer, job, &patch, text);
         metrics_add(writer->patch_keys, plan_choice_count(&patch.choice));
         if (node_track_age_ms(node->track, writer_now_mono(writer), &age_ms))
                 metrics_observe(writer->sample_age, (double)age_ms / (double)MS_PER_S);
@@ -303,6 +316,7 @@ void writer_add(struct writer *writer, struct writer_node *node, const struct no
         publisher_add(writer->publisher, &node->job, of->name);
         taint_writer_add(writer->taints, &node->taints, of->name, track);
         idle_writer_add(writer->offers, &node->idle, of, track);
+        node->job.uid = node->taints.job.uid = node->idle.job.uid = of->uid;
         arm_first_sync(node);
 }
 

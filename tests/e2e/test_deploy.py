@@ -404,6 +404,15 @@ def wait_in_force(api):
     wait_until(refused, what="the ValidatingAdmissionPolicy to be in force")
 
 
+def check_uid(api, path, node, body):
+    """The controller sends the uid, so that another node of this name refuses the patch."""
+    for uid, expected in ((node["metadata"]["uid"], 200), ("0-1", 422)):
+        metadata = {**body.get("metadata", {}), "uid": uid}
+        status, text = api.request("PATCH", path, {**body, "metadata": metadata}, MERGE_PATCH)
+        assert status == expected, f"{uid}: {status}: {text}"
+    assert "metadata.uid: Invalid value: " in json.loads(text)["message"]
+
+
 def test_guard_lets_readings_through_and_nothing_else(plane, controller_api, guarded_node, figure):
     api = controller_api
     path = "/api/v1/nodes/guarded"
@@ -423,6 +432,7 @@ def test_guard_lets_readings_through_and_nothing_else(plane, controller_api, gua
     for what, body in ALLOWED.items():
         status, text = api.request("PATCH", path, body, MERGE_PATCH)
         assert status == 200, f"{what}: {status}: {text}"
+    check_uid(api, path, guarded_node, annotate(gpu=None))
     left = plane.api.get(path)["metadata"]["annotations"]
     assert left[FOREIGN] and left["owner"] == "alice" and "cpu_usage_avg_5m" not in left
     # Others are not its business.
@@ -549,6 +559,7 @@ def test_guard_lets_offers_through_and_nothing_else(
         for part in AMOUNTS:
             got = found[part].get(IDLE)
             assert got == (wanted and wanted.replace("000", "k")), f"{what}: {got}"
+    check_uid(api, path, node_with_status, offer("1500"))
     assert without_offer(plane.api.get(node)) == before
     # One that is there does not hold up what is written beside it, whoever has put it there.
     plane.api.patch(path, offer("9000", "1"))

@@ -204,6 +204,11 @@ def test_a_node_that_comes_last(browser, site):
     assert not flaws(browser)
     tiles = browser.evaluate("document.getElementById('tiles').textContent")
     assert "3pass0rejected" in tiles
+    for row in status["nodes"]:
+        row.update(reason="cpu_usage_avg_5m above 0.2", limitShare=1.5)
+    show(browser, site, status | {"isAllOver": True}, DESKTOP)
+    assert browser.evaluate(told) == ["passes, since all are above: cpu avg 5m"] * 3
+    assert not flaws(browser)
 
 
 def test_the_policy_is_enforced(browser, site):

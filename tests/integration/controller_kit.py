@@ -80,7 +80,8 @@ def patched(row):
     """The annotations of one row of standin.patches(), but for the notes on peaks' times, which are
     there when they have changed (test_controller_peaks.py), and on how much young windows hold
     (test_controller_annotations.py)."""
-    assert set(row["body"]) == {"metadata"} and set(row["body"]["metadata"]) == {"annotations"}
+    assert set(row["body"]) == {"metadata"}
+    assert set(row["body"]["metadata"]) == {"uid", "annotations"}
     annotations = row["body"]["metadata"]["annotations"]
     notes = ("_peak", "node_covered_seconds")
     return {key: text for key, text in annotations.items() if not key.endswith(notes)}

@@ -114,7 +114,7 @@ def sample(count, hostile=False):
                    "warningCount": int(hostile),
                    "warnings": [warning] * hostile, "yaml": f"spec:\n  syncPolicy:\n{yaml}\n"},
         "historyStepSeconds": 120, "historyResources": ["cpu", "mem"], "nodes": rows,
-        "nodeCount": count, "nodesShown": count, "verdicts": verdicts,
+        "nodeCount": count, "nodesShown": count, "verdicts": verdicts, "isAllOver": False,
         "sources": [{"name": "node-exporter", "isUsed": True, "intervalSeconds": 15,
                      "nodesServed": count - dead, "nodesFailing": dead}],
         "failures": failures,

@@ -306,3 +306,29 @@ def test_doors_that_open_late(start_standin, start_exporters, start_controller, 
         print(f"{len(denied)} denied requests")
         # Two resources, every 15 to 30 s, and twice each when a token may be a new one.
         assert len(denied) <= 24
+
+
+def test_a_node_made_anew_while_no_watch_opens(start_standin, start_exporters, start_controller):
+    """Another Node has the name now, which nothing has shown yet: it does not get the old one's
+    load."""
+    standin, exporters = start_standin("--nodes", 2), start_exporters(*FAST)
+    controller = start_controller(standin, exporters, EAGER, content=RULES)
+    wait_until(lambda: len(all_readings(standin, KEY)) == 2, what="the first windows")
+    rule = standin.fault("status", status=503, verb="watch", resource="nodes", count=-1)
+    standin.admin("watches/finish", {})
+    wait_until(lambda: standin.faults()[rule]["hits"], what="a watch that does not open")
+    standin.admin("delete", {"resource": "nodes", "names": ["node-0000"]})
+    standin.add_nodes(1, start=0)
+
+    def is_written():
+        return "node-0000" in all_readings(standin, KEY)
+
+    def is_refused():
+        return controller.metric("plimsoll_patches_total", 0, outcome="not_found") >= 2
+
+    wait_until(lambda: is_written() or is_refused(), what="patches of the old node")
+    assert not is_written()
+    wait_fresh(standin, ["node-0001"], time.time())
+    assert not log_lines(controller.process, "node is failing")
+    standin.clear_faults()
+    wait_until(is_written, what="the new node's own load")

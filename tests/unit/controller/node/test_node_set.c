@@ -378,6 +378,9 @@ TEST(odd_objects) {
         apply(set, REFLECTOR_PRESENT,
               "{\"metadata\":{\"name\":\"a\",\"annotations\":{\"x\":\"1\"}}}");
         assert_int_equal(seen.annotation_count, 1);
+        assert_null(node_set_get(set, "a")->uid);
+        apply(set, REFLECTOR_PRESENT, "{\"metadata\":{\"name\":\"b\",\"uid\":\"0-1\"}}");
+        assert_string_equal(node_set_get(set, "b")->uid, "0-1");
 }
 
 TEST(address_types) {

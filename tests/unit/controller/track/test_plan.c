@@ -227,11 +227,33 @@ TEST(crossing_a_limit) {
         all_usable(&p.policy, &p.values, 0.651); /* less than the dead band, but above 65 % */
         struct plan_choice choice = planned_choose(&p, start_unix_ms + 3 * MS_PER_MIN);
         assert_int_equal(choice.metrics, 9);
-        /* Any limit of the metric counts, not the first alone. */
-        p.policy.predicates[1] = (struct policy_predicate){.metric = 0, .limit_ratio = 0.9};
-        p.policy.predicate_total = 2;
-        assert_true(plan_crosses_limit(&p.plan, 0, 0.899, 0.901));
-        assert_false(plan_crosses_limit(&p.plan, 1, 0.899, 0.901));
+}
+
+/* The limits of its pool, and of rules: those of other pools are nothing to it. */
+TEST(limits_of_a_pool) {
+        _cleanup_(planned_done) struct planned p;
+        static const double all[] = {0.65, 0.8, 0.9, 0.95};
+        static const unsigned by_pool[] = {1 | 8, 2 | 8, 4 | 8}; /* which of them, a bit each */
+
+        planned_init(&p, 0.01, 0);
+        for (size_t i = 1; i < ARRAY_LEN(all); i++)
+                p.policy.predicates[i] = (struct policy_predicate){.limit_ratio = all[i]};
+        p.policy.predicate_total = ARRAY_LEN(all);
+        p.policy.pool_count = 2;
+        p.policy.pools[0].predicates = (struct policy_range){1, 2};
+        p.policy.pools[1].predicates = (struct policy_range){2, 3};
+        p.policy.rule_count = 1;
+        p.policy.rules[0].limits = (struct policy_range){3, 4};
+        for (size_t pool = 0; pool < ARRAY_LEN(by_pool); pool++) {
+                unsigned crossed = 0;
+                for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+                        double below = all[i] - 0.001, above = all[i] + 0.001;
+                        crossed |= (unsigned)plan_crosses_limit(&p.plan, pool, 0, below, above)
+                                   << i;
+                        assert_false(plan_crosses_limit(&p.plan, pool, 1, below, above));
+                }
+                assert_int_equal(crossed, by_pool[pool]);
+        }
 }
 
 TEST(overdue) {
@@ -336,13 +358,13 @@ TEST(patch_text) {
         p.values.hot = 2;
         p.values.age_ms[0] = 14999;
         p.values.age_ms[3] = 5 * MS_PER_MIN; /* sampled that seldom: the timestamp says a minute */
-        plan_patch(&p.plan, &(struct plan_choice){.metrics = 9, .has_hot = true}, &p.values, &style,
-                   start_unix_ms, &out);
+        plan_annotations(&p.plan, &(struct plan_choice){.metrics = 9, .has_hot = true}, &p.values,
+                         &style, start_unix_ms, &out);
         assert_string_equal(
-                out.data, "{\"metadata\":{\"annotations\":{"
+                out.data, "{"
                           "\"load.example.com/cpu_usage_avg_5m\":\"0.34210,2026-07-23T11:25:39Z\","
                           "\"load.example.com/mem_usage_avg_5m\":\"0.34210,2026-07-23T11:24:54Z\","
-                          "\"load.example.com/node_hot_value\":\"2,2026-07-23T11:25:54Z\"}}}");
+                          "\"load.example.com/node_hot_value\":\"2,2026-07-23T11:25:54Z\"}");
         buf_done(&out);
 }
 
@@ -372,15 +394,15 @@ TEST(young_means) {
         }
         p.values.age_ms[0] = 14999;
         p.values.age_ms[3] = 9000;
-        plan_patch(&p.plan, &(struct plan_choice){.metrics = 11, .has_covered = true}, &p.values,
-                   &style, start_unix_ms, &out);
+        plan_annotations(&p.plan, &(struct plan_choice){.metrics = 11, .has_covered = true},
+                         &p.values, &style, start_unix_ms, &out);
         assert_string_equal(
                 out.data,
-                "{\"metadata\":{\"annotations\":{"
+                "{"
                 "\"load.example.com/cpu_usage_avg_5m\":\"0.34210,2026-07-23T11:25:39Z\","
                 "\"load.example.com/cpu_usage_max_avg_1h\":\"0.34210,2026-07-23T11:25:54Z\","
                 "\"load.example.com/mem_usage_avg_5m\":\"0.34210,2026-07-23T11:25:45Z\","
-                "\"load.example.com/node_covered_seconds\":\"45,2026-07-23T11:25:45Z\"}}}");
+                "\"load.example.com/node_covered_seconds\":\"45,2026-07-23T11:25:45Z\"}");
         buf_done(&out);
 }
 

@@ -247,6 +247,41 @@ TEST(over_a_limit_and_last) {
         assert_int_equal(json_int_at(0, json, "verdicts", "passes", NULL), 2);
 }
 
+/* Where every node is above a limit, the extender lets every node pass; not where one is not read.
+ */
+TEST(over_a_limit_as_all_are) {
+        static const struct row rows[] = {{"a", NULL, NULL, {0.6}, -1},
+                                          {"b", NULL, NULL, {0.7}, -1},
+                                          {"unread", NULL, "timeout", {-1}, -1}};
+
+        for (size_t is_pass = 0; is_pass < 2; is_pass++) {
+                for (size_t count = 0; count <= ARRAY_LEN(rows); count++) {
+                        _cleanup_(freep) char *text = xasprintf(
+                                "  syncPolicy:\n"
+                                "  - {name: cpu_usage_avg_5m, period: 3m}\n"
+                                "  predicate:\n"
+                                "  - {name: cpu_usage_avg_5m, maxLimitPecent: 0.5}\n"
+                                "  extender: {whenAllOver: %s}\n",
+                                is_pass ? "pass" : "reject");
+                        _cleanup_(compiled_policy_freep) struct compiled_policy *compiled = compile(
+                                text);
+                        json_auto_t *json = view_of(compiled, rows, count);
+                        bool is_all_over = is_pass && (count == 1 || count == 2);
+                        const char *verdict = is_all_over ? "passes" : "rejected";
+                        assert_int_equal(json_is_true(json_at(json, "isAllOver", NULL)),
+                                         is_all_over);
+                        assert_int_equal(json_array_size(json_at(json, "nodes", NULL)), count);
+                        assert_int_equal(json_int_at(0, json, "verdicts", verdict, NULL),
+                                         count < 2 ? count : 2);
+                        for (size_t i = 0; i < count && i < 2; i++) {
+                                assert_true(json_is_at(verdict, node(json, i), "verdict", NULL));
+                                assert_true(json_is_at("cpu_usage_avg_5m above 0.5", node(json, i),
+                                                       "reason", NULL));
+                        }
+                }
+        }
+}
+
 TEST(nodes) {
         static const struct row rows[] = {
                 {"calm", "{\"zone\":\"a\"}", NULL, {0.4, 0.6, -1}, 2},

@@ -56,6 +56,7 @@ static void begin(struct fixture *f, const char *spec, const char *status) {
                 .daemon = &f->api.daemon, .patches_per_s = 1000, .max_in_flight = 4});
         node_track_init(&f->track, f->compiled);
         idle_writer_add(f->offers, &f->idle, &f->node, &f->track);
+        f->idle.job.uid = "0-1";
         if (status)
                 see(f, status);
 }
@@ -109,7 +110,8 @@ static void expect_patch(struct fixture *f) {
 }
 
 #define OFFER(amount)                                                                              \
-        "{\"status\":{\"capacity\":{\"" KUBE_IDLE_RESOURCE "\":" amount "},\"allocatable\":{"      \
+        "{\"metadata\":{\"uid\":\"0-1\"},\"status\":{\"capacity\":{"                               \
+        "\"" KUBE_IDLE_RESOURCE "\":" amount "},\"allocatable\":{"                                 \
         "\"" KUBE_IDLE_RESOURCE "\":" amount "}}}"
 
 /* At first 0, so that the node has the resource; an eighth of its CPUs more each period, up to the

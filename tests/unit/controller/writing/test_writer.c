@@ -226,6 +226,24 @@ TEST(taints_are_refused) {
         idle_pods_free(set.options.idle_pods);
 }
 
+/* The Node of this name is another one now, which the watch has not shown yet: a new node has not
+ * failed, and what was refused has not been written. */
+TEST(made_anew) {
+        static char uid[] = "0-1";
+        struct fixture f = {.listed.uid = uid};
+
+        api_answer(&f.api, 422,
+                   "{\"message\":\"Node \\\"a\\\" is invalid: metadata.uid: Invalid value: "
+                   "\\\"0-1\\\": field is immutable\"}",
+                   PATCH, "{\"metadata\":{\"uid\":\"0-1\",\"annotations\":{\"cpu_usage_avg_5m\":");
+        begin(&f, true);
+        read_node(&f, 0.2);
+        api_run(&f.api, is_settled, &f);
+        assert_int_equal(writer_failing(f.writer), 0);
+        assert_true(f.track.record->metrics[0].at_unix_ms == PLAN_NEVER);
+        end(&f);
+}
+
 /* --once, and no value of the node can be used: that is no patch, and the end. */
 TEST(nothing_to_write_once) {
         struct fixture f = {.ratio = -1};
