@@ -18,6 +18,7 @@ import experiments  # the folder of the simulator has to be in the path first
 import fingerprint
 import gates
 import idle
+import page
 import ratios
 import runs
 import tables
@@ -121,6 +122,29 @@ def test_pieces_of_a_run_are_put_together_in_order():
     assert [list(piece.seeds) for piece in run.pieces()] == [[1, 2, 3], [4, 5, 6], [7]]
     parts = [{"default": {"hotNodeMinutes": list(piece.seeds)}} for piece in run.pieces()]
     assert runs.join(parts) == {"default": {"hotNodeMinutes": list(range(1, 8))}}
+
+
+@pytest.mark.parametrize("lacks", [0, 1])
+def test_pieces_have_the_same_metrics(lacks):
+    """Otherwise the seeds of a metric would not be those of the others."""
+    parts = [{"estimate": {"estimateErrorPercent": [1.0]}} for _ in range(2)]
+    parts[lacks]["estimate"] = {}
+    with pytest.raises(KeyError, match="estimateErrorPercent"):
+        runs.join(parts)
+
+
+def test_what_is_left_out_is_said(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("PLIMSOLL_TRACES", str(tmp_path / "none"))
+    assert {one.group for one in experiments.of_peers(BUILD, runs.TUNING[:1])} == {"peers"}
+    said = capsys.readouterr().out.splitlines()
+    names = {path.stem for path in runs.scenarios() if traces.needed(path)}
+    assert {line.removeprefix("  left out, ").partition(":")[0] for line in said} == names
+    copy = tmp_path / "page.md"
+    copy.write_text("<!-- placement: recorded -->\nx\n<!-- end -->\n", encoding="utf-8")
+    results = types.SimpleNamespace(lefts={})
+    page.write_page(copy, results, {"recorded": tables.recorded})
+    assert "<!-- placement: recorded -->\nx\n" in copy.read_text(encoding="utf-8")
+    assert "their table stays as it was" in capsys.readouterr().out
 
 
 def test_side_by_side_is_as_one_after_the_other():

@@ -160,13 +160,14 @@ class Progress:
 
 
 def join(parts):
-    """The rows of one run, of those of its pieces in the order of their seeds."""
-    joined = {name: {metric: [] for metric in row} for name, row in parts[0].items()}
-    for rows in parts:
-        for name, row in rows.items():
-            for metric, seeds in row.items():
-                joined[name].setdefault(metric, []).extend(seeds)
-    return joined
+    """The rows of one run, of those of its pieces in the order of their seeds. All have the same metrics."""
+    return {
+        name: {
+            metric: [seed for rows in parts for seed in rows[name][metric]]
+            for metric in dict.fromkeys(metric for rows in parts for metric in rows[name])
+        }
+        for name in parts[0]
+    }
 
 
 def simulate_all(build, runs, kept=None, has_progress=True):
