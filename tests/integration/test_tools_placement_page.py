@@ -147,6 +147,14 @@ def test_what_is_left_out_is_said(tmp_path, monkeypatch, capsys):
     assert "their table stays as it was" in capsys.readouterr().out
 
 
+def test_a_run_that_fails_says_why(tmp_path):
+    path = tmp_path / "x.yaml"
+    path.write_text("nodess: []\n", encoding="utf-8")
+    run = runs.Run(path, runs.TUNING[:1], ("default",))
+    with pytest.raises(RuntimeError, match="x.yaml .*status 2: .*nodess: unknown field"):
+        runs.simulate_all(BUILD, [run], has_progress=False)
+
+
 def test_side_by_side_is_as_one_after_the_other():
     run = runs.Run(experiments.path_of("burst50"), runs.TUNING[:4], ("default", "estimate"))
     (rows,) = runs.simulate_all(BUILD, [run], has_progress=False)

@@ -109,12 +109,14 @@ def argv_of(build, run):
 def simulate(build, run):
     """{algorithm: {metric: its value of each seed}}"""
     argv = argv_of(build, run)
-    said = subprocess.run(argv, check=True, capture_output=True, text=True).stdout
+    done = subprocess.run(argv, check=False, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(argv)}: status {done.returncode}: {done.stderr}")
     return {
         row["algorithm"]: {
             metric: of["seeds"] for metric, of in row.items() if isinstance(of, dict)
         }
-        for row in json.loads(said)
+        for row in json.loads(done.stdout)
     }
 
 
