@@ -11,6 +11,7 @@ import sys
 import types
 
 import pytest
+import yaml
 from pages import TOP
 
 sys.path.insert(0, str(TOP / "tests" / "placement"))
@@ -110,6 +111,17 @@ def test_a_figure_is_bold_where_no_other_comes_near():
     names = ["default", "estimate", "crane"]
     assert not tables.best_alone(found, "estimate", names)
     assert tables.best_alone(found, "estimate", ["default", "estimate"])
+
+
+def test_windows_are_those_of_the_label():
+    """policy_with() mends the recommended policy's text, whatever that looks like."""
+    for windows, period in experiments.WINDOWS:
+        spec = yaml.safe_load(experiments.policy_with(windows, period))["spec"]
+        means = [row for row in spec["syncPolicy"] if "_usage_avg_" in row["name"]]
+        names = [row["name"] for row in means if row["name"].startswith("cpu")]
+        assert names == [f"cpu_usage_avg_{window}" for window in windows]
+        assert {row["period"] for row in means} == {period}
+        assert {row["name"] for row in spec["predicate"]} == {names[0], "mem_usage_avg_5m"}
 
 
 def test_every_scenario_says_what_it_is():
