@@ -2,12 +2,14 @@
 be stale."""
 
 import json
+import lzma
 import math
 import os
 import pathlib
 import re
 import statistics
 import sys
+import time
 import types
 
 import pytest
@@ -165,6 +167,25 @@ def test_a_run_that_fails_says_why(tmp_path):
     run = runs.Run(path, runs.TUNING[:1], ("default",))
     with pytest.raises(RuntimeError, match="x.yaml .*status 2: .*nodess: unknown field"):
         runs.simulate_all(BUILD, [run], has_progress=False)
+
+
+def test_a_run_that_is_kept_is_of_the_same_recording(tmp_path, monkeypatch):
+    run = runs.Run(experiments.path_of("replay-surf"), runs.TUNING[:1], ("default",))
+    source, build = tmp_path / "surf-2022-week-jobs-cpu-30s.csv.xz", tmp_path / "build"
+    runs.program(build).parent.mkdir(parents=True)
+    runs.program(build).write_bytes(b"simulator")
+    monkeypatch.setenv("PLIMSOLL_TRACES", str(tmp_path))
+    simulated = []
+    monkeypatch.setattr(runs, "simulate", lambda build, run: simulated.append(run) or {})
+    kept = runs.Kept(build, tmp_path / "kept")
+    for count, series in (
+        (1, b"9,60,30,1,1,5\n"),
+        (1, b"9,60,30,1,1,5\n"),
+        (2, b"8,60,30,1,1,5\n"),
+    ):
+        source.write_bytes(lzma.compress(series))
+        os.utime(source, (time.time() + 60, time.time() + 60))
+        assert kept.simulate(run) == {} and len(simulated) == count
 
 
 def test_side_by_side_is_as_one_after_the_other():

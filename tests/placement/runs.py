@@ -122,7 +122,7 @@ def simulate(build, run):
 
 class Kept:
     """Runs that are done, in a folder, so that one which was stopped goes on where it was: by what is
-    run and what it reads, but for recordings."""
+    run and what it reads."""
 
     def __init__(self, build, folder):
         self.build, self.folder = build, folder
@@ -131,8 +131,9 @@ class Kept:
 
     def simulate(self, run):
         argv = argv_of(self.build, run)
-        files = [word for word in argv if word.endswith((".yaml", ".json"))]
-        read = [pathlib.Path(file).read_text(encoding="utf-8") for file in [*files, CRANE_POLICY]]
+        files = [pathlib.Path(word) for word in argv if word.endswith((".yaml", ".json"))]
+        files += [CRANE_POLICY, *traces.files(run.path, self.build)]
+        read = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
         path = self.folder / f"{digest_of(repr([self.program, argv, read]))}.json"
         if not path.exists():
             part = path.with_suffix(".part")
