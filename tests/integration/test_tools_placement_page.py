@@ -243,7 +243,10 @@ def test_readme_has_the_one_figure():
     assert re.findall(r"<!-- placement: ([\w-]+) -->", text) == list(tables.README_PLACES)
     found = [left(default=[100, 100], estimate=[20, 30])]
     worth = " ".join(tables.worth(types.SimpleNamespace(of=lambda group: found)).split())
-    assert "In 1 simulated situations nodes spend **0.25 ± 0.05** of the minutes" in worth
+    assert (
+        "In 1 simulated situations nodes spend **0.25 ± 0.05** (geometric mean) of the minutes"
+        in worth
+    )
 
 
 def test_tables_are_not_mended_by_hand():
