@@ -197,7 +197,10 @@ def test_the_readme_has_the_figures_of_its_pages():
         r"Over the (\d+) situations below\*\* the recommended policy leaves (\*\*.*?\*\*)",
         concluded,
     )
-    assert f"In {worth[0]} simulated situations nodes spend {worth[1]} of the minutes" in readme
+    spent = (
+        f"In {worth[0]} simulated situations nodes spend {worth[1]} (geometric mean) of the minutes"
+    )
+    assert spent in readme
 
 
 def test_sizing_is_what_was_measured():

@@ -208,8 +208,9 @@ def test_every_scenario_is_named_like_its_file():
             "line 2: extender: expected watchAway for some time",
         ),
         (
-            "measured: 1h\nnodes: [{count: 1, cores: 1, leaves: 5m}]\npods:\n- {kind: jobs, workloads: 1, "
-            "requests: [1], life: {mean: 1m}, jobs: {every: 1m, toCores: 1, gang: true}}\n",
+            "measured: 1h\nnodes: [{count: 1, cores: 1}, {count: 1, cores: 1, leaves: 5m}]\npods:\n"
+            "- {kind: jobs, workloads: 1, requests: [1], life: {mean: 1m}, "
+            "jobs: {every: 1m, toCores: 1, gang: true}}\n",
             "line 2: nodes: expected none that leaves, with a gang",
         ),
         ("name: x\nnodess: []\n", "line 2: scenario.nodess: unknown field"),
@@ -218,6 +219,15 @@ def test_every_scenario_is_named_like_its_file():
         (
             "measured: 1h\nextender: {replicas: 3}\nnodes: [{}]\npods: [{}]\n",
             "line 2: extender: expected 1 or 2 replicas",
+        ),
+        (
+            "measured: 1h\nbase: {from: 0.1, to: 0.1, wave: 1.5}\nnodes: [{}]\npods: [{}]\n",
+            "line 2: base: expected wave from 0 to 1",
+        ),
+        (
+            "measured: 1h\nnodes:\n- {count: 1, cores: 1, joins: 1m}\n- {count: 1, cores: 1, leaves: 1m}\n"
+            "pods: [{}]\n",
+            "line 3: nodes: expected one that is always there",
         ),
         ("name: x\n", "nodes: expected a list of 1 to 8"),
         (

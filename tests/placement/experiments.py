@@ -58,7 +58,9 @@ def of_peers(build, seeds):
     names = tuple(runs.of_kind(build, "peer", "variant"))
     for path in runs.scenarios():
         group = "recorded" if traces.needed(path) else "peers"
-        if not traces.missing(path):
+        if traces.missing(path):
+            print(f"  left out, {path.stem}: {traces.missing(path)}", flush=True)
+        else:
             yield Experiment(group, path.stem, runs.Run(path, seeds, names))
 
 

@@ -40,7 +40,7 @@ def write_page(page, results, places=tables.PLACES):
     text = page.read_text(encoding="utf-8")
     for name, make in places.items():
         if name == "recorded" and not tables.recorded_load(results):
-            print("  no traces: what the page says of recorded load stays as it was", flush=True)
+            print("  no recordings: their table stays as it was, all else is without", flush=True)
             continue
         text = replace(text, name, make(results))
     page.write_text(text, encoding="utf-8")

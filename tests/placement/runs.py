@@ -109,18 +109,20 @@ def argv_of(build, run):
 def simulate(build, run):
     """{algorithm: {metric: its value of each seed}}"""
     argv = argv_of(build, run)
-    said = subprocess.run(argv, check=True, capture_output=True, text=True).stdout
+    done = subprocess.run(argv, check=False, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(argv)}: status {done.returncode}: {done.stderr}")
     return {
         row["algorithm"]: {
             metric: of["seeds"] for metric, of in row.items() if isinstance(of, dict)
         }
-        for row in json.loads(said)
+        for row in json.loads(done.stdout)
     }
 
 
 class Kept:
     """Runs that are done, in a folder, so that one which was stopped goes on where it was: by what is
-    run and what it reads, but for recordings."""
+    run and what it reads."""
 
     def __init__(self, build, folder):
         self.build, self.folder = build, folder
@@ -129,8 +131,9 @@ class Kept:
 
     def simulate(self, run):
         argv = argv_of(self.build, run)
-        files = [word for word in argv if word.endswith((".yaml", ".json"))]
-        read = [pathlib.Path(file).read_text(encoding="utf-8") for file in [*files, CRANE_POLICY]]
+        files = [pathlib.Path(word) for word in argv if word.endswith((".yaml", ".json"))]
+        files += [CRANE_POLICY, *traces.files(run.path, self.build)]
+        read = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
         path = self.folder / f"{digest_of(repr([self.program, argv, read]))}.json"
         if not path.exists():
             part = path.with_suffix(".part")
@@ -160,13 +163,14 @@ class Progress:
 
 
 def join(parts):
-    """The rows of one run, of those of its pieces in the order of their seeds."""
-    joined = {name: {metric: [] for metric in row} for name, row in parts[0].items()}
-    for rows in parts:
-        for name, row in rows.items():
-            for metric, seeds in row.items():
-                joined[name].setdefault(metric, []).extend(seeds)
-    return joined
+    """The rows of one run, of those of its pieces in the order of their seeds. All have the same metrics."""
+    return {
+        name: {
+            metric: [seed for rows in parts for seed in rows[name][metric]]
+            for metric in dict.fromkeys(metric for rows in parts for metric in rows[name])
+        }
+        for name in parts[0]
+    }
 
 
 def simulate_all(build, runs, kept=None, has_progress=True):

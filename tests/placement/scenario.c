@@ -24,6 +24,7 @@ static int check_scenario(const struct tree_node *root, const struct scenario *s
                 {scenario->measured_s <= 0, "measured", "a duration"},
                 {scenario->base_from > scenario->base_to || scenario->base_to >= 1, "base",
                  "from <= to < 1"},
+                {scenario->base_wave > 1, "base", "wave from 0 to 1"},
                 {scenario->scored_ratio > 1, "scored", "a share"},
                 {scenario->dead_exporters > 1, "deadExporters", "a share"},
                 {scenario->replicas > SCENARIO_MAX_REPLICAS, "extender", "1 or 2 replicas"},
@@ -45,6 +46,15 @@ static bool has_gang_and_leaving(const struct scenario *scenario) {
         for (size_t i = 0; i < scenario->shape_count; i++)
                 is_leaving |= scenario->shapes[i].leaves_s > 0;
         return has_gang && is_leaving;
+}
+
+/* Shares are of the nodes that are there at first, and a mean of none is no number. */
+static bool has_node_that_stays(const struct scenario *scenario) {
+        bool stays = false;
+
+        for (size_t i = 0; i < scenario->shape_count; i++)
+                stays |= scenario->shapes[i].joins_s <= 0 && scenario->shapes[i].leaves_s <= 0;
+        return stays;
 }
 
 static int read_scenario(const struct tree_node *root, struct scenario *ret, struct error *err) {
@@ -120,6 +130,8 @@ static int read_scenario(const struct tree_node *root, struct scenario *ret, str
                 if (r < 0)
                         return r;
         }
+        if (!has_node_that_stays(ret))
+                return fields_refuse(nodes, "nodes", "one that is always there", err);
         ret->stream_count = pods->count;
         for (size_t i = 0; i < pods->count && r == 0; i++)
                 r = stream_read(&pods->items[i], &ret->streams[i], err);

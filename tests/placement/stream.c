@@ -185,11 +185,10 @@ static int check_usage(const struct tree_node *pods, const struct stream *stream
 }
 
 static int read_drawn(const struct tree_node *pods, struct stream *ret, struct error *err) {
-        double hot_every = 0, grown_every = 0;
         struct field usage[] = {
                 {"share", FIELD_NUMBER, &ret->ratio, 0},
                 {"hotShare", FIELD_NUMBER, &ret->hot_ratio, 0},
-                {"hotEvery", FIELD_NUMBER, &hot_every, 0},
+                {"hotEvery", FIELD_COUNT, &ret->hot_every, 0},
                 {"perPod", FIELD_BOOL, &ret->is_per_pod, 0},
                 {"fromCores", FIELD_NUMBER, &ret->uses_from_cores, 0},
                 {"toCores", FIELD_NUMBER, &ret->uses_to_cores, 0},
@@ -224,7 +223,7 @@ static int read_drawn(const struct tree_node *pods, struct stream *ret, struct e
         struct field memory[] = {
                 {"share", FIELD_NUMBER, &ret->memory_ratio, 0},
                 {"grownShare", FIELD_NUMBER, &ret->grown_ratio, 0},
-                {"grownEvery", FIELD_NUMBER, &grown_every, 0},
+                {"grownEvery", FIELD_COUNT, &ret->grown_every, 0},
                 {"grows", FIELD_SECONDS, &ret->grows_s, 0},
         };
         struct field spike[] = {
@@ -264,8 +263,6 @@ static int read_drawn(const struct tree_node *pods, struct stream *ret, struct e
         };
 
         int r = fields_read(pods, "pods", fields, ARRAY_LEN(fields), err);
-        ret->hot_every = (unsigned)hot_every;
-        ret->grown_every = (unsigned)grown_every;
         if (r == 0)
                 r = read_requests(pods, ret, err);
         if (r == 0)

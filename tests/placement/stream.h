@@ -24,7 +24,7 @@ struct stream {
         /* What a pod uses as a share of its request: every `hot_every`th workload `hot_ratio`, the
          * others `ratio`; 0: none is hot. With is_per_pod it is drawn for every pod. */
         double ratio, hot_ratio;
-        unsigned hot_every;
+        size_t hot_every;
         bool is_per_pod;
         double uses_from_cores, uses_to_cores; /* log-uniform, in place of a share; 0: not used */
         double uses_mean_ratio;                /* of the cluster: scales those; 0: as they are */
@@ -48,7 +48,7 @@ struct stream {
         /* Memory as a share of the request; of every `grown_every`th workload it grows within
          * `grows_s` to `grown_ratio`. */
         double memory_ratio, grown_ratio, grows_s;
-        unsigned grown_every;
+        size_t grown_every;
         /* steady, rollout */
         double requested_ratio; /* of the cluster's CPUs, at any time; 0: `count` pods */
         /* burst */

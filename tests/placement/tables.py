@@ -128,7 +128,7 @@ def worth(results):
     lefts = results.of("peers")
     return paragraph(
         f"- **What it is worth.** In {len(lefts)} simulated situations nodes spend **{ratios.geometric(lefts, runs.OURS)}** "
-        "of the minutes above 65 % CPU that they spend under kube-scheduler alone "
+        "(geometric mean) of the minutes above 65 % CPU that they spend under kube-scheduler alone "
         "([what one may conclude](docs/placement.md#what-one-may-conclude)).",
         indent="  ",
     )

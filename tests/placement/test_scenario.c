@@ -35,6 +35,10 @@ TEST(wrong_streams_have_their_line) {
                 {STEADY "requests: [1]\nrequested: 0.5\nburst: {pods: 5}\n", "line 7: burst: "},
                 {STEADY "requests: [1]\nrequested: 0.5\nowner: cronJob\n", "line 7: owner: "},
                 {"kind: steady\nworkloads: 1.5\n", "line 2: workloads: expected a whole number"},
+                {STEADY "requests: [1]\nrequested: 0.5\nmemory: {grownEvery: 1.5}\n",
+                 "line 7: grownEvery: expected a whole number"},
+                {"kind: steady\nusage: {hotEvery: 0.5}\n",
+                 "line 2: hotEvery: expected a whole number"},
                 {"kind: steady\nworkloads: 1\nlife: {mean: 1h}\nrequested: 1\nrequests: [1]\n"
                  "usage: {share: 1, pareto: 1}\n",
                  "line 6: usage: expected pareto > 1"},

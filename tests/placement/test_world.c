@@ -237,6 +237,34 @@ TEST(nodes_that_are_not_read) {
         assert_false(world_has_exporter(world, 0));
 }
 
+/* Nodes leave after 1, 2 and 3 minutes, and the pod's place is taken each time. */
+TEST(evicted_again_and_again) {
+        struct scenario scenario = paper_scenario(
+                1, 16,
+                "{kind: burst, workloads: 1, requests: [1], life: {from: 1h, to: 1h}, usage: "
+                "{share: 1}, burst: {pods: 1}}");
+        struct heard heard = {0};
+
+        scenario.shape_count = 4;
+        for (size_t i = 0; i < 3; i++) {
+                scenario.shapes[i] = scenario.shapes[0];
+                scenario.shapes[i].leaves_s = (double)(60 * (i + 1));
+        }
+        scenario.shapes[3] = scenario.shapes[0];
+        scenario.shapes[3].leaves_s = 0;
+        _cleanup_(world_freep) struct world *world = listen_to(&scenario, &heard);
+        for (size_t i = 0; i < 4; i++) {
+                assert_int_equal(world->renewed, i);
+                world_place(world, &world->pods[i], i);
+                if (i > 0) /* what was left */
+                        assert_int_equal(world->pods[i].life_s,
+                                         world->pods[i - 1].ends_s - world->now_s);
+                pass(world, (int64_t)(60 * (i + 1)));
+        }
+        assert_int_equal(heard.ended, 3);
+        assert_true(world_is_running(world, &world->pods[3]));
+}
+
 TEST(absences) {
         const struct scenario scenario = {.warm_up_s = 1000};
         const struct absence never = {0}, once = {10, 900};

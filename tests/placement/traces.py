@@ -159,11 +159,18 @@ def missing(scenario):
     return f"{folder()} does not have {', '.join(names)}: tests/placement/traces.md"
 
 
+def out_of(build):
+    return build / "tests" / "placement" / "traces"
+
+
 def arguments(scenario, build):
     """What `placement` is given besides a scenario's file: the folder of the traces, if it needs one"""
-    return (
-        ["--traces", prepare(build / "tests" / "placement" / "traces")] if needed(scenario) else []
-    )
+    return ["--traces", prepare(out_of(build))] if needed(scenario) else []
+
+
+def files(scenario, build):
+    """What `placement` reads there."""
+    return [out_of(build) / f"{name}.trace" for name in needed(scenario)]
 
 
 def write(name, out):

@@ -40,6 +40,15 @@ static void gather_gangs(struct world *world) {
         }
 }
 
+/* Each time that nodes leave, a pod or the one that took its place may be evicted. */
+static size_t most_renewed(const struct world *world) {
+        size_t times = 0;
+
+        for (size_t i = 0; i < world->scenario->shape_count; i++)
+                times += world->scenario->shapes[i].leaves_s > 0;
+        return times * world->pod_count;
+}
+
 struct world *world_new(const struct scenario *scenario, uint64_t seed) {
         struct world *world = xcalloc(1, sizeof(*world));
         size_t at = 0;
@@ -81,7 +90,8 @@ struct world *world_new(const struct scenario *scenario, uint64_t seed) {
         world->set_count = arrivals.set_count;
         world->gangs = xcalloc(arrivals.gang_count + 1, sizeof(*world->gangs));
         /* Room for the renewed ones; from here on there are pointers to pods. */
-        world->pods = xreallocarray(arrivals.pods, 2 * world->pod_count + 1, sizeof(*world->pods));
+        world->pods = xreallocarray(arrivals.pods, world->pod_count + most_renewed(world) + 1,
+                                    sizeof(*world->pods));
         gather_gangs(world);
         return world;
 }
@@ -160,7 +170,7 @@ static void end_pod(struct world *world, struct pod *pod) {
 
 /* Another pod of the workload lives for what was left. */
 static void renew(struct world *world, const struct pod *evicted) {
-        assert(world->renewed < world->pod_count);
+        assert(world->renewed < most_renewed(world));
         struct pod *pod = &world->pods[world->pod_count + world->renewed];
         *pod = *evicted;
         pod->index = (uint32_t)(world->pod_count + world->renewed++);
