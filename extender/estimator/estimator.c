@@ -282,7 +282,7 @@ void estimator_bind(struct estimator *estimator, const struct estimator_pod *pod
         struct workload *workload = NULL;
         if (pod->workload_len > 0)
                 workload = workload_set_get(estimator->workloads, pod->workload, pod->workload_len,
-                                            &pod->request, &estimator->cluster.factor);
+                                            &pod->request);
         tracked_node_bind(&node->tracked, pod->id, workload, &request, pod->runs_unix_ms,
                           &estimator->cluster);
         workload_unref(estimator->workloads, workload);

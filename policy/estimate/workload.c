@@ -26,7 +26,7 @@ struct workload {
         size_t name_len;
         uint32_t holders;
         uint32_t observations;
-        double cores;    /* theta of workload.h */
+        double cores;    /* theta of workload.h; 0: nothing is known yet */
         double variance; /* P */
         double begun_variance;
         double request_cores;
@@ -68,14 +68,12 @@ void workload_set_free(struct workload_set *set) {
 }
 
 static struct workload *workload_begin(struct workload_set *set, const char *name, size_t name_len,
-                                       const struct pod_load *request,
-                                       const struct load_factor *factor) {
+                                       const struct pod_load *request) {
         struct workload *workload = xcalloc(1, sizeof(*workload));
         double cores = pod_load_counted(request).of[ESTIMATE_CPU];
 
         workload->name = xmemdup0(name, name_len);
         workload->name_len = name_len;
-        workload->cores = fmax(CORES_MIN, factor->ratio[ESTIMATE_CPU] * cores);
         workload->variance = PRIOR_SIGMA_RATIO * cores * (PRIOR_SIGMA_RATIO * cores);
         workload->begun_variance = workload->variance;
         workload->request_cores = cores;
@@ -94,14 +92,13 @@ static void forget_longest_idle(struct workload_set *set) {
 }
 
 struct workload *workload_set_get(struct workload_set *set, const char *name, size_t name_len,
-                                  const struct pod_load *request,
-                                  const struct load_factor *factor) {
+                                  const struct pod_load *request) {
         struct workload *workload = strmap_get(&set->by_name, name, name_len);
 
         if (!workload) {
                 if (set->by_name.len >= WORKLOADS_MAX)
                         forget_longest_idle(set);
-                workload = workload_begin(set, name, name_len, request, factor);
+                workload = workload_begin(set, name, name_len, request);
         } else if (workload->holders == 0) {
                 TAILQ_REMOVE(&set->idle, workload, age);
         }
@@ -183,13 +180,10 @@ void workload_set_each(const struct workload_set *set,
 
 void workload_set_import(struct workload_set *set, const struct workload_facts *facts) {
         const struct pod_load request = {{[ESTIMATE_CPU] = facts->request_cores}};
-        struct load_factor factor;
 
         if (!facts->is_learned)
                 return;
-        pod_load_factor_init(&factor);
-        struct workload *workload = workload_set_get(set, facts->name, facts->name_len, &request,
-                                                     &factor);
+        struct workload *workload = workload_set_get(set, facts->name, facts->name_len, &request);
         workload->cores = facts->learned_cores;
         workload->variance = workload->begun_variance * pow(1 - facts->confidence, 2);
         workload->observations = 1;

@@ -43,11 +43,11 @@ DEFINE_FREEP(struct workload_set, workload_set_free);
 
 /**
  * workload_set_get() - find the workload called @name, or make it, and hold it
- * @request: of one of its pods; expected, times the factor, until something is learned
+ * @request: of one of its pods
  * Return: borrowed from @set until workload_unref(); not forgotten while it is held
  */
 struct workload *workload_set_get(struct workload_set *set, const char *name, size_t name_len,
-                                  const struct pod_load *request, const struct load_factor *factor);
+                                  const struct pod_load *request);
 /** workload_set_find() - the workload called @name, or NULL; it is not held */
 const struct workload *workload_set_find(const struct workload_set *set, const char *name,
                                          size_t name_len);

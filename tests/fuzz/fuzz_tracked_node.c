@@ -47,8 +47,7 @@ static void bind(struct world *world, struct bound_pod *pod, const uint8_t *op, 
                 .request = {{amount(op[2]), amount(op[3]) * 1e9}},
         };
         if (op[1] & 0x80)
-                workload = workload_set_get(world->workloads, name, strlen(name), &pod->request,
-                                            &world->cluster.factor);
+                workload = workload_set_get(world->workloads, name, strlen(name), &pod->request);
         tracked_node_bind(&world->node, pod->id, workload, &pod->request,
                           op[1] & 0x40 ? TRACKED_NEVER : at, &world->cluster);
         workload_unref(world->workloads, workload);

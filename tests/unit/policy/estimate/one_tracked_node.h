@@ -41,8 +41,7 @@ static inline void bind_pod(struct fixture *fixture, uint64_t id, const char *na
         struct workload *workload = NULL;
 
         if (name)
-                workload = workload_set_get(fixture->workloads, name, strlen(name), &request,
-                                            &whole.factor);
+                workload = workload_set_get(fixture->workloads, name, strlen(name), &request);
         tracked_node_bind(&fixture->node, id, workload, &request, runs_unix_ms, &whole);
         workload_unref(fixture->workloads, workload);
 }

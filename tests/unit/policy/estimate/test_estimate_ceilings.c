@@ -13,7 +13,7 @@ static struct workload *workload_numbered(struct workload_set *workloads, int nu
         char name[32];
         int len = snprintf(name, sizeof(name), "d/w%d", number);
 
-        return workload_set_get(workloads, name, (size_t)len, &request, &whole);
+        return workload_set_get(workloads, name, (size_t)len, &request);
 }
 
 /* What was used longest ago makes room; what is held never does. */

@@ -206,8 +206,7 @@ static void begin_both(struct both *both) {
         both->set = workload_set_new();
         for (int w = 0; w < WORKLOADS; w++) {
                 const struct pod_load request = {{1.0 + w, 1e9}};
-                both->workloads[w] = workload_set_get(both->set, names[w], 3, &request,
-                                                      &cluster.factor);
+                both->workloads[w] = workload_set_get(both->set, names[w], 3, &request);
                 both->model.workloads[w] = (struct model_workload){
                         .cores = cluster.factor.ratio[ESTIMATE_CPU] * request.of[ESTIMATE_CPU],
                         .variance = square(2 * request.of[ESTIMATE_CPU]),

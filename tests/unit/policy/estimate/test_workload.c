@@ -22,8 +22,7 @@ TEST(learning) {
         struct workload *learned[2];
 
         for (size_t i = 0; i < 2; i++) {
-                learned[i] = workload_set_get(workloads, i ? "d/b" : "d/a", 3, &half_a_core,
-                                              &whole);
+                learned[i] = workload_set_get(workloads, i ? "d/b" : "d/a", 3, &half_a_core);
                 assert_false(workload_is_learned(learned[i]));
                 assert_float_equal(
                         workload_estimate(learned[i], &half_a_core, &whole, NULL).of[ESTIMATE_CPU],
@@ -51,7 +50,7 @@ TEST(learning) {
 TEST(absurd) {
         static const double values[] = {0, -1, 1e300, -1e300, INFINITY, -INFINITY, NAN, 1e-300};
         struct workload_set *workloads = workload_set_new();
-        struct workload *workload = workload_set_get(workloads, "w", 1, &half_a_core, &whole);
+        struct workload *workload = workload_set_get(workloads, "w", 1, &half_a_core);
 
         for (size_t i = 0; i < ARRAY_LEN(values); i++)
                 for (size_t k = 0; k < ARRAY_LEN(values); k++)
@@ -80,7 +79,7 @@ static void show(struct workload *workload, double cores, int times, int64_t *at
  * ran. */
 TEST(change_of_usage) {
         struct workload_set *workloads = workload_set_new();
-        struct workload *workload = workload_set_get(workloads, "w", 1, &half_a_core, &whole);
+        struct workload *workload = workload_set_get(workloads, "w", 1, &half_a_core);
         int64_t at_unix_ms = 0;
 
         show(workload, 1, 500, &at_unix_ms);
@@ -94,7 +93,7 @@ TEST(change_of_usage) {
 /* One reading that jumps says little of a workload that is known. */
 TEST(outlier) {
         struct workload_set *workloads = workload_set_new();
-        struct workload *workload = workload_set_get(workloads, "w", 1, &half_a_core, &whole);
+        struct workload *workload = workload_set_get(workloads, "w", 1, &half_a_core);
         int64_t at_unix_ms = 0;
 
         show(workload, 1, 100, &at_unix_ms);
@@ -109,7 +108,7 @@ TEST(outlier) {
 TEST(first_observation) {
         static const struct load_factor third = {{1.0 / 3, 1}};
         struct workload_set *workloads = workload_set_new();
-        struct workload *workload = workload_set_get(workloads, "w", 1, &half_a_core, &whole);
+        struct workload *workload = workload_set_get(workloads, "w", 1, &half_a_core);
         const struct workload_change change = {workload, 0.01};
         struct pod_load variance;
 
