@@ -35,3 +35,25 @@ TEST(labels) {
         }
         policy_free(policy);
 }
+
+TEST(all_labels) {
+        static const struct {
+                const char *labels;
+                bool holds;
+        } rows[] = {
+                {"{\"tier\":\"batch\",\"team\":\"a\"}", true},
+                {"{\"tier\":\"batch\",\"team\":\"b\"}", false},
+                {"{\"tier\":\"web\",\"team\":\"a\"}", false},
+                {"{\"tier\":\"batch\"}", false},
+        };
+        struct policy *policy = policy_of(
+                "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"
+                "  rules: [{match: {labels: {tier: batch, team: a}}, exempt: true}]\n");
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                const struct pod_facts pod = {.labels = {rows[i].labels, strlen(rows[i].labels)}};
+                if ((pod_rule_find(policy, &pod) != NULL) != rows[i].holds)
+                        fail_msg("row %zu: %s", i, rows[i].labels);
+        }
+        policy_free(policy);
+}
