@@ -62,7 +62,6 @@ static size_t share_places(struct shortlist *list, size_t places) {
 static void find_last_level(struct shortlist_group *group) {
         uint32_t places = group->places;
 
-        group->last_level = 0;
         while (group->last_level < SHORTLIST_LEVELS - 1 &&
                group->of_level[group->last_level] < places)
                 places -= group->of_level[group->last_level++];

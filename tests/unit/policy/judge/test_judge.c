@@ -136,6 +136,25 @@ TEST(named) {
         fixture_free(fixture);
 }
 
+/* Just so many are equally good: no other one is named, wherever it stands. */
+TEST(named_and_no_more) {
+        for (int worse = 0; worse <= JUDGE_NAMED_MAX; worse += JUDGE_NAMED_MAX) {
+                struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
+                _cleanup_(buf_done) struct buf names = BUF_INIT(4096);
+                char name[16];
+
+                for (int i = 0; i <= JUDGE_NAMED_MAX; i++) {
+                        (void)snprintf(name, sizeof(name), "n%d", i);
+                        put(fixture->table, name, i == worse ? 0.22 : 0.20, 0.1, 0);
+                        (void)buf_printf(&names, "%s\"%s\"", i ? "," : "", name);
+                }
+                (void)score(fixture, POD("u1", "1"), names.data, 0);
+                for (int i = 0; i <= JUDGE_NAMED_MAX; i++)
+                        assert_int_equal(fixture->answer.judge.points[i], i == worse ? 0 : 10);
+                fixture_free(fixture);
+        }
+}
+
 /* Pods of a group that come before the first binding: each goes where the one before did not. */
 TEST(pods_of_a_group) {
         struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));

@@ -176,16 +176,18 @@ TEST(relative) {
 
 /* The first limit of all may be a rule's. */
 TEST(limit_of_a_rule_alone) {
-        static const struct judged_node nodes[] = {{"a", "cpu=0.2"}, {"b", "cpu=0.5"}, {0}};
+        static const struct judged_node nodes[] = {
+                {"a", "cpu=0.5"}, {"b", "cpu=0.2"}, {"c", "cpu=0.5"}, {0}};
 
         publish(SYNCED BY_CPU("") "  rules: [{match: {namespaces: [d]}, limits: [{name: "
                                   "cpu_usage_avg_5m, maxLimitPecent: 0.4}]}]\n",
                 nodes);
-        begin(2, JUDGED_NOW);
+        begin(3, JUDGED_NOW);
         judge_filter(&judge);
-        assert_int_equal(judge.rejected_by[0], JUDGE_PASSES);
-        assert_int_equal(judge.rejected_by[1], 0);
-        assert_int_equal(judge.rejected_count, 1);
+        assert_int_equal(judge.rejected_by[0], 0);
+        assert_int_equal(judge.rejected_by[1], JUDGE_PASSES);
+        assert_int_equal(judge.rejected_by[2], 0);
+        assert_int_equal(judge.rejected_count, 2);
         end();
 }
 
