@@ -211,13 +211,15 @@ def test_the_script_of_other_machines(bare, installed, tmp_path, script):
     with open(seen, "wb") as out, subprocess.Popen(
         watch, stdout=out, env=environment(bare)
     ) as watcher:
-        done = subprocess.run(
-            [*argv, "top", "--sort=a b"], timeout=120, check=False, env=env,
-            stdin=subprocess.DEVNULL, capture_output=True, text=True,
-        )  # fmt: skip
-        said = done.stdout + done.stderr
-        wait_until(lambda: seen.read_text("utf-8").endswith("}\n"), 60, f"its pod; {said}")
-        watcher.terminate()
+        try:
+            done = subprocess.run(
+                [*argv, "top", "--sort=a b"], timeout=120, check=False, env=env,
+                stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            )  # fmt: skip
+            said = done.stdout + done.stderr
+            wait_until(lambda: seen.read_text("utf-8").endswith("}\n"), 60, f"its pod; {said}")
+        finally:
+            watcher.terminate()
     started, _ = json.JSONDecoder().raw_decode(seen.read_text("utf-8"))
     assert "couldn't attach to pod/" in said and "forbidden" not in said.lower(), said
     assert not json.loads(bare.kubectl("get", "pods", "-ojson", "--selector=run", *inside))["items"]
