@@ -4,4 +4,5 @@
 @if not defined PLIMSOLL_NAMESPACE set PLIMSOLL_NAMESPACE=kube-system
 @for /f "delims=" %%i in ('kubectl -n %PLIMSOLL_NAMESPACE% get deployment plimsoll-controller -o "jsonpath={.spec.template.spec.containers[0].image}"') do @set PLIMSOLL_IMAGE=%%i
 @if not defined PLIMSOLL_IMAGE exit /b 1
-@kubectl -n %PLIMSOLL_NAMESPACE% run plimsoll-%RANDOM% --rm --stdin --quiet --restart=Never "--image=%PLIMSOLL_IMAGE%" "--env=PLIMSOLL_NAMESPACE=%PLIMSOLL_NAMESPACE%" "--overrides={\"spec\":{\"serviceAccountName\":\"plimsoll-doctor\",\"nodeSelector\":{\"kubernetes.io/os\":\"linux\"}}}" --command -- /usr/bin/kubectl-plimsoll %*
+@set PLIMSOLL_POD=plimsoll-%RANDOM%
+@kubectl -n %PLIMSOLL_NAMESPACE% run %PLIMSOLL_POD% --rm --stdin --quiet --restart=Never "--image=%PLIMSOLL_IMAGE%" "--env=PLIMSOLL_NAMESPACE=%PLIMSOLL_NAMESPACE%" --override-type=strategic "--overrides={\"spec\":{\"serviceAccountName\":\"plimsoll-doctor\",\"nodeSelector\":{\"kubernetes.io/os\":\"linux\"},\"securityContext\":{\"runAsNonRoot\":true,\"seccompProfile\":{\"type\":\"RuntimeDefault\"}},\"containers\":[{\"name\":\"%PLIMSOLL_POD%\",\"securityContext\":{\"allowPrivilegeEscalation\":false,\"readOnlyRootFilesystem\":true,\"capabilities\":{\"drop\":[\"ALL\"]}}}]}}" --command -- /usr/bin/kubectl-plimsoll %*

@@ -227,7 +227,7 @@ void workload_learn(const struct workload_change *changes, size_t count, double 
                 struct workload *workload = changes[i].workload;
                 double gain = workload->variance * changes[i].pods / variance;
                 double moved = workload->cores + gain * surprise;
-                if (changes[i].pods == 0 || !isfinite(moved))
+                if (changes[i].pods == 0)
                         continue;
                 workload->cores = fmin(fmax(CORES_MIN, moved), CORES_MAX);
                 workload->variance *= 1 - gain * changes[i].pods;

@@ -181,11 +181,15 @@ def script_of_windows(_, kubeconfig, folder):
 )
 def test_the_script_of_other_machines(bare, installed, tmp_path, script):
     """cli/in-cluster by the real kubectl, with no more rights than the page says: the API server takes its pod,
-    and the pod does not stay. Nobody can attach to a pod of kwok, so what the plugin prints is not seen.
+    which keeps to the restricted standard, and the pod does not stay. Nobody can attach to a pod of kwok, so what the plugin prints is not seen.
     """
     assert installed
     follow(bare, block("docs/kubectl-plugin.md", "in-the-cluster"))
     inside = ("--namespace=kube-system",)
+    level = "pod-security.kubernetes.io/enforce=restricted"
+    bare.kubectl("label", "--overwrite", "namespace", "kube-system", level)
+    secret = '{"imagePullSecrets":[{"name":"NAME"}]}'
+    bare.kubectl("patch", "serviceaccount", "plimsoll-doctor", "-p", secret, *inside)
     bare.kubectl("create", "serviceaccount", "jane", *inside)
     for number, (resource, verbs) in enumerate(RUNNERS.items()):
         role = f"runner-{number}"
@@ -211,17 +215,20 @@ def test_the_script_of_other_machines(bare, installed, tmp_path, script):
     with open(seen, "wb") as out, subprocess.Popen(
         watch, stdout=out, env=environment(bare)
     ) as watcher:
-        done = subprocess.run(
-            [*argv, "top", "--sort=a b"], timeout=120, check=False, env=env,
-            stdin=subprocess.DEVNULL, capture_output=True, text=True,
-        )  # fmt: skip
-        said = done.stdout + done.stderr
-        wait_until(lambda: seen.read_text("utf-8").endswith("}\n"), 60, f"its pod; {said}")
-        watcher.terminate()
+        try:
+            done = subprocess.run(
+                [*argv, "top", "--sort=a b"], timeout=120, check=False, env=env,
+                stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            )  # fmt: skip
+            said = done.stdout + done.stderr
+            wait_until(lambda: seen.read_text("utf-8").endswith("}\n"), 60, f"its pod; {said}")
+        finally:
+            watcher.terminate()
     started, _ = json.JSONDecoder().raw_decode(seen.read_text("utf-8"))
     assert "couldn't attach to pod/" in said and "forbidden" not in said.lower(), said
     assert not json.loads(bare.kubectl("get", "pods", "-ojson", "--selector=run", *inside))["items"]
     assert started["spec"]["serviceAccountName"] == "plimsoll-doctor"
+    assert started["spec"]["imagePullSecrets"] == [{"name": "NAME"}]
     (container,) = started["spec"]["containers"]
     deployment = json.loads(
         bare.kubectl("get", "deployment/plimsoll-controller", "-ojson", *inside)
@@ -229,6 +236,7 @@ def test_the_script_of_other_machines(bare, installed, tmp_path, script):
     assert container["image"] == deployment["spec"]["template"]["spec"]["containers"][0]["image"]
     assert container["command"] == ["/usr/bin/kubectl-plimsoll", "top", "--sort=a b"]
     page = (TOP / "docs/kubectl-plugin.md").read_text("utf-8")
+    assert f"patch serviceaccount plimsoll-doctor -p '{secret}'" in page
     for resource, verbs in RUNNERS.items():
         *others, last = [f"`{verb}`" for verb in verbs.split(",")]
         told = f"{', '.join(others)} and {last}" if others else last

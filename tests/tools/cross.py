@@ -52,9 +52,10 @@ def run(*argv, **more):
 
 
 def make_root(architecture):
-    """Debian's libraries for it, once."""
+    """Debian's libraries for it, once, and again when they are others."""
     root = CACHE / f"root-{architecture}"
-    if not root.exists():
+    listed = root.with_suffix(".packages")  # beside it, since all in it may be another user's
+    if not (root.exists() and listed.exists() and listed.read_text("ascii") == PACKAGES):
         partial = root.with_suffix(".partial")
         shutil.rmtree(partial, ignore_errors=True)
         CACHE.mkdir(parents=True, exist_ok=True)
@@ -62,7 +63,9 @@ def make_root(architecture):
             "mmdebstrap", "--quiet", "--variant=extract", f"--architectures={architecture}",
             f"--include={PACKAGES}", "bookworm", partial,
         )  # fmt: skip
+        shutil.rmtree(root, ignore_errors=True)
         partial.rename(root)
+        listed.write_text(PACKAGES, "ascii")
     return root
 
 

