@@ -159,7 +159,7 @@ static void on_node_added(void *userdata, struct node *node) {
 
         n->controller = c;
         n->node = node;
-        node_track_init(&n->track, c->compiled);
+        node_track_init(&n->track, c->compiled, controller_now_mono(c));
         node->userdata = n;
         writer_add(c->writer, &n->writing, node, &n->track);
         size_t count = node_set_count(c->nodes);

@@ -36,9 +36,11 @@ static void open_feeds(struct node_track *track) {
                         feed_open(&track->feeds[i], compiled->sources[i].window_plan);
 }
 
-void node_track_init(struct node_track *track, const struct compiled_policy *compiled) {
+void node_track_init(struct node_track *track, const struct compiled_policy *compiled,
+                     int64_t now_mono_ms) {
         *track = (struct node_track){
                 .compiled = compiled,
+                .begun_mono_ms = now_mono_ms,
                 .feeds = xcalloc(compiled->options.source_count, sizeof(*track->feeds)),
                 .record = plan_record_new(&compiled->plan),
                 .unseen = UINT64_MAX,
@@ -94,10 +96,17 @@ static bool is_feed_fresh(const struct node_track *track, size_t source, int64_t
                              now_mono_ms);
 }
 
+/* Of many nodes whose exporters do not answer at all, each is long in coming to its second failure:
+ * one that was never heard is silent after a while, as one that was is. */
 static bool may_serve(const struct node_track *track, size_t source, int64_t now_mono_ms) {
-        return track->compiled->sources[source].is_asked &&
-               feed_serves(&track->feeds[source], track->compiled->sources[source].fresh_ms,
-                           now_mono_ms);
+        const struct compiled_policy *compiled = track->compiled;
+        const struct feed *feed = &track->feeds[source];
+        int64_t fresh_ms = compiled->sources[source].fresh_ms;
+        bool is_silent = !feed->is_heard && !compiled->options.sources[source].is_on_demand &&
+                         now_mono_ms - track->begun_mono_ms > fresh_ms;
+
+        return compiled->sources[source].is_asked && !is_silent &&
+               feed_serves(feed, fresh_ms, now_mono_ms);
 }
 
 bool node_track_wants(const struct node_track *track, size_t source, int64_t now_mono_ms) {

@@ -39,6 +39,7 @@
 
 struct node_track {
         const struct compiled_policy *compiled; /* borrowed until node_track_replan() */
+        int64_t begun_mono_ms;                  /* of node_track_init() */
         struct feed *feeds;                     /* one per source */
         /* The feed in use, as of node_track_switch(). An exporter's where none of the sources in
          * order is asked for anything. */
@@ -49,7 +50,9 @@ struct node_track {
         int64_t unix_ahead_ms; /* the wall clock less the monotonic one, at the last annotations */
 };
 
-void node_track_init(struct node_track *track, const struct compiled_policy *compiled);
+/** node_track_init() - of a node that comes at @now_mono_ms */
+void node_track_init(struct node_track *track, const struct compiled_policy *compiled,
+                     int64_t now_mono_ms);
 void node_track_done(struct node_track *track);
 /**
  * node_track_replan() - to another policy with the same sources, while the one before is alive
@@ -76,7 +79,7 @@ void node_track_peak(struct node_track *track, size_t source, const struct metri
  *
  * Of the sources in order that are asked, the first that serves; when none does, the first that is
  * fresh; when none is, the one in use. One that has never had a reading is waited for as long as
- * another has some.
+ * another has some; and one that is kept warm (source.h), no longer than a reading would be fresh.
  * Return: true when that is another than before, which is then in @ret_from
  */
 bool node_track_switch(struct node_track *track, int64_t now_mono_ms, size_t *ret_from);

@@ -24,7 +24,7 @@ static void on_added(void *userdata, struct node *node) {
         struct node_track *track = calloc(1, sizeof(*track));
 
         require(track != NULL);
-        node_track_init(track, world->compiled);
+        node_track_init(track, world->compiled, now_mono_ms);
         node->userdata = track;
         world->live++;
 }

@@ -38,7 +38,7 @@ TEST(rows) {
         struct node_track track;
         struct plan_values values = {0};
 
-        node_track_init(&track, compiled);
+        node_track_init(&track, compiled, now_mono_ms - 15000);
         for (int64_t at_mono_ms = now_mono_ms - 15000; at_mono_ms <= now_mono_ms;
              at_mono_ms += 15000) {
                 struct window_step step = {.at_mono_ms = at_mono_ms,

@@ -46,7 +46,7 @@ static int set_up(void **state) {
 
         world->compiled = new_rules();
         world->now_ms = start_ms;
-        node_track_init(&world->track, world->compiled);
+        node_track_init(&world->track, world->compiled, world->now_ms);
         *state = world;
         return 0;
 }
@@ -158,7 +158,7 @@ TEST_BETWEEN(never_heard, set_up, tear_down) {
         for (int speaks = 0; speaks < 2; speaks++) {
                 struct world *world = *state;
                 node_track_done(&world->track);
-                node_track_init(&world->track, world->compiled);
+                node_track_init(&world->track, world->compiled, world->now_ms);
                 says(world, FIRST, 0.1, 0.1);
                 for (int i = 0; i < 2; i++) {
                         world->now_ms += every_ms;
@@ -172,6 +172,29 @@ TEST_BETWEEN(never_heard, set_up, tear_down) {
                         world->now_ms += MS_PER_MIN;
                 assert_int_equal(serving(world), SECOND);
         }
+}
+
+/* Of thousands of exporters that do not answer, most wait for minutes for the attempt that fails a
+ * second time: those behind them need not wait for that. */
+TEST_BETWEEN(never_heard_for_long, set_up, tear_down) {
+        struct world *world = *state;
+        const struct node_track *track = &world->track;
+
+        world->compiled->options.sources[SECOND].is_on_demand = true;
+        node_track_failed(&world->track, FIRST, "timeout");
+        world->now_ms += MS_PER_MIN;
+        assert_false(node_track_wants(track, SECOND, world->now_ms));
+        world->now_ms++;
+        assert_true(node_track_wants(track, SECOND, world->now_ms));
+        says(world, SECOND, 0.2, 0.2);
+        assert_int_equal(serving(world), SECOND);
+        says(world, FIRST, 0.1, 0.1);
+        assert_int_equal(serving(world), FIRST);
+        /* One that is asked on demand has not been asked for so long. */
+        node_track_done(&world->track);
+        node_track_init(&world->track, world->compiled, world->now_ms - MS_PER_HOUR);
+        assert_true(node_track_wants(track, SECOND, world->now_ms));
+        assert_int_equal(serving(world), SECOND);
 }
 
 /* Nor does a third one that speaks stand back for it. */
@@ -284,7 +307,7 @@ TEST_BETWEEN(idle_cpu_of_one_reading, set_up, tear_down) {
         assert_float_equal(value(world, CPU_AVG), 0.1, 1e-6);
         /* One before it does, which has failed just now. */
         node_track_done(&world->track);
-        node_track_init(&world->track, world->compiled);
+        node_track_init(&world->track, world->compiled, world->now_ms);
         for (int i = 0; i < 2; i++, world->now_ms += every_ms)
                 says(world, FIRST, 0.1, 0.1);
         for (int i = 0; i < 2; i++)
@@ -474,7 +497,7 @@ TEST_BETWEEN(windows_on_demand, set_up, tear_down) {
 
         world->compiled->options.sources[SECOND].is_on_demand = true;
         node_track_done(track);
-        node_track_init(track, world->compiled);
+        node_track_init(track, world->compiled, world->now_ms);
         assert_null(track->feeds[SECOND].windows);
         assert_non_null(track->feeds[FIRST].windows);
         node_track_annotations(track, annotations, world->now_ms, INT64_C(1784805954000));
@@ -491,7 +514,7 @@ TEST_BETWEEN(windows_on_demand, set_up, tear_down) {
         /* Where it is the first, from the beginning. */
         world->compiled->first_asked = SECOND;
         node_track_done(track);
-        node_track_init(track, world->compiled);
+        node_track_init(track, world->compiled, world->now_ms);
         assert_non_null(track->feeds[SECOND].windows);
         world->compiled->first_asked = FIRST;
 }

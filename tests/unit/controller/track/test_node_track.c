@@ -43,7 +43,7 @@ TEST(values) {
         struct node_track track;
         struct plan_values values;
 
-        node_track_init(&track, compiled);
+        node_track_init(&track, compiled, now_mono_ms);
         node_track_values(&track, now_mono_ms, &values);
         assert_int_equal(values.usable, 0);
         assert_string_not_equal(node_track_why(&track, 0, now_mono_ms), "");
@@ -78,7 +78,7 @@ TEST(covered) {
         struct node_track track;
         struct plan_values values;
 
-        node_track_init(&track, compiled);
+        node_track_init(&track, compiled, now_mono_ms);
         for (int64_t after_ms = 0; after_ms <= 6 * MS_PER_MIN; after_ms += 15000) {
                 scrape_cpu(&track, compiled, 0.4, now_mono_ms + after_ms);
                 node_track_values(&track, now_mono_ms + after_ms, &values);
@@ -97,7 +97,7 @@ TEST(ready_made) {
         struct node_track track;
         struct plan_values values;
 
-        node_track_init(&track, compiled);
+        node_track_init(&track, compiled, now_mono_ms);
         node_track_reading(&track, 0,
                            &(struct source_reading){.ready = 1u << 2, .values_ratio = ratios},
                            now_mono_ms);
@@ -141,7 +141,7 @@ TEST(seeds) {
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct node_track track;
                 struct plan_values values;
-                node_track_init(&track, compiled);
+                node_track_init(&track, compiled, now_mono_ms);
                 annotate(&track, compiled, rows[i].annotations);
                 scrape_cpu(&track, compiled, 0.2, now_mono_ms + 1);
                 /* Once we look ourselves, what is written there is no news. */
@@ -164,7 +164,7 @@ TEST(peaks_while_scrapes_fail) {
         struct plan_values values;
         int64_t at_ms = now_mono_ms - 10 * MS_PER_MIN;
 
-        node_track_init(&track, compiled);
+        node_track_init(&track, compiled, now_mono_ms);
         annotate(&track, compiled, "{}");
         scrape_cpu(&track, compiled, 0.2, at_ms);
         scrape_cpu(&track, compiled, 0.2, at_ms + 15000);
@@ -188,7 +188,7 @@ TEST(written_by_others) {
         _cleanup_(compiled_policy_freep) struct compiled_policy *compiled = new_rules(policy_text);
         struct node_track track;
 
-        node_track_init(&track, compiled);
+        node_track_init(&track, compiled, now_mono_ms);
         annotate(&track, compiled, "{\"cpu_usage_avg_5m\":\"0.50000,2026-07-23T11:20:00Z\"}");
         assert_int_equal(track.record->metrics[0].at_unix_ms,
                          INT64_C(1784805600000)); /* 11:20:00 */
@@ -213,7 +213,7 @@ TEST(replan) {
         struct node_track track;
         struct plan_values values;
 
-        node_track_init(&track, compiled);
+        node_track_init(&track, compiled, now_mono_ms);
         scrape_cpu(&track, compiled, 0.4, now_mono_ms);
         scrape_cpu(&track, compiled, 0.4, now_mono_ms + 15000);
         node_track_replan(&track, next, now_mono_ms, now_unix_ms);
@@ -245,7 +245,7 @@ TEST(own_resources) {
 
         why[METRIC_RESOURCE_COUNT + 1] = "no series on the page matches its name and labels";
         step.num[METRIC_RESOURCE_COUNT] = 0.25;
-        node_track_init(&track, compiled);
+        node_track_init(&track, compiled, now_mono_ms);
         for (int64_t i = 0; i < 2; i++) {
                 step.at_mono_ms = now_mono_ms + 15000 * i;
                 node_track_reading(&track, 0, &(struct source_reading){.step = &step, .why = why},

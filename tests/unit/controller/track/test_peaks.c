@@ -37,7 +37,7 @@ static void begin(struct life *life) {
         /* Another machine: its clock has another zero, and so its buckets other edges. */
         life->now_mono_ms = INT64_C(5000000) + life->now_unix_ms % 977 * 613;
         life->compiled = new_rules(policy_text);
-        node_track_init(&life->track, life->compiled);
+        node_track_init(&life->track, life->compiled, life->now_mono_ms);
         node_track_annotations(&life->track, life->annotations, life->now_mono_ms,
                                life->now_unix_ms);
 }

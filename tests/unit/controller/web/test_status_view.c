@@ -68,7 +68,7 @@ static struct plan_values values_of(const struct row *row, size_t count) {
 /* Five minutes at the node's usage of CPU, or a failure. */
 static void feed(struct node_track *track, const struct compiled_policy *compiled,
                  const struct row *row) {
-        node_track_init(track, compiled);
+        node_track_init(track, compiled, now_mono_ms);
         for (int64_t ago_ms = 5 * MS_PER_MIN; ago_ms >= 0 && !row->failure;
              ago_ms -= 15 * MS_PER_S) {
                 struct window_step step = {.at_mono_ms = now_mono_ms - ago_ms,

@@ -54,7 +54,7 @@ static void begin(struct fixture *f, const char *spec, const char *status) {
         api_start(&f->api);
         f->offers = idle_writer_new(&(struct publisher_options){
                 .daemon = &f->api.daemon, .patches_per_s = 1000, .max_in_flight = 4});
-        node_track_init(&f->track, f->compiled);
+        node_track_init(&f->track, f->compiled, clock_mono_ms());
         idle_writer_add(f->offers, &f->idle, &f->node, &f->track);
         f->idle.job.uid = "0-1";
         if (status)

@@ -39,7 +39,7 @@ TEST(messages) {
                 api_start(&f);
                 struct recorder *recorder = recorder_new(&f.daemon);
                 recorder_set_writer(recorder, &no_fence);
-                node_track_init(&track, compiled);
+                node_track_init(&track, compiled, loop_now_mono_ms(f.rig.loop));
                 if (rows[i].failure)
                         node_track_failed(&track, 0, rows[i].failure);
                 for (int again = 0; again < 2; again++) { /* when a state has stayed */

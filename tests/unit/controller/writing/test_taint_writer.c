@@ -43,8 +43,8 @@ static void begin(struct fixture *f, const char *taints) {
         api_start(&f->api);
         f->writer = taint_writer_new(&(struct publisher_options){
                 .daemon = &f->api.daemon, .max_in_flight = 4, .patches_per_s = 1000});
-        node_track_init(&f->hot_track, f->compiled);
-        node_track_init(&f->idle_track, f->compiled);
+        node_track_init(&f->hot_track, f->compiled, clock_mono_ms());
+        node_track_init(&f->idle_track, f->compiled, clock_mono_ms());
         add(f, &f->hot, "hot", &f->hot_track, taints);
         add(f, &f->idle, "idle", &f->idle_track, "null");
 }
@@ -284,7 +284,7 @@ static void cluster_begin(struct cluster *c) {
         begin(&c->f, "null");
         publisher_remove(&c->f.hot.job);
         publisher_remove(&c->f.idle.job);
-        node_track_init(&c->track, c->f.compiled);
+        node_track_init(&c->track, c->f.compiled, clock_mono_ms());
         c->step_ms = INTERVAL_MS / NODES;
 }
 

@@ -67,7 +67,7 @@ static void begin(struct fixture *f, bool has_turns) {
                                                         .on_idle = on_idle,
                                                         .userdata = f},
                                f->compiled);
-        node_track_init(&f->track, f->compiled);
+        node_track_init(&f->track, f->compiled, clock_mono_ms());
         f->listed.name = name;
         writer_add(f->writer, &f->node, &f->listed, &f->track);
 }
@@ -201,7 +201,7 @@ TEST(taints_are_refused) {
         api_answer_usually(&f.api, 200, "{}", "\"annotations\"");
         api_answer_usually(&f.api, 422, "{\"message\":\"no taints\"}", "/spec/taints/-");
         begin(&f, true);
-        node_track_init(&calm_track, f.compiled);
+        node_track_init(&calm_track, f.compiled, clock_mono_ms());
         writer_add(f.writer, &calm, &listed, &calm_track);
         writer_seen(&f.node, object);
         writer_seen(&calm, object);
