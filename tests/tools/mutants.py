@@ -48,8 +48,9 @@ FILES = (
 )
 PROMISED_SHARE = 0.9
 NOTICED, TIMED_OUT, SURVIVED = OUTCOMES = ("noticed", "timed out", "survived")
-# Tests of other libraries that take longer are left out.
+# Tests of other libraries that take or wait longer are left out.
 SLOW_TEST_CPU_S = 0.5
+SLOW_TEST_S = 3.0
 # For a test that waits for what a mutant no longer does: at least, and times what it takes.
 TEST_LIMIT_S = 10.0
 TEST_LIMIT_FACTOR = 4
@@ -96,8 +97,10 @@ class Original:
             process = subprocess.Popen([BUILD / target], cwd=folder, **quiet)
             _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)  # reaped above
+        wall_s = time.monotonic() - began
         self.took_s = used.ru_utime + used.ru_stime
-        self.limit_s = max(TEST_LIMIT_S, TEST_LIMIT_FACTOR * (time.monotonic() - began))
+        self.limit_s = max(TEST_LIMIT_S, TEST_LIMIT_FACTOR * wall_s)
+        self.is_slow = self.took_s > SLOW_TEST_CPU_S or wall_s > SLOW_TEST_S
 
 
 class Library:
@@ -218,7 +221,7 @@ class File:
         found = [
             (original.library != self.library.name, original.took_s, original)
             for original in originals
-            if original.library == self.library.name or original.took_s < SLOW_TEST_CPU_S
+            if original.library == self.library.name or not original.is_slow
             if functions & defined(BUILD / original.target)
         ]
         if not found:
