@@ -16,7 +16,7 @@ struct certificates {
         struct certificates_options options;
         struct http_server *server;
         struct file_watch *watches[3];
-        struct loop_timer settle, look;
+        struct loop_timer reload, look;
         char *problem; /* of the last reload; NULL: it succeeded */
         bool was_invalid;
 
@@ -51,7 +51,7 @@ void certificates_reload(struct certificates *certificates) {
         const struct http_server_tls *files = &certificates->options.files;
         struct error err = ERROR_NULL;
 
-        loop_timer_disarm(certificates->options.loop, &certificates->settle);
+        loop_timer_disarm(certificates->options.loop, &certificates->reload);
         if (http_server_set_tls(certificates->server, files, &err) < 0) {
                 metrics_inc(certificates->errors);
                 if (!certificates->problem || strcmp(certificates->problem, err.msg) != 0)
@@ -69,19 +69,18 @@ void certificates_reload(struct certificates *certificates) {
         show_certificate(certificates);
 }
 
-static void on_certificates_settled(void *userdata) {
+static void reload_later(void *userdata) {
         certificates_reload(userdata);
 }
 
+/* Behind the watches of the other files, so that three that have changed are loaded once. */
 static void on_certificate_file(void *userdata, const char *path) {
         struct certificates *certificates = userdata;
         struct loop *loop = certificates->options.loop;
 
         (void)path;
-        if (!loop_timer_is_armed(&certificates->settle))
-                loop_timer_arm(loop, &certificates->settle,
-                               loop_now_mono_ms(loop) + CERTIFICATES_SETTLE_MS,
-                               on_certificates_settled, certificates);
+        loop_timer_arm(loop, &certificates->reload, loop_now_mono_ms(loop), reload_later,
+                       certificates);
 }
 
 static void look_at_certificate(void *userdata) {
@@ -130,7 +129,7 @@ void certificates_free(struct certificates *certificates) {
                 return;
         for (size_t i = 0; i < ARRAY_LEN(certificates->watches); i++)
                 file_watch_free(certificates->watches[i]);
-        loop_timer_disarm(certificates->options.loop, &certificates->settle);
+        loop_timer_disarm(certificates->options.loop, &certificates->reload);
         loop_timer_disarm(certificates->options.loop, &certificates->look);
         free(certificates->problem);
         free(certificates);

@@ -1,8 +1,8 @@
 /*
- * Reloads the server's certificate, key and client CA when one of the files changes
- * (net/file_watch.h), and on SIGHUP. A failed reload keeps all three current ones; it is logged
- * once, counted, shown on /readyz?verbose, and retried every minute, since a certificate may become
- * valid.
+ * Reloads the server's certificate, key and client CA when one of the files has changed, a second
+ * later, since the three change one after the other (net/file_watch.h), and on SIGHUP. A failed
+ * reload keeps all three current ones; it is logged once, counted, shown on /readyz?verbose, and
+ * retried every minute, since a certificate may become valid.
  *
  * An expired certificate never replaces another one (http_server_set_tls()). At start it is
  * served, with a warning.
@@ -16,9 +16,6 @@
 #include "net/health.h"
 #include "net/http_server.h"
 #include "net/loop.h"
-
-/* Wait after the first change, since the three files change one after the other. */
-enum { CERTIFICATES_SETTLE_MS = 500 };
 
 struct certificates_options {
         struct loop *loop; /* all borrowed; they outlive the certificates */

@@ -5,9 +5,9 @@
  * Sources have an order of preference. A feed *serves* while it is fresh and has not failed twice
  * in a row; once down, it serves again after two good readings in a row, so that a flapping source
  * does not move the node each time (and a counter needs two readings for its first interval). A
- * feed that has never had a reading serves until it has failed twice. A reading without news, such
- * as a page that is served a second time, keeps a feed and its ready-made values fresh, but does
- * not count as good.
+ * feed that has never had a reading serves until it has failed twice, or as long as
+ * node_track_switch() waits for it. A reading without news, such as a page that is served a second
+ * time, keeps a feed and its ready-made values fresh, but does not count as good.
  */
 #pragma once
 

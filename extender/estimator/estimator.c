@@ -199,10 +199,6 @@ static void notify_owner(const struct estimator *estimator, const struct estimat
                 estimator->fn(estimator->userdata, node->owner);
 }
 
-static struct pod_load requested_by(const struct pod_entry *entry) {
-        return (struct pod_load){{(double)entry->cores, (double)entry->bytes}};
-}
-
 void estimator_list_begins(struct estimator *estimator) {
         estimator->generation++;
 }
@@ -215,21 +211,15 @@ static bool is_other_load(const struct pod_load *a, const struct pod_load *b) {
         return is_other;
 }
 
-static void set_request(struct pod_entry *entry, const struct pod_load *request) {
-        entry->cores = (float)request->of[ESTIMATE_CPU];
-        entry->bytes = (float)request->of[ESTIMATE_MEM];
-}
-
 /* A pod that is known already may have started, or may have been resized in place. */
 static void update_entry(const struct estimator *estimator, struct pod_entry *entry,
                          const struct estimator_pod *pod) {
-        const struct pod_load from = requested_by(entry), request = pod_load_counted(&pod->request);
+        const struct pod_load from = entry->request, to = pod_load_counted(&pod->request);
 
         entry->generation = estimator->generation;
         bool is_news = pod->runs_unix_ms != TRACKED_NEVER &&
                        tracked_node_start(&entry->node->tracked, pod->id, pod->runs_unix_ms);
-        set_request(entry, &request);
-        const struct pod_load to = requested_by(entry);
+        entry->request = to;
         if (is_other_load(&from, &to)) {
                 tracked_node_resize(&entry->node->tracked, pod->id, &from, &to,
                                     &estimator->cluster);
@@ -241,10 +231,10 @@ static void update_entry(const struct estimator *estimator, struct pod_entry *en
 
 static void end_entry(struct estimator *estimator, struct pod_entry *entry, int64_t now_unix_ms) {
         struct estimator_node *node = entry->node;
-        const struct pod_load request = requested_by(entry);
 
         estimator_lock(estimator);
-        tracked_node_end(&node->tracked, estimator->workloads, entry->id, &request, now_unix_ms);
+        tracked_node_end(&node->tracked, estimator->workloads, entry->id, &entry->request,
+                         now_unix_ms);
         estimator_unlock(estimator);
         pod_table_remove(&estimator->pods, entry);
         notify_owner(estimator, node);
@@ -275,9 +265,8 @@ void estimator_bind(struct estimator *estimator, const struct estimator_pod *pod
         node->holders++;
         entry->node = node;
         entry->generation = estimator->generation;
-        const struct pod_load counted = pod_load_counted(&pod->request);
-        set_request(entry, &counted);
-        const struct pod_load request = requested_by(entry); /* as it will be subtracted */
+        const struct pod_load request = pod_load_counted(&pod->request);
+        entry->request = request;
         estimator_lock(estimator);
         struct workload *workload = NULL;
         if (pod->workload_len > 0)
@@ -331,10 +320,9 @@ static void sum_readings(const struct estimator *estimator, int64_t now_unix_ms,
                 if (entry->id == 0)
                         continue;
                 const struct tracked_node *node = &entry->node->tracked;
-                const struct pod_load request = requested_by(entry);
                 for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
                         if (is_reading_fresh(&node->readings[r], now_unix_ms))
-                                ret_requested->of[r] += request.of[r] *
+                                ret_requested->of[r] += entry->request.of[r] *
                                                         tracked_node_part(node, entry->id, r);
         }
 }
@@ -349,9 +337,8 @@ static void settle(struct estimator *estimator, int64_t now_unix_ms) {
         estimator_unlock(estimator);
         for (size_t i = 0; i < estimator->pods.cap; i++) {
                 const struct pod_entry *entry = &estimator->pods.entries[i];
-                const struct pod_load request = requested_by(entry);
                 if (entry->id != 0)
-                        tracked_node_expect_again(&entry->node->tracked, entry->id, &request,
+                        tracked_node_expect_again(&entry->node->tracked, entry->id, &entry->request,
                                                   &estimator->cluster);
         }
         for (size_t i = 0; i < estimator->node_count; i++) {

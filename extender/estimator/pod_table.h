@@ -1,5 +1,5 @@
 /*
- * Bound pods by id: one array with open addressing, 32 bytes for each place, at most three quarters
+ * Bound pods by id: one array with open addressing, 40 bytes for each place, at most three quarters
  * of them in use. An entry is at its home, the low bits of its id (which is a hash), or at the
  * first free place after it:
  *
@@ -18,6 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "policy/estimate/pod_load.h"
+
 enum { POD_TABLE_MAX = 1000000 };
 
 struct estimator_node;
@@ -25,8 +27,8 @@ struct estimator_node;
 struct pod_entry {
         uint64_t id; /* not 0 */
         struct estimator_node *node;
-        float cores, bytes;  /* requested */
-        uint32_t generation; /* of the list that showed it last */
+        struct pod_load request; /* as it was added to the sums */
+        uint32_t generation;     /* of the list that showed it last */
 };
 
 struct pod_table {
