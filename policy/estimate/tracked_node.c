@@ -206,6 +206,22 @@ void tracked_node_set_back(struct tracked_node *node, int64_t by_ms, int64_t now
         }
 }
 
+/* Return: false: so many in a row are far away to the same side that this is no noise */
+static bool count_away(struct tracked_node *node, int r, double surprise, double sigma) {
+        int *away = &node->away[r];
+        int side = surprise > sigma ? 1 : surprise < -sigma ? -1 : 0;
+
+        *away = *away * side > 0 ? *away + side : side;
+        return abs(*away) < TRACKED_AWAY_MAX;
+}
+
+/* As before the first reading, but for what is expected. */
+static void doubt_base(struct tracked_node *node, int r) {
+        node->base_variance.of[r] = squared(BASE_SIGMA_RATIO * node->capacity.of[r]);
+        node->noise.of[r] = squared(NOISE_SIGMA_RATIO * node->capacity.of[r]);
+        node->away[r] = 0;
+}
+
 /* One observation: the mean over that time. What is expected before the first one is a guess from
  * other nodes, so the first one is believed whole, however far away it is, and teaches no noise. */
 static void observe(struct tracked_node *node, int r, bool is_first, double measured,
@@ -223,6 +239,11 @@ static void observe(struct tracked_node *node, int r, bool is_first, double meas
         bool has_base = !is_first || node->base.of[r] > 0 || measured >= expected;
         double base_share = has_base ? node->base_variance.of[r] : 0;
         variance += base_share;
+        if (!is_first && !count_away(node, r, measured - expected, sqrt(variance))) {
+                doubt_base(node, r);
+                observe(node, r, true, measured, begins_unix_ms, ends_unix_ms);
+                return;
+        }
         double limit = is_first ? INFINITY : SURPRISE_MAX_SIGMAS * sqrt(variance);
         double surprise = fmin(fmax(measured - expected, -limit), limit);
         double shared = is_first ? variance - node->noise.of[r] : variance;
@@ -302,11 +323,8 @@ static void teach(struct tracked_node *node, const struct tracked_reading *readi
 }
 
 static void begin(struct tracked_node *node, int r, const struct cluster_load *cluster) {
-        double capacity = node->capacity.of[r];
-
-        node->base.of[r] = cluster->base_ratio[r] * capacity;
-        node->base_variance.of[r] = squared(BASE_SIGMA_RATIO * capacity);
-        node->noise.of[r] = squared(NOISE_SIGMA_RATIO * capacity);
+        node->base.of[r] = cluster->base_ratio[r] * node->capacity.of[r];
+        doubt_base(node, r);
 }
 
 /* A mean and a shorter one with the same end: first the mean over what only the longer one holds.

@@ -27,8 +27,10 @@
  *
  * From its binding on, a live pod counts with all of m, even if no window shows it yet. A pod that
  * is gone counts nothing, even if a window still shows it. Variances grow with time. Noise is
- * learned per node from its surprises: if a node's readings jump, each of them changes less. If
- * there is also a shorter mean with the same end, a reading is two observations: the part of the
+ * learned per node from its surprises: if a node's readings jump, each of them changes less. But
+ * if TRACKED_AWAY_MAX observations in a row are more than sqrt(S) away, all to the same side, that
+ * is no noise: the node is another than it was, and the last of them is believed as a first one is.
+ * If there is also a shorter mean with the same end, a reading is two observations: the part of the
  * longer window before the shorter one, and the shorter window.
  *
  * Each new CPU reading also teaches the workloads whose pods entered or left the window. Pure.
@@ -44,6 +46,7 @@
 enum {
         TRACKED_MAX_GONE = 4096,  /* pods of a node that are gone, but still in a window */
         TRACKED_MAX_CHANGES = 64, /* workloads that one reading teaches */
+        TRACKED_AWAY_MAX = 7,     /* observations in a row; see above */
         /* A pod that is gone is kept so long if no reading comes. In a longer window it is kept as
          * long as the window is. */
         TRACKED_UNREAD_MS = 900000,
@@ -78,6 +81,8 @@ struct tracked_node {
         struct pod_load pods_used;     /* by live pods: sum of m */
         struct pod_load pods_variance; /* of that sum, for the margin */
         struct pod_load base, base_variance, noise;
+        /* Observations in a row that were away to the same side; below 0: less than expected. */
+        int away[ESTIMATE_RESOURCE_COUNT];
         struct tracked_reading readings[ESTIMATE_RESOURCE_COUNT]; /* window_ms 0: none yet */
         struct tracked_pod *pods;
         size_t pod_count, pod_cap, gone_count;

@@ -29,8 +29,12 @@ struct algorithm {
         const char *name;
         const char *about; /* one line for --help */
         enum algorithm_policy needs;
-        double early_delta;     /* --annotation-early-delta of the controller that feeds it */
+        /* By Plimsoll's controller, with these options; otherwise by crane's, which writes every
+         * value when it is due, and only then. */
+        bool is_fed_by_ours;
+        double early_delta;     /* --annotation-early-delta */
         int weight;             /* of its scores */
+        bool is_filter;         /* a plugin that rejects: the search for nodes goes on for others */
         bool is_instead_of_fit; /* NodeResourcesFit and -BalancedAllocation are switched off */
         const void *options;    /* its own */
         /* What the others get as `self`; NULL: the situation. */

@@ -2,7 +2,8 @@
  * crane-scheduler's Dynamic plugin (https://github.com/gocrane/crane-scheduler), by the extender's
  * own verdicts, which equal crane's to the digit: hard predicates, weighted priorities, and hot
  * values as the annotation has them, counted when it was written, since no watch of bindings is
- * live. A plugin scores by 0 to 100. At weight 3, as it is documented.
+ * live. A plugin scores by 0 to 100. At weight 3, as it is documented. Its controller writes every
+ * value and hot value when it is due, however little they moved.
  */
 #include "algorithm.h"
 #include "extender.h"
@@ -36,6 +37,7 @@ const struct algorithm algorithm_crane = {
         .about = "crane-scheduler with its default policy",
         .needs = ALGORITHM_NEEDS_CRANE_POLICY,
         .weight = 3,
+        .is_filter = true,
         .new = new,
         .free = free_crane,
         .on_written = on_written,

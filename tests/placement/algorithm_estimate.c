@@ -311,7 +311,7 @@ static double estimated_ratio(const void *self, uint32_t node) {
 #define ESTIMATE(name_, about_, early_delta_, ...)                                                 \
         {                                                                                          \
                 .name = (name_), .about = (about_), .needs = ALGORITHM_NEEDS_MEANS,                \
-                .early_delta = (early_delta_), .weight = 3,                                        \
+                .is_fed_by_ours = true, .early_delta = (early_delta_), .weight = 3,                \
                 .options = &(const struct parts){__VA_ARGS__}, .new = new, .free = free_estimate,  \
                 .on_written = on_written, .on_bound = on_bound, .on_started = on_bound,            \
                 .on_ended = on_ended, .on_second = on_second, .decide = decide,                    \

@@ -184,7 +184,7 @@ static void decide(void *self, const struct pod *pod, const uint32_t *candidates
 
 #define KOORDINATOR(name_, about_, ...)                                                            \
         {                                                                                          \
-                .name = (name_), .about = (about_), .weight = 1,                                   \
+                .name = (name_), .about = (about_), .weight = 1, .is_filter = true,                \
                 .options = &(const struct koordinator_options){__VA_ARGS__}, .new = new,           \
                 .free = free_koordinator, .on_chosen = on_chosen, .on_ended = on_ended,            \
                 .on_second = on_second, .decide = decide,                                          \
@@ -196,5 +196,5 @@ const struct algorithm algorithm_koordinator = KOORDINATOR(
 const struct algorithm algorithm_koordinator_0 = KOORDINATOR(
         "koordinator-0", "the same with thresholds of 0: rejects no node", METERS_KOORDLET, true);
 const struct algorithm algorithm_koordinator_p95 = KOORDINATOR(
-        "koordinator-p95", "the first, by the 95th percentile of 5 minutes", METERS_KOORDLET_P95,
-        false);
+        "koordinator-p95", "LoadAwareScheduling by the 95th percentile of 5 minutes",
+        METERS_KOORDLET_P95, false);

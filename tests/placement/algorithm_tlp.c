@@ -157,5 +157,5 @@ const struct algorithm algorithm_tlp_tuned = TLP(
         "tlp-ms-tuned", "the same, up to 10 points above the cluster's mean", METERS_METRICS_SERVER,
         0);
 const struct algorithm algorithm_tlp_prometheus = TLP(
-        "tlp-prom", "the same up to 40 %, with Prometheus' mean of 15 minutes", METERS_PROMETHEUS,
-        40);
+        "tlp-prom", "TargetLoadPacking up to 40 %, with Prometheus' mean of 15 minutes",
+        METERS_PROMETHEUS, 40);

@@ -111,8 +111,10 @@ static double cores_scale(const struct drawing *drawing, const struct stream *st
 static double scale_of(const struct drawing *drawing, const struct stream *stream, uint32_t first) {
         if (stream->trace)
                 return 1;
-        return stream->uses_to_cores > 0 ? cores_scale(drawing, stream, first)
-                                         : share_scale(drawing, stream, first);
+        if (stream->uses_to_cores > 0)
+                return cores_scale(drawing, stream, first);
+        /* Pods that draw their share by themselves have the mean one, whatever they request. */
+        return stream->is_per_pod ? 1 : share_scale(drawing, stream, first);
 }
 
 /* Over its life. */
@@ -163,7 +165,7 @@ static struct pod *new_pod(struct drawing *drawing, const struct stream *stream,
 static double mean_cores(const struct drawing *drawing, const struct pod *pod) {
         const struct stream *stream = pod->stream;
         uint64_t who = stream->is_per_pod ? pod->seed >> 8 : pod->workload;
-        double chance = stream->is_per_pod ? chance_uniform(pod->seed, 4)
+        double chance = stream->is_per_pod ? chance_uniform(pod->seed, 6)
                                            : workload_chance(drawing, pod->workload);
 
         if (stream->uses_to_cores > 0)
@@ -177,7 +179,7 @@ static double giant_factor(const struct drawing *drawing, const struct pod *pod,
 
         if (index <= 0)
                 return 1;
-        double factor = (index - 1) / index * pow(1 - chance_uniform(pod->seed, 5), -1 / index);
+        double factor = (index - 1) / index * pow(1 - chance_uniform(pod->seed, 7), -1 / index);
         return fmin(factor, drawing->smallest_cores / 2 / cores);
 }
 

@@ -98,13 +98,13 @@ static uint32_t most_in_zone(const struct kube_scheduler *scheduler, const struc
         return least == UINT32_MAX ? least : least + (uint32_t)world->scenario->zone_skew - 1;
 }
 
-size_t kube_scheduler_filter(struct kube_scheduler *scheduler, const struct pod *pod,
+size_t kube_scheduler_filter(struct kube_scheduler *scheduler, const struct pod *pod, bool is_whole,
                              uint32_t *ret_candidates) {
         const struct world *world = scheduler->world;
         const uint32_t *in_zone = scheduler->in_zone[pod->workload];
         const struct pod_request request = pod_request(pod);
         uint32_t most = most_in_zone(scheduler, pod);
-        size_t count = 0, wanted = nodes_to_find(world), seen = 0;
+        size_t count = 0, wanted = is_whole ? world->node_count : nodes_to_find(world), seen = 0;
 
         for (; seen < world->node_count && count < wanted; seen++) {
                 size_t n = (scheduler->searched + seen) % world->node_count;
@@ -113,6 +113,20 @@ size_t kube_scheduler_filter(struct kube_scheduler *scheduler, const struct pod 
                         ret_candidates[count++] = (uint32_t)n;
         }
         scheduler->searched = (scheduler->searched + seen) % world->node_count;
+        return count;
+}
+
+size_t kube_scheduler_pass(struct kube_scheduler *scheduler, const uint32_t *candidates,
+                           size_t count, const int *scores) {
+        size_t wanted = nodes_to_find(scheduler->world), passed = 0;
+
+        for (size_t i = 0; i < count; i++) {
+                passed += scores[i] != SCORE_REJECTED;
+                if (passed < wanted)
+                        continue;
+                scheduler->searched = (candidates[i] + 1) % scheduler->world->node_count;
+                return i + 1;
+        }
         return count;
 }
 

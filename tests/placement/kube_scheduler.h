@@ -35,9 +35,14 @@ DEFINE_FREEP(struct kube_scheduler, kube_scheduler_free);
 
 /** kube_scheduler_count() - @change: 1: @pod has its node; -1: it has left it */
 void kube_scheduler_count(struct kube_scheduler *scheduler, const struct pod *pod, int change);
-/** kube_scheduler_filter() - Return: how many nodes may have the pod, in @ret_candidates */
-size_t kube_scheduler_filter(struct kube_scheduler *scheduler, const struct pod *pod,
+/** kube_scheduler_filter() - Return: how many nodes may have the pod, in @ret_candidates
+ * @is_whole: all of them, for kube_scheduler_pass() */
+size_t kube_scheduler_filter(struct kube_scheduler *scheduler, const struct pod *pod, bool is_whole,
                              uint32_t *ret_candidates);
+/** kube_scheduler_pass() - where a plugin filters, too: the search ends when enough have passed
+ * Return: of how many @candidates */
+size_t kube_scheduler_pass(struct kube_scheduler *scheduler, const uint32_t *candidates,
+                           size_t count, const int *scores);
 /**
  * kube_scheduler_choose() - among the candidates that @algorithm has not rejected
  * @scores: of @algorithm, for each candidate

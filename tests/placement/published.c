@@ -29,6 +29,7 @@ struct published_node {
 struct published {
         const struct world *world;
         const struct policy *policy;
+        bool is_ours;
         struct window_plan *windows;
         struct plan plan;
         struct buf patch; /* the latest */
@@ -37,7 +38,7 @@ struct published {
 };
 
 struct published *published_new(const struct world *world, const struct policy *policy,
-                                double early_delta) {
+                                bool is_ours, double early_delta) {
         struct published *published = xcalloc(1, sizeof(*published));
         struct metric_query queries[POLICY_MAX_METRICS];
         size_t count = 0;
@@ -48,8 +49,9 @@ struct published *published_new(const struct world *world, const struct policy *
         published->world = world;
         published->patch = BUF_INIT(PATCH_MAX_BYTES);
         published->policy = policy;
+        published->is_ours = is_ours;
         published->windows = window_plan_new(queries, count, SCRAPE_S * MS_PER_S);
-        plan_init(&published->plan, policy, DEAD_BAND, early_delta);
+        plan_init(&published->plan, policy, is_ours ? DEAD_BAND : 0, early_delta);
         published->nodes = xcalloc(world->node_count, sizeof(*published->nodes));
         for (size_t n = 0; n < world->node_count; n++) {
                 struct published_node *node = &published->nodes[n];
@@ -125,13 +127,16 @@ static struct plan_values read_values(const struct published *published,
         return values;
 }
 
-/* Means alone decide that. */
-static bool is_early(const struct published *published, const struct published_node *node) {
-        if (published->plan.early_delta_ratio <= 0)
+/* After a scrape, as the writer decides it: a value is missing or late, or a mean has moved far.
+ * Means alone decide that. */
+static bool is_urgent(const struct published *published, const struct published_node *node) {
+        int64_t now_ms = published->world->now_s * MS_PER_S;
+
+        if (!published->is_ours)
                 return false;
         const struct plan_values means = read_values(published, node, true);
-        return plan_is_early(&published->plan, node->record, &means,
-                             published->world->now_s * MS_PER_S);
+        return plan_is_overdue(&published->plan, node->record, &means, now_ms) ||
+               plan_is_early(&published->plan, node->record, &means, now_ms);
 }
 
 static void write_annotations(struct published *published, struct published_node *node,
@@ -161,7 +166,7 @@ static bool turn(struct published *published, struct published_node *node, bool 
         int64_t now_ms = published->world->now_s * MS_PER_S;
         bool is_sync = now_ms >= node->next_sync_ms;
 
-        if (!is_sync && (!is_scraped || !is_early(published, node)))
+        if (!is_sync && (!is_scraped || !is_urgent(published, node)))
                 return false;
         if (is_sync)
                 node->next_sync_ms = plan_next_sync_unix_ms(&published->plan, node->name, now_ms);

@@ -1,6 +1,6 @@
 /*
  * What the controller shows of each node: scrapes every 15 s into the real windows, and the real
- * plan, which says when what is written, with --annotation-early-delta, and writes it.
+ * plan, which says when what is written, and writes it.
  */
 #pragma once
 
@@ -13,8 +13,12 @@ struct published;
 
 typedef void published_fn(void *userdata, size_t node);
 
+/**
+ * published_new() - @early_delta: --annotation-early-delta
+ * @is_ours: false: as crane's controller does it, without a dead band, and at its turns only
+ */
 struct published *published_new(const struct world *world, const struct policy *policy,
-                                double early_delta);
+                                bool is_ours, double early_delta);
 void published_free(struct published *published);
 DEFINE_FREEP(struct published, published_free);
 /** published_step() - after a second of the world; @on_written for each node that was written */

@@ -34,6 +34,7 @@ struct simulation {
         size_t late_len, late_cap, late_shown;
         double *busiest; /* [second] */
         size_t measured;
+        double node_minutes;    /* of the nodes that were there */
         double estimate_errors; /* of so many decisions: ESTIMATE_ERROR_PERCENT */
         size_t estimates;
 };
@@ -115,9 +116,12 @@ static void measure_estimate(struct simulation *s, size_t count) {
 }
 
 static void schedule(struct simulation *s, struct pod *pod) {
-        size_t count = kube_scheduler_filter(s->scheduler, pod, s->candidates);
+        size_t count = kube_scheduler_filter(s->scheduler, pod, s->algorithm->is_filter,
+                                             s->candidates);
 
         s->algorithm->decide(s->self, pod, s->candidates, count, s->scores);
+        if (s->algorithm->is_filter)
+                count = kube_scheduler_pass(s->scheduler, s->candidates, count, s->scores);
         measure_estimate(s, count);
         size_t at = kube_scheduler_choose(s->scheduler, s->algorithm, pod, s->candidates, count,
                                           s->scores);
@@ -193,6 +197,7 @@ static void measure(struct simulation *s, struct outcome *sum) {
                                                                                         : 0;
                 sum->of[THROTTLED_CORE_S] += fmax(0, demand - 1) * node->cores;
         }
+        s->node_minutes += count / 60;
         mean /= count;
         sum->of[USAGE_STDDEV] += sqrt(fmax(0, squares / count - mean * mean));
         sum->of[MEAN_UTILISATION] += used / cores;
@@ -211,7 +216,7 @@ static void finish_measuring(const struct simulation *s, struct outcome *outcome
         outcome->of[USAGE_STDDEV] /= seconds;
         outcome->of[MEAN_UTILISATION] /= seconds;
         outcome->of[PENDING_PODS] = (double)s->queue_len;
-        outcome->of[PATCHES_PER_NODE_MINUTE] *= 60 / seconds / (double)s->world->node_count;
+        outcome->of[PATCHES_PER_NODE_MINUTE] /= s->node_minutes;
         qsort(s->busiest, s->measured, sizeof(*s->busiest), compare_doubles);
         outcome->of[ESTIMATE_ERROR_PERCENT] = s->estimates > 0
                                                       ? s->estimate_errors / (double)s->estimates
@@ -265,7 +270,8 @@ struct outcome simulate(const struct scenario *scenario, const struct algorithm 
 
         s.world->listener = (struct world_listener){on_bound, on_started, on_ended, on_load, &s};
         if (algorithm->needs != ALGORITHM_NEEDS_NOTHING)
-                s.published = published_new(s.world, policy, algorithm->early_delta);
+                s.published = published_new(s.world, policy, algorithm->is_fed_by_ours,
+                                            algorithm->early_delta);
         struct situation situation = {algorithm, s.world, s.published, policy};
         s.self = algorithm->new ? algorithm->new (&situation) : &situation;
         s.candidates = xcalloc(nodes, sizeof(*s.candidates));

@@ -19,7 +19,7 @@ static void put(struct kube_scheduler *scheduler, struct world *world, struct po
 static size_t place_of(struct kube_scheduler *scheduler, const struct pod *pod) {
         uint32_t candidates[16];
         const int scores[16] = {0};
-        size_t count = kube_scheduler_filter(scheduler, pod, candidates);
+        size_t count = kube_scheduler_filter(scheduler, pod, false, candidates);
 
         assert_true(count <= ARRAY_LEN(candidates));
         return kube_scheduler_choose(scheduler, &alone, pod, candidates, count, scores);
@@ -78,16 +78,16 @@ TEST(room) {
 
         for (size_t i = 0; i < 2; i++)
                 put(scheduler, world, &world->pods[i], 0);
-        assert_int_equal(kube_scheduler_filter(scheduler, &world->pods[2], candidates), 1);
+        assert_int_equal(kube_scheduler_filter(scheduler, &world->pods[2], false, candidates), 1);
         assert_int_equal(candidates[0], 1);
         struct pod *nothing = &world->pods[2];
         nothing->request_cores = nothing->request_bytes = 0;
-        assert_int_equal(kube_scheduler_filter(scheduler, nothing, candidates), 2);
+        assert_int_equal(kube_scheduler_filter(scheduler, nothing, false, candidates), 2);
         for (size_t i = 0; i < 110; i++) {
                 world->pods[10 + i].request_cores = world->pods[10 + i].request_bytes = 0;
                 put(scheduler, world, &world->pods[10 + i], 1);
         }
-        assert_int_equal(kube_scheduler_filter(scheduler, nothing, candidates), 1);
+        assert_int_equal(kube_scheduler_filter(scheduler, nothing, false, candidates), 1);
         assert_int_equal(candidates[0], 0);
 }
 
@@ -108,10 +108,10 @@ TEST(sampling) {
                 _cleanup_(world_freep) struct world *world = world_new(&scenario, 1);
                 _cleanup_(kube_scheduler_freep) struct kube_scheduler *scheduler =
                         kube_scheduler_new(world);
-                size_t count = kube_scheduler_filter(scheduler, &world->pods[0], candidates);
+                size_t count = kube_scheduler_filter(scheduler, &world->pods[0], false, candidates);
                 assert_int_equal(count, rows[i].wanted);
                 assert_int_equal(candidates[0], 0);
-                (void)kube_scheduler_filter(scheduler, &world->pods[0], candidates);
+                (void)kube_scheduler_filter(scheduler, &world->pods[0], false, candidates);
                 assert_int_equal(candidates[0], count % rows[i].nodes);
         }
 }

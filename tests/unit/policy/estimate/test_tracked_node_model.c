@@ -32,6 +32,7 @@ struct model {
         struct model_pod pods[PODS];
         struct model_workload workloads[WORKLOADS];
         struct pod_load base, base_variance, noise;
+        int away[ESTIMATE_RESOURCE_COUNT];
         struct tracked_reading readings[ESTIMATE_RESOURCE_COUNT];
 };
 
@@ -77,6 +78,12 @@ static void model_bind(struct model *model, struct model_pod *pod) {
         model_take_out(model, pod);
 }
 
+static void model_doubt(struct model *model, int r) {
+        model->base_variance.of[r] = square(0.1 * capacity.of[r]);
+        model->noise.of[r] = square(0.02 * capacity.of[r]);
+        model->away[r] = 0;
+}
+
 static void model_observe(struct model *model, int r, bool is_first, double measured,
                           int64_t begins, int64_t ends) {
         double expected = model->base.of[r], noise = model->noise.of[r];
@@ -93,6 +100,15 @@ static void model_observe(struct model *model, int r, bool is_first, double meas
         double variance = noise + of_base + of_pods,
                shared = is_first ? variance - noise : variance;
         double surprise = measured - expected, limit = 3 * sqrt(variance);
+        int side = (surprise > sqrt(variance)) - (surprise < -sqrt(variance)),
+            *away = &model->away[r];
+        if (!is_first)
+                *away = side == 0 ? 0 : *away * side > 0 ? *away + side : side;
+        if (!is_first && (*away == TRACKED_AWAY_MAX || *away == -TRACKED_AWAY_MAX)) {
+                model_doubt(model, r);
+                model_observe(model, r, true, measured, begins, ends);
+                return;
+        }
         if (!is_first)
                 surprise = fmin(fmax(surprise, -limit), limit);
         if (shared <= 0)
@@ -165,8 +181,7 @@ static void model_read(struct model *model, int r, const struct tracked_reading 
 
         if (is_first) {
                 model->base.of[r] = cluster.base_ratio[r] * c;
-                model->base_variance.of[r] = square(0.1 * c);
-                model->noise.of[r] = square(0.02 * c);
+                model_doubt(model, r);
         } else {
                 model->base_variance.of[r] += since / (3 * MINUTE_MS) * square(0.01 * c);
                 for (size_t i = 0; i < PODS; i++)

@@ -143,3 +143,33 @@ TEST(end_that_is_known_late) {
         assert_float_equal(used_cores(&fixture), 2, 0.5);
         end_fixture(&fixture);
 }
+
+/* A node is busy while it joins, and idle from then on: it is not taken for a busy one for long. */
+TEST(busy_first_minute) {
+        struct fixture fixture = begin_fixture();
+        int64_t now = 1000000;
+
+        read_cores(&fixture, 0.6 * CORES, now);
+        for (int i = 0; i < 8; i++)
+                read_cores(&fixture, 0.05 * CORES, now += SYNC_MS);
+        assert_true(used_cores(&fixture) < 0.1 * CORES);
+        end_fixture(&fixture);
+}
+
+/* What all pods of a node use changes for good: that is no noise. */
+TEST(step) {
+        static const double ratios[][2] = {{0.2, 0.8}, {0.75, 0.15}};
+
+        for (size_t row = 0; row < ARRAY_LEN(ratios); row++) {
+                struct fixture fixture = begin_fixture();
+                int64_t now = 1000000;
+                for (uint64_t id = 1; id <= 20; id++)
+                        bind_pod(&fixture, id, NULL, ratios[row][0] * CORES / 20, 0);
+                for (int i = 0; i < 480; i++)
+                        read_cores(&fixture, ratios[row][0] * CORES, now += SYNC_MS);
+                for (int i = 0; i < 8; i++)
+                        read_cores(&fixture, ratios[row][1] * CORES, now += SYNC_MS);
+                assert_true(fabs(used_cores(&fixture) - ratios[row][1] * CORES) < 0.05 * CORES);
+                end_fixture(&fixture);
+        }
+}
