@@ -94,6 +94,16 @@ TEST(round_trip) {
                 assert_non_null(strstr(text.data, printed[i]));
 }
 
+TEST(first_resource_that_is_not_used) {
+        _cleanup_(policy_freep) struct policy *policy = parse(
+                HEAD "spec:\n" METRIC(GPU ", capacity: 1") "  syncPolicy: [{name: "
+                                                           "cpu_usage_avg_5m, period: 3m}]\n",
+                false);
+
+        assert_int_equal(policy->warning_count, 1);
+        assert_non_null(strstr(policy->warnings[0], "spec.metrics[0] is not used"));
+}
+
 /* A metric that neither limits nor weighs anything is not used; those of rules are in all pools. */
 TEST(uses) {
         static const struct {

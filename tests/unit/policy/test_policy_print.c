@@ -114,6 +114,20 @@ static struct policy *random_policy(unsigned short seed[3]) {
         return parse(text.data, true);
 }
 
+/* What follows a name is in one column, however long the names are. */
+TEST(names_are_aligned) {
+        _cleanup_(policy_freep) struct policy *policy = parse(
+                HEAD "spec:\n"
+                     "  syncPolicy: [{name: cpu_usage_max_avg_1h, period: 15m}, "
+                     "{name: load, period: 3m}]\n",
+                true);
+        _cleanup_(buf_done) struct buf printed = BUF_INIT(1 << 20);
+
+        policy_print(policy, &printed);
+        assert_non_null(strstr(printed.data, "  - {name: cpu_usage_max_avg_1h, period: 15m}\n"
+                                             "  - {name: load,                 period: 3m}\n"));
+}
+
 TEST(round_trip) {
         enum { ROUNDS = 2000 };
         unsigned short seed[3] = {7, 8, 9};

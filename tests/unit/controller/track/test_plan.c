@@ -229,6 +229,22 @@ TEST(crossing_a_limit) {
         assert_int_equal(choice.metrics, 9);
 }
 
+/* A value at the limit is not above it; one that moved by the dead band has moved. */
+TEST(just_there) {
+        _cleanup_(planned_done) struct planned p;
+
+        planned_init(&p, 0.25, 0);
+        assert_false(plan_crosses_limit(&p.plan, 0, 0, 0.65, 0.6));
+        assert_false(plan_crosses_limit(&p.plan, 0, 0, 0.6, 0.65));
+        assert_true(plan_crosses_limit(&p.plan, 0, 0, 0.65, 0.66));
+        assert_true(plan_crosses_limit(&p.plan, 0, 0, 0.66, 0.65));
+        all_usable(&p.policy, &p.values, 0.25);
+        planned_write(&p, start_unix_ms);
+        all_usable(&p.policy, &p.values, 0.5);
+        struct plan_choice choice = planned_choose(&p, start_unix_ms + 3 * MS_PER_MIN);
+        assert_int_equal(choice.metrics, 9);
+}
+
 /* The limits of its pool, and of rules: those of other pools are nothing to it. */
 TEST(limits_of_a_pool) {
         _cleanup_(planned_done) struct planned p;
@@ -270,6 +286,27 @@ TEST(overdue) {
         assert_true(planned_is_overdue(&p, start_unix_ms));
         p.values.usable &= ~(UINT64_C(1) << 5);
         assert_false(planned_is_overdue(&p, start_unix_ms));
+}
+
+/* A quarter of a turn beyond the two for which a value may stay, and no more than 45 s. */
+TEST(overdue_by_a_part_of_the_turn) {
+        static const struct {
+                int64_t period_ms, late_ms;
+        } rows[] = {{MS_PER_MIN, 15 * MS_PER_S},
+                    {3 * MS_PER_MIN, 45 * MS_PER_S},
+                    {6 * MS_PER_MIN, 45 * MS_PER_S}};
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(planned_done) struct planned p;
+                planned_init(&p, 0.01, 0);
+                for (size_t m = 0; m < p.policy.metric_count; m++)
+                        p.policy.metrics[m].period_ms = rows[i].period_ms;
+                plan_init(&p.plan, &p.policy, 0.01, 0);
+                planned_write(&p, start_unix_ms);
+                int64_t last_ms = start_unix_ms + 2 * rows[i].period_ms + rows[i].late_ms;
+                assert_false(planned_is_overdue(&p, last_ms));
+                assert_true(planned_is_overdue(&p, last_ms + 1000));
+        }
 }
 
 /* A value that was missing comes moments after the others: it alone is written. */

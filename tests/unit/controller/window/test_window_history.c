@@ -118,6 +118,8 @@ TEST(choice) {
                 check(ratios[COUNT - 1], 0.5);
                 assert_false(window_history(store.windows, METRIC_MEM, STEP_MS, COUNT,
                                             120 * MS_PER_MIN, ratios));
+                for (int k = 0; k < COUNT; k++)
+                        assert_true(ratios[k] < 0);
                 end_store(&store);
         }
 }

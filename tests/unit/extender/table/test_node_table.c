@@ -180,10 +180,38 @@ TEST(pools) {
                 assert_int_equal(stats.readings[READING_MISSING], rows[i].missing);
                 assert_int_equal(stats.readings[READING_USABLE], 1);
         }
+        put(table, "b", NOW, NULL, NULL);
+        set_pool(table, "b", "high");
         node_table_set_policy(table, policy_of(policy), NOW);
         assert_int_equal(node_table_pool(table, 0), 2);
+        assert_int_equal(node_table_pool(table, 1), 1);
         node_table_set_policy(table, policy_of(one_metric), NOW);
         assert_int_equal(node_table_pool(table, 0), 0);
+        assert_int_equal(node_table_pool(table, 1), 0);
+        node_table_free(table);
+}
+
+/* Nodes that are there already are estimated, once a policy asks for it. */
+TEST(estimate_from_now_on) {
+        static const char estimated[] = "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"
+                                        "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"
+                                        "  extender: {scoring: estimate}\n";
+        struct node_table *table = table_new(one_metric, "");
+        json_auto_t *node = json_pack("{s:{s:s, s:{s:s}}, s:{s:{s:s, s:s}}}", "metadata", "name",
+                                      "a", "annotations", "cpu_usage_avg_5m",
+                                      "0.25,2026-07-23T09:46:40Z", "status", "capacity", "cpu", "8",
+                                      "memory", "32Gi");
+
+        put(table, "a", NOW, "cpu_usage_avg_5m", "0.25,2026-07-23T09:46:40Z");
+        node_table_set_policy(table, policy_of(estimated), NOW);
+        node_table_publish(table, NOW);
+        assert_int_equal(score(table, "a", NOW), 75);
+        assert_true(node_table_put_object(table, node, NOW));
+        node_table_publish(table, NOW);
+        struct node_snapshot *snapshot = node_table_acquire(table);
+        /* What a core of a pod is of its 8. */
+        assert_true(snapshot->nodes.columns.own[ESTIMATE_CPU][0] > 0);
+        node_snapshot_unref(snapshot);
         node_table_free(table);
 }
 
@@ -198,6 +226,11 @@ TEST(percent) {
         node_table_put(table, "a", annotations, NOW);
         node_table_publish(table, NOW);
         assert_int_equal(score(table, "a", NOW), 55); /* the hot value is no percentage */
+        put(table, "b", NOW, "my_gauge", "50,2026-07-23T09:46:40Z");
+        put(table, "c", NOW, "my_gauge", "50.25,2026-07-23T09:46:40Z");
+        node_table_publish(table, NOW);
+        assert_int_equal(verdict(table, "b", NOW).rejected_by, -1);
+        assert_int_equal(verdict(table, "c", NOW).rejected_by, 0);
         node_table_free(table);
 }
 
