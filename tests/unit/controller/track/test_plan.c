@@ -288,13 +288,14 @@ TEST(overdue) {
         assert_false(planned_is_overdue(&p, start_unix_ms));
 }
 
-/* A quarter of a turn beyond the two for which a value may stay, and no more than 45 s. */
+/* A quarter of a turn, 45 s at most, beyond the time for which a value within the dead band stays.
+ */
 TEST(overdue_by_a_part_of_the_turn) {
         static const struct {
-                int64_t period_ms, late_ms;
-        } rows[] = {{MS_PER_MIN, 15 * MS_PER_S},
-                    {3 * MS_PER_MIN, 45 * MS_PER_S},
-                    {6 * MS_PER_MIN, 45 * MS_PER_S}};
+                int64_t period_ms, most_ms;
+        } rows[] = {{MS_PER_MIN, 135 * MS_PER_S},
+                    {3 * MS_PER_MIN, 405 * MS_PER_S},
+                    {4 * MS_PER_MIN, 465 * MS_PER_S}};
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(planned_done) struct planned p;
@@ -303,9 +304,8 @@ TEST(overdue_by_a_part_of_the_turn) {
                         p.policy.metrics[m].period_ms = rows[i].period_ms;
                 plan_init(&p.plan, &p.policy, 0.01, 0);
                 planned_write(&p, start_unix_ms);
-                int64_t last_ms = start_unix_ms + 2 * rows[i].period_ms + rows[i].late_ms;
-                assert_false(planned_is_overdue(&p, last_ms));
-                assert_true(planned_is_overdue(&p, last_ms + 1000));
+                assert_false(planned_is_overdue(&p, start_unix_ms + rows[i].most_ms));
+                assert_true(planned_is_overdue(&p, start_unix_ms + rows[i].most_ms + 1000));
         }
 }
 
