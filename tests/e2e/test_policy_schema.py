@@ -51,6 +51,7 @@ ONLY_ODD_AS_FILES = {
     "merge-key.yaml",
     "tag.yaml",
     "weight-octal.yaml",
+    "weight-octal-with-a-sign.yaml",
     "weight-with-underscore.yaml",
     "limit-hexadecimal.yaml",
 }
