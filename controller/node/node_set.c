@@ -130,6 +130,12 @@ static const char *find_address(const struct node_set *set, const json_t *object
         return NULL;
 }
 
+static const char *find_uid(const json_t *object) {
+        const char *uid = json_string_at(object, "metadata", "uid", NULL);
+
+        return uid && strlen(uid) <= NODE_MAX_UID ? uid : NULL;
+}
+
 static uint16_t find_kubelet_port(const json_t *object) {
         json_int_t port = json_int_at(0, object, "status", "daemonEndpoints", "kubeletEndpoint",
                                       "Port", NULL);
@@ -239,7 +245,7 @@ void node_set_apply(struct node_set *set, enum reflector_event event, const json
         bool is_new = !node;
         if (is_new) {
                 node = insert(set, name);
-                node->uid = xstrdup_or_null(json_string_at(object, "metadata", "uid", NULL));
+                node->uid = xstrdup_or_null(find_uid(object));
         }
         bool has_moved = take_place(set, node, object);
         take_amounts(node, object);

@@ -32,7 +32,7 @@ struct node {
         const struct node_set *set; /* that it is in */
         uint32_t slot; /* dense, reused after a removal: other modules index arrays by it */
         char *name;
-        char *uid;     /* of the object; NULL: not known, or of --target */
+        char *uid;     /* of the object; NULL: not known, longer than any, or of --target */
         char *address; /* an IP address or host name; NULL when it has none of the wanted types */
         char *url;     /* --target's; NULL: from the address */
         char *labels_json; /* a JSON object, see keeps_labels below; NULL: none are kept */
@@ -45,6 +45,7 @@ struct node {
 
 enum {
         NODE_SET_MAX = 100000,
+        NODE_MAX_UID = 64, /* Kubernetes makes 36 characters */
         NODE_KUBELET_MAX_PATH = 512,
         NODE_SET_MAX_ADDRESS_TYPES = 5,
         NODE_SET_MAX_LABELS_BYTES = 1024, /* of labels_json; labels that do not fit are left out */

@@ -381,6 +381,13 @@ TEST(odd_objects) {
         assert_null(node_set_get(set, "a")->uid);
         apply(set, REFLECTOR_PRESENT, "{\"metadata\":{\"name\":\"b\",\"uid\":\"0-1\"}}");
         assert_string_equal(node_set_get(set, "b")->uid, "0-1");
+        for (int len = NODE_MAX_UID; len <= NODE_MAX_UID + 1; len++) {
+                _cleanup_(freep) char *object = xasprintf(
+                        "{\"metadata\":{\"name\":\"c%d\",\"uid\":\"%0*d\"}}", len, len, 0);
+                _cleanup_(freep) char *name = xasprintf("c%d", len);
+                apply(set, REFLECTOR_PRESENT, object);
+                assert_int_equal(node_set_get(set, name)->uid != NULL, len == NODE_MAX_UID);
+        }
 }
 
 TEST(address_types) {
