@@ -35,11 +35,6 @@ def lacks_own_cgroups():
     return lacks_root() or not pathlib.Path("/sys/fs/cgroup/cpuacct").exists()
 
 
-def lacks_history():
-    argv = ["git", "rev-parse", "--is-shallow-repository"]
-    return subprocess.run(argv, capture_output=True, check=False).stdout != b"false\n"
-
-
 def lacks_traces():
     argv = [
         "/usr/bin/python3",
@@ -65,7 +60,6 @@ MAY_SKIP = [
     (r"test_(controller_real_resources|node_exporter)\.", r"no time of any disk", lacks_disk_times),
     (r"test_controller_(real_resources|dns_faults)\.", r"^no namespaces: ", lacks_namespaces),
     (r"test_real_nodes\.", r"cgroups", lacks_own_cgroups),
-    (r"test_upgrade\.", r"the history is not in this clone", lacks_history),
     (r"test_image\.", r"building images needs root", lacks_root),
     (r"^placement\.replay-", r"^no traces: ", lacks_traces),
     (r"^placement\.page$", r"^this machine's libm rounds otherwise", lacks_its_libm),
