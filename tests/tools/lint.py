@@ -1,5 +1,5 @@
-"""House rules that a compiler does not know: who may include whom, functions we do not use, that every
-C source is built, and that no two files name a static function alike.
+"""House rules that a compiler does not know: who may include whom, functions we do not use, and that every C
+source is built.
 
 Prints one line per breach, `file:line: what`, and fails if there is any.
 """
@@ -185,9 +185,7 @@ FUNCTION = re.compile(r"^(?![#/ ]|typedef)[A-Za-z_][\w \t*]*?\b([a-z_]\w*)\s*\("
 NO_FUNCTIONS = {"_printf_", "__attribute__", "static_assert"}
 # Names that are used everywhere need no prefix.
 MAY_BE_SHORT = {"common/base/attributes.h", "common/base/mem.h"}
-MAX_LINES, MAX_TEST_LINES = 600, 700
-# A static function at the left margin, and no variable.
-STATIC = re.compile(r"^static (?:inline )?(?!const |struct \w+ \w+ =)[\w \*]*?\b(\w+)\(", re.M)
+MAX_LINES = 800
 
 
 def library_of(path):
@@ -284,24 +282,8 @@ def check_file(path):
             yield number, f"{library} returns errors; its caller logs"
     if path.suffix == ".h" and path.parts[0] != "tests" and str(path) not in MAY_BE_SHORT:
         yield from check_prefixes(path, "\n".join(lines))
-    most = MAX_TEST_LINES if path.parts[0] == "tests" else MAX_LINES
-    if len(lines) > most:
-        yield most, f"{len(lines)} lines: split by idea"
-
-
-def check_static_names(paths):
-    """In a profile or a stack, a static function's name is all there is: no other file has it."""
-    places = {}
-    for path in paths:
-        if path.suffix in (".c", ".h") and path.parts[0] != "tests":
-            text = without_comments((TOP / path).read_text(encoding="utf-8"))
-            for match in STATIC.finditer(text):
-                where = (path, text.count("\n", 0, match.start()) + 1)
-                places.setdefault(match[1], {}).setdefault(path, where)
-    for name, found in places.items():
-        first, *others = found.values()
-        for path, number in others:
-            yield path, number, f"{name}(): {first[0]} has a static function of this name, too"
+    if len(lines) > MAX_LINES:
+        yield MAX_LINES, f"{len(lines)} lines: split by idea"
 
 
 def main():
@@ -323,9 +305,6 @@ def main():
         for number, what in check_file(path):
             print(f"{path}:{number}: {what}")
             breaches += 1
-    for path, number, what in check_static_names(paths):
-        print(f"{path}:{number}: {what}")
-        breaches += 1
     print(f"{len(paths)} files read, {breaches} breaches")
     return 1 if breaches or not paths else 0
 
