@@ -3,9 +3,11 @@
  * of the reading before: 24 bytes a CPU, 16 a disk or a series of the policy's own, 32 a network
  * device.
  *
- * An interval of a counter counts only when both of its ends are usable and speak of the same
- * things: the same CPUs with the same modes, the same devices, none of them going backwards. One
- * that appears or disappears, or a reboot, therefore drops one interval, and never makes a spike.
+ * An interval of a counter counts only when both of its ends are usable. In it, a CPU, a device or
+ * another series counts only when both ends have it (a CPU with the same modes) and it does not go
+ * back: a new one begins at its first value, and one that was reset is left out of that interval.
+ * The others have a value, and nothing makes a spike.
+ *
  * Gauges need no state.
  */
 #pragma once
@@ -66,8 +68,9 @@ bool node_state_is_continued(const struct node_state *state, const struct node_r
  * @wants: those that @reading was read by
  *
  * @ret_step is complete: at_mono_ms, counters and gauges, ready for window_store_add(). On a first
- * reading it has only gauges (and the store ignores them for want of an interval).
+ * reading it has only gauges (and the store ignores them for want of an interval). Where two
+ * readings say nothing, reading->why[] has the reason.
  */
 void node_state_step(struct node_state *state, const struct node_wants *wants,
-                     const struct node_reading *reading, int64_t now_mono_ms,
+                     struct node_reading *reading, int64_t now_mono_ms,
                      struct window_step *ret_step);

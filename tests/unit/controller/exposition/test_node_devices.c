@@ -194,17 +194,20 @@ TEST(network_steps) {
                 {{{"eth0", 640, 130, 10, 2, 2, 1, 1}}, -1, -1}, /* reboot */
                 {{{"eth0", 650, 130, 10, 2, 2, 1, 1}}, 0.1, 0},
                 {{{"eth0", 660, 140, 100, 2, 2, 1, 1}}, 0.01, 0.01}, /* a faster link now */
-                /* another device: an interval less, and no spike */
+                /* another device begins at its first value */
                 {{{"eth0", 670, 150, 100, 2, 2, 1, 1}, {"eth1", 5000, 5000, 10, 3, 3, 1, 1}},
-                 -1,
-                 -1},
+                 0.01,
+                 0.01},
                 /* the busiest, by its own speed, and for each direction by itself */
                 {{{"eth0", 970, 150, 100, 2, 2, 1, 1}, {"eth1", 5020, 5070, 10, 3, 3, 1, 1}},
                  0.3,
                  0.7},
-                {{{"eth0", 970, 150, 100, 2, 2, 1, 1}, {"eth1", 5020, 5070, 10, 3, 3, 1, 0}},
-                 -1,
-                 -1}, /* it has lost its link */
+                {{{"eth0", 970, 150, 100, 2, 2, 1, 1}, {"eth1", 7, 5080, 10, 3, 3, 1, 1}},
+                 0,
+                 0}, /* it was reset */
+                {{{"eth0", 970, 150, 100, 2, 2, 1, 1}, {"eth1", 57, 5080, 10, 3, 3, 1, 0}},
+                 0,
+                 0}, /* it has lost its link */
                 {{{"eth0", 970, 1000, 100, 2, 2, 1, 1}}, 0, 0.85},
                 {{{"eth0", 970, 1e9, 1e-9, 2, 2, 1, 1}}, -1, -1}, /* absurd */
                 {{{"eth1", 980, 1e9, 100, 2, 2, 1, 1}}, -1, -1},  /* another one in its place */
@@ -455,17 +458,18 @@ TEST(counters) {
                 {IO("a", "1100") IO("b", "7500"), 0.5, 0.6},
                 {IO("b", "7600") IO("a", "1300"), 0.2, 0.3}, /* in another order */
                 {IO("a", "1300") IO("b", "7600"), 0, 0},
-                {IO("a", "1300") IO("b", "7599"), -1, -1}, /* backwards */
-                {IO("a", "1300") IO("b", "8599"), 1, 1},
-                {IO("a", "1300"), -1, -1}, /* one is gone */
-                {IO("a", "1400"), 0.1, 0.1},
-                {IO("a", "1400") IO("c", "1e+10"), -1, -1}, /* one is new, and no spike */
+                {IO("a", "1400") IO("b", "7599"), 0.1, 0.1}, /* one was reset */
+                {IO("a", "1400") IO("b", "8599"), 1, 1},
+                {IO("a", "1300") IO("b", "8000"), -1, -1}, /* all did */
+                {IO("a", "1400"), 0.1, 0.1},               /* one is gone */
+                {IO("a", "1400") IO("c", "1e+10"), 0, 0},  /* one is new, and no spike */
                 {IO("a", "1400") IO("c", "1.0000001e+10"), 1, 1},
                 {IO("a", "1400") IO("c", "NaN"), -1, -1},
                 {IO("a", "1400") IO("c", "1.0000001e+10"), -1, -1}, /* nothing to compare with */
                 {IO("a", "1400") IO("c", "1.0000001e+10"), 0, 0},
-                {IO("a", "1400") IO("c", "9e+12"), -1, -1},   /* no measurement */
-                {IO("a", "1400") IO("d", "9.1e+12"), -1, -1}, /* another one in its place */
+                {IO("a", "1400") IO("c", "9e+12"), -1, -1}, /* no measurement */
+                {IO("a", "1400") IO("d", "9.1e+12"), 0, 0}, /* another one in its place */
+                {IO("e", "1"), -1, -1},                     /* and of all */
         };
         static const struct policy_resource gauge = {.series = "node_disk_written_bytes_total",
                                                      .capacity = 100};
@@ -517,6 +521,36 @@ TEST(counters) {
         parse(&wants, IO("a", "2"));
         node_state_step(&before, &wants, reading, 10000, &step);
         assert_int_equal(step.counters, 0);
+        node_state_done(&before);
+}
+
+#define REQUESTS(more, value) "requests{ingress=\"shop\"" more "} " value "\n"
+
+/* Label sets that come with every scrape begin at their first value, and leave the others alone. */
+TEST(new_label_sets) {
+        static const char *const pages[] = {
+                REQUESTS("", "1000") REQUESTS(",path=\"/p0\"", "1"),
+                REQUESTS("", "1500") REQUESTS(",path=\"/p0\"", "1")
+                        REQUESTS(",path=\"/p1\"", "9e9"),
+                REQUESTS("", "2000") REQUESTS(",path=\"/p2\"", "7")
+                        REQUESTS(",path=\"/p1\"", "9e9"),
+        };
+        static const struct policy_resource own[] = {{.series = "requests",
+                                                      .type = POLICY_COUNTER,
+                                                      .reduce = POLICY_REDUCE_SUM,
+                                                      .capacity = 1000}};
+        struct node_state before = NODE_STATE_NULL;
+        struct node_wants wants;
+        struct window_step step;
+
+        node_wants_init(&wants, &(struct node_wants_options){
+                                        .resources = OWN(0), .own = own, .own_count = 1});
+        for (size_t i = 0; i < ARRAY_LEN(pages); i++) {
+                parse(&wants, pages[i]);
+                node_state_step(&before, &wants, reading, 1000 * (int64_t)i, &step);
+                assert_int_equal(step.counters, i == 0 ? 0 : OWN(0));
+                assert_true(i == 0 || fabs(step.num[METRIC_RESOURCE_COUNT] - 0.5) < 1e-9);
+        }
         node_state_done(&before);
 }
 
