@@ -19,6 +19,9 @@ static const double ABSURD_S = 1e7;
  * back what it had attributed to a CPU that did not sleep after all. */
 static const double BACK_S = 0.1;
 
+/* Of the time that went by on a node's CPUs; see the header. */
+static const double KNOWN_SHARE = 0.45;
+
 /* How far the time of a CPU may be from ours: expositions overtake each other, and kernels lose
  * ticks. */
 static const double SLACK_S = 2, SLACK = 0.1;
@@ -82,8 +85,8 @@ static const char *step_cpu(const struct interval *interval, double *ret_busy_s,
                 busy_s += busy;
                 total_s += busy + idle;
         }
-        if (total_s <= 0) /* also when an exporter serves the same exposition again */
-                return not_comparable;
+        if (total_s < KNOWN_SHARE * interval->wall_s * (double)reading->cpu_count)
+                return "its CPU time does not add up to the time between two scrapes";
         *ret_busy_s = fmax(busy_s, 0);
         *ret_total_s = total_s;
         return NULL;

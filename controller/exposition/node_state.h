@@ -8,6 +8,21 @@
  * back: a new one begins at its first value, and one that was reset is left out of that interval.
  * The others have a value, and nothing makes a spike.
  *
+ * CPU time that is missing is not busy time. (lxcfs' idle time may stand still: what is left of a
+ * node that is 2% busy reads as 100%.) So the CPUs that count must account for at least 45% of the
+ * time that went by on all of the node's CPUs, or the interval has no CPU usage. That is less than
+ * half, to leave room for:
+ *
+ * - expositions that take unequally long to arrive: the interval between two answers may be twice
+ *   the one between their counters;
+ * - CPUs that were switched on, even twice as many, or off, or off and on within the interval;
+ * - steal that the hypervisor does not report, of which the kernel counts nothing. (Steal that is
+ *   reported is a mode, and counts.)
+ *
+ * A machine that was suspended for most of an interval loses that interval. There may be more CPU
+ * time than time went by: an exporter's clock may run faster than ours, and one that counts guests'
+ * time, which is part of user, counts it twice.
+ *
  * Gauges need no state.
  */
 #pragma once

@@ -279,9 +279,12 @@ TEST(cpu_steps) {
                 {{3, 1039, 81, 8e9, 6e9}, 0.2}, /* a CPU more */
                 {{3, 1039 + 7.5, 81 + 7.5, 8e9, 6e9}, 0.5},
                 {{1, 1058.5, 91.5, 8e9, 6e9}, 0.2}, /* two less */
-                {{3, 1070.5, 94.5, 8e9, 6e9}, 0.2}, /* two more */
+                {{3, 1070.5, 94.5, 8e9, 6e9}, -1},  /* two more: most of them have no past */
                 {{1, 1082.5, 97.5, 8e9, 6e9}, 0.2},
-                {{1, 3, 2, 8e9, 6e9}, -1}, /* reboot */
+                {{1, 1082.5 + 3.5, 97.5 + 3.5, 8e9, 6e9}, 0.5}, /* a page that was overtaken */
+                {{1, 1086 + 3, 101 + 3.5, 8e9, 6e9}, -1},       /* most of the time is missing */
+                {{1, 1089 + 600, 104.5 + 200, 8e9, 6e9}, 0.25}, /* a clock that runs fast */
+                {{1, 3, 2, 8e9, 6e9}, -1},                      /* reboot */
                 {{1, 9, 8, 8e9, 6e9}, 0.5},
                 {{1, 8, 20, 8e9, 6e9}, -1}, /* only idle goes back */
                 {{1, 20, 20, 8e9, 6e9}, 0},
@@ -369,6 +372,24 @@ TEST(odd_cpus) {
         buf_puts(&page, "node_cpu_seconds_total{cpu=\"3\",mode=\"guest\"} 7777\n");
         write_cpu(&page, 9, 5555, 1);
         assert_true(fabs(step_cpu(&before, page.data, 10000, &dropped) - 0.4) < 1e-9);
+        node_state_done(&before);
+        buf_done(&page);
+}
+
+/* As in a container with lxcfs: the idle time stands still, and 2 % of the time is busy. */
+TEST(missing_time) {
+        struct node_state before = NODE_STATE_NULL;
+        struct buf page = BUF_INIT(1 << 12);
+        uint32_t dropped = 0;
+
+        for (unsigned second = 0; second < 3; second++) {
+                buf_clear(&page);
+                for (unsigned cpu = 0; cpu < 4; cpu++)
+                        write_cpu(&page, cpu, 5000, 100 + 0.02 * second);
+                assert_true(step_cpu(&before, page.data, 1000 * (int64_t)second, &dropped) == -1);
+                const char *why = reading->why[METRIC_CPU];
+                assert_true(second == 0 ? !why : why && strstr(why, "does not add up"));
+        }
         node_state_done(&before);
         buf_done(&page);
 }

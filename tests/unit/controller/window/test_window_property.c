@@ -161,9 +161,10 @@ static double brute_max(const struct metric_query *query, int64_t now_ms, int64_
         return max;
 }
 
-/* What the CPUs that are in both were busy, and what there was of them. */
-static void brute_cpus(const struct node *before, const struct node *after, double *ret_num,
-                       double *ret_den) {
+/* What the CPUs that are in both were busy, and what there was of them; no time when that is less
+ * than 45 % of what went by. */
+static void brute_cpus(const struct node *before, const struct node *after, double wall_s,
+                       double *ret_num, double *ret_den) {
         double num = 0, den = 0;
 
         for (unsigned cpu = 0; cpu < before->cpus && cpu < after->cpus; cpu++) {
@@ -175,6 +176,8 @@ static void brute_cpus(const struct node *before, const struct node *after, doub
                 num += busy_s;
                 den += busy_s + idle_s;
         }
+        if (den < 0.45 * wall_s * after->cpus)
+                return;
         *ret_num = num;
         *ret_den = den;
 }
@@ -196,7 +199,8 @@ static void brute_add(const struct node *node, int64_t at_ms, int64_t interval_m
                 now->den[1] = (double)now->dt_ms;
         }
         if (before && has_cpu && before->has_cpu && now->dt_ms <= 5 * MS_PER_MIN)
-                brute_cpus(&before->node, node, &now->num[0], &now->den[0]);
+                brute_cpus(&before->node, node, (double)now->dt_ms / 1e3, &now->num[0],
+                           &now->den[0]);
         for (int channel = 0; channel < 2; channel++) {
                 double covered_ms = 0, den = 0;
                 now->mean[channel] = brute_avg(channel, at_ms, 5 * MS_PER_MIN, &covered_ms, &den);
