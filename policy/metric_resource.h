@@ -20,7 +20,7 @@ enum metric_kind {
         METRIC_KIND_FILESYSTEM, /* in the order of enum node_filesystem_field; the fullest */
 };
 
-enum { METRIC_MAX_FAMILIES = 7 }; /* of one row */
+enum { METRIC_MAX_FAMILIES = 8 }; /* of one row */
 
 struct metric_resource_row {
         const char *name; /* "cpu" */
@@ -48,8 +48,9 @@ struct metric_resource_row {
                         {"node_network_speed_bytes", "netclass"},                                  \
                         {"node_network_iface_id", "netclass"},                                     \
                         {"node_network_iface_link", "netclass"},                                   \
-                        {"node_network_protocol_type", "netclass"}, {                              \
-                        "node_network_carrier", "netclass"                                         \
+                        {"node_network_protocol_type", "netclass"},                                \
+                        {"node_network_carrier", "netclass"}, {                                    \
+                        "node_network_name_assign_type", "netclass"                                \
                 }                                                                                  \
         }
 

@@ -38,6 +38,7 @@ struct device {
         int received, sent;          /* -1: no series */
         double speed;                /* bytes a second; 0: no series */
         int id, link, type, carrier; /* -1: no series */
+        int name_assign;             /* 0: no series */
 };
 
 static void write_value(struct buf *page, const char *family, const char *name, double value) {
@@ -61,13 +62,15 @@ static void write_device(struct buf *page, const struct device *device) {
                 write_value(page, "protocol_type", name, device->type);
         if (device->carrier >= 0)
                 write_value(page, "carrier", name, device->carrier);
+        if (device->name_assign > 0)
+                write_value(page, "name_assign_type", name, device->name_assign);
 }
 
 #define ETH0                                                                                       \
         { "eth0", 100, 200, 1.25e8, 2, 2, 1, 1 }
 
 TEST(which_devices) {
-        static const char no_speed[] = "a network device reports no speed, see --network-speed";
+        static const char no_speed[] = "no network device reports its speed, see --network-speed";
         static const char none[] = "no matching network device, see --network-device-pattern";
         static const struct {
                 const char *pattern; /* NULL: physical devices */
@@ -104,8 +107,24 @@ TEST(which_devices) {
                 /* without speed */
                 {NULL, 0, {{"eth0", 1, 2, -125000, 2, 2, 1, 1}}, 0, no_speed},
                 {NULL, 0, {{"eth0", 1, 2, 0, 2, 2, 1, 1}}, 0, no_speed},
-                {NULL, 0, {ETH0, {"eth1", 1, 2, -125000, 3, 3, 1, 1}}, 0, no_speed},
                 {NULL, 0, {{"eth0", 1, 2, INFINITY, 2, 2, 1, 1}}, 0, no_speed},
+                {NULL, 0, {{"ens3", 1, 2, 8191875000, 2, 2, 1, 1}}, 0, no_speed},
+                {NULL, 0, {{"ens3", 1, 2, 536870911875000, 2, 2, 1, 1}}, 0, no_speed},
+                {NULL, 0, {{"eth0", 1, 2, 1.25e6, 2, 2, 1, 1}}, 0, no_speed},
+                {NULL, 0, {{"eth0", 1, 2, 1.25e7, 2, 2, 1, 1}}, 1, NULL},
+                /* of which a real device beside has one */
+                {NULL, 0, {ETH0, {"eth1", 1, 2, -125000, 3, 3, 1, 1}}, 1, NULL},
+                {NULL, 0, {ETH0, {"ovn-k8s-mp0", 1, 2, 0, 9, 9, 1, 1}}, 1, NULL},
+                {NULL, 0, {ETH0, {"ovn0", 1, 2, 0, 9, 9, 1, 1}}, 1, NULL},
+                {NULL, 0, {ETH0, {"usb0", 1, 2, 0, 9, 9, 1, 1}}, 1, NULL},
+                {NULL, 0, {ETH0, {"ztabcdef", 1, 2, 1.25e6, 9, 9, 1, 1}}, 1, NULL}, /* a TAP */
+                {NULL, 0, {{"ztabcdef", 1, 2, 1.25e6, 9, 9, 1, 1}}, 0, no_speed},
+                {"eth*", 0, {ETH0, {"eth1", 1, 2, -125000, 3, 3, 1, 1}}, 1, NULL},
+                /* named by the kernel, renamed by udev, created under its name */
+                {NULL, 0, {{"eth0", 1, 2, 1.25e8, 2, 2, 1, 1, 1}}, 1, NULL},
+                {NULL, 0, {{"enp3s0", 1, 2, 1.25e8, 2, 2, 1, 1, 4}}, 1, NULL},
+                {NULL, 0, {ETH0, {"my-bridge", 1, 2, 1.25e9, 9, 9, 1, 1, 3}}, 1, NULL},
+                {"my*", 0, {ETH0, {"my-bridge", 1, 2, 1.25e9, 9, 9, 1, 1, 3}}, 1, NULL},
                 {NULL, 1e9, {ETH0, {"eth1", 1, 2, -125000, 3, 3, 1, 1}}, 2, NULL},
                 /* an exporter without netclass: names, and the speed given */
                 {NULL, 0, {{"eth0", 1, 2, 0, -1, -1, -1, -1}}, 0, no_speed},
