@@ -59,7 +59,9 @@ struct metric_resource_row {
 #define METRIC_PROMQL_TIME(family) "rate(" family "[$W]) / rate(node_time_seconds[$W])"
 
 /* node_filesystem.h has the reasons. */
-#define METRIC_PROMQL_MOUNTED "mountpoint!~\"/boot(/.*)?|/var/lib/kubelet/(pods|plugins)/.*\""
+#define METRIC_PROMQL_MOUNTED                                                                      \
+        "mountpoint!~\".*/(boot|boot/.*|pods/.*/(volumes|volume-subpaths)/.*|"                     \
+        "(kubelet/plugins|plugins/kubernetes[.]io)/.*)\""
 #define METRIC_PROMQL_AVAILABLE(which)                                                             \
         "avg_over_time(node_filesystem_avail_bytes{" which "," METRIC_PROMQL_MOUNTED "}[$W])"
 

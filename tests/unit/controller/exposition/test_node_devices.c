@@ -327,6 +327,33 @@ TEST(filesystems) {
                 {ROOT BOTH("/dev/sdd", "ext4", "/var/lib/kubelet/plugins/csi/pv", "100", "0"),
                  0.25},
                 {ROOT BOTH("/dev/sdd", "ext4", "/var/lib/kubelet", "100", "0"), 1},
+                {ROOT BOTH("/dev/rbd3", "ext4",
+                           "/var/snap/microk8s/common/var/lib/kubelet/pods/1c2d/volumes/"
+                           "kubernetes.io~csi/pvc-7/mount",
+                           "100", "0"),
+                 0.25},
+                {ROOT BOTH("/dev/rbd3", "ext4", "/data/pods/1c2d/volumes/x~csi/pvc-7/mount", "100",
+                           "0"),
+                 0.25},
+                {ROOT BOTH("/dev/rbd3", "ext4", "/data/pods/1c2d/volume-subpaths/v/c/0", "100",
+                           "0"),
+                 0.25},
+                {ROOT BOTH("/dev/rbd3", "ext4", "/data/plugins/kubernetes.io/csi/x/5f/globalmount",
+                           "100", "0"),
+                 0.25},
+                {ROOT BOTH("/dev/sdd", "ext4", "/data/pods", "100", "0"), 1},
+                {ROOT BOTH("/dev/sdd", "ext4", "/data/volumes/pods/1c2d", "100", "0"), 1},
+                {ROOT BOTH("/dev/sdd", "ext4", "/srv/bootstrap", "100", "0"), 1},
+                /* from a container that has the node's root elsewhere */
+                {BOTH("/dev/sda1", "ext4", "/host", "100",
+                      "75") BOTH("/dev/sda2", "ext4", "/host/boot", "100",
+                                 "5") BOTH("/dev/sda3", "vfat", "/host/boot/efi", "100", "0")
+                         BOTH("/dev/rbd0", "ext4",
+                              "/host/var/lib/kubelet/pods/1c2d/volumes/a~csi/v", "100", "0"),
+                 0.25},
+                {ROOT BOTH("/dev/sda2", "ext4", "/host/root/boot", "100", "5"), 0.25},
+                {ROOT BOTH("/dev/rbd0", "ext4", "/rootfs/var/lib/kubelet/plugins/x/pv", "100", "0"),
+                 0.25},
                 /* a device mounted twice, and one that the exporter may not look at */
                 {ROOT BOTH("/dev/sda1", "ext4", "/var/lib", "100", "50"), 0.5},
                 {ROOT FS("device_error", "/dev/sde", "ext4", "/secret", "1")
