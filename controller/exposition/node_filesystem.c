@@ -71,10 +71,12 @@ const char *node_filesystem_finish(const struct series_list *const *fields, doub
                 const double *available = series_list_find(availables, size->id);
                 if (is_read_only(fields, size->id))
                         continue;
-                if (!available || *available > size->value)
+                double ratio = 0;
+                if (!available ||
+                    (size->value > 0 && !series_used_ratio(*available, size->value, &ratio)))
                         return inconsistent;
                 if (size->value > 0)
-                        fullest = fmax(fullest, 1 - *available / size->value);
+                        fullest = fmax(fullest, ratio);
         }
         if (fullest < 0)
                 return "no local filesystem is considered";

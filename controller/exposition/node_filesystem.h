@@ -17,8 +17,8 @@
  * an exporter in a container may show the node's mount points below another directory (/host,
  * /rootfs). So only the end of a path decides.
  *
- * Fullness is 1 - avail / size: what the kubelet's nodefs.available goes by. Blocks that are kept
- * for root count as used, which df's Use% sees otherwise.
+ * Fullness is 1 - avail / size (series_used_ratio()): what the kubelet's nodefs.available goes by.
+ * Blocks that are kept for root count as used, which df's Use% sees otherwise.
  */
 #pragma once
 

@@ -265,12 +265,11 @@ static const char *finish_share(const struct series_list *unused, const struct s
                                 double *ret_ratio) {
         if (unused->count == 0 || total->count == 0)
                 return no_series;
-        if (unused->items[0].value > total->items[0].value)
-                return broken_value;
         if (total->items[0].value <= 0)
                 return "the node has none, its total is 0";
-        *ret_ratio = 1 - unused->items[0].value / total->items[0].value;
-        return NULL;
+        return series_used_ratio(unused->items[0].value, total->items[0].value, ret_ratio)
+                       ? NULL
+                       : broken_value;
 }
 
 static const char *finish_cpu(const struct node_reading *reading) {

@@ -354,6 +354,10 @@ TEST(filesystems) {
                 {ROOT BOTH("/dev/sda2", "ext4", "/host/root/boot", "100", "5"), 0.25},
                 {ROOT BOTH("/dev/rbd0", "ext4", "/rootfs/var/lib/kubelet/plugins/x/pv", "100", "0"),
                  0.25},
+                /* more free than there is: none is used */
+                {ROOT BOTH("/dev/sdb", "ext4", "/srv", "100", "101"), 0.25},
+                {BOTH("/dev/sdb", "ext4", "/srv", "100", "101"), 0},
+                {BOTH("/dev/sdb", "ext4", "/srv", "100", "201"), -1},
                 /* a device mounted twice, and one that the exporter may not look at */
                 {ROOT BOTH("/dev/sda1", "ext4", "/var/lib", "100", "50"), 0.5},
                 {ROOT FS("device_error", "/dev/sde", "ext4", "/secret", "1")
@@ -363,7 +367,6 @@ TEST(filesystems) {
                 {ROOT FS("avail_bytes", "/dev/sda1", "ext4", "/", "1"), 0.25},
                 /* broken */
                 {ROOT FS("avail_bytes", "/dev/sdb", "ext4", "/srv", "50"), -1},
-                {ROOT BOTH("/dev/sdb", "ext4", "/srv", "100", "101"), -1},
                 {ROOT BOTH("/dev/sdb", "ext4", "/srv", "100", "-1"), -1},
                 {ROOT BOTH("/dev/sdb", "ext4", "/srv", "NaN", "1"), -1},
                 {ROOT FS("size_bytes", "/dev/sdb", "ext4", "/srv", "50"), -1},

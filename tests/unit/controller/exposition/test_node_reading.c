@@ -151,8 +151,12 @@ TEST(trust) {
                 {"node_memory_MemTotal_bytes 25\n", 0, 0, 0},
                 {"node_memory_MemAvailable_bytes 0\nnode_memory_MemTotal_bytes 0\n", 0, 0, 0},
                 {"node_memory_MemAvailable_bytes NaN\n" MEM, 0, 0, 1},
-                /* More than there is: taken for 0 % the node would draw every pod. */
-                {"node_memory_MemAvailable_bytes 9\nnode_memory_MemTotal_bytes 8\n", 0, 0, 0},
+                {"node_memory_MemAvailable_bytes 9\nnode_memory_MemTotal_bytes 8\n", BIT(MEM), 0,
+                 0},
+                /* Much more than there is: taken for 0 % the node would draw every pod. */
+                {"node_memory_MemAvailable_bytes 1e300\nnode_memory_MemTotal_bytes 8\n", 0, 0, 0},
+                {"node_memory_SwapFree_bytes 1.8e19\nnode_memory_SwapTotal_bytes 8\n", 0, 0, 0},
+                {"node_memory_SwapFree_bytes 9\nnode_memory_SwapTotal_bytes 0\n", 0, 0, 0},
                 {"node_load5 1\n", 0, 0, 0}, /* over how many CPUs? */
                 {"node_load5 1\n" CPU0, BIT(CPU) | BIT(LOAD), 0, 0},
                 {"node_load5 -1\n" CPU0, BIT(CPU), 0, 2}, /* wanted for load and as it stands */
@@ -170,6 +174,12 @@ TEST(trust) {
         }
         parse("node_memory_MemAvailable_bytes 8\nnode_memory_MemTotal_bytes 8\n", true);
         assert_true(reading->usable == BIT(MEM) && reading->values[METRIC_MEM] == 0);
+        /* Kernels and lxcfs may count more free bytes than there are: none is used. */
+        parse("node_memory_MemAvailable_bytes 9\nnode_memory_MemTotal_bytes 8\n"
+              "node_memory_SwapFree_bytes 5\nnode_memory_SwapTotal_bytes 4\n",
+              true);
+        assert_int_equal(reading->usable, BIT(MEM) | BIT(SWAP));
+        assert_true(reading->values[METRIC_MEM] == 0 && reading->values[METRIC_SWAP] == 0);
         /* A node without swap has a reason in place of a value. */
         parse("node_memory_SwapFree_bytes 0\nnode_memory_SwapTotal_bytes 0\n", true);
         assert_int_equal(reading->usable, 0);
