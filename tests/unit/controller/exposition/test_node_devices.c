@@ -495,6 +495,33 @@ TEST(gauges) {
         }
 }
 
+/* As an exporter writes that copies the labels of pods. */
+TEST(many_labels) {
+        static const struct policy_resource own[] = {
+                {.series = "depth", .capacity = 1000, .match_count = 1, .matches = {{"l0", "v"}}}};
+        struct node_wants wants;
+
+        node_wants_init(&wants, &(struct node_wants_options){
+                                        .resources = OWN(0), .own = own, .own_count = 1});
+        for (unsigned labels = 40; labels < 1000; labels += 88) {
+                struct buf page = BUF_INIT(1 << 16);
+
+                buf_puts(&page, "depth{");
+                for (unsigned i = 0; i < labels; i++)
+                        buf_printf(&page, "l%u=\"v\",", i);
+                buf_puts(&page, "} 500\n");
+                parse(&wants, page.data);
+                if (labels <= 128)
+                        assert_true(reading->usable == OWN(0) &&
+                                    reading->values[METRIC_RESOURCE_COUNT] == 0.5);
+                else
+                        assert_string_equal(reading->why[METRIC_RESOURCE_COUNT],
+                                            "a value on the page is invalid, or a series has more "
+                                            "than 128 labels");
+                buf_done(&page);
+        }
+}
+
 #define IO(device, value) "node_disk_written_bytes_total{device=\"" device "\"} " value "\n"
 
 /* A counter of the user's own: its rate over 10 s of 100 a second. */
@@ -632,6 +659,10 @@ TEST(floods) {
                                                              .own_count = 1});
         node_reading_parse(reading, &wants, page.data, page.len, true);
         assert_int_equal(reading->usable, 0);
+        for (unsigned r = 0; r <= METRIC_RESOURCE_COUNT; r++)
+                assert_true(!(wants.resources >> r & 1) ||
+                            strcmp(reading->why[r], "the page has more than 1024 series of it") ==
+                                    0);
         assert_true(reading->unusable > NODE_MAX_DEVICES);
         buf_done(&page);
 }
