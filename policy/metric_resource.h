@@ -14,13 +14,16 @@ enum metric_kind {
         METRIC_KIND_TIME,    /* [0]: seconds, a single series; their share of the time */
         METRIC_KIND_DISK,    /* [0]: seconds by device; the busiest device's share of the time */
         METRIC_KIND_NETWORK, /* in the order of enum node_network_field; the busiest device */
+
         /* Gauges */
-        METRIC_KIND_SHARE,   /* 1 - [0] / [1], single series; without a value while [1] is 0 */
+        /* 1 - [0] / [1], single series; 0 if [0] is above [1]. Without a value while [0] is above
+         * twice [1], or [1] is 0 */
+        METRIC_KIND_SHARE,
         METRIC_KIND_PER_CPU, /* [0], a single series, over the number of CPUs in [1]; at most 1 */
         METRIC_KIND_FILESYSTEM, /* in the order of enum node_filesystem_field; the fullest */
 };
 
-enum { METRIC_MAX_FAMILIES = 7 }; /* of one row */
+enum { METRIC_MAX_FAMILIES = 8 }; /* of one row */
 
 struct metric_resource_row {
         const char *name; /* "cpu" */
@@ -48,8 +51,9 @@ struct metric_resource_row {
                         {"node_network_speed_bytes", "netclass"},                                  \
                         {"node_network_iface_id", "netclass"},                                     \
                         {"node_network_iface_link", "netclass"},                                   \
-                        {"node_network_protocol_type", "netclass"}, {                              \
-                        "node_network_carrier", "netclass"                                         \
+                        {"node_network_protocol_type", "netclass"},                                \
+                        {"node_network_carrier", "netclass"}, {                                    \
+                        "node_network_name_assign_type", "netclass"                                \
                 }                                                                                  \
         }
 
@@ -58,7 +62,9 @@ struct metric_resource_row {
 #define METRIC_PROMQL_TIME(family) "rate(" family "[$W]) / rate(node_time_seconds[$W])"
 
 /* node_filesystem.h has the reasons. */
-#define METRIC_PROMQL_MOUNTED "mountpoint!~\"/boot(/.*)?|/var/lib/kubelet/(pods|plugins)/.*\""
+#define METRIC_PROMQL_MOUNTED                                                                      \
+        "mountpoint!~\".*/(boot|boot/.*|pods/.*/(volumes|volume-subpaths)/.*|"                     \
+        "(kubelet/plugins|plugins/kubernetes[.]io)/.*)\""
 #define METRIC_PROMQL_AVAILABLE(which)                                                             \
         "avg_over_time(node_filesystem_avail_bytes{" which "," METRIC_PROMQL_MOUNTED "}[$W])"
 
@@ -74,15 +80,15 @@ struct metric_resource_row {
             .kind = METRIC_KIND_SHARE,                                                             \
             .families = {{"node_memory_MemAvailable_bytes", "meminfo"},                            \
                          {"node_memory_MemTotal_bytes", "meminfo"}},                               \
-            .promql = "1 - avg_over_time(node_memory_MemAvailable_bytes[$W]) / "                   \
-                      "avg_over_time(node_memory_MemTotal_bytes[$W])",                             \
+            .promql = "clamp_min(1 - avg_over_time(node_memory_MemAvailable_bytes[$W]) / "         \
+                      "avg_over_time(node_memory_MemTotal_bytes[$W]) >= -1, 0)",                   \
             .promql_alive = "node_memory_MemAvailable_bytes")                                      \
         ROW(SWAP, .name = "swap", .what = "swap: 1 - free / total; no value without swap",         \
             .kind = METRIC_KIND_SHARE,                                                             \
             .families = {{"node_memory_SwapFree_bytes", "meminfo"},                                \
                          {"node_memory_SwapTotal_bytes", "meminfo"}},                              \
-            .promql = "1 - avg_over_time(node_memory_SwapFree_bytes[$W]) / "                       \
-                      "(avg_over_time(node_memory_SwapTotal_bytes[$W]) > 0)",                      \
+            .promql = "clamp_min(1 - avg_over_time(node_memory_SwapFree_bytes[$W]) / "             \
+                      "(avg_over_time(node_memory_SwapTotal_bytes[$W]) > 0) >= -1, 0)",            \
             .promql_alive = "node_memory_SwapFree_bytes")                                          \
         ROW(NET, .name = "net",                                                                    \
             .what = "busier direction of the busiest physical network device against its link's "  \
@@ -109,10 +115,10 @@ struct metric_resource_row {
             .families = {{"node_filesystem_size_bytes", "filesystem"},                             \
                          {"node_filesystem_avail_bytes", "filesystem"},                            \
                          {"node_filesystem_readonly", "filesystem"}},                              \
-            .promql = "max without (device, device_error, fstype, mountpoint) ((1 - ("             \
+            .promql = "max without (device, device_error, fstype, mountpoint) (clamp_min(1 - ("    \
                       METRIC_PROMQL_AVAILABLE("device=~\"/dev/.*\",fstype!~\"fuse[.].*\"")         \
                       " or " METRIC_PROMQL_AVAILABLE("fstype=\"zfs\"") ") / "                      \
-                      "(avg_over_time(node_filesystem_size_bytes[$W]) > 0)) "                      \
+                      "(avg_over_time(node_filesystem_size_bytes[$W]) > 0) >= -1, 0) "             \
                       "unless node_filesystem_readonly == 1)",                                     \
             .promql_alive = "node_filesystem_size_bytes")                                          \
         ROW(PSI_CPU, .name = "psi_cpu", .what = "share of time some task waited for CPU",          \

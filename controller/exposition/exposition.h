@@ -27,7 +27,7 @@
 
 enum {
         EXPOSITION_MAX_FAMILIES = 128,
-        EXPOSITION_MAX_LABELS = 32,      /* of one wanted series; a line with more is malformed */
+        EXPOSITION_MAX_LABELS = 128,     /* of one wanted series; a line with more is malformed */
         EXPOSITION_MAX_NUMBER = 255,     /* characters of one value; longer ones are malformed */
         EXPOSITION_MAX_BYTES = 16 << 20, /* bytes: the ceiling for whoever fetches the exposition */
 };

@@ -93,6 +93,14 @@ double kubelet_interval_s(const struct kubelet_sample *before, const struct kube
                        : 0;
 }
 
+/* The CPU time of a running node always moves, whatever time its samples have. */
+static bool is_repeated(unsigned resource, const struct kubelet_sample *before,
+                        const struct kubelet_sample *sample) {
+        bool is_same = sample->value <= before->value && sample->value >= before->value;
+
+        return sample->at_unix_ms == before->at_unix_ms || (resource == METRIC_CPU && is_same);
+}
+
 /* A new sample of a resource, of which @capacity is full. */
 static void add_to_step(const struct kubelet_state *state, unsigned resource,
                         const struct kubelet_sample *sample, double capacity,
@@ -142,12 +150,18 @@ static enum kubelet_outcome compare_samples(struct kubelet_state *state,
                         ret->why[r] = "the page has no such series";
                         continue;
                 }
+                if (r == METRIC_MEM && sample->value <= 0) {
+                        ret->why[r] = "the kubelet reports that no memory is in use";
+                        continue;
+                }
                 if (!(full(capacity, r) > 0)) {
                         ret->why[r] = "the Node's status has no capacity of it";
                         outcome = outcome == KUBELET_NO_METRICS ? KUBELET_NO_CAPACITY : outcome;
                         continue;
                 }
-                if (state->known & bit && sample->at_unix_ms == before->at_unix_ms) {
+                if (state->known & bit && is_repeated(r, before, sample)) {
+                        if (sample->at_unix_ms != before->at_unix_ms)
+                                ret->why[r] = "the kubelet's CPU time stands still";
                         int64_t age_ms = clocks->now_mono_ms - before->seen_mono_ms;
                         youngest_ms = age_ms < youngest_ms ? age_ms : youngest_ms;
                         outcome = outcome == KUBELET_NEW ? KUBELET_NEW : KUBELET_REPEATED;

@@ -16,6 +16,12 @@
  * more than KUBELET_STALE_MS ago. A value without a time is as old as the answer; one with a time
  * that is no number is refused.
  *
+ * A broken kubelet reports zeros with fresh times, which would make its node look idle. A running
+ * node always uses memory, so 0 bytes are no value. Its CPU time always moves, so an unchanged CPU
+ * time is a repeated sample: the interval ends when it moves again, and has the mean of all that
+ * time. (Windows' kubelets count in whole percents of all CPUs, so an idle node's CPU time may
+ * stand still for a while.)
+ *
  * CPU is user + nice + system + irq + softirq, never iowait; memory is the working set, without
  * inactive files. So both are lower than node_exporter's.
  */

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/glob.h"
+
 static bool begins(const struct exposition_label *label, const char *prefix) {
         size_t len = strlen(prefix);
 
@@ -16,9 +18,19 @@ static bool is_local(const struct exposition_label *device, const struct exposit
 }
 
 static bool is_of_the_node(const struct exposition_label *mountpoint) {
-        return !exposition_label_is(mountpoint, "/boot") && !begins(mountpoint, "/boot/") &&
-               !begins(mountpoint, "/var/lib/kubelet/pods/") &&
-               !begins(mountpoint, "/var/lib/kubelet/plugins/");
+        static const char *const not_of_the_node[] = {
+                "*/boot",
+                "*/boot/*",
+                "*/pods/*/volumes/*",
+                "*/pods/*/volume-subpaths/*",
+                "*/kubelet/plugins/*",
+                "*/plugins/kubernetes.io/*",
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(not_of_the_node); i++)
+                if (glob_matches(not_of_the_node[i], mountpoint->value, mountpoint->value_len))
+                        return false;
+        return true;
 }
 
 bool node_filesystem_take(struct series_list *series, const struct exposition_sample *sample) {
@@ -59,10 +71,12 @@ const char *node_filesystem_finish(const struct series_list *const *fields, doub
                 const double *available = series_list_find(availables, size->id);
                 if (is_read_only(fields, size->id))
                         continue;
-                if (!available || *available > size->value)
+                double ratio = 0;
+                if (!available ||
+                    (size->value > 0 && !series_used_ratio(*available, size->value, &ratio)))
                         return inconsistent;
                 if (size->value > 0)
-                        fullest = fmax(fullest, 1 - *available / size->value);
+                        fullest = fmax(fullest, ratio);
         }
         if (fullest < 0)
                 return "no local filesystem is considered";

@@ -8,12 +8,17 @@
  * - The device is one under /dev, or the type is zfs (whose devices are datasets). That leaves out
  *   tmpfs, overlay, nfs, cifs, ceph, 9p and their like.
  * - Not fuse.*, and not read-only: a squashfs or an installation medium is full by nature.
- * - Not mounted at /boot or below, where only kernels go, nor below /var/lib/kubelet/pods and
- *   /var/lib/kubelet/plugins: those are pods' own volumes, and a full one says nothing about
- *   the node.
+ * - Not mounted at /boot or below, where only kernels go.
+ * - Not mounted where the kubelet mounts pods' own volumes, since a full one says nothing about the
+ *   node: below pods/UID/volumes, pods/UID/volume-subpaths and plugins/kubernetes.io of its
+ *   directory, and below plugins of a directory that is called kubelet.
  *
- * Fullness is 1 - avail / size: what the kubelet's nodefs.available goes by. Blocks that are kept
- * for root count as used, which df's Use% sees otherwise.
+ * The kubelet's directory may be anywhere (/var/lib/kubelet, microk8s' and k0s', --root-dir), and
+ * an exporter in a container may show the node's mount points below another directory (/host,
+ * /rootfs). So only the end of a path decides.
+ *
+ * Fullness is 1 - avail / size (series_used_ratio()): what the kubelet's nodefs.available goes by.
+ * Blocks that are kept for root count as used, which df's Use% sees otherwise.
  */
 #pragma once
 

@@ -16,6 +16,7 @@ const char *const node_network_virtual_names[] = {
 };
 
 enum { ETHERNET = 1, INFINIBAND = 32 }; /* ARPHRD_* of <net/if_arp.h> */
+enum { NAME_BY_USER = 3 };              /* NET_NAME_USER of the kernel's <linux/netdevice.h> */
 
 static bool is_candidate(const struct node_network_options *rules, const char *name, size_t len) {
         if (rules->devices.count > 0)
@@ -53,8 +54,10 @@ static bool is_other(const struct device *device, enum node_network_field field,
 /* Only with netclass' series: an exporter without that collector leaves it to the names. */
 static bool is_physical(const struct device *device) {
         const double *link = device->values[NETWORK_LINK];
+        const double *name_assign = device->values[NETWORK_NAME_ASSIGN];
 
-        return !(link && is_other(device, NETWORK_ID, *link)) &&
+        return !(name_assign && *name_assign == NAME_BY_USER) &&
+               !(link && is_other(device, NETWORK_ID, *link)) &&
                !(is_other(device, NETWORK_PROTOCOL, ETHERNET) &&
                  is_other(device, NETWORK_PROTOCOL, INFINIBAND));
 }
@@ -63,6 +66,16 @@ static bool is_physical(const struct device *device) {
 static bool has_carrier(const struct device *device) {
         return device->values[NETWORK_CARRIER] ? *device->values[NETWORK_CARRIER] == 1
                                                : !device->values[NETWORK_ID];
+}
+
+/* In bytes a second; see the header. */
+static bool is_speed(const double *speed_bytes) {
+        static const double unknown_mbits[] = {10, UINT16_MAX, UINT32_MAX}, mbit_bytes = 125000;
+
+        for (size_t i = 0; speed_bytes && i < ARRAY_LEN(unknown_mbits); i++)
+                if (*speed_bytes == unknown_mbits[i] * mbit_bytes)
+                        return false;
+        return speed_bytes && number_is_finite(*speed_bytes) && *speed_bytes > 0;
 }
 
 int node_network_speed_parse(const char *text, double *ret_bytes, struct error *err) {
@@ -86,9 +99,9 @@ int node_network_speed_parse(const char *text, double *ret_bytes, struct error *
 const char *node_network_finish(const struct series_list *const *fields,
                                 const struct node_network_options *rules,
                                 struct node_link *ret_links, size_t *ret_count) {
+        const char *why = "no matching network device, see --network-device-pattern";
         size_t count = 0;
 
-        *ret_count = 0;
         for (size_t i = 0; i < fields[NETWORK_RECEIVED]->count; i++) {
                 uint64_t id = fields[NETWORK_RECEIVED]->items[i].id;
                 struct device device;
@@ -98,10 +111,12 @@ const char *node_network_finish(const struct series_list *const *fields,
                 if (!device.values[NETWORK_SENT] || !has_carrier(&device) ||
                     (rules->devices.count == 0 && !is_physical(&device)))
                         continue;
-                if (!speed_bytes || !number_is_finite(*speed_bytes) || *speed_bytes <= 0)
+                if (!is_speed(speed_bytes))
                         speed_bytes = &rules->speed_bytes;
-                if (*speed_bytes <= 0)
-                        return "a network device reports no speed, see --network-speed";
+                if (*speed_bytes <= 0) {
+                        why = "no network device reports its speed, see --network-speed";
+                        continue;
+                }
                 ret_links[count++] = (struct node_link){
                         .id = id,
                         .received_bytes = *device.values[NETWORK_RECEIVED],
@@ -109,8 +124,6 @@ const char *node_network_finish(const struct series_list *const *fields,
                         .speed_bytes = *speed_bytes,
                 };
         }
-        if (count == 0)
-                return "no matching network device, see --network-device-pattern";
         *ret_count = count;
-        return NULL;
+        return count > 0 ? NULL : why;
 }

@@ -4,21 +4,29 @@
  *
  * The net resources are of the busiest *physical* device: what goes through a veth or a VLAN goes
  * through the device below it as well, and a virtual device's speed is arbitrary (veth says 10
- * Gbit/s, tun 10 Mbit/s). An exporter does not say which devices are physical (that is whether
- * /sys/class/net/DEV/device exists), so it is put together:
+ * Gbit/s, a TAP 10 Mbit/s). An exporter does not report which devices are physical (those with a
+ * /sys/class/net/DEV/device), so it is put together:
  *
  * - Names: not one of those that virtual devices usually have (lo, veth*, docker*, br*, bond*, ...;
  *   the list is in node_network.c). Of a bond the members count, each by its own speed.
  * - node_network_iface_link equals node_network_iface_id: no VLAN, macvlan or end of a veth pair.
  * - node_network_protocol_type is Ethernet (1) or InfiniBand (32): no tunnel.
+ * - node_network_name_assign_type is not 3: a device that somebody created under a name, such as
+ *   a bridge or a port of Open vSwitch. The kernel names the devices that it finds; if udev
+ *   renames one, it is 4.
  * - node_network_carrier is 1: a device without link has no speed, and no traffic.
  *
  * With the operator's patterns, only they and the carrier decide. A device that the exporter
  * shows no traffic of does not count: its operator has excluded it there.
  *
- * The speed is node_network_speed_bytes. It is absent or negative (-125000: "-1 Mbit/s") for most
- * virtual machines' devices; for those node_network_options has one, or else there is no reading: a
- * guess would be wrong by orders of magnitude.
+ * The speed is node_network_speed_bytes. These are not speeds:
+ *
+ * - none, or -125000 ("-1 Mbit/s"), as most virtual machines' devices have;
+ * - 65535 and 4294967295 Mbit/s, the same -1 in unsigned numbers;
+ * - 10 Mbit/s, which every TAP reports, whatever its name.
+ *
+ * A device without a speed has the one of node_network_options, or else does not count, because a
+ * guess would be wrong by orders of magnitude. If none is left, there is no reading.
  */
 #pragma once
 
@@ -54,6 +62,7 @@ enum node_network_field {
         NETWORK_LINK,
         NETWORK_PROTOCOL,
         NETWORK_CARRIER,
+        NETWORK_NAME_ASSIGN,
         NETWORK_FIELD_COUNT,
 };
 

@@ -251,8 +251,16 @@ static void take_ready_value(struct node_reading *reading, size_t index, double 
 }
 
 static const char may_be_cut[] = "the page may be truncated";
-static const char broken_value[] = "a value on the page is invalid";
 static const char no_series[] = "the page has no such series";
+static const char broken_value[] = "a value on the page is invalid, or a series has more than 128 "
+                                   "labels";
+static const char too_many[] = "the page has more than 1024 series of it";
+static_assert(EXPOSITION_MAX_LABELS == 128 && NODE_MAX_DEVICES == 1024, "as the reasons say");
+
+/* Of a family with a series that cannot be used. */
+static const char *why_broken(const struct series_list *series) {
+        return series->count == NODE_MAX_DEVICES ? too_many : broken_value;
+}
 
 static const char *finish_time(const struct series_list *seconds, double *ret_s) {
         if (seconds->count == 0)
@@ -265,12 +273,11 @@ static const char *finish_share(const struct series_list *unused, const struct s
                                 double *ret_ratio) {
         if (unused->count == 0 || total->count == 0)
                 return no_series;
-        if (unused->items[0].value > total->items[0].value)
-                return broken_value;
         if (total->items[0].value <= 0)
                 return "the node has none, its total is 0";
-        *ret_ratio = 1 - unused->items[0].value / total->items[0].value;
-        return NULL;
+        return series_used_ratio(unused->items[0].value, total->items[0].value, ret_ratio)
+                       ? NULL
+                       : broken_value;
 }
 
 static const char *finish_cpu(const struct node_reading *reading) {
@@ -319,10 +326,10 @@ static const char *finish_built_in(struct node_reading *reading, const struct no
         /* A part of a set would pass for the whole. */
         if (!is_complete && kind != METRIC_KIND_SHARE && kind != METRIC_KIND_TIME)
                 return may_be_cut;
-        if (reading->scratch->broken & wants->resource_families[resource])
-                return broken_value;
         for (size_t i = 0; i < METRIC_MAX_FAMILIES; i++)
                 fields[i] = &reading->scratch->series[wants->resource_family[resource][i]];
+        if (reading->scratch->broken & wants->resource_families[resource])
+                return why_broken(fields[0]);
         switch (kind) {
         case METRIC_KIND_CPU:
                 return finish_cpu(reading);
@@ -352,7 +359,7 @@ static const char *finish_own(struct node_reading *reading, const struct node_wa
         if (!is_complete)
                 return may_be_cut;
         if (reading->scratch->own_broken >> i & 1)
-                return broken_value;
+                return why_broken(&tally->used);
         if (tally->used.count == 0)
                 return "no series on the page matches its name and labels";
         const char *why = node_resource_capacity(tally, resource, &own->capacity);

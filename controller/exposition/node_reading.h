@@ -76,9 +76,11 @@ struct node_reading {
         double ready[NODE_MAX_READY];
 
         /* For metrics and explain. */
-        const char *why[WINDOW_MAX_CHANNELS]; /* a wanted resource is not usable: constant text */
-        size_t malformed;                     /* wanted lines that made no sense */
-        size_t unusable; /* values that were negative or not finite, CPUs or devices too many */
+        /* A wanted resource is not usable, or node_state_step() made nothing of it: constant text
+         */
+        const char *why[WINDOW_MAX_CHANNELS];
+        size_t malformed; /* wanted lines that made no sense */
+        size_t unusable;  /* values that were negative or not finite, CPUs or devices too many */
 
         struct node_reading_scratch *scratch; /* private */
 };

@@ -15,6 +15,13 @@ static const double STILL_S = 1e-3;
  * below, an exporter may run on a clock much faster than ours and still be right. */
 static const double ABSURD_S = 1e7;
 
+/* A CPU's idle time, and its wait for I/O, may go back by a few ticks of 10 ms: the kernel takes
+ * back what it had attributed to a CPU that did not sleep after all. */
+static const double BACK_S = 0.1;
+
+/* Of the time that went by on a node's CPUs; see the header. */
+static const double KNOWN_SHARE = 0.45;
+
 /* How far the time of a CPU may be from ours: expositions overtake each other, and kernels lose
  * ticks. */
 static const double SLACK_S = 2, SLACK = 0.1;
@@ -44,25 +51,45 @@ static bool advance(double before_s, double after_s, double *ret_s) {
         return true;
 }
 
-static bool step_cpu(const struct node_state *state, const struct node_reading *reading,
-                     double *ret_busy_s, double *ret_total_s) {
+static const char not_comparable[] = "its counters are new, or were reset, since the last scrape";
+
+/* Two readings of a node. */
+struct interval {
+        const struct node_state *before;
+        const struct node_reading *after;
+        const struct node_wants *wants;
+        double wall_s;
+};
+
+/* The step_* functions return why nothing can be said, or NULL. */
+
+/* Not clamped CPU by CPU: what goes back a little went too far before, and the sums are right. */
+static const char *step_cpu(const struct interval *interval, double *ret_busy_s,
+                            double *ret_total_s) {
+        const struct node_state *state = interval->before;
+        const struct node_reading *reading = interval->after;
         double busy_s = 0, total_s = 0;
 
-        if (state->cpu_count != reading->cpu_count)
-                return false;
-        for (size_t i = 0; i < reading->cpu_count; i++) {
-                const struct node_cpu *before = &state->cpus[i], *after = &reading->cpus[i];
-                double busy = 0, idle = 0;
+        for (size_t i = 0, b = 0; i < reading->cpu_count; i++) {
+                const struct node_cpu *after = &reading->cpus[i];
+                while (b < state->cpu_count && state->cpus[b].id < after->id)
+                        b++;
+                if (b == state->cpu_count)
+                        break;
+                const struct node_cpu *before = &state->cpus[b];
+                double busy = after->busy_s - before->busy_s;
+                double idle = after->idle_s - before->idle_s;
                 if (before->id != after->id || before->modes != after->modes ||
-                    !advance(before->busy_s, after->busy_s, &busy) ||
-                    !advance(before->idle_s, after->idle_s, &idle))
-                        return false;
+                    fmin(busy, idle) < -BACK_S || fmax(busy, idle) > ABSURD_S)
+                        continue;
                 busy_s += busy;
                 total_s += busy + idle;
         }
-        *ret_busy_s = busy_s;
+        if (total_s < KNOWN_SHARE * interval->wall_s * (double)reading->cpu_count)
+                return "its CPU time does not add up to the time between two scrapes";
+        *ret_busy_s = fmax(busy_s, 0);
         *ret_total_s = total_s;
-        return total_s > 0; /* not so when an exporter serves the same exposition again */
+        return NULL;
 }
 
 /* Whether both have CPUs, and the same number of them. */
@@ -100,85 +127,84 @@ bool node_state_is_continued(const struct node_state *state, const struct node_r
         return true;
 }
 
-static bool step_disk(const struct node_state *state, const struct node_reading *reading,
-                      double *ret_busiest_s) {
-        double busiest_s = 0;
+static const char *step_disk(const struct node_state *state, const struct node_reading *reading,
+                             double *ret_busiest_s) {
+        const struct series_list before = {.count = state->disk_count, .items = state->disks};
+        double busiest_s = -1;
 
-        if (state->disk_count != reading->disk_count)
-                return false;
         for (size_t i = 0; i < reading->disk_count; i++) {
-                const struct node_device *before = &state->disks[i], *after = &reading->disks[i];
+                const struct node_device *after = &reading->disks[i];
+                const double *before_s = series_list_find(&before, after->id);
                 double busy_s = 0;
-                if (before->id != after->id || !advance(before->value, after->value, &busy_s))
-                        return false;
-                busiest_s = fmax(busiest_s, busy_s);
+                if (before_s && advance(*before_s, after->value, &busy_s))
+                        busiest_s = fmax(busiest_s, busy_s);
         }
+        if (busiest_s < 0)
+                return not_comparable;
         *ret_busiest_s = busiest_s;
-        return true;
+        return NULL;
 }
 
 /* Seconds that the busiest device would have needed at its full speed. */
-static bool step_network(const struct node_state *state, const struct node_reading *reading,
-                         unsigned resource, double *ret_busiest_s) {
-        double received_s = 0, sent_s = 0;
+static const char *step_network(const struct node_state *state, const struct node_reading *reading,
+                                unsigned resource, double *ret_busiest_s) {
+        double received_s = -1, sent_s = -1;
 
-        if (state->link_count != reading->link_count)
-                return false;
-        for (size_t i = 0; i < reading->link_count; i++) {
-                const struct node_link *before = &state->links[i], *after = &reading->links[i];
+        for (size_t i = 0, b = 0; i < reading->link_count; i++) {
+                const struct node_link *after = &reading->links[i];
+                while (b < state->link_count && state->links[b].id < after->id)
+                        b++;
+                if (b == state->link_count)
+                        break;
+                const struct node_link *before = &state->links[b];
                 double speed_bytes = after->speed_bytes, received = 0, sent = 0;
                 if (before->id != after->id ||
                     !advance(before->received_bytes / speed_bytes,
                              after->received_bytes / speed_bytes, &received) ||
                     !advance(before->sent_bytes / speed_bytes, after->sent_bytes / speed_bytes,
                              &sent))
-                        return false;
+                        continue;
                 received_s = fmax(received_s, received);
                 sent_s = fmax(sent_s, sent);
         }
+        if (received_s < 0)
+                return not_comparable;
         *ret_busiest_s = resource == METRIC_NET_RX   ? received_s
                          : resource == METRIC_NET_TX ? sent_s
                                                      : fmax(received_s, sent_s);
-        return true;
+        return NULL;
 }
-
-/* Two readings of a node. */
-struct interval {
-        const struct node_state *before;
-        const struct node_reading *after;
-        const struct node_wants *wants;
-        double wall_s;
-};
 
 /* A counter of the policy's own. */
-static bool step_own(const struct interval *interval, unsigned i, double *ret_used_s) {
-        const struct node_own_state *before = interval->before->own;
+static const char *step_own(const struct interval *interval, unsigned i, double *ret_used_s) {
+        const struct node_own_state *state = interval->before->own;
         const struct node_own *own = &interval->after->own[i];
         const struct series_list *after = own->series;
-        _cleanup_(freep) struct node_device *deltas = NULL;
+        _cleanup_(freep) struct node_device *deltas = xreallocarray(NULL, after->count,
+                                                                    sizeof(*deltas));
         double ratio = 0;
+        size_t count = 0;
 
-        if (!before || before->counts[i] != after->count)
-                return false;
-        deltas = xreallocarray(NULL, after->count, sizeof(*deltas));
-        for (size_t s = 0; s < after->count; s++) {
-                deltas[s].value = after->items[s].value - before->series[i][s].value;
-                if (after->items[s].id != before->series[i][s].id || deltas[s].value < 0)
-                        return false;
+        for (size_t s = 0; state && s < after->count; s++) {
+                const struct series_list before = {.count = state->counts[i],
+                                                   .items = state->series[i]};
+                const double *value = series_list_find(&before, after->items[s].id);
+                if (value && *value <= after->items[s].value)
+                        deltas[count++].value = after->items[s].value - *value;
         }
-        double delta = node_resource_reduce(
-                interval->wants->own[i].reduce,
-                &(struct series_list){.count = after->count, .items = deltas});
+        if (count == 0)
+                return not_comparable;
+        double delta = node_resource_reduce(interval->wants->own[i].reduce,
+                                            &(struct series_list){.count = count, .items = deltas});
         if (!node_resource_ratio(delta / interval->wall_s, own->capacity, &ratio))
-                return false;
+                return "its rate exceeds its capacity by far";
         *ret_used_s = ratio * interval->wall_s;
-        return true;
+        return NULL;
 }
 
-/* How long a counter was busy in the interval, and how long it could have been; false when nothing
- * can be said. */
-static bool step_counter(const struct interval *interval, unsigned resource, double *ret_used_s,
-                         double *ret_total_s) {
+/* How long a counter was busy in the interval, and how long it could have been. */
+static const char *step_counter(const struct interval *interval, unsigned resource,
+                                double *ret_used_s, double *ret_total_s) {
         const struct node_state *before = interval->before;
         const struct node_reading *after = interval->after;
 
@@ -187,18 +213,19 @@ static bool step_counter(const struct interval *interval, unsigned resource, dou
                 return step_own(interval, resource - METRIC_RESOURCE_COUNT, ret_used_s);
         switch (metric_resource_rows[resource].kind) {
         case METRIC_KIND_CPU:
-                return step_cpu(before, after, ret_used_s, ret_total_s);
-        case METRIC_KIND_TIME:
-                return advance(before->seconds[resource], after->values[resource], ret_used_s);
+                return step_cpu(interval, ret_used_s, ret_total_s);
         case METRIC_KIND_DISK:
                 return step_disk(before, after, ret_used_s);
         case METRIC_KIND_NETWORK:
                 return step_network(before, after, resource, ret_used_s);
+        case METRIC_KIND_TIME:
         case METRIC_KIND_SHARE:
         case METRIC_KIND_PER_CPU:
         case METRIC_KIND_FILESYSTEM:
         default:
-                return false;
+                return advance(before->seconds[resource], after->values[resource], ret_used_s)
+                               ? NULL
+                               : not_comparable;
         }
 }
 
@@ -255,7 +282,7 @@ static void remember(struct node_state *state, const struct node_wants *wants,
 }
 
 void node_state_step(struct node_state *state, const struct node_wants *wants,
-                     const struct node_reading *reading, int64_t now_mono_ms,
+                     struct node_reading *reading, int64_t now_mono_ms,
                      struct window_step *ret_step) {
         const struct interval interval = {
                 .before = state,
@@ -274,8 +301,10 @@ void node_state_step(struct node_state *state, const struct node_wants *wants,
                 if (is_gauge(wants, r)) {
                         ret_step->gauges |= bit;
                         ret_step->num[r] = reading->values[r];
-                } else if (state->usable & bit && interval.wall_s > 0 &&
-                           step_counter(&interval, r, &used_s, &total_s)) {
+                } else if (state->usable & bit && interval.wall_s > 0) {
+                        reading->why[r] = step_counter(&interval, r, &used_s, &total_s);
+                        if (reading->why[r])
+                                continue;
                         ret_step->counters |= bit;
                         ret_step->num[r] = fmin(used_s, total_s);
                         ret_step->den[r] = total_s;

@@ -3,9 +3,26 @@
  * of the reading before: 24 bytes a CPU, 16 a disk or a series of the policy's own, 32 a network
  * device.
  *
- * An interval of a counter counts only when both of its ends are usable and speak of the same
- * things: the same CPUs with the same modes, the same devices, none of them going backwards. One
- * that appears or disappears, or a reboot, therefore drops one interval, and never makes a spike.
+ * An interval of a counter counts only when both of its ends are usable. In it, a CPU, a device or
+ * another series counts only when both ends have it (a CPU with the same modes) and it does not go
+ * back: a new one begins at its first value, and one that was reset is left out of that interval.
+ * The others have a value, and nothing makes a spike.
+ *
+ * CPU time that is missing is not busy time. (lxcfs' idle time may stand still: what is left of a
+ * node that is 2% busy reads as 100%.) So the CPUs that count must account for at least 45% of the
+ * time that went by on all of the node's CPUs, or the interval has no CPU usage. That is less than
+ * half, to leave room for:
+ *
+ * - expositions that take unequally long to arrive: the interval between two answers may be twice
+ *   the one between their counters;
+ * - CPUs that were switched on, even twice as many, or off, or off and on within the interval;
+ * - steal that the hypervisor does not report, of which the kernel counts nothing. (Steal that is
+ *   reported is a mode, and counts.)
+ *
+ * A machine that was suspended for most of an interval loses that interval. There may be more CPU
+ * time than time went by: an exporter's clock may run faster than ours, and one that counts guests'
+ * time, which is part of user, counts it twice.
+ *
  * Gauges need no state.
  */
 #pragma once
@@ -66,8 +83,9 @@ bool node_state_is_continued(const struct node_state *state, const struct node_r
  * @wants: those that @reading was read by
  *
  * @ret_step is complete: at_mono_ms, counters and gauges, ready for window_store_add(). On a first
- * reading it has only gauges (and the store ignores them for want of an interval).
+ * reading it has only gauges (and the store ignores them for want of an interval). Where two
+ * readings say nothing, reading->why[] has the reason.
  */
 void node_state_step(struct node_state *state, const struct node_wants *wants,
-                     const struct node_reading *reading, int64_t now_mono_ms,
+                     struct node_reading *reading, int64_t now_mono_ms,
                      struct window_step *ret_step);

@@ -38,6 +38,20 @@ bool series_list_add(struct series_list *series, uint64_t id, double value, bool
 /** series_list_find() - the value with @id; NULL: there is none. Good until the next addition */
 const double *series_list_find(const struct series_list *series, uint64_t id);
 
+/**
+ * series_used_ratio() - what is used of @total > 0 bytes when @unused are free
+ *
+ * Estimates and races make a little more free than there is: then nothing is used. More than twice
+ * the total is nonsense, which taken for an empty node would draw every pod.
+ * Return: false when it is that
+ */
+static inline bool series_used_ratio(double unused, double total, double *ret_ratio) {
+        if (unused / total > 2)
+                return false;
+        *ret_ratio = unused < total ? 1 - unused / total : 0;
+        return true;
+}
+
 /** series_value_is_within() - in [0, @max], which excludes what is not finite */
 static inline bool series_value_is_within(double value, double max) {
         return value >= 0 && value <= max;

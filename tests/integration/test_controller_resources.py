@@ -86,7 +86,7 @@ def test_devices_without_a_speed(start_exporters, tmp_path):
     content = policy({"cpu_usage_avg_5m": "1m", "net_usage_avg_5m": "1m"})
     row = dry_run(tmp_path, exporters, content)
     assert row["unusable"] == {
-        "net_usage_avg_5m": "a network device reports no speed, see --network-speed"
+        "net_usage_avg_5m": "no network device reports its speed, see --network-speed"
     }
     assert "failure" not in row and "cpu_usage_avg_5m" in row["annotations"]
 

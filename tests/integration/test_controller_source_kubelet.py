@@ -90,7 +90,7 @@ def asked_of(kubelet, count=1):
 
 def test_what_the_pages_say(start_standin, start_controller, start_kubelet, flags):
     standin = start_standin()
-    loads = {"busy": (0.75, 0.5, 0.25), "idle": (0, 0.125, 0), "own-path": (0.25, 0.75, 0.5)}
+    loads = {"busy": (0.75, 0.5, 0.25), "idle": (0.01, 0.125, 0), "own-path": (0.25, 0.75, 0.5)}
     kubelets = {name: start_kubelet(name) for name in loads}
     for name, kubelet in kubelets.items():
         kubelet.load = loads[name]

@@ -41,7 +41,7 @@ def test_usage_against_what_is_allocatable(start_standin, start_controller):
             "node-0000": {"cpu": "2", "memory": "8Gi"},
             "node-0001": {"cpu": "412345678n", "memory": "3293194Ki"},
             "node-0002": {"cpu": "12500m", "memory": "1e12"},  # above what there is
-            "node-0003": {"cpu": "0", "memory": "0"},
+            "node-0003": {"cpu": "0", "memory": "8Gi"},  # a running node uses more than that
             "small": {"cpu": "1500000u", "memory": "1G"},
         },
         # Of a node that is not followed, and items that name nobody.
@@ -55,7 +55,6 @@ def test_usage_against_what_is_allocatable(start_standin, start_controller):
             "node-0000": 0.25,
             "node-0001": 0.412345678 / 8,
             "node-0002": 1,
-            "node-0003": 0,
             "small": 0.75,
         },
     )
@@ -66,7 +65,7 @@ def test_usage_against_what_is_allocatable(start_standin, start_controller):
             "node-0000": 0.25,
             "node-0001": 3293194 / (32 << 20),
             "node-0002": 1,
-            "node-0003": 0,
+            "node-0003": 0.25,
             "small": 1e9 / (4 << 30),
         },
     )
@@ -89,14 +88,15 @@ def test_usage_against_what_is_allocatable(start_standin, start_controller):
 
 def test_nodes_without_a_usable_item(start_standin, start_controller):
     """Each fails for its own reason, and recovers; the unit tests of items and samples have more."""
-    standin = start_standin("--nodes", 4)
+    standin = start_standin("--nodes", 5)
     standin.admin("nodes", {"names": ["bare"], "cpus": "0", "memory_gib": 0})
-    names = node_names(4)
+    names = node_names(5)
     changes = {
         "node-0001": (None, "no_data"),
         "node-0002": ({"timestamp": "yesterday"}, "malformed"),
         "node-0003": ({"timestamp": -3600}, "stale"),
         "bare": ({}, "no_allocatable"),
+        "node-0004": ({"usage": {"cpu": "0", "memory": "0"}}, "malformed"),
     }
     change = {name: change for name, (change, _) in changes.items()}
     serve(standin, usage={"*": {"cpu": "2", "memory": "8Gi"}}, change=change)
@@ -114,7 +114,7 @@ def test_nodes_without_a_usable_item(start_standin, start_controller):
     standin.admin("nodemetrics", {"change": dict.fromkeys(names, {})})
     standin.admin("delete", {"resource": "nodes", "names": ["bare"]})
     wait_values(standin, CPU, dict.fromkeys(names, 0.25))
-    wait_until(lambda: len(log_lines(controller.process, RECOVERED)) == 3, what="the recovery")
+    wait_until(lambda: len(log_lines(controller.process, RECOVERED)) == 4, what="the recovery")
     assert failing() == 0
 
 

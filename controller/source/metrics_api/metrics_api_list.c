@@ -17,7 +17,7 @@ static bool read_usage_amount(const json_t *item, const char *resource, double *
         const char *text = json_string_at(item, "usage", resource, NULL);
         double amount;
 
-        if (!text || !quantity_parse(text, strlen(text), &amount) || amount < 0)
+        if (!text || !quantity_parse(text, strlen(text), &amount) || amount <= 0)
                 return false;
         *ret = amount;
         return true;

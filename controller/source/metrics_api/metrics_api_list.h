@@ -8,8 +8,9 @@
  *        "usage": {"cpu": "134876214n", "memory": "3293194Ki"}}, ...]}
  *
  * `cpu` is the mean over the `window` that ends at `timestamp`, in CPUs; `memory` is the working
- * set at `timestamp`, in bytes. The list has no pages and no resourceVersion, and cannot be
- * watched.
+ * set at `timestamp`, in bytes. A running node uses more than 0 of both, so an amount of 0 is not
+ * usable: it would make a node without measurements look idle. The list has no pages and no
+ * resourceVersion, and cannot be watched.
  */
 #pragma once
 
@@ -27,7 +28,7 @@ enum {
 
 struct metrics_api_item {
         bool has_cpu, has_memory;
-        double cpu_cores, memory_bytes; /* >= 0; 0 without */
+        double cpu_cores, memory_bytes; /* > 0; 0 without */
         int64_t at_unix_ms;
         int64_t window_ms; /* (0, NODE_METRICS_MAX_WINDOW_MS] */
 };

@@ -61,24 +61,35 @@ static struct metrics_api_sample_time sample_time(const struct metrics_server *s
                                                 .interval_ms = s->interval_ms};
 }
 
-static void add_gauge(struct window_step *step, enum metric_resource channel, bool is_known,
+/* A node's reading. */
+struct sample_reading {
+        struct window_step step;
+        const char *why[WINDOW_MAX_CHANNELS];
+};
+
+static void add_gauge(struct sample_reading *reading, enum metric_resource channel, bool is_known,
                       double used, double allocatable) {
-        if (!is_known || !(allocatable > 0))
-                return;
-        step->gauges |= UINT32_C(1) << channel;
-        step->num[channel] = used < allocatable ? used / allocatable : 1;
+        if (!is_known) {
+                reading->why[channel] = "the node's metrics have no amount of it above 0";
+        } else if (!(allocatable > 0)) {
+                reading->why[channel] = "the Node's status has nothing allocatable of it";
+        } else {
+                reading->step.gauges |= UINT32_C(1) << channel;
+                reading->step.num[channel] = used < allocatable ? used / allocatable : 1;
+        }
 }
 
-static struct window_step make_step(const struct metrics_server *s, const struct entry *entry) {
+static struct sample_reading read_sample(const struct metrics_server *s,
+                                         const struct entry *entry) {
         const struct metrics_api_item *metrics = &entry->sample.metrics;
         const struct node *node = entry->node;
-        struct window_step step = {.at_mono_ms = loop_now_mono_ms(s->loop)};
+        struct sample_reading reading = {.step.at_mono_ms = loop_now_mono_ms(s->loop)};
 
-        add_gauge(&step, METRIC_CPU, metrics->has_cpu, metrics->cpu_cores,
+        add_gauge(&reading, METRIC_CPU, metrics->has_cpu, metrics->cpu_cores,
                   node->allocatable_cpu_cores);
-        add_gauge(&step, METRIC_MEM, metrics->has_memory, metrics->memory_bytes,
+        add_gauge(&reading, METRIC_MEM, metrics->has_memory, metrics->memory_bytes,
                   node->allocatable_memory_bytes);
-        return step;
+        return reading;
 }
 
 /* Outcomes */
@@ -91,7 +102,7 @@ static void show_failing(struct metrics_server *s) {
 
 /* The node's sample of this round; returns why it has none, or NULL. */
 static const char *read_entry(struct metrics_server *s, struct entry *entry,
-                              struct window_step *ret_step) {
+                              struct sample_reading *ret) {
         const struct metrics_api_sample_time time = sample_time(s);
 
         if (entry->listed_round != s->round)
@@ -102,14 +113,14 @@ static const char *read_entry(struct metrics_server *s, struct entry *entry,
         metrics_inc(is_new ? s->items_new : s->items_repeated);
         if (metrics_api_sample_is_stale(&entry->sample, &time))
                 return "stale";
-        *ret_step = make_step(s, entry);
-        return ret_step->gauges == 0 ? "no_allocatable" : NULL;
+        *ret = read_sample(s, entry);
+        return ret->step.gauges == 0 ? "no_allocatable" : NULL;
 }
 
 static void deliver_sample(struct metrics_server *s, struct entry *entry) {
         struct outage_log *outages = &s->source.outages;
-        struct window_step step;
-        const char *failure = read_entry(s, entry, &step);
+        struct sample_reading reading;
+        const char *failure = read_entry(s, entry, &reading);
 
         if (failure && !entry->is_failing)
                 outage_log_failed(outages, loop_now_mono_ms(s->loop), entry->node->name, NULL,
@@ -120,7 +131,9 @@ static void deliver_sample(struct metrics_server *s, struct entry *entry) {
         if (failure)
                 s->sink.on_failure(&s->sink, entry->node, failure);
         else
-                s->sink.on_reading(&s->sink, entry->node, &(struct source_reading){.step = &step});
+                s->sink.on_reading(
+                        &s->sink, entry->node,
+                        &(struct source_reading){.step = &reading.step, .why = reading.why});
 }
 
 /* What the reader of the log should check. */

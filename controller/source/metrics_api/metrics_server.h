@@ -12,7 +12,7 @@
  * Every round ends for every node in a reading or in a failure:
  *
  *     no_data         the list has no item of the node
- *     malformed       its item has no timestamp, or no amount that can be read
+ *     malformed       its item has no timestamp, or no amount above 0
  *     stale           its sample is too old
  *     no_allocatable  the Node's status has no allocatable CPU or memory
  *

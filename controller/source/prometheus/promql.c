@@ -89,6 +89,9 @@ static void put_glob(const char *glob, struct buf *out) {
         }
 }
 
+/* node_network.h has what is no speed. */
+#define SPEED "node_network_speed_bytes > 0 != 1250000 != 8191875000 != 536870911875000"
+
 /* Of the devices that count, what went through in one direction against the speed. */
 static void put_link_usage(const struct node_network_options *rules, const char *direction,
                            const char *window, struct buf *out) {
@@ -105,7 +108,7 @@ static void put_link_usage(const struct node_network_options *rules, const char 
                 buf_puts(out, i > 0 ? "|" : "");
                 put_glob(node_network_virtual_names[i], out);
         }
-        buf_printf(out, "\"}[%s]) / (node_network_speed_bytes > 0", window);
+        buf_printf(out, "\"}[%s]) / (" SPEED, window);
         if (rules->speed_bytes > 0) {
                 number_format(rules->speed_bytes, speed);
                 buf_printf(out, " or node_network_carrier * 0 + %s", speed);
@@ -114,7 +117,8 @@ static void put_link_usage(const struct node_network_options *rules, const char 
         if (!is_named)
                 buf_puts(out, " and node_network_iface_id == node_network_iface_link and "
                               "(node_network_protocol_type == 1 or "
-                              "node_network_protocol_type == 32)");
+                              "node_network_protocol_type == 32) unless "
+                              "node_network_name_assign_type == 3");
 }
 
 static void put_network_formula(const struct node_network_options *rules, unsigned resource,

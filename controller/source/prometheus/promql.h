@@ -23,9 +23,8 @@
  *
  * Differences to what is read from a page directly: rates are extrapolated to the window's edges by
  * Prometheus, and of a counter of the policy's own too low while it is younger than the window;
- * load's cut at 1 is applied to the window's mean, not to each sample; a network device that
- * reports no speed is passed over, where a page with one would say nothing of its node; the
- * exporter's netclass collector is needed for net.
+ * load's cut at 1 is applied to the window's mean, not to each sample; CPU time that is missing
+ * (node_state.h) is not noticed; the exporter's netclass collector is needed for net.
  */
 #pragma once
 

@@ -208,7 +208,7 @@ static void take_ready_metrics(const struct scrape_reader *reader, struct scrape
 static void take_exporter(struct scrape_reader *reader, struct scrape_state *state,
                           const struct node *node, const struct buf *body,
                           const struct kubelet_clocks *clocks, struct scrape_result *ret) {
-        const struct node_reading *reading = reader->reading;
+        struct node_reading *reading = reader->reading;
         int64_t now_mono_ms = clocks->now_mono_ms;
 
         if (!parse_exporter(reader, body, ret))
@@ -229,6 +229,7 @@ static void take_exporter(struct scrape_reader *reader, struct scrape_state *sta
                 return;
         }
         node_state_step(&state->node, &reader->wants, reading, now_mono_ms, &ret->step);
+        memcpy(ret->why, reading->why, sizeof(ret->why));
         ret->reading.step = reader->profile->is_ready_made ? NULL : &ret->step;
         take_ready_metrics(reader, ret);
 }

@@ -183,7 +183,7 @@ def _static(shape):
             f'node_network_{family}{{device="{device}"}} {value}'
             for device, value in values.items()
         ]
-    for family, value in (("carrier", 1), ("mtu_bytes", 1500), ("up", 1)):
+    for family, value in (("carrier", 1), ("mtu_bytes", 1500), ("name_assign_type", 4), ("up", 1)):
         lines[f"node_network_{family}"] = [
             f'node_network_{family}{{device="{device}"}} {value}' for device in devices
         ]

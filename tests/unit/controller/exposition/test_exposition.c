@@ -194,7 +194,7 @@ TEST(many_labels) {
                 buf_puts(&page, "} 1\nnode_load15 2\n");
                 skim_text(page.data, page.len, true, &out);
                 if (count <= EXPOSITION_MAX_LABELS)
-                        assert_non_null(strstr(out.data, "l31=v; load15 2; bad 0"));
+                        assert_non_null(strstr(out.data, "l127=v; load15 2; bad 0"));
                 else
                         assert_string_equal(out.data, "load15 2; bad 1");
         }

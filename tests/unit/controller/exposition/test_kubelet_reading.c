@@ -136,6 +136,28 @@ TEST(clocks) {
         assert_int_equal(given.reading.step.counters, 0);
 }
 
+/* With fresh times: the interval ends when the counter moves, and has all that was used in it. */
+TEST(cpu_stands_still) {
+        static const char still[] = "the kubelet's CPU time stands still";
+        struct kubelet_wants wants;
+        struct given given = begin(&wants, BASICS);
+
+        assert_int_equal(page(&given, 0, 7000, 0), KUBELET_NEW);
+        assert_int_equal(page(&given, 15, 7000, 15), KUBELET_NEW); /* memory is new */
+        assert_int_equal(given.reading.step.counters, 0);
+        assert_string_equal(given.reading.why[METRIC_CPU], still);
+        assert_int_equal(page(&given, 30, 7060, 30), KUBELET_NEW);
+        assert_null(given.reading.why[METRIC_CPU]);
+        assert_near(given.reading.step.num[METRIC_CPU], 7.5);
+        assert_near(given.reading.step.den[METRIC_CPU], 30);
+
+        given = begin(&wants, BIT(METRIC_CPU));
+        assert_int_equal(page(&given, 0, 7000, 0), KUBELET_NEW);
+        assert_int_equal(page(&given, 60, 7000, 60), KUBELET_REPEATED);
+        assert_int_equal(page(&given, 75, 7000, 75), KUBELET_STALE);
+        assert_string_equal(given.reading.why[METRIC_CPU], still);
+}
+
 TEST(odd_pages) {
         static const struct {
                 const char *text;
@@ -161,6 +183,9 @@ TEST(odd_pages) {
                 {"node_memory_working_set_bytes 8e9 1\nnode_swap_usage_bytes x\n", KUBELET_NEW,
                  BIT(METRIC_MEM), 1},
                 {"node_memory_working_set_bytes 9e17 1\n", KUBELET_NEW, BIT(METRIC_MEM), 0},
+                {"node_memory_working_set_bytes 0\n", KUBELET_NO_METRICS, 0, 0},
+                {"node_memory_working_set_bytes 0\nnode_swap_usage_bytes 0\n", KUBELET_NEW,
+                 BIT(METRIC_SWAP), 0},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -171,6 +196,15 @@ TEST(odd_pages) {
                 assert_int_equal(given.reading.malformed, rows[i].malformed);
                 assert_true(given.reading.step.num[METRIC_MEM] <= 1);
         }
+}
+
+TEST(no_memory_in_use) {
+        struct kubelet_wants wants;
+        struct given given = begin(&wants, BASICS);
+
+        (void)answer(&given, 0, "node_memory_working_set_bytes 0\n");
+        assert_string_equal(given.reading.why[METRIC_MEM],
+                            "the kubelet reports that no memory is in use");
 }
 
 TEST(capacity) {

@@ -38,6 +38,7 @@ struct device {
         int received, sent;          /* -1: no series */
         double speed;                /* bytes a second; 0: no series */
         int id, link, type, carrier; /* -1: no series */
+        int name_assign;             /* 0: no series */
 };
 
 static void write_value(struct buf *page, const char *family, const char *name, double value) {
@@ -61,13 +62,15 @@ static void write_device(struct buf *page, const struct device *device) {
                 write_value(page, "protocol_type", name, device->type);
         if (device->carrier >= 0)
                 write_value(page, "carrier", name, device->carrier);
+        if (device->name_assign > 0)
+                write_value(page, "name_assign_type", name, device->name_assign);
 }
 
 #define ETH0                                                                                       \
         { "eth0", 100, 200, 1.25e8, 2, 2, 1, 1 }
 
 TEST(which_devices) {
-        static const char no_speed[] = "a network device reports no speed, see --network-speed";
+        static const char no_speed[] = "no network device reports its speed, see --network-speed";
         static const char none[] = "no matching network device, see --network-device-pattern";
         static const struct {
                 const char *pattern; /* NULL: physical devices */
@@ -104,8 +107,24 @@ TEST(which_devices) {
                 /* without speed */
                 {NULL, 0, {{"eth0", 1, 2, -125000, 2, 2, 1, 1}}, 0, no_speed},
                 {NULL, 0, {{"eth0", 1, 2, 0, 2, 2, 1, 1}}, 0, no_speed},
-                {NULL, 0, {ETH0, {"eth1", 1, 2, -125000, 3, 3, 1, 1}}, 0, no_speed},
                 {NULL, 0, {{"eth0", 1, 2, INFINITY, 2, 2, 1, 1}}, 0, no_speed},
+                {NULL, 0, {{"ens3", 1, 2, 8191875000, 2, 2, 1, 1}}, 0, no_speed},
+                {NULL, 0, {{"ens3", 1, 2, 536870911875000, 2, 2, 1, 1}}, 0, no_speed},
+                {NULL, 0, {{"eth0", 1, 2, 1.25e6, 2, 2, 1, 1}}, 0, no_speed},
+                {NULL, 0, {{"eth0", 1, 2, 1.25e7, 2, 2, 1, 1}}, 1, NULL},
+                /* of which a real device beside has one */
+                {NULL, 0, {ETH0, {"eth1", 1, 2, -125000, 3, 3, 1, 1}}, 1, NULL},
+                {NULL, 0, {ETH0, {"ovn-k8s-mp0", 1, 2, 0, 9, 9, 1, 1}}, 1, NULL},
+                {NULL, 0, {ETH0, {"ovn0", 1, 2, 0, 9, 9, 1, 1}}, 1, NULL},
+                {NULL, 0, {ETH0, {"usb0", 1, 2, 0, 9, 9, 1, 1}}, 1, NULL},
+                {NULL, 0, {ETH0, {"ztabcdef", 1, 2, 1.25e6, 9, 9, 1, 1}}, 1, NULL}, /* a TAP */
+                {NULL, 0, {{"ztabcdef", 1, 2, 1.25e6, 9, 9, 1, 1}}, 0, no_speed},
+                {"eth*", 0, {ETH0, {"eth1", 1, 2, -125000, 3, 3, 1, 1}}, 1, NULL},
+                /* named by the kernel, renamed by udev, created under its name */
+                {NULL, 0, {{"eth0", 1, 2, 1.25e8, 2, 2, 1, 1, 1}}, 1, NULL},
+                {NULL, 0, {{"enp3s0", 1, 2, 1.25e8, 2, 2, 1, 1, 4}}, 1, NULL},
+                {NULL, 0, {ETH0, {"my-bridge", 1, 2, 1.25e9, 9, 9, 1, 1, 3}}, 1, NULL},
+                {"my*", 0, {ETH0, {"my-bridge", 1, 2, 1.25e9, 9, 9, 1, 1, 3}}, 1, NULL},
                 {NULL, 1e9, {ETH0, {"eth1", 1, 2, -125000, 3, 3, 1, 1}}, 2, NULL},
                 /* an exporter without netclass: names, and the speed given */
                 {NULL, 0, {{"eth0", 1, 2, 0, -1, -1, -1, -1}}, 0, no_speed},
@@ -194,17 +213,20 @@ TEST(network_steps) {
                 {{{"eth0", 640, 130, 10, 2, 2, 1, 1}}, -1, -1}, /* reboot */
                 {{{"eth0", 650, 130, 10, 2, 2, 1, 1}}, 0.1, 0},
                 {{{"eth0", 660, 140, 100, 2, 2, 1, 1}}, 0.01, 0.01}, /* a faster link now */
-                /* another device: an interval less, and no spike */
+                /* another device begins at its first value */
                 {{{"eth0", 670, 150, 100, 2, 2, 1, 1}, {"eth1", 5000, 5000, 10, 3, 3, 1, 1}},
-                 -1,
-                 -1},
+                 0.01,
+                 0.01},
                 /* the busiest, by its own speed, and for each direction by itself */
                 {{{"eth0", 970, 150, 100, 2, 2, 1, 1}, {"eth1", 5020, 5070, 10, 3, 3, 1, 1}},
                  0.3,
                  0.7},
-                {{{"eth0", 970, 150, 100, 2, 2, 1, 1}, {"eth1", 5020, 5070, 10, 3, 3, 1, 0}},
-                 -1,
-                 -1}, /* it has lost its link */
+                {{{"eth0", 970, 150, 100, 2, 2, 1, 1}, {"eth1", 7, 5080, 10, 3, 3, 1, 1}},
+                 0,
+                 0}, /* it was reset */
+                {{{"eth0", 970, 150, 100, 2, 2, 1, 1}, {"eth1", 57, 5080, 10, 3, 3, 1, 0}},
+                 0,
+                 0}, /* it has lost its link */
                 {{{"eth0", 970, 1000, 100, 2, 2, 1, 1}}, 0, 0.85},
                 {{{"eth0", 970, 1e9, 1e-9, 2, 2, 1, 1}}, -1, -1}, /* absurd */
                 {{{"eth1", 980, 1e9, 100, 2, 2, 1, 1}}, -1, -1},  /* another one in its place */
@@ -305,6 +327,37 @@ TEST(filesystems) {
                 {ROOT BOTH("/dev/sdd", "ext4", "/var/lib/kubelet/plugins/csi/pv", "100", "0"),
                  0.25},
                 {ROOT BOTH("/dev/sdd", "ext4", "/var/lib/kubelet", "100", "0"), 1},
+                {ROOT BOTH("/dev/rbd3", "ext4",
+                           "/var/snap/microk8s/common/var/lib/kubelet/pods/1c2d/volumes/"
+                           "kubernetes.io~csi/pvc-7/mount",
+                           "100", "0"),
+                 0.25},
+                {ROOT BOTH("/dev/rbd3", "ext4", "/data/pods/1c2d/volumes/x~csi/pvc-7/mount", "100",
+                           "0"),
+                 0.25},
+                {ROOT BOTH("/dev/rbd3", "ext4", "/data/pods/1c2d/volume-subpaths/v/c/0", "100",
+                           "0"),
+                 0.25},
+                {ROOT BOTH("/dev/rbd3", "ext4", "/data/plugins/kubernetes.io/csi/x/5f/globalmount",
+                           "100", "0"),
+                 0.25},
+                {ROOT BOTH("/dev/sdd", "ext4", "/data/pods", "100", "0"), 1},
+                {ROOT BOTH("/dev/sdd", "ext4", "/data/volumes/pods/1c2d", "100", "0"), 1},
+                {ROOT BOTH("/dev/sdd", "ext4", "/srv/bootstrap", "100", "0"), 1},
+                /* from a container that has the node's root elsewhere */
+                {BOTH("/dev/sda1", "ext4", "/host", "100",
+                      "75") BOTH("/dev/sda2", "ext4", "/host/boot", "100",
+                                 "5") BOTH("/dev/sda3", "vfat", "/host/boot/efi", "100", "0")
+                         BOTH("/dev/rbd0", "ext4",
+                              "/host/var/lib/kubelet/pods/1c2d/volumes/a~csi/v", "100", "0"),
+                 0.25},
+                {ROOT BOTH("/dev/sda2", "ext4", "/host/root/boot", "100", "5"), 0.25},
+                {ROOT BOTH("/dev/rbd0", "ext4", "/rootfs/var/lib/kubelet/plugins/x/pv", "100", "0"),
+                 0.25},
+                /* more free than there is: none is used */
+                {ROOT BOTH("/dev/sdb", "ext4", "/srv", "100", "101"), 0.25},
+                {BOTH("/dev/sdb", "ext4", "/srv", "100", "101"), 0},
+                {BOTH("/dev/sdb", "ext4", "/srv", "100", "201"), -1},
                 /* a device mounted twice, and one that the exporter may not look at */
                 {ROOT BOTH("/dev/sda1", "ext4", "/var/lib", "100", "50"), 0.5},
                 {ROOT FS("device_error", "/dev/sde", "ext4", "/secret", "1")
@@ -314,7 +367,6 @@ TEST(filesystems) {
                 {ROOT FS("avail_bytes", "/dev/sda1", "ext4", "/", "1"), 0.25},
                 /* broken */
                 {ROOT FS("avail_bytes", "/dev/sdb", "ext4", "/srv", "50"), -1},
-                {ROOT BOTH("/dev/sdb", "ext4", "/srv", "100", "101"), -1},
                 {ROOT BOTH("/dev/sdb", "ext4", "/srv", "100", "-1"), -1},
                 {ROOT BOTH("/dev/sdb", "ext4", "/srv", "NaN", "1"), -1},
                 {ROOT FS("size_bytes", "/dev/sdb", "ext4", "/srv", "50"), -1},
@@ -443,6 +495,33 @@ TEST(gauges) {
         }
 }
 
+/* As an exporter writes that copies the labels of pods. */
+TEST(many_labels) {
+        static const struct policy_resource own[] = {
+                {.series = "depth", .capacity = 1000, .match_count = 1, .matches = {{"l0", "v"}}}};
+        struct node_wants wants;
+
+        node_wants_init(&wants, &(struct node_wants_options){
+                                        .resources = OWN(0), .own = own, .own_count = 1});
+        for (unsigned labels = 40; labels < 1000; labels += 88) {
+                struct buf page = BUF_INIT(1 << 16);
+
+                buf_puts(&page, "depth{");
+                for (unsigned i = 0; i < labels; i++)
+                        buf_printf(&page, "l%u=\"v\",", i);
+                buf_puts(&page, "} 500\n");
+                parse(&wants, page.data);
+                if (labels <= 128)
+                        assert_true(reading->usable == OWN(0) &&
+                                    reading->values[METRIC_RESOURCE_COUNT] == 0.5);
+                else
+                        assert_string_equal(reading->why[METRIC_RESOURCE_COUNT],
+                                            "a value on the page is invalid, or a series has more "
+                                            "than 128 labels");
+                buf_done(&page);
+        }
+}
+
 #define IO(device, value) "node_disk_written_bytes_total{device=\"" device "\"} " value "\n"
 
 /* A counter of the user's own: its rate over 10 s of 100 a second. */
@@ -455,17 +534,18 @@ TEST(counters) {
                 {IO("a", "1100") IO("b", "7500"), 0.5, 0.6},
                 {IO("b", "7600") IO("a", "1300"), 0.2, 0.3}, /* in another order */
                 {IO("a", "1300") IO("b", "7600"), 0, 0},
-                {IO("a", "1300") IO("b", "7599"), -1, -1}, /* backwards */
-                {IO("a", "1300") IO("b", "8599"), 1, 1},
-                {IO("a", "1300"), -1, -1}, /* one is gone */
-                {IO("a", "1400"), 0.1, 0.1},
-                {IO("a", "1400") IO("c", "1e+10"), -1, -1}, /* one is new, and no spike */
+                {IO("a", "1400") IO("b", "7599"), 0.1, 0.1}, /* one was reset */
+                {IO("a", "1400") IO("b", "8599"), 1, 1},
+                {IO("a", "1300") IO("b", "8000"), -1, -1}, /* all did */
+                {IO("a", "1400"), 0.1, 0.1},               /* one is gone */
+                {IO("a", "1400") IO("c", "1e+10"), 0, 0},  /* one is new, and no spike */
                 {IO("a", "1400") IO("c", "1.0000001e+10"), 1, 1},
                 {IO("a", "1400") IO("c", "NaN"), -1, -1},
                 {IO("a", "1400") IO("c", "1.0000001e+10"), -1, -1}, /* nothing to compare with */
                 {IO("a", "1400") IO("c", "1.0000001e+10"), 0, 0},
-                {IO("a", "1400") IO("c", "9e+12"), -1, -1},   /* no measurement */
-                {IO("a", "1400") IO("d", "9.1e+12"), -1, -1}, /* another one in its place */
+                {IO("a", "1400") IO("c", "9e+12"), -1, -1}, /* no measurement */
+                {IO("a", "1400") IO("d", "9.1e+12"), 0, 0}, /* another one in its place */
+                {IO("e", "1"), -1, -1},                     /* and of all */
         };
         static const struct policy_resource gauge = {.series = "node_disk_written_bytes_total",
                                                      .capacity = 100};
@@ -520,6 +600,36 @@ TEST(counters) {
         node_state_done(&before);
 }
 
+#define REQUESTS(more, value) "requests{ingress=\"shop\"" more "} " value "\n"
+
+/* Label sets that come with every scrape begin at their first value, and leave the others alone. */
+TEST(new_label_sets) {
+        static const char *const pages[] = {
+                REQUESTS("", "1000") REQUESTS(",path=\"/p0\"", "1"),
+                REQUESTS("", "1500") REQUESTS(",path=\"/p0\"", "1")
+                        REQUESTS(",path=\"/p1\"", "9e9"),
+                REQUESTS("", "2000") REQUESTS(",path=\"/p2\"", "7")
+                        REQUESTS(",path=\"/p1\"", "9e9"),
+        };
+        static const struct policy_resource own[] = {{.series = "requests",
+                                                      .type = POLICY_COUNTER,
+                                                      .reduce = POLICY_REDUCE_SUM,
+                                                      .capacity = 1000}};
+        struct node_state before = NODE_STATE_NULL;
+        struct node_wants wants;
+        struct window_step step;
+
+        node_wants_init(&wants, &(struct node_wants_options){
+                                        .resources = OWN(0), .own = own, .own_count = 1});
+        for (size_t i = 0; i < ARRAY_LEN(pages); i++) {
+                parse(&wants, pages[i]);
+                node_state_step(&before, &wants, reading, 1000 * (int64_t)i, &step);
+                assert_int_equal(step.counters, i == 0 ? 0 : OWN(0));
+                assert_true(i == 0 || fabs(step.num[METRIC_RESOURCE_COUNT] - 0.5) < 1e-9);
+        }
+        node_state_done(&before);
+}
+
 TEST(collectors) {
         const char *names[NODE_MAX_COLLECTORS];
         struct node_wants wants;
@@ -549,6 +659,10 @@ TEST(floods) {
                                                              .own_count = 1});
         node_reading_parse(reading, &wants, page.data, page.len, true);
         assert_int_equal(reading->usable, 0);
+        for (unsigned r = 0; r <= METRIC_RESOURCE_COUNT; r++)
+                assert_true(!(wants.resources >> r & 1) ||
+                            strcmp(reading->why[r], "the page has more than 1024 series of it") ==
+                                    0);
         assert_true(reading->unusable > NODE_MAX_DEVICES);
         buf_done(&page);
 }

@@ -151,8 +151,12 @@ TEST(trust) {
                 {"node_memory_MemTotal_bytes 25\n", 0, 0, 0},
                 {"node_memory_MemAvailable_bytes 0\nnode_memory_MemTotal_bytes 0\n", 0, 0, 0},
                 {"node_memory_MemAvailable_bytes NaN\n" MEM, 0, 0, 1},
-                /* More than there is: taken for 0 % the node would draw every pod. */
-                {"node_memory_MemAvailable_bytes 9\nnode_memory_MemTotal_bytes 8\n", 0, 0, 0},
+                {"node_memory_MemAvailable_bytes 9\nnode_memory_MemTotal_bytes 8\n", BIT(MEM), 0,
+                 0},
+                /* Much more than there is: taken for 0 % the node would draw every pod. */
+                {"node_memory_MemAvailable_bytes 1e300\nnode_memory_MemTotal_bytes 8\n", 0, 0, 0},
+                {"node_memory_SwapFree_bytes 1.8e19\nnode_memory_SwapTotal_bytes 8\n", 0, 0, 0},
+                {"node_memory_SwapFree_bytes 9\nnode_memory_SwapTotal_bytes 0\n", 0, 0, 0},
                 {"node_load5 1\n", 0, 0, 0}, /* over how many CPUs? */
                 {"node_load5 1\n" CPU0, BIT(CPU) | BIT(LOAD), 0, 0},
                 {"node_load5 -1\n" CPU0, BIT(CPU), 0, 2}, /* wanted for load and as it stands */
@@ -170,6 +174,12 @@ TEST(trust) {
         }
         parse("node_memory_MemAvailable_bytes 8\nnode_memory_MemTotal_bytes 8\n", true);
         assert_true(reading->usable == BIT(MEM) && reading->values[METRIC_MEM] == 0);
+        /* Kernels and lxcfs may count more free bytes than there are: none is used. */
+        parse("node_memory_MemAvailable_bytes 9\nnode_memory_MemTotal_bytes 8\n"
+              "node_memory_SwapFree_bytes 5\nnode_memory_SwapTotal_bytes 4\n",
+              true);
+        assert_int_equal(reading->usable, BIT(MEM) | BIT(SWAP));
+        assert_true(reading->values[METRIC_MEM] == 0 && reading->values[METRIC_SWAP] == 0);
         /* A node without swap has a reason in place of a value. */
         parse("node_memory_SwapFree_bytes 0\nnode_memory_SwapTotal_bytes 0\n", true);
         assert_int_equal(reading->usable, 0);
@@ -276,19 +286,25 @@ TEST(cpu_steps) {
                 {{2, 1012, 78, 8e9, 6e9}, 1},
                 {{2, 1012, 78, 8e9, 6e9}, -1}, /* the same page again */
                 {{2, 1027, 78, 8e9, 6e9}, 0},
-                {{3, 1042, 78, 8e9, 6e9}, -1}, /* a CPU more */
-                {{3, 1042 + 7.5, 78 + 7.5, 8e9, 6e9}, 0.5},
-                {{1, 1052, 90, 8e9, 6e9}, -1}, /* two less */
-                {{1, 1062, 90, 8e9, 6e9}, 0},
-                {{1, 3, 2, 8e9, 6e9}, -1}, /* reboot */
+                {{3, 1039, 81, 8e9, 6e9}, 0.2}, /* a CPU more */
+                {{3, 1039 + 7.5, 81 + 7.5, 8e9, 6e9}, 0.5},
+                {{1, 1058.5, 91.5, 8e9, 6e9}, 0.2}, /* two less */
+                {{3, 1070.5, 94.5, 8e9, 6e9}, -1},  /* two more: most of them have no past */
+                {{1, 1082.5, 97.5, 8e9, 6e9}, 0.2},
+                {{1, 1082.5 + 3.5, 97.5 + 3.5, 8e9, 6e9}, 0.5}, /* a page that was overtaken */
+                {{1, 1086 + 3, 101 + 3.5, 8e9, 6e9}, -1},       /* most of the time is missing */
+                {{1, 1089 + 600, 104.5 + 200, 8e9, 6e9}, 0.25}, /* a clock that runs fast */
+                {{1, 3, 2, 8e9, 6e9}, -1},                      /* reboot */
                 {{1, 9, 8, 8e9, 6e9}, 0.5},
                 {{1, 8, 20, 8e9, 6e9}, -1}, /* only idle goes back */
-                {{1, 9, 20, 8e9, 6e9}, 0},
-                {{1, 10, 19, 8e9, 6e9}, -1}, /* only busy goes back */
-                {{1, 10 + 9, 19 + 1, 8e9, 6e9}, 0.1},
-                {{1, 10 + 9, 20 - 1e-9, 8e9, 6e9}, -1}, /* standing still */
-                {{1, 20 + 9, 20, 8e9, 6e9}, 0},
-                {{1, 29, 1e14, 8e9, 6e9}, -1}, /* absurd */
+                {{1, 20, 20, 8e9, 6e9}, 0},
+                {{1, 21, 19, 8e9, 6e9}, -1}, /* only busy goes back */
+                {{1, 21 + 9, 19 + 1, 8e9, 6e9}, 0.1},
+                {{1, 21 + 9, 20 - 1e-9, 8e9, 6e9}, -1}, /* standing still */
+                {{1, 30 + 9, 20, 8e9, 6e9}, 0},
+                {{1, 39 - 0.05, 35.05, 8e9, 6e9}, 1}, /* idle takes back five ticks */
+                {{1, 54, 35, 8e9, 6e9}, 0},           /* busy, as iowait does */
+                {{1, 69, 1e14, 8e9, 6e9}, -1},        /* absurd */
         };
         struct node_state before = NODE_STATE_NULL;
         struct buf page = BUF_INIT(1 << 16);
@@ -321,9 +337,71 @@ TEST(mode_set_changes) {
         assert_true(step_cpu(&before, CPU0 "node_cpu_seconds_total{cpu=\"0\",mode=\"user\"} 2\n",
                              60000, &dropped) == -1);
         assert_int_equal(dropped, 0); /* there was nothing to compare with */
-        assert_true(step_cpu(&before, CPU0 "node_cpu_seconds_total{cpu=\"0\",mode=\"user\"} 3\n",
+        assert_true(step_cpu(&before, CPU0 "node_cpu_seconds_total{cpu=\"0\",mode=\"user\"} 17\n",
                              75000, &dropped) == 1);
         node_state_done(&before);
+}
+
+static void write_cpu(struct buf *page, unsigned cpu, double idle_s, double busy_s) {
+        buf_printf(page,
+                   "node_cpu_seconds_total{cpu=\"%u\",mode=\"idle\"} %.17g\n"
+                   "node_cpu_seconds_total{cpu=\"%u\",mode=\"user\"} %.17g\n",
+                   cpu, idle_s, cpu, busy_s);
+}
+
+/* Every second another CPU's idle time is two ticks less than it was; all CPUs are busy. */
+TEST(idle_time_goes_back) {
+        struct node_state before = NODE_STATE_NULL;
+        struct buf page = BUF_INIT(1 << 12);
+        uint32_t dropped = 0;
+
+        for (unsigned second = 0; second < 5; second++) {
+                buf_clear(&page);
+                for (unsigned cpu = 0; cpu < 4; cpu++)
+                        write_cpu(&page, cpu, 1000 + 0.01 * second - (cpu + 1 == second ? 0.03 : 0),
+                                  100 + second);
+                double ratio = step_cpu(&before, page.data, 1000 * (int64_t)second, &dropped);
+                assert_true(second == 0 ? ratio == -1 : ratio > 0.98);
+        }
+        node_state_done(&before);
+        buf_done(&page);
+}
+
+/* CPUs of other ids and modes than before are left out, and one that was reset. */
+TEST(odd_cpus) {
+        struct node_state before = NODE_STATE_NULL;
+        struct buf page = BUF_INIT(1 << 12);
+        uint32_t dropped = 0;
+
+        for (unsigned cpu = 0; cpu < 7; cpu++)
+                write_cpu(&page, cpu, 1000, 100);
+        assert_true(step_cpu(&before, page.data, 0, &dropped) == -1);
+        buf_clear(&page);
+        for (unsigned cpu = 1; cpu < 6; cpu++) /* 0 and 6 are gone */
+                write_cpu(&page, cpu, cpu == 2 ? 7 : 1006, cpu == 2 ? 8 : 104);
+        buf_puts(&page, "node_cpu_seconds_total{cpu=\"3\",mode=\"guest\"} 7777\n");
+        write_cpu(&page, 9, 5555, 1);
+        assert_true(fabs(step_cpu(&before, page.data, 10000, &dropped) - 0.4) < 1e-9);
+        node_state_done(&before);
+        buf_done(&page);
+}
+
+/* As in a container with lxcfs: the idle time stands still, and 2 % of the time is busy. */
+TEST(missing_time) {
+        struct node_state before = NODE_STATE_NULL;
+        struct buf page = BUF_INIT(1 << 12);
+        uint32_t dropped = 0;
+
+        for (unsigned second = 0; second < 3; second++) {
+                buf_clear(&page);
+                for (unsigned cpu = 0; cpu < 4; cpu++)
+                        write_cpu(&page, cpu, 5000, 100 + 0.02 * second);
+                assert_true(step_cpu(&before, page.data, 1000 * (int64_t)second, &dropped) == -1);
+                const char *why = reading->why[METRIC_CPU];
+                assert_true(second == 0 ? !why : why && strstr(why, "does not add up"));
+        }
+        node_state_done(&before);
+        buf_done(&page);
 }
 
 /* Whether the CPUs of a page stand still, and whether they may be those of the same machine after
@@ -380,7 +458,9 @@ TEST(wall_counters) {
                                      "node_disk_io_time_seconds_total{device=\"b\"} 7\n"
                                      "node_disk_io_time_seconds_total{device=\"a\"} 2\n";
         static const char third[] = "node_pressure_cpu_waiting_seconds_total 99\n"
-                                    "node_disk_io_time_seconds_total{device=\"a\"} 2\n";
+                                    "node_disk_io_time_seconds_total{device=\"b\"} 1\n"
+                                    "node_disk_io_time_seconds_total{device=\"a\"} 5\n"
+                                    "node_disk_io_time_seconds_total{device=\"c\"} 500\n";
         struct node_state before = NODE_STATE_NULL;
         struct window_step step;
 
@@ -393,16 +473,19 @@ TEST(wall_counters) {
         assert_true(step.num[METRIC_PSI_CPU] == 3 && step.den[METRIC_PSI_CPU] == 12);
         assert_true(step.num[METRIC_DISK] == 6 && step.den[METRIC_DISK] == 12);
         parse(third, true);
-        assert_int_equal(dropped_by_step(&before, 24000, &step), BIT(DISK));
-        assert_int_equal(step.counters, BIT(PSI_CPU));
+        /* One that was reset, and a new one, are left out. */
+        assert_int_equal(dropped_by_step(&before, 24000, &step), 0);
+        assert_true(step.num[METRIC_DISK] == 3 && step.den[METRIC_DISK] == 12);
         assert_true(step.num[METRIC_PSI_CPU] == 12); /* no more than all of the time */
         /* A clock that stands still gives no interval. */
         assert_int_equal(dropped_by_step(&before, 24000, &step), BIT(DISK) | BIT(PSI_CPU));
         assert_int_equal(step.counters, 0);
-        /* Another disk in its place. */
-        parse("node_disk_io_time_seconds_total{device=\"c\"} 3\n", true);
+        /* Another disk in their place. */
+        parse("node_disk_io_time_seconds_total{device=\"d\"} 3\n", true);
         assert_int_equal(dropped_by_step(&before, 36000, &step), BIT(DISK) | BIT(PSI_CPU));
         assert_int_equal(step.counters, 0);
+        assert_string_equal(reading->why[METRIC_DISK],
+                            "its counters are new, or were reset, since the last scrape");
         node_state_done(&before);
 }
 

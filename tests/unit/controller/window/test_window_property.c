@@ -161,19 +161,25 @@ static double brute_max(const struct metric_query *query, int64_t now_ms, int64_
         return max;
 }
 
-static bool same_cpus_forward(const struct node *before, const struct node *after) {
-        double moved_s = 0;
+/* What the CPUs that are in both were busy, and what there was of them; no time when that is less
+ * than 45 % of what went by. */
+static void brute_cpus(const struct node *before, const struct node *after, double wall_s,
+                       double *ret_num, double *ret_den) {
+        double num = 0, den = 0;
 
-        if (before->cpus != after->cpus)
-                return false;
-        for (unsigned cpu = 0; cpu < after->cpus; cpu++) {
-                if (after->idle_s[cpu] < before->idle_s[cpu] ||
-                    after->user_s[cpu] < before->user_s[cpu])
-                        return false;
-                moved_s += after->idle_s[cpu] - before->idle_s[cpu] + after->user_s[cpu] -
-                           before->user_s[cpu];
+        for (unsigned cpu = 0; cpu < before->cpus && cpu < after->cpus; cpu++) {
+                double busy_s = after->user_s[cpu] - before->user_s[cpu] + after->iowait_s[cpu] -
+                                before->iowait_s[cpu];
+                double idle_s = after->idle_s[cpu] - before->idle_s[cpu];
+                if (busy_s < 0 || idle_s < 0)
+                        continue;
+                num += busy_s;
+                den += busy_s + idle_s;
         }
-        return moved_s > 0;
+        if (den < 0.45 * wall_s * after->cpus)
+                return;
+        *ret_num = num;
+        *ret_den = den;
 }
 
 static void brute_add(const struct node *node, int64_t at_ms, int64_t interval_ms, bool has_cpu,
@@ -192,15 +198,9 @@ static void brute_add(const struct node *node, int64_t at_ms, int64_t interval_m
                 now->num[1] = node->mem_ratio * (double)now->dt_ms;
                 now->den[1] = (double)now->dt_ms;
         }
-        if (before && has_cpu && before->has_cpu && now->dt_ms <= 5 * MS_PER_MIN &&
-            same_cpus_forward(&before->node, node)) {
-                for (unsigned cpu = 0; cpu < node->cpus; cpu++) {
-                        double busy_s = node->user_s[cpu] - before->node.user_s[cpu] +
-                                        node->iowait_s[cpu] - before->node.iowait_s[cpu];
-                        now->num[0] += busy_s;
-                        now->den[0] += busy_s + node->idle_s[cpu] - before->node.idle_s[cpu];
-                }
-        }
+        if (before && has_cpu && before->has_cpu && now->dt_ms <= 5 * MS_PER_MIN)
+                brute_cpus(&before->node, node, (double)now->dt_ms / 1e3, &now->num[0],
+                           &now->den[0]);
         for (int channel = 0; channel < 2; channel++) {
                 double covered_ms = 0, den = 0;
                 now->mean[channel] = brute_avg(channel, at_ms, 5 * MS_PER_MIN, &covered_ms, &den);

@@ -42,8 +42,8 @@ TEST(now) {
         } rows[] = {
                 {"mem_usage_avg_5m",
                  "({__name__=\"mem_usage_avg_5m\"} or on (instance) "
-                 "((1 - avg_over_time(node_memory_MemAvailable_bytes[5m]) / "
-                 "avg_over_time(node_memory_MemTotal_bytes[5m])) and on (instance) "
+                 "((clamp_min(1 - avg_over_time(node_memory_MemAvailable_bytes[5m]) / "
+                 "avg_over_time(node_memory_MemTotal_bytes[5m]) >= -1, 0)) and on (instance) "
                  "node_memory_MemAvailable_bytes))" GUARD},
                 {"psi_io_usage_avg_90s", "({__name__=\"psi_io_usage_avg_90s\"} or on (instance) "
                                          "((rate(node_pressure_io_waiting_seconds_total[1m30s]) / "
@@ -125,11 +125,13 @@ TEST(network) {
                 out.data,
                 "({__name__=\"net_tx_usage_avg_5m\"} or on (instance) ((max without (device) ("
                 "rate(node_network_transmit_bytes_total{device=~\"Eth...*|a...1s..\"}[5m]) / "
-                "(node_network_speed_bytes > 0 or node_network_carrier * 0 + 125000000) and "
+                "(node_network_speed_bytes > 0 != 1250000 != 8191875000 != 536870911875000 or "
+                "node_network_carrier * 0 + 125000000) and "
                 "node_network_carrier == 1) / rate(node_time_seconds[5m])) and on (instance) "
                 "node_network_carrier))" GUARD);
         assert_non_null(strstr(now(&out, "net_usage_avg_5m"), "{device!~\"lo|veth.*|docker.*|"));
         assert_non_null(strstr(out.data, "node_network_iface_id == node_network_iface_link"));
+        assert_non_null(strstr(out.data, " unless node_network_name_assign_type == 3, "));
         buf_done(&out);
 }
 

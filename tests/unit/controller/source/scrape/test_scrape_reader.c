@@ -302,17 +302,17 @@ TEST(idle_pods) {
                                 "pod_cpu_usage_seconds_total{namespace=\"n\",pod=\"job\"} -1\n"});
         assert_used(&s, 0.8, 0);
         assert_int_equal(s.result.malformed, 1);
-        ask_kubelet(&s, &(struct kubelet_page){1288, 10160, NULL}); /* more than the node */
-        assert_used(&s, 0, 0);
+        ask_kubelet(&s, &(struct kubelet_page){1348, 10160, NULL}); /* more than the node */
+        assert_used(&s, 0, 4);
 
         /* An answer that is a failure leaves all as it was. */
         ask_kubelet(&s, &(struct kubelet_page){1300, 10200, "resource_scrape_error 1\n"});
         assert_string_equal(s.result.failure, "scrape_error");
-        ask_kubelet(&s, &(struct kubelet_page){1480, 10280, NULL});
+        ask_kubelet(&s, &(struct kubelet_page){1540, 10280, NULL});
         assert_used(&s, 0.8 - 0.5, 4);
 
         idle_pods_events.gone(pods, 1);
-        ask_kubelet(&s, &(struct kubelet_page){1576, 10340, NULL});
+        ask_kubelet(&s, &(struct kubelet_page){1636, 10340, NULL});
         assert_used(&s, 0.8, 0);
         end(&s);
 }
