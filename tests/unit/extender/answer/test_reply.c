@@ -55,7 +55,7 @@ static const char *joined(struct fixture *fixture) {
 
 static const char *filter(struct fixture *fixture, const char *request) {
         assert_int_equal(request_parse(&fixture->request, request, strlen(request), NULL), 0);
-        answer_filter(&fixture->answer, fixture->snapshot, &fixture->request, NULL, NOW, 0);
+        answer_filter(&fixture->answer, fixture->snapshot, &fixture->request, NOW);
         assert_true(reply_filter(&fixture->reply, &fixture->answer));
         return joined(fixture);
 }
@@ -65,7 +65,7 @@ static const char *preempt(struct fixture *fixture, const char *request) {
 
         if (request_parse_preemption(&fixture->request, request, strlen(request), &err) < 0)
                 fail_msg("%s: %s", request, err.msg);
-        answer_filter(&fixture->answer, fixture->snapshot, &fixture->request, NULL, NOW, 0);
+        answer_filter(&fixture->answer, fixture->snapshot, &fixture->request, NOW);
         assert_true(reply_preempt(&fixture->reply, &fixture->answer));
         return joined(fixture);
 }
@@ -300,7 +300,7 @@ TEST(pieces) {
                                  i ? "," : "", names[i], 0);
         (void)buf_puts(&text, "]}}");
         assert_int_equal(request_parse(&fixture->request, text.data, text.len, NULL), 0);
-        answer_filter(&fixture->answer, fixture->snapshot, &fixture->request, NULL, NOW, 0);
+        answer_filter(&fixture->answer, fixture->snapshot, &fixture->request, NOW);
         assert_true(reply_filter(&fixture->reply, &fixture->answer));
         /* head, idle and half, comma, stale and x, tail */
         assert_int_equal(fixture->reply.count, 5);
@@ -323,7 +323,7 @@ TEST(many_pieces) {
                         i, 0);
         (void)buf_puts(&text, "]}}");
         assert_int_equal(request_parse(&fixture->request, text.data, text.len, NULL), 0);
-        answer_filter(&fixture->answer, fixture->snapshot, &fixture->request, NULL, NOW, 0);
+        answer_filter(&fixture->answer, fixture->snapshot, &fixture->request, NOW);
         assert_true(reply_filter(&fixture->reply, &fixture->answer));
         assert_int_equal(fixture->reply.count, 2 * PIECES + 1);
         for (size_t i = 0; i < PIECES; i++)

@@ -93,16 +93,16 @@ static inline void answer_check_shortlist(const struct judge *judge, size_t plac
                 PROPERTY(judge->left_out_count == strangers_out);
 }
 
-/* answer_filter() and reply_filter(). Return: which list it was */
+/* answer_filter(), answer_shortlist() and reply_filter(). Return: which list it was */
 static inline enum judge_list answer_property_check(struct answer *answer, struct reply *reply,
                                                     const struct node_snapshot *snapshot,
-                                                    const struct request *request,
-                                                    struct shortlist_pods *pods, size_t places,
+                                                    const struct request *request, size_t places,
                                                     int64_t now_unix_ms) {
         const struct judge *judge = &answer->judge;
         size_t rejected = 0, told = 0, left_out = 0;
 
-        answer_filter(answer, snapshot, request, pods, now_unix_ms, 0);
+        answer_filter(answer, snapshot, request, now_unix_ms);
+        answer_shortlist(answer, 0);
         for (size_t i = 0; i < request->count; i++) {
                 if (judge->rows[i] == JUDGE_DUPLICATE)
                         continue;

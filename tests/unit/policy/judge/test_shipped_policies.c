@@ -126,7 +126,7 @@ static char *order_of(struct judged *judged, const struct judged_node *nodes, do
         int before = -1;
 
         judged_ask(judged, nodes, cores, 1);
-        answer_filter(&judged->answer, judged->snapshot, &judged->request, NULL, JUDGED_NOW, 0);
+        answer_filter(&judged->answer, judged->snapshot, &judged->request, JUDGED_NOW);
         bool is_rejected[NODES_MAX] = {0};
         for (size_t i = 0; nodes[i].name; i++) {
                 is_rejected[i] = !judged->answer.judge.is_told[i];
