@@ -198,6 +198,10 @@ def test_other_replicas_answer_the_second_attempt(
 
     namespace.create_pods("early", 40, scheduler=namespace.name)
     wait_until(lambda: len(Picky.calls) == 40, what="all pods to be refused")
+    wait_until(lambda: namespace.events("FailedScheduling"), what="a FailedScheduling event")
+    message = namespace.events("FailedScheduling")[0]["message"]
+    reason = f"1 node and {len(busy) - 1} more left out by Plimsoll's shortlist"
+    assert message.startswith(f"0/{len(nodes)} nodes are available: {reason}. "), message
     for replica in replicas:
         port = replica.url.rpartition(":")[2]
         replica.kill()
@@ -217,4 +221,7 @@ def test_other_replicas_answer_the_second_attempt(
     for calls in Picky.calls.values():
         assert calls[-1] == whole and set(calls[:-1]) == {short}, calls
     attempts = collections.Counter(len(calls) for calls in Picky.calls.values())
-    figure(f"{{attempts: pods}} with an extender behind ours that rejects {IDLE} nodes: {dict(attempts)}")
+    figure(
+        f"an extender behind ours rejects the {IDLE} least loaded nodes: {{attempts: pods}} "
+        f"{dict(attempts)}; {message!r}"
+    )

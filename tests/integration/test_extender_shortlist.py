@@ -71,6 +71,9 @@ def test_best_of_each_zone(start, cache_capable):
     sent = asked if cache_capable else [{"metadata": {"name": name}, "x": 1} for name in asked]
     with extender.scheduler() as scheduler:
         passing, rejected = scheduler.filter(sent, new_pod(), cache_capable, is_short=True)
+    left_out = next(name for name in asked if name not in NODES[:25] and name not in passing)
+    reason = "node and 184 more left out by Plimsoll's shortlist"
+    assert rejected.pop(left_out) == reason, "it stands for all that are left out"
     assert set(rejected) == set(NODES[:25]), "those over the limit are told, as ever"
     for zone in "abc":
         told = [name for name in passing if zone_of(name) == zone]

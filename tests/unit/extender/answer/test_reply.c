@@ -132,6 +132,36 @@ TEST(filter) {
         fixture_free(fixture);
 }
 
+/* One node that is left out stands for all of them: the scheduler puts its reason into the event.
+ */
+TEST(left_out) {
+        static const struct {
+                const char *request, *reply;
+        } rows[] = {
+                {"{\"NodeNames\":[\"idle\",\"half\"]}",
+                 BY_NAME("\"idle\"", "\"half\":\"node left out by Plimsoll's shortlist\"")},
+                {"{\"NodeNames\":[\"busy\",\"half\",\"idle\",\"half\",\"stale\"]}",
+                 BY_NAME("\"idle\"",
+                         "\"busy\":\"cpu_usage_avg_5m above 0.65\","
+                         "\"half\":\"node and 1 more left out by Plimsoll's shortlist\"")},
+                {"{\"NodeNames\":[\"idle\",\"x\\\"\"]}",
+                 BY_NAME("\"idle\"", "\"x\\\"\":\"node left out by Plimsoll's shortlist\"")},
+                {"{\"Nodes\":{\"items\":[{}," NODE("idle") "," NODE("half") "]}}",
+                 BY_NODE(NODE("idle"),
+                         "\"half\":\"node and 1 more left out by Plimsoll's shortlist\"")},
+                {"{\"Nodes\":{\"items\":[{}," NODE("idle") "]}}", BY_NODE(NODE("idle"), "")},
+        };
+        struct fixture *fixture = cluster_new("  extender: {shortlist: 1, whenAllOver: reject}\n");
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                (void)filter(fixture, rows[i].request);
+                answer_shortlist(&fixture->answer, 0);
+                assert_true(reply_filter(&fixture->reply, &fixture->answer));
+                assert_string_equal(joined(fixture), rows[i].reply);
+        }
+        fixture_free(fixture);
+}
+
 /* A request of UIDs, and the reply. */
 #define META(entries) "{\"NodeNameToMetaVictims\":{" entries "}}"
 #define VICTIMS(node, uid) "\"" node "\":{\"Pods\":[{\"UID\":\"" uid "\"}],\"NumPDBViolations\":0}"
