@@ -287,6 +287,23 @@ void estimator_end(struct estimator *estimator, uint64_t id, int64_t now_unix_ms
                 end_entry(estimator, entry, now_unix_ms);
 }
 
+void estimator_leave_out(struct estimator *estimator, const struct estimator_pod *pod,
+                         int64_t now_unix_ms) {
+        struct estimator_node *node = strmap_get(&estimator->by_name, pod->node, pod->node_len);
+        const struct pod_load expected =
+                estimator_expect(estimator, pod->workload, pod->workload_len, &pod->request).load;
+
+        if (pod_table_get(&estimator->pods, pod->id)) {
+                estimator_end(estimator, pod->id, now_unix_ms);
+                return;
+        }
+        for (int r = 0; node && r < ESTIMATE_RESOURCE_COUNT; r++)
+                node->tracked.pods_used.of[r] = fmax(0, node->tracked.pods_used.of[r] -
+                                                                expected.of[r]);
+        if (node)
+                notify_owner(estimator, node);
+}
+
 void estimator_set_back(struct estimator *estimator, int64_t by_ms, int64_t now_unix_ms) {
         for (size_t i = 0; i < estimator->node_count; i++)
                 if (estimator->nodes[i])

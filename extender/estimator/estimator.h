@@ -94,6 +94,10 @@ void estimator_list_ended(struct estimator *estimator, int64_t gone_unix_ms, int
 void estimator_bind(struct estimator *estimator, const struct estimator_pod *pod);
 /** estimator_end() - a pod was deleted or has finished; unknown ids are ignored */
 void estimator_end(struct estimator *estimator, uint64_t id, int64_t now_unix_ms);
+/** estimator_leave_out() - estimate as if @pod were not bound. Of an import it is not known what
+ * the pod uses: then it is what is expected of it */
+void estimator_leave_out(struct estimator *estimator, const struct estimator_pod *pod,
+                         int64_t now_unix_ms);
 /** estimator_set_back() - the wall clock was set back: see tracked_node_set_back() */
 void estimator_set_back(struct estimator *estimator, int64_t by_ms, int64_t now_unix_ms);
 
