@@ -372,8 +372,10 @@ void estimator_list_ended(struct estimator *estimator, int64_t gone_unix_ms, int
 
         while ((entry = pod_table_sweep(&estimator->pods, estimator->generation, &position)))
                 end_entry(estimator, entry, gone_unix_ms);
-        if (!estimator->has_list)
+        if (!estimator->has_list) {
                 settle(estimator, now_unix_ms);
+                estimator_step(estimator, now_unix_ms); /* the mean base, for nodes without one */
+        }
         estimator->has_list = true;
 }
 

@@ -87,7 +87,8 @@ void estimator_usage(const struct estimator *estimator, const struct estimator_n
 /** estimator_list_begins() - estimator_bind() follows for every live pod */
 void estimator_list_begins(struct estimator *estimator);
 /** estimator_list_ended() - pods that were not in the list are gone, since @gone_unix_ms. After the
- * first list, all pods of each node are known, and the estimate begins anew with them */
+ * first list, all pods of each node are known, and the estimate begins anew with them, as does the
+ * mean base of nodes without a reading */
 void estimator_list_ended(struct estimator *estimator, int64_t gone_unix_ms, int64_t now_unix_ms);
 /** estimator_bind() - a pod is bound, and may run. If it is known already, its request may have
  * changed, or it may have started; if it is known on another node, it is gone from there */

@@ -31,8 +31,11 @@ static const struct {
                    {"near", "cpu=0.79 mem=0.3"}}},
         {"policy.yaml", "but where all are, the coolest does", "hot > hotter",
          .nodes = {{"hotter", "cpu=0.9 mem=0.3"}, {"hot", "cpu=0.85 mem=0.3"}}},
-        {"policy.yaml", "one whose readings are old is judged by them", "busy > old",
-         .nodes = {{"busy", "cpu=0.3 mem=0.2"}, {"old", "-cpu=0.9 -mem=0.9"}}},
+        {"policy.yaml", "one whose readings have expired before it is known counts as the mean",
+         "idle > old > busy",
+         .nodes = {{"busy", "cpu=0.34 mem=0.2"},
+                   {"old", "-cpu=0.9 -mem=0.9"},
+                   {"idle", "cpu=0.3 mem=0.2"}}},
 
         {"crane.yaml", "means and maxima count", "idle > busy > none",
          .nodes = {{"busy", "cpu=0.50 mem=0.3" PEAKS("0.6", "0.6")},
