@@ -65,7 +65,6 @@ struct handlers {
         size_t pool_count;
         atomic_size_t sending_bytes; /* see SENDING_MAX_BYTES */
         struct refusal_log refusals;
-        struct shortlist_pods shortlist_pods;
 
         struct verb_metrics verbs[VERB_COUNT];
         struct metrics_series *last_call;
@@ -127,8 +126,8 @@ static void keep_ranking(struct decisions *decisions, const struct job *job) {
 static bool filter(struct handlers *handlers, struct job *job, int64_t now_unix_ms) {
         const struct judge *judge = &job->answer.judge;
 
-        answer_filter(&job->answer, job->snapshot, &job->request, &handlers->shortlist_pods,
-                      now_unix_ms, clock_mono_ms());
+        answer_filter(&job->answer, job->snapshot, &job->request, now_unix_ms);
+        answer_shortlist(&job->answer, clock_mono_ms());
         metrics_add(handlers->passed,
                     judge->count - judge->rejected_count - judge->duplicate_count);
         count_rejections(job);
@@ -167,7 +166,7 @@ static bool prioritize(struct handlers *handlers, struct job *job, int64_t now_u
  */
 static bool preempt(struct handlers *handlers, struct job *job, int64_t now_unix_ms) {
         (void)handlers;
-        answer_filter(&job->answer, job->snapshot, &job->request, NULL, now_unix_ms, 0);
+        answer_filter(&job->answer, job->snapshot, &job->request, now_unix_ms);
         return reply_preempt(&job->reply, &job->answer);
 }
 
@@ -202,8 +201,8 @@ static struct metrics_series *list_counter(struct metrics *metrics, const char *
                 metrics, "plimsoll_extender_shortlists_total",
                 "Filter calls with more passing candidates than the policy's "
                 "shortlist has places: answered with a short list, or with the whole "
-                "one, for a pod that has preferences or that had a short list "
-                "before.",
+                "one, for a pod that has preferences or that the scheduler could "
+                "not place before.",
                 LABELS("list", list));
 }
 

@@ -27,15 +27,17 @@ static int points_from_double(double points) {
         return points == points ? (int)points : 0;
 }
 
-int verdict_filter(const struct policy *policy, const struct reading_columns *columns, size_t row,
-                   int64_t now_unix_ms) {
+struct verdict_limits verdict_filter(const struct policy *policy,
+                                     const struct reading_columns *columns, size_t row,
+                                     int64_t now_unix_ms) {
         return verdict_filter_by(policy, policy_pool_predicates(policy, pool_of(columns, row)),
                                  columns, row, now_unix_ms);
 }
 
-int verdict_filter_by(const struct policy *policy, struct policy_range limits,
-                      const struct reading_columns *columns, size_t row, int64_t now_unix_ms) {
-        int verdict = -1;
+struct verdict_limits verdict_filter_by(const struct policy *policy, struct policy_range limits,
+                                        const struct reading_columns *columns, size_t row,
+                                        int64_t now_unix_ms) {
+        struct verdict_limits verdict = {-1, -1};
 
         for (size_t i = limits.begin; i < limits.end; i++) {
                 const struct policy_predicate *predicate = &policy->predicates[i];
@@ -46,9 +48,9 @@ int verdict_filter_by(const struct policy *policy, struct policy_range limits,
                 if (!(columns->usage_ratio[predicate->metric][row] > predicate->limit_ratio))
                         continue;
                 if (predicate->over_limit == POLICY_OVER_LIMIT_REJECT)
-                        return (int)i;
-                if (verdict == -1)
-                        verdict = verdict_last_by((int)i);
+                        return (struct verdict_limits){(int16_t)i, -1};
+                if (verdict.last_by < 0)
+                        verdict.last_by = (int16_t)i;
         }
         return verdict;
 }

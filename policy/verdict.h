@@ -26,26 +26,26 @@ struct reading_columns {
         const uint8_t *pool; /* policy_pool_of(); NULL: 0 */
 };
 
-/**
- * verdict_filter() - the first predicate of @policy that rejects row @row
- * Return: index into policy->predicates; below 0 if the node passes: -1, or another number if
- * verdict_is_last(). A reading that is not usable never rejects.
- */
-int verdict_filter(const struct policy *policy, const struct reading_columns *columns, size_t row,
-                   int64_t now_unix_ms);
+/* What the limits make of a node, as indexes into policy->predicates; -1: none. */
+struct verdict_limits {
+        int16_t rejected_by; /* the first that rejects the node */
+        int16_t last_by;     /* if none does: the first with overLimit: last that it is over */
+};
+
+/** verdict_filter() - by the predicates of the row's pool. A reading that is not usable is over no
+ * limit */
+struct verdict_limits verdict_filter(const struct policy *policy,
+                                     const struct reading_columns *columns, size_t row,
+                                     int64_t now_unix_ms);
 
 /** verdict_filter_by() - the same for the predicates of @limits */
-int verdict_filter_by(const struct policy *policy, struct policy_range limits,
-                      const struct reading_columns *columns, size_t row, int64_t now_unix_ms);
+struct verdict_limits verdict_filter_by(const struct policy *policy, struct policy_range limits,
+                                        const struct reading_columns *columns, size_t row,
+                                        int64_t now_unix_ms);
 
-/** verdict_is_last() - the node passes, but is over a limit with overLimit: last */
-static inline bool verdict_is_last(int verdict) {
-        return verdict < -1;
-}
-
-/** verdict_last_by() - that predicate, if verdict_is_last(); the function is its own inverse */
-static inline int verdict_last_by(int verdict) {
-        return -2 - verdict;
+/** verdict_over() - the predicate that rejects the node or puts it last; -1: none does */
+static inline int verdict_over(struct verdict_limits verdict) {
+        return verdict.rejected_by >= 0 ? verdict.rejected_by : verdict.last_by;
 }
 
 /* For each priority with scale: relative: the largest usable reading among a call's candidates, or

@@ -240,8 +240,8 @@ static size_t count_over(struct node_table *table, int64_t now_unix_ms) {
         node_table_publish(table, now_unix_ms);
         struct node_snapshot *snapshot = node_table_acquire(table);
         for (size_t row = 0; row < snapshot->nodes.count; row++)
-                over += judge_nodes_verdict_slow(&snapshot->nodes, row, now_unix_ms).rejected_by >=
-                        0;
+                over += judge_nodes_verdict_slow(&snapshot->nodes, row, now_unix_ms)
+                                .limits.rejected_by >= 0;
         node_snapshot_unref(snapshot);
         return over;
 }

@@ -170,6 +170,7 @@ static void explain_by_annotations(const struct node_list *list, const struct ex
         _cleanup_(explain_pod_done) struct explained_pod pod = {0};
 
         explain_pod_add(node_list_table(list), place->pod, place->full_name, &pod);
+        explain_pod_leave_out(node_list_table(list), &pod, now_unix_ms);
         node_list_explain(list, &pod, now_unix_ms, &explanation);
         json_auto_t *nodes = explanation_json(&explanation);
         uint32_t row = node ? explanation_row(&explanation, node) : NODE_ROW_NONE;

@@ -50,11 +50,11 @@ static double shown_limit_ratio(const struct policy *policy, size_t metric) {
 /* Only the limits of the nodes: there is no pod, so no rule holds. */
 static void view_judge(struct top_view *view, struct top_node *node) {
         const struct explanation *of = view->explanation;
-        int verdict = judge_nodes_verdict_slow(&of->snapshot->nodes, node->row, of->now_unix_ms)
-                              .rejected_by;
+        const struct verdict_limits limits =
+                judge_nodes_verdict_slow(&of->snapshot->nodes, node->row, of->now_unix_ms).limits;
 
-        node->is_last = verdict_is_last(verdict) && of->judge.has_last;
-        node->over = verdict_is_last(verdict) ? verdict_last_by(verdict) : verdict;
+        node->is_last = limits.last_by >= 0 && of->judge.has_last;
+        node->over = verdict_over(limits);
         view->over += node->over >= 0;
         view->passing += node->rejected_by < 0;
 }

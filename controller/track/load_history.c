@@ -11,12 +11,10 @@ enum load_state load_state_of(const struct policy *policy, const struct plan_val
         if (!values || values->usable == 0)
                 return LOAD_STALE;
         value_columns_init(&of, policy, values);
-        int verdict = verdict_filter(policy, &of.columns, 0, 0);
-        if (verdict_is_last(verdict))
-                verdict = verdict_last_by(verdict);
-        if (verdict < 0)
+        int over = verdict_over(verdict_filter(policy, &of.columns, 0, 0));
+        if (over < 0)
                 return LOAD_NORMAL;
-        *ret_over = &policy->predicates[verdict];
+        *ret_over = &policy->predicates[over];
         return LOAD_OVERLOADED;
 }
 

@@ -30,11 +30,11 @@ static struct judgement judge_node(const struct status_view *view,
 
         value_columns_init(&of, policy, values);
         int64_t now_unix_ms = view->head.now_unix_ms;
-        int verdict = verdict_filter(policy, &of.columns, 0, now_unix_ms);
-        judgement.predicate = verdict_is_last(verdict) ? verdict_last_by(verdict) : verdict;
+        const struct verdict_limits verdict = verdict_filter(policy, &of.columns, 0, now_unix_ms);
+        judgement.predicate = verdict_over(verdict);
         if (values->usable == 0 && policy->metric_count > 0)
                 judgement.verdict = STATUS_UNKNOWN;
-        else if (verdict >= 0 && !view->is_all_over)
+        else if (verdict.rejected_by >= 0 && !view->is_all_over)
                 judgement.verdict = STATUS_REJECTED;
         judgement.score100 = value_columns_score(&of, policy, view->terms, values);
         struct policy_range limits = policy_pool_predicates(policy, values->pool);

@@ -32,17 +32,20 @@ static void answer_expect(struct answer *answer, struct estimator *estimator, in
 }
 
 void answer_filter(struct answer *answer, const struct node_snapshot *snapshot,
-                   const struct request *request, struct shortlist_pods *pods, int64_t now_unix_ms,
-                   int64_t now_mono_ms) {
+                   const struct request *request, int64_t now_unix_ms) {
+        answer_begin(answer, snapshot, request, now_unix_ms);
+        judge_filter(&answer->judge);
+        answer->list = JUDGE_LIST_WHOLE;
+}
+
+void answer_shortlist(struct answer *answer, int64_t now_mono_ms) {
         struct judge *judge = &answer->judge;
 
-        answer_begin(answer, snapshot, request, now_unix_ms);
-        judge_filter(judge);
-        answer->list = pods ? judge_shortlist_kind(judge, pods) : JUDGE_LIST_WHOLE;
+        answer->list = judge_shortlist_kind(judge);
         if (answer->list != JUDGE_LIST_SHORT)
                 return;
         if (judge->nodes->policy->scoring == POLICY_SCORING_ESTIMATE)
-                answer_expect(answer, snapshot->estimator, now_mono_ms);
+                answer_expect(answer, answer->snapshot->estimator, now_mono_ms);
         judge_shortlist(judge);
 }
 

@@ -18,20 +18,18 @@ struct answer {
         struct judge judge;
         struct candidates candidates;
         struct estimator_expectation expectation; /* of the pod, with scoring: estimate */
-        enum judge_list list;                     /* after answer_filter() */
+        enum judge_list list;                     /* of a filter call */
 };
 
 #define ANSWER_NULL ((struct answer){0})
 
 void answer_done(struct answer *answer);
 
-/**
- * answer_filter() - which of the request's nodes pass, and which of these are on the list
- * @pods: that had a shortlist before; NULL: there are no shortlists
- */
+/** answer_filter() - which of the request's nodes pass. All of them are on the list */
 void answer_filter(struct answer *answer, const struct node_snapshot *snapshot,
-                   const struct request *request, struct shortlist_pods *pods, int64_t now_unix_ms,
-                   int64_t now_mono_ms);
+                   const struct request *request, int64_t now_unix_ms);
+/** answer_shortlist() - after answer_filter(): which of the nodes that pass are on the list */
+void answer_shortlist(struct answer *answer, int64_t now_mono_ms);
 /** answer_score() - points for all; with scoring: estimate the best node is reserved for the pod */
 void answer_score(struct answer *answer, const struct node_snapshot *snapshot,
                   const struct request *request, int64_t now_unix_ms, int64_t now_mono_ms);

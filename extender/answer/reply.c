@@ -116,6 +116,27 @@ static void put_rejected(struct reply *reply, const struct answer *answer) {
         }
 }
 
+/* The scheduler does not see a difference between a node that is left out and one that is in this
+ * list, but what it writes into the pod's event is counted from the list. One node stands for all,
+ * since each entry costs the scheduler time. */
+static void put_left_out(struct reply *reply, const struct answer *answer) {
+        const struct judge *judge = &answer->judge;
+
+        for (size_t i = 0; judge->left_out_count > 0 && i < judge->count; i++) {
+                const struct request_node *node = &answer->request->nodes[i];
+                if (judge->is_told[i] || judge->rejected_by[i] >= 0 ||
+                    judge->rows[i] == JUDGE_DUPLICATE || node->name_bytes == 0)
+                        continue;
+                put(reply, judge->rejected_count > 0 ? "," : "");
+                (void)buf_json_string(&reply->text, node->name, node->name_bytes);
+                put(reply, ":\"node");
+                if (judge->left_out_count > 1)
+                        (void)buf_printf(&reply->text, " and %zu more", judge->left_out_count - 1);
+                put(reply, " left out by Plimsoll's shortlist\"");
+                return;
+        }
+}
+
 bool reply_filter(struct reply *reply, const struct answer *answer) {
         bool has_names = answer->request->has_names;
 
@@ -126,6 +147,7 @@ bool reply_filter(struct reply *reply, const struct answer *answer) {
         put(reply, has_names ? "]" : "]},\"NodeNames\":null");
         put(reply, ",\"FailedNodes\":{},\"FailedAndUnresolvableNodes\":{");
         put_rejected(reply, answer);
+        put_left_out(reply, answer);
         put(reply, "},\"Error\":\"\"}");
         return reply_finish(reply);
 }

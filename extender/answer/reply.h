@@ -35,8 +35,9 @@ void reply_done(struct reply *reply);
 /**
  * reply_filter() - an ExtenderFilterResult
  *
- * Rejected nodes are in FailedAndUnresolvableNodes with the predicate's reason. Candidates that the
- * shortlist leaves out are not in the reply.
+ * Rejected nodes are in FailedAndUnresolvableNodes with the predicate's reason. So is the first
+ * candidate that the shortlist leaves out, with the number of such candidates; the scheduler puts
+ * these reasons into the pod's event. The others are not in the reply.
  * @answer: after answer_filter(); the reply borrows the request
  * Return: false when it would be larger than any reply may be
  */

@@ -287,6 +287,23 @@ void estimator_end(struct estimator *estimator, uint64_t id, int64_t now_unix_ms
                 end_entry(estimator, entry, now_unix_ms);
 }
 
+void estimator_leave_out(struct estimator *estimator, const struct estimator_pod *pod,
+                         int64_t now_unix_ms) {
+        struct estimator_node *node = strmap_get(&estimator->by_name, pod->node, pod->node_len);
+        const struct pod_load expected =
+                estimator_expect(estimator, pod->workload, pod->workload_len, &pod->request).load;
+
+        if (pod_table_get(&estimator->pods, pod->id)) {
+                estimator_end(estimator, pod->id, now_unix_ms);
+                return;
+        }
+        for (int r = 0; node && r < ESTIMATE_RESOURCE_COUNT; r++)
+                node->tracked.pods_used.of[r] = fmax(0, node->tracked.pods_used.of[r] -
+                                                                expected.of[r]);
+        if (node)
+                notify_owner(estimator, node);
+}
+
 void estimator_set_back(struct estimator *estimator, int64_t by_ms, int64_t now_unix_ms) {
         for (size_t i = 0; i < estimator->node_count; i++)
                 if (estimator->nodes[i])
@@ -355,8 +372,10 @@ void estimator_list_ended(struct estimator *estimator, int64_t gone_unix_ms, int
 
         while ((entry = pod_table_sweep(&estimator->pods, estimator->generation, &position)))
                 end_entry(estimator, entry, gone_unix_ms);
-        if (!estimator->has_list)
+        if (!estimator->has_list) {
                 settle(estimator, now_unix_ms);
+                estimator_step(estimator, now_unix_ms); /* the mean base, for nodes without one */
+        }
         estimator->has_list = true;
 }
 

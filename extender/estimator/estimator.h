@@ -87,13 +87,18 @@ void estimator_usage(const struct estimator *estimator, const struct estimator_n
 /** estimator_list_begins() - estimator_bind() follows for every live pod */
 void estimator_list_begins(struct estimator *estimator);
 /** estimator_list_ended() - pods that were not in the list are gone, since @gone_unix_ms. After the
- * first list, all pods of each node are known, and the estimate begins anew with them */
+ * first list, all pods of each node are known, and the estimate begins anew with them, as does the
+ * mean base of nodes without a reading */
 void estimator_list_ended(struct estimator *estimator, int64_t gone_unix_ms, int64_t now_unix_ms);
 /** estimator_bind() - a pod is bound, and may run. If it is known already, its request may have
  * changed, or it may have started; if it is known on another node, it is gone from there */
 void estimator_bind(struct estimator *estimator, const struct estimator_pod *pod);
 /** estimator_end() - a pod was deleted or has finished; unknown ids are ignored */
 void estimator_end(struct estimator *estimator, uint64_t id, int64_t now_unix_ms);
+/** estimator_leave_out() - estimate as if @pod were not bound. Of an import it is not known what
+ * the pod uses: then it is what is expected of it */
+void estimator_leave_out(struct estimator *estimator, const struct estimator_pod *pod,
+                         int64_t now_unix_ms);
 /** estimator_set_back() - the wall clock was set back: see tracked_node_set_back() */
 void estimator_set_back(struct estimator *estimator, int64_t by_ms, int64_t now_unix_ms);
 

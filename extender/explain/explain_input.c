@@ -28,19 +28,36 @@ static bool is_called(const struct pod_facts *facts, const char *wanted) {
                memcmp(wanted + space->len + 1, name->text, name->len) == 0;
 }
 
+/* Return: whether the estimate counts the pod on a node */
+static bool is_on_node(const struct pod_facts *facts, struct estimator_pod *ret) {
+        *ret = (struct estimator_pod){
+                .id = facts->id,
+                .node = facts->node.text,
+                .node_len = facts->node.len,
+                .request = facts->request,
+                .runs_unix_ms = facts->runs_unix_ms > 0 ? facts->runs_unix_ms : TRACKED_NEVER,
+        };
+        return facts->id != 0 && facts->node.len > 0 && !facts->is_finished;
+}
+
 static void bind_explained(struct node_table *table, const struct pod_facts *facts) {
         struct estimator *estimator = node_table_estimator(table);
+        struct estimator_pod pod;
 
-        if (estimator && facts->id != 0 && facts->node.len > 0 && !facts->is_finished)
-                estimator_bind(estimator,
-                               &(struct estimator_pod){
-                                       .id = facts->id,
-                                       .node = facts->node.text,
-                                       .node_len = facts->node.len,
-                                       .request = facts->request,
-                                       .runs_unix_ms = facts->runs_unix_ms > 0 ? facts->runs_unix_ms
-                                                                               : TRACKED_NEVER,
-                               });
+        if (estimator && is_on_node(facts, &pod))
+                estimator_bind(estimator, &pod);
+}
+
+void explain_pod_leave_out(struct node_table *table, const struct explained_pod *pod,
+                           int64_t now_unix_ms) {
+        struct estimator *estimator = node_table_estimator(table);
+        struct estimator_pod bound;
+
+        if (!estimator || !is_on_node(&pod->facts, &bound))
+                return;
+        bound.workload = pod->facts.workload;
+        bound.workload_len = pod->facts.workload_len;
+        estimator_leave_out(estimator, &bound, now_unix_ms);
 }
 
 void explain_pod_add(struct node_table *table, const json_t *pod, const char *wanted,
@@ -101,9 +118,15 @@ static int input_put_all(struct node_table *table, const json_t *root, const cha
                 if (r < 0)
                         return error_wrap(err, r, "items[%zu]", i);
         }
-        /* The input has all pods. */
-        if (estimator && has_pods)
-                estimator_list_ended(estimator, now_unix_ms, now_unix_ms);
+        if (!estimator || !has_pods)
+                return 0;
+        /* The input has all pods. What it reads of a node holds the pod that looks for a node, too.
+         */
+        if (ret_pod && ret_pod->name)
+                bind_explained(table, &ret_pod->facts);
+        estimator_list_ended(estimator, now_unix_ms, now_unix_ms);
+        if (ret_pod && ret_pod->name)
+                explain_pod_leave_out(table, ret_pod, now_unix_ms);
         return 0;
 }
 

@@ -28,6 +28,11 @@ void explain_pod_done(struct explained_pod *pod);
 void explain_pod_add(struct node_table *table, const json_t *pod, const char *wanted,
                      struct explained_pod *ret);
 
+/** explain_pod_leave_out() - take a pod that is bound out of the estimate of its node, since it is
+ * the pod that looks for a node */
+void explain_pod_leave_out(struct node_table *table, const struct explained_pod *pod,
+                           int64_t now_unix_ms);
+
 /**
  * explain_read() - put what a file holds into @table: a NodeList, kubectl's List, or one Node
  * @path:    "-": standard input

@@ -122,8 +122,7 @@ static void settle_row(struct node_table *table, size_t row, int64_t now_unix_ms
         if (columns->has_estimate)
                 settle_estimate(table, row, now_unix_ms);
         columns->settled_until_unix_ms[row] = until;
-        columns->rejected_by[row] = (int16_t)verdict_filter(node_table_policy(table), &view, row,
-                                                            now_unix_ms);
+        columns->limits[row] = verdict_filter(node_table_policy(table), &view, row, now_unix_ms);
         columns->score100[row] =
                 (uint8_t)(columns->has_estimate
                                   ? node_columns_score100(

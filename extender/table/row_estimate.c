@@ -5,7 +5,7 @@
 /* No window ends in the future: a timestamp ahead of the clock counts as now. */
 struct tracked_reading row_estimate_reading(const struct reading *mean, int64_t window_ms,
                                             const struct reading *covered, int64_t now_unix_ms) {
-        if (mean->state != READING_USABLE || mean->value > TRACKED_RATIO_MAX)
+        if (mean->expires_unix_ms <= now_unix_ms || mean->value > TRACKED_RATIO_MAX)
                 return (struct tracked_reading){0};
         struct tracked_reading reading = {
                 .ratio = mean->value,
@@ -23,8 +23,9 @@ struct tracked_reading row_estimate_reading(const struct reading *mean, int64_t 
 
 /* Without a capacity, a reading cannot be turned into cores: then it counts as it is. */
 static void take_plain_reading(const struct node_columns *columns, size_t row, int metric,
-                               int resource, struct estimator_usage *usage) {
-        if (usage->per_capacity[resource] > 0 || !node_columns_has_mean(columns, metric, row))
+                               int resource, int64_t now_unix_ms, struct estimator_usage *usage) {
+        if (usage->per_capacity[resource] > 0 || !node_columns_has_mean(columns, metric, row) ||
+            columns->expires_unix_ms[metric][row] <= now_unix_ms)
                 return;
         usage->ratio[resource] = columns->usage_ratio[metric][row];
         usage->is_known[resource] = true;
@@ -38,7 +39,7 @@ void row_estimate_settle(struct node_columns *columns, size_t row, const struct 
         columns->is_estimate_old[row] = false;
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
                 int metric = terms->metric[r];
-                take_plain_reading(columns, row, metric, r, &usage);
+                take_plain_reading(columns, row, metric, r, now_unix_ms, &usage);
                 columns->used[r][row] = terms->weight[r] * (usage.ratio[r] + usage.margin_ratio[r]);
                 columns->margin_ratio[r][row] = usage.margin_ratio[r];
                 columns->own[r][row] = score_own(terms->weight[r], usage.per_capacity[r]);

@@ -15,7 +15,8 @@
  * @window_ms: the metric's
  * @covered:   the annotation node_covered_seconds: if it is less than the window, the mean is of
  *             only so much time
- * Return: window_ms is 0 if there is no value, or one that cannot be
+ * Return: window_ms is 0 if there is no value, one that cannot be, or one that has expired: an
+ * estimate that took it before that goes on from it
  */
 struct tracked_reading row_estimate_reading(const struct reading *mean, int64_t window_ms,
                                             const struct reading *covered, int64_t now_unix_ms);

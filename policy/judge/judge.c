@@ -51,23 +51,22 @@ void judge_begin(struct judge *judge, const struct judge_nodes *nodes, const str
 
 /* The node's verdict with the limits of the pod's rule. A predicate that rejects wins over one that
  * ranks last. */
-static int judge_verdict(const struct judge *judge, uint32_t row) {
+static struct verdict_limits judge_limits(const struct judge *judge, uint32_t row) {
         const struct judge_nodes *nodes = judge->nodes;
-        int own =
-                judge_nodes_verdict(nodes, row, judge->is_settled, judge->now_unix_ms).rejected_by;
+        const struct verdict_limits own =
+                judge_nodes_verdict(nodes, row, judge->is_settled, judge->now_unix_ms).limits;
 
-        if (!judge->rule || own >= 0)
+        if (!judge->rule || own.rejected_by >= 0)
                 return own;
-        int more = verdict_filter_by(nodes->policy, judge->rule->limits, &nodes->readings, row,
-                                     judge->now_unix_ms);
-        return more >= 0 || !verdict_is_last(own) ? more : own;
+        const struct verdict_limits more = verdict_filter_by(
+                nodes->policy, judge->rule->limits, &nodes->readings, row, judge->now_unix_ms);
+        return more.rejected_by >= 0 || own.last_by < 0 ? more : own;
 }
 
 int judge_last_by(const struct judge *judge, size_t i) {
         if (!judge_knows(judge, i) || judge->is_exempt)
                 return -1;
-        int verdict = judge_verdict(judge, judge->rows[i]);
-        return verdict_is_last(verdict) ? verdict_last_by(verdict) : -1;
+        return judge_limits(judge, judge->rows[i]).last_by;
 }
 
 static enum verdict_place judge_place(const struct judge *judge, size_t i) {
@@ -128,7 +127,8 @@ static void reject_by_nodes(struct judge *judge) {
         for (size_t i = 0; i < count; i++) {
                 if (rows[i] >= row_count)
                         continue;
-                int over = judge_nodes_verdict(nodes, rows[i], is_settled, now_unix_ms).rejected_by;
+                int over = judge_nodes_verdict(nodes, rows[i], is_settled, now_unix_ms)
+                                   .limits.rejected_by;
                 if (over >= 0)
                         reject(judge, i, over);
         }
@@ -142,7 +142,8 @@ static void reject_by_rule(struct judge *judge) {
                 if (!judge_knows(judge, i) || judge->rejected_by[i] != JUDGE_PASSES)
                         continue;
                 int over = verdict_filter_by(nodes->policy, judge->rule->limits, &nodes->readings,
-                                             judge->rows[i], judge->now_unix_ms);
+                                             judge->rows[i], judge->now_unix_ms)
+                                   .rejected_by;
                 if (over >= 0)
                         reject(judge, i, over);
         }

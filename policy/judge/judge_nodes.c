@@ -5,7 +5,7 @@ struct node_verdict judge_nodes_verdict_slow(const struct judge_nodes *nodes, si
         const struct node_columns *columns = &nodes->columns;
 
         return (struct node_verdict){
-                .rejected_by = verdict_filter(nodes->policy, &nodes->readings, row, now_unix_ms),
+                .limits = verdict_filter(nodes->policy, &nodes->readings, row, now_unix_ms),
                 .score100 = columns->has_estimate
                                     ? node_columns_score100(columns,
                                                             &nodes->terms[columns->pool[row]], row)

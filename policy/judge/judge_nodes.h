@@ -7,7 +7,7 @@
  *     expires[0]      | 11:35  | 11:35  | never  |   and until when each may be used
  *     ...
  *     used[], own[]   |  0.38  |  0.75  |  0.20  |   scoring: estimate: policy/estimate/score.h
- *     rejected_by     |  -1    |   0    |  -1    |   the verdict as of built_unix_ms,
+ *     limits          |   -    |   0    |   -    |   the verdict as of built_unix_ms,
  *     settled_until   | 11:35  | 11:35  | never  |   and until when it holds: most requests only
  *                                                    look it up
  *
@@ -35,8 +35,8 @@ struct judge_nodes {
 
 /* The verdict on one row. */
 struct node_verdict {
-        int rejected_by; /* as verdict_filter() */
-        int score100;    /* as if it was the only candidate; not for use if policy_is_relative() */
+        struct verdict_limits limits;
+        int score100; /* as if it was the only candidate; not for use if policy_is_relative() */
 };
 
 /** judge_nodes_verdict_slow() - compute the verdict from the readings */
@@ -57,6 +57,6 @@ static inline struct node_verdict judge_nodes_verdict(const struct judge_nodes *
 
         if (is_settled || (now_unix_ms >= nodes->built_unix_ms &&
                            now_unix_ms < columns->settled_until_unix_ms[row]))
-                return (struct node_verdict){columns->rejected_by[row], columns->score100[row]};
+                return (struct node_verdict){columns->limits[row], columns->score100[row]};
         return judge_nodes_verdict_slow(nodes, row, now_unix_ms);
 }

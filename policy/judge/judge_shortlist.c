@@ -66,7 +66,7 @@ static void leave_out(struct judge *judge) {
                         judge->is_told[i] = false;
 }
 
-enum judge_list judge_shortlist_kind(const struct judge *judge, struct shortlist_pods *pods) {
+enum judge_list judge_shortlist_kind(const struct judge *judge) {
         size_t places = places_of(judge), passing = passing_count(judge);
         bool knows_any = passing > judge->unknown_count;
 
@@ -75,7 +75,7 @@ enum judge_list judge_shortlist_kind(const struct judge *judge, struct shortlist
         if (judge->pod->has_preferences &&
             judge->nodes->policy->shortlist_for != POLICY_SHORTLIST_FOR_ALL)
                 return JUDGE_LIST_PREFERENCES;
-        return shortlist_is_first(pods, judge->pod->id) ? JUDGE_LIST_SHORT : JUDGE_LIST_RETRY;
+        return judge->pod->is_retry ? JUDGE_LIST_RETRY : JUDGE_LIST_SHORT;
 }
 
 void judge_shortlist(struct judge *judge) {

@@ -12,15 +12,12 @@ enum judge_list {
          * candidate has a row, so that none is known to be better than another. */
         JUDGE_LIST_WHOLE,
         JUDGE_LIST_PREFERENCES, /* all, since the pod prefers some nodes */
-        JUDGE_LIST_RETRY,       /* all, since the pod had a shortlist before */
+        JUDGE_LIST_RETRY,       /* all, since the scheduler could not place the pod before */
         JUDGE_LIST_SHORT,
 };
 
-/**
- * judge_shortlist_kind() - after judge_filter(): which list the call gets
- * @pods: shared by all judges; remembers that the pod has had a shortlist
- */
-enum judge_list judge_shortlist_kind(const struct judge *judge, struct shortlist_pods *pods);
+/** judge_shortlist_kind() - after judge_filter(): which list the call gets */
+enum judge_list judge_shortlist_kind(const struct judge *judge);
 /**
  * judge_shortlist() - for JUDGE_LIST_SHORT: set is_told of those that are left out to false
  *

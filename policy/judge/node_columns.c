@@ -35,7 +35,7 @@ static size_t list_columns(struct node_columns *columns, struct column ret[stati
                 ret[n++] = COLUMN(columns->other);
                 ret[n++] = COLUMN(columns->estimate_number);
         }
-        ret[n++] = COLUMN(columns->rejected_by);
+        ret[n++] = COLUMN(columns->limits);
         if (columns->has_estimate) {
                 ret[n++] = COLUMN(columns->is_estimate_old);
                 ret[n++] = COLUMN(columns->missing);

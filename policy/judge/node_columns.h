@@ -21,8 +21,8 @@ struct node_columns {
         int64_t *expires_unix_ms[POLICY_MAX_METRICS];
         double *hot;
         int64_t *hot_expires_unix_ms;
-        int16_t *rejected_by; /* verdict_filter() */
-        uint8_t *score100;    /* as in struct node_verdict */
+        struct verdict_limits *limits; /* verdict_filter() */
+        uint8_t *score100;             /* as in struct node_verdict */
         int64_t *settled_until_unix_ms;
         uint8_t *zone; /* node_zones.h */
         uint8_t *pool; /* policy_pool_of() */

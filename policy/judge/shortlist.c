@@ -89,8 +89,3 @@ size_t shortlist_choose(struct shortlist *list, size_t places) {
         }
         return in;
 }
-
-bool shortlist_is_first(struct shortlist_pods *pods, uint64_t pod_id) {
-        return atomic_exchange_explicit(&pods->ids[pod_id % SHORTLIST_PODS], pod_id,
-                                        memory_order_relaxed) != pod_id;
-}

@@ -11,9 +11,12 @@
  *   and meet what it demands: resources, required affinity, topologySpreadConstraints with
  *   DoNotSchedule, volumes. Any of them will do, and if one passes, the shortlist has one.
  * - What comes after us may still fail: another extender may reject the whole shortlist, or a
- *   Reserve or Permit plugin or the binding may fail. Then the scheduler tries the pod again. If it
- *   samples nodes, it begins with other ones; if it does not, the same nodes would be the best
- *   again. So a pod gets all nodes the second time (struct shortlist_pods).
+ *   Reserve or Permit plugin or the binding may fail. Then the scheduler writes that into the pod's
+ *   status and tries the pod again. Such a pod gets all nodes (pod_facts.is_retry). Nothing is kept
+ *   of earlier calls, so it does not matter which replica answered them. A scheduler that has
+ *   nothing else to do (SchedulerPopFromBackoffQ, Kubernetes 1.33) may try a pod again before it
+ *   sees its own change of the status: the pod then gets a shortlist once more, and all nodes some
+ *   milliseconds later.
  * - A scheduler that finds no node for a pod looks for pods to evict. From 1.31 on it does not look
  *   on nodes that an extender has left out; older ones do, and find nothing to evict. In both cases
  *   the pod is tried again.
@@ -40,7 +43,6 @@
  */
 #pragma once
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -50,7 +52,6 @@ enum {
         /* shortlist: auto */
         SHORTLIST_AUTO_PLACES = 16,
         SHORTLIST_AUTO_MIN_CANDIDATES = 65,
-        SHORTLIST_PODS = 1 << 14,
         SHORTLIST_ZONES_MAX = 256,
         SHORTLIST_STRANGERS = SHORTLIST_ZONES_MAX, /* the group of candidates without a row */
         SHORTLIST_GROUPS,
@@ -107,14 +108,3 @@ static inline void shortlist_enter(struct shortlist *list, size_t index, unsigne
  * Return: how many are in: @places, or the number of zones if that is more; or all that take part
  */
 size_t shortlist_choose(struct shortlist *list, size_t places);
-
-/*
- * Pods that were answered with a shortlist lately. If one is forgotten, because another has taken
- * its place, it gets a shortlist once more.
- */
-struct shortlist_pods {
-        _Atomic uint64_t ids[SHORTLIST_PODS]; /* of pod_facts.h */
-};
-
-/** shortlist_is_first() - add @pod_id; any thread. Return: whether it was not there */
-bool shortlist_is_first(struct shortlist_pods *pods, uint64_t pod_id);

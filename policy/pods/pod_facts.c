@@ -91,7 +91,7 @@ struct condition {
 
 struct conditions {
         int64_t bound_unix_ms;
-        bool is_resize_infeasible;
+        bool is_retry, is_resize_infeasible;
 };
 
 struct container_status {
@@ -341,9 +341,11 @@ static bool read_condition(struct skim *skim, void *ret) {
 
         if (!skim_fields(skim, fields, &condition))
                 return false;
-        if (conditions->bound_unix_ms == 0 && skim_is(&condition.type, "PodScheduled") &&
-            skim_is(&condition.status, "True"))
+        bool is_scheduled = skim_is(&condition.type, "PodScheduled");
+        if (conditions->bound_unix_ms == 0 && is_scheduled && skim_is(&condition.status, "True"))
                 conditions->bound_unix_ms = condition.since_unix_ms;
+        conditions->is_retry |= is_scheduled && skim_is(&condition.status, "False") &&
+                                !skim_is(&condition.reason, "SchedulingGated");
         if (skim_is(&condition.type, "PodResizePending"))
                 conditions->is_resize_infeasible = skim_is(&condition.reason, "Infeasible");
         return true;
@@ -558,6 +560,7 @@ bool pod_facts_take(struct pod_facts *facts, struct skim *skim) {
                              skim_is(&pod.status.phase, "Failed");
         facts->is_daemonset = pod.metadata.owners.has_daemonset;
         facts->is_mirror = pod.metadata.is_mirror;
+        facts->is_retry = pod.status.conditions.is_retry;
         facts->has_preferences = affinity->node || affinity->pod || affinity->anti ||
                                  pod.spec.is_spread_softly;
         return true;

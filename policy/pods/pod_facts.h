@@ -70,6 +70,10 @@ struct pod_facts {
         bool is_finished;  /* its phase is Succeeded or Failed */
         bool is_daemonset; /* an owner's kind is DaemonSet */
         bool is_mirror;    /* it stands for a static pod, which a kubelet runs */
+        /* A scheduler has tried the pod before and could not place it: its condition PodScheduled
+         * is False. The API server gives that to a pod with scheduling gates before any scheduler
+         * tries it, with the reason SchedulingGated. */
+        bool is_retry;
         /* It prefers some nodes, so the scheduler's own scores matter: its affinity has a
          * preferredDuringSchedulingIgnoredDuringExecution that is not empty, or it has a
          * topologySpreadConstraint with whenUnsatisfiable: ScheduleAnyway. */

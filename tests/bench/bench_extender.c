@@ -76,20 +76,16 @@ static size_t filter(const char *body, size_t len) {
         request_reset(&request);
         if (request_parse(&request, body, len, NULL) < 0)
                 return 0;
-        answer_filter(&answer, snapshot, &request, NULL, now_unix_ms, 0);
+        answer_filter(&answer, snapshot, &request, now_unix_ms);
         return reply_filter(&reply, &answer) ? reply.bytes : 0;
 }
 
-/* Each time for a pod that comes first. */
 static size_t filter_shortlist(const char *body, size_t len) {
-        static struct shortlist_pods pods;
-        static uint64_t pod_id;
-
         request_reset(&request);
         if (request_parse(&request, body, len, NULL) < 0)
                 return 0;
-        request.pod.id = ++pod_id;
-        answer_filter(&answer, snapshot, &request, &pods, now_unix_ms, 0);
+        answer_filter(&answer, snapshot, &request, now_unix_ms);
+        answer_shortlist(&answer, 0);
         return reply_filter(&reply, &answer) ? reply.bytes : 0;
 }
 

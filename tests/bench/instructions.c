@@ -89,7 +89,7 @@ static void prepare_judge(void) {
 static void prepare_decision(void) {
         prepare_judge();
         decisions = decisions_new();
-        answer_filter(&filtered, snapshot, &request, NULL, NOW_UNIX_MS, 0);
+        answer_filter(&filtered, snapshot, &request, NOW_UNIX_MS);
         answer_score(&scored, snapshot, &request, NOW_UNIX_MS, 0);
 }
 
@@ -126,7 +126,7 @@ static size_t skim(int64_t turn) {
 static size_t judge_pod(int64_t turn) {
         int64_t now_unix_ms = NOW_UNIX_MS + turn * 10;
 
-        answer_filter(&filtered, snapshot, &request, NULL, now_unix_ms, turn * 10);
+        answer_filter(&filtered, snapshot, &request, now_unix_ms);
         answer_score(&scored, snapshot, &request, now_unix_ms, turn * 10);
         return filtered.judge.rejected_count + 1;
 }

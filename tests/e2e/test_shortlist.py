@@ -8,7 +8,8 @@ from datetime import datetime, timezone
 
 import pytest
 from cluster.plimsoll import fast_policy, total
-from cluster.workloads import pod_object
+from cluster.relay import Service
+from cluster.workloads import Background, pod_object
 from harness import wait_until
 from local_server import Handler, LocalServer
 
@@ -17,6 +18,7 @@ ZONE = "topology.kubernetes.io/zone"
 NODES = {"a": 110, "b": 80, "c": 50}
 PLACES = 24
 REPLICAS = 60
+IDLE = 16
 SPECIAL = {
     "affinity": {
         "nodeAffinity": {
@@ -42,23 +44,52 @@ def hard(app):
 
 
 class Picky(Handler):
-    """An extender that takes one node only."""
+    """An extender that takes some nodes only."""
 
-    node = None
-    calls = []  # the names of each
+    nodes = set()
+    calls = {}  # {pod: for each call the number of nodes, and whether the pod was refused before}
 
     def do_POST(self):
-        names = json.loads(self.body())["NodeNames"]
-        self.calls.append(names)
-        answer = {"NodeNames": [name for name in names if name == self.node]}
+        args = json.loads(self.body())
+        pod, names = args["Pod"], args["NodeNames"]
+        conditions = pod["status"].get("conditions", [])
+        refused = [row["reason"] for row in conditions if row["status"] == "False"]
+        self.calls.setdefault(pod["metadata"]["name"], []).append((len(names), bool(refused)))
+        answer = {"NodeNames": [name for name in names if name in self.nodes]}
         self.reply(200, json.dumps(answer))
 
 
 @pytest.fixture
 def picky():
+    """Its entry in the scheduler's configuration. It is ignorable, as ours is: the scheduler asks
+    such extenders last."""
     server = LocalServer(Picky)
-    yield server.url
+    Picky.calls.clear()
+    yield {
+        "urlPrefix": server.url,
+        "filterVerb": "filter",
+        "nodeCacheCapable": True,
+        "ignorable": True,
+    }
     server.close()
+
+
+@pytest.fixture
+def serve():
+    services = []
+
+    def call(programs):
+        services.append(Service(programs))
+        return services[-1]
+
+    yield call
+    for service in services:
+        service.stop()
+
+
+def annotate(fleet, name, usage):
+    reading = f"{usage:.5f},{datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%SZ}"
+    fleet.annotate(name, {CPU: reading, MEM: reading})
 
 
 def add_nodes(fleet, seed):
@@ -69,26 +100,29 @@ def add_nodes(fleet, seed):
         for i in range(count):
             labels = {ZONE: zone} | ({"special": "yes"} if i >= count - 5 else {})
             (name,) = fleet.add(1, labels=labels)
-            usage = 0.1 + 0.4 * i / count + 0.05 * luck.random()
-            reading = f"{usage:.5f},{datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%SZ}"
-            fleet.annotate(name, {CPU: reading, MEM: reading})
+            annotate(fleet, name, 0.1 + 0.4 * i / count + 0.05 * luck.random())
             zones[name] = zone
     return zones
 
 
-def start(plimsoll, scheduler, nodes, name, shortlist, entries=()):
-    """An extender with that shortlist, and a scheduler that shows it every node."""
+def start_extender(plimsoll, nodes, shortlist, port=0):
+    """An extender with that shortlist that has read all nodes."""
     policy = fast_policy(hot_value=False, limit=0.9, period="3h")
     policy["spec"]["extender"] = {"scoring": "estimate", "shortlist": shortlist}
-    extender = plimsoll.extender(plimsoll.write_policy(policy, f"{name}.yaml"))
-    # Of the pods' preferences and its scores the former count more.
-    ours = plimsoll.scheduler_entry(extender, weight=1)
-    scheduler(name=name, extenders=[ours, *entries], percentageOfNodesToScore=100)
+    path = plimsoll.write_policy(policy, f"shortlist-{shortlist}.yaml")
+    extender = plimsoll.extender(path, port=port)
     wait_until(
         lambda: total(extender, "plimsoll_extender_readings", state="usable") == 2 * len(nodes),
         what="the readings",
     )
     return extender
+
+
+def start_scheduler(plimsoll, scheduler, name, extender, *entries):
+    """A scheduler that asks about every node."""
+    # Of the pods' preferences and its scores the former count more.
+    ours = plimsoll.scheduler_entry(extender, weight=1)
+    scheduler(name=name, extenders=[ours, *entries], percentageOfNodesToScore=100)
 
 
 def lists(extender, kind):
@@ -102,7 +136,8 @@ def test_pods_go_where_they_would_go(fleet, namespace, plimsoll, scheduler, figu
     by_zone, special = {}, {}
     for shortlist in (0, PLACES):
         name = f"{namespace.name}-{shortlist}"
-        extender = start(plimsoll, scheduler, zones, name, shortlist)
+        extender = start_extender(plimsoll, zones, shortlist)
+        start_scheduler(plimsoll, scheduler, name, extender)
         # Pods of a Deployment are spread over zones by the scheduler's defaults.
         for app, more in {"web": {}, "hard": hard("hard")}.items():
             pod = pod_object(app, scheduler=name, labels={"app": app}, **more)
@@ -136,19 +171,57 @@ def test_pods_go_where_they_would_go(fleet, namespace, plimsoll, scheduler, figu
 def test_nobody_waits_for_what_is_left_out(fleet, namespace, plimsoll, scheduler, picky, figure):
     """Another extender takes none but the busiest node: the second try is about all nodes."""
     zones = add_nodes(fleet, 2)
-    Picky.node = list(zones)[NODES["a"] - 1]
-    Picky.calls.clear()
-    entry = {
-        "urlPrefix": picky,
-        "filterVerb": "filter",
-        "nodeCacheCapable": True,
-        "ignorable": True,
-    }
-    extender = start(plimsoll, scheduler, zones, namespace.name, PLACES, [entry])
+    busiest = list(zones)[NODES["a"] - 1]
+    Picky.nodes = {busiest}
+    extender = start_extender(plimsoll, zones, PLACES)
+    start_scheduler(plimsoll, scheduler, namespace.name, extender, picky)
     namespace.create_pod("web", scheduler=namespace.name)
-    places = namespace.wait_bound(1)
-    assert places == {"web": Picky.node}
-    asked = [len(names) for names in Picky.calls]
+    assert namespace.wait_bound(1) == {"web": busiest}
+    asked = [count for count, _ in Picky.calls["web"]]
     assert asked[0] == PLACES and asked[-1] == len(zones), asked
     assert lists(extender, "whole_retry") >= 1
     figure(f"an extender behind ours was asked about {asked} nodes, until it took one")
+
+
+def test_other_replicas_answer_the_second_attempt(
+    fleet, namespace, plimsoll, scheduler, picky, serve, figure
+):
+    """Another extender rejects the least loaded nodes, which are the whole shortlist."""
+    nodes = fleet.add(100)
+    idle, busy = nodes[:IDLE], nodes[IDLE:]
+    short, whole = (IDLE, False), (len(nodes), True)
+    Picky.nodes = set(busy)
+    for name in nodes:
+        annotate(fleet, name, 0.1 if name in idle else 0.4)
+    replicas = [start_extender(plimsoll, nodes, IDLE) for _ in range(2)]
+    start_scheduler(plimsoll, scheduler, namespace.name, serve(replicas), picky)
+
+    namespace.create_pods("early", 40, scheduler=namespace.name)
+    wait_until(lambda: len(Picky.calls) == 40, what="all pods to be refused")
+    wait_until(lambda: namespace.events("FailedScheduling"), what="a FailedScheduling event")
+    message = namespace.events("FailedScheduling")[0]["message"]
+    reason = f"1 node and {len(busy) - 1} more left out by Plimsoll's shortlist"
+    assert message.startswith(f"0/{len(nodes)} nodes are available: {reason}. "), message
+    for replica in replicas:
+        port = replica.url.rpartition(":")[2]
+        replica.kill()
+        start_extender(plimsoll, nodes, IDLE, port)
+
+    # After each change of a node the scheduler tries pending pods again.
+    def change_a_node(ended):
+        annotate(fleet, busy[0], 0.4)
+        ended.wait(0.05)
+
+    with Background(change_a_node):
+        namespace.wait_bound(40)
+        for i in range(80):
+            namespace.create_pod(f"late-{i:03}", scheduler=namespace.name)
+        namespace.wait_bound(120)
+    # A second attempt that begins within milliseconds does not know of the first.
+    for calls in Picky.calls.values():
+        assert calls[-1] == whole and set(calls[:-1]) == {short}, calls
+    attempts = collections.Counter(len(calls) for calls in Picky.calls.values())
+    figure(
+        f"an extender behind ours rejects the {IDLE} least loaded nodes: {{attempts: pods}} "
+        f"{dict(attempts)}; {message!r}"
+    )

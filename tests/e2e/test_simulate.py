@@ -70,6 +70,8 @@ def follow(plane, tmp_path):
 def answers(extender, names):
     """{node: (whether it passes, its score or None)}"""
     pod = pod_object("p-0", cpu="0", memory="0")
+    # Such a pod gets no shortlist.
+    pod["status"] = {"conditions": [{"type": "PodScheduled", "status": "False"}]}
     told = ask(extender, "filter", pod, names)
     scores = {
         row["Host"]: row["Score"] for row in ask(extender, "prioritize", pod, told["NodeNames"])

@@ -72,7 +72,6 @@ static void check_decision(struct answer *answer, struct reply *reply,
 static void check_answer(const char *text, size_t len) {
         static const int64_t now_unix_ms = INT64_C(1784800000000); /* 2026-07-23T09:46:40Z */
         static struct node_snapshot *snapshot;
-        static struct shortlist_pods pods;
         struct request request = REQUEST_NULL;
         struct answer answer = ANSWER_NULL;
         struct reply reply;
@@ -81,10 +80,7 @@ static void check_answer(const char *text, size_t len) {
                 snapshot = snapshot_new(now_unix_ms);
         reply_init(&reply);
         if (request_parse(&request, text, len, NULL) == 0) {
-                /* Every pod comes for the first time. */
-                request.pod.id = request.pod.id == 0 ? 1 : request.pod.id;
-                atomic_store(&pods.ids[request.pod.id % SHORTLIST_PODS], 0);
-                (void)answer_property_check(&answer, &reply, snapshot, &request, &pods, PLACES,
+                (void)answer_property_check(&answer, &reply, snapshot, &request, PLACES,
                                             now_unix_ms);
                 check_decision(&answer, &reply, snapshot, &request, now_unix_ms);
         }

@@ -22,6 +22,13 @@ def new_pod(owner="ReplicaSet", **spec):
     return pod
 
 
+def refused(reason):
+    pod = new_pod()
+    condition = {"type": "PodScheduled", "status": "False", "reason": reason}
+    pod["status"] = {"phase": "Pending", "conditions": [condition]}
+    return pod
+
+
 def spread(when):
     constraint = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": when}
     return {"topologySpreadConstraints": [constraint]}
@@ -64,6 +71,9 @@ def test_best_of_each_zone(start, cache_capable):
     sent = asked if cache_capable else [{"metadata": {"name": name}, "x": 1} for name in asked]
     with extender.scheduler() as scheduler:
         passing, rejected = scheduler.filter(sent, new_pod(), cache_capable, is_short=True)
+    left_out = next(name for name in asked if name not in NODES[:25] and name not in passing)
+    reason = "node and 184 more left out by Plimsoll's shortlist"
+    assert rejected.pop(left_out) == reason, "it stands for all that are left out"
     assert set(rejected) == set(NODES[:25]), "those over the limit are told, as ever"
     for zone in "abc":
         told = [name for name in passing if zone_of(name) == zone]
@@ -77,7 +87,7 @@ def test_best_of_each_zone(start, cache_capable):
 
 
 def test_whole_list(start):
-    """Preferences of the pod, a second try, and pods that go to every node."""
+    """For pods with preferences, for those that were refused before, and for those of DaemonSets."""
     extender = start({"shortlist": 24})
     terms = {"podAntiAffinity": {PREFERRED: [TERM]}}
     with extender.scheduler() as scheduler:
@@ -91,13 +101,10 @@ def test_whole_list(start):
         assert told(new_pod(affinity={"nodeAffinity": {PREFERRED: [TERM]}})) == 240
         assert told(new_pod(affinity=terms)) == 240
         assert told(new_pod(owner="DaemonSet")) == 240
-        pod = new_pod()
-        assert [told(pod), told(pod), told(pod)] == [24, 240, 240]
-        # A pod that is nominated is asked about with one name first: that is no try.
-        pod = new_pod()
-        assert scheduler.filter(NODES[:1], pod) == (NODES[:1], {})
-        assert told(pod) == 24
+        assert told(refused("Unschedulable")) == 240
+        assert told(refused("SchedulerError")) == 240
+        assert told(refused("SchedulingGated")) == 24
     lists = "plimsoll_extender_shortlists_total"
     assert extender.metric(lists, list="whole_preferences") == 3
     assert extender.metric(lists, list="whole_retry") == 2
-    assert extender.metric(lists, list="short") == 4
+    assert extender.metric(lists, list="short") == 3

@@ -10,7 +10,7 @@ import yaml
 from extender_kit import POD, annotate, policy
 from pages import block, run_commands
 from paper_cluster import DEPLOYMENTS, EXTENDERS, SYSTEM
-from policies import CPU
+from policies import CPU, MEM
 
 PODS = f"{SYSTEM}/pods"
 WEB = "/api/v1/namespaces/shop/pods/web-0"
@@ -213,6 +213,26 @@ def test_what_a_policy_asks_of_a_pod_without_a_decision(cluster, explain):
     shown = json.loads(explain("shop/web-0", "-ojson"))
     assert shown["rule"] == 2
     assert shown["expected"]["loadCores"] > 0 and "learnedCores" not in shown["expected"]
+
+
+def test_a_pod_counts_once_on_its_own_node(cluster, explain):
+    """What an extender knows of its node holds the pod already."""
+    known = {"baseLoad": 1, "podsLoad": 3, "noiseLoad": 0, "podsErrorLoad": 0, "reservedLoad": 0}
+    known |= {"windowSeconds": 300, "reading": 0.5}
+    names = ("node-1", "node-2")
+    nodes = [
+        {"node": name, "cpu": {**known, "metric": CPU}, "mem": {**known, "metric": MEM}}
+        for name in names
+    ]
+    page = {"at": "2026-07-23T11:33:09.996Z", "scoring": "estimate", "workloads": []}
+    page["cluster"] = {what: {"usageToRequest": 1, "base": 0.1} for what in ("cpu", "mem")}
+    for name in EXTENDERS:
+        cluster.objects[f"{PODS}/{name}:8010/proxy/estimate"] = {**page, "nodes": nodes}
+    shown = json.loads(explain("shop/web-0", "-ojson"))
+    assert shown["expected"]["loadCores"] == 2
+    of_node = {row["node"]: row["estimate"]["cpu"] for row in shown["nodes"]}
+    used = [of_node[name]["inFlight"] + of_node[name]["reading"] for name in names]
+    assert used == pytest.approx([(1 + 3 - 2) / 8, (1 + 3) / 8])
 
 
 def test_a_pod_that_waits(cluster, explain):

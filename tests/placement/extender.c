@@ -20,7 +20,6 @@ struct extender {
         struct node_snapshot *snapshot; /* of the last filter call; NULL before the first */
         struct request request;
         struct answer answer;
-        struct shortlist_pods shortlist_pods;
 };
 
 static int64_t now_unix_ms(const struct extender *extender) {
@@ -169,8 +168,8 @@ void extender_filter(struct extender *extender, const struct pod_facts *pod,
         begin_request(&extender->request, pod);
         for (size_t i = 0; i < count; i++)
                 add_candidate(extender, candidates[i]);
-        answer_filter(&extender->answer, extender->snapshot, &extender->request,
-                      &extender->shortlist_pods, now_ms, now_ms);
+        answer_filter(&extender->answer, extender->snapshot, &extender->request, now_ms);
+        answer_shortlist(&extender->answer, now_ms);
         for (size_t i = 0; i < count; i++)
                 ret_scores[i] = extender->answer.judge.is_told[i] ? 0 : SCORE_REJECTED;
         if (extender_estimator(extender))

@@ -42,7 +42,7 @@ static void replay_node(const struct policy *policy, json_t *recorded, int64_t n
         json_object_foreach (json_at(recorded, "annotations", NULL), key, value)
                 one_node_annotate(&node, policy, key, json_string_value(value));
 
-        int predicate = verdict_filter(policy, &node.columns, 0, now_unix_ms);
+        int predicate = verdict_filter(policy, &node.columns, 0, now_unix_ms).rejected_by;
         int score100 = verdict_score100(policy, &node.columns, 0, NULL, now_unix_ms);
         const char *rejected_by =
                 predicate < 0 ? "" : policy->metrics[policy->predicates[predicate].metric].name;

@@ -25,6 +25,7 @@ struct example {
         } annotations[8];
         int rejected_by; /* index of the predicate, -1: passes */
         int score100;
+        int last_by; /* ditto, plus 1; 0: none */
 };
 
 static void assert_examples(const struct policy *policy, const struct example *rows, size_t count) {
@@ -34,10 +35,15 @@ static void assert_examples(const struct policy *policy, const struct example *r
                 for (size_t a = 0; a < 8 && rows[i].annotations[a].key; a++)
                         one_node_annotate(&node, policy, rows[i].annotations[a].key,
                                           rows[i].annotations[a].value);
-                int rejected_by = verdict_filter(policy, &node.columns, 0, NOW_UNIX_MS);
+                const struct verdict_limits limits = verdict_filter(policy, &node.columns, 0,
+                                                                    NOW_UNIX_MS);
                 int score100 = verdict_score100(policy, &node.columns, 0, NULL, NOW_UNIX_MS);
-                if (rejected_by != rows[i].rejected_by || score100 != rows[i].score100)
-                        fail_msg("%s gave %d, %d", rows[i].name, rejected_by, score100);
+                if (limits.rejected_by != rows[i].rejected_by ||
+                    limits.last_by != rows[i].last_by - 1 || score100 != rows[i].score100)
+                        fail_msg("%s gave %d, %d, %d", rows[i].name, limits.rejected_by,
+                                 limits.last_by, score100);
+                int over = rows[i].rejected_by >= 0 ? rows[i].rejected_by : rows[i].last_by - 1;
+                assert_int_equal(verdict_over(limits), over);
         }
 }
 
@@ -106,9 +112,9 @@ TEST(crane_policy) {
 TEST(last) {
         static const struct example rows[] = {
                 {"below", {{CPU_5M, "0.65," NOW}}, -1, 3},
-                {"last", {{CPU_5M, "0.66," NOW}}, -2, 3},
-                {"last by the third", {{MEM_5M, "0.66," NOW}}, -4, 3},
-                {"the first of two", {{CPU_5M, "0.66," NOW}, {MEM_5M, "0.66," NOW}}, -2, 6},
+                {"last", {{CPU_5M, "0.66," NOW}}, -1, 3, 1},
+                {"last by the third", {{MEM_5M, "0.66," NOW}}, -1, 3, 3},
+                {"the first of two", {{CPU_5M, "0.66," NOW}, {MEM_5M, "0.66," NOW}}, -1, 6, 1},
                 {"rejected", {{CPU_5M, "0.66," NOW}, {MEM_1H, "0.76," NOW}}, 3, 6},
                 {"expired", {{CPU_5M, "0.9,2026-07-23T11:17:54Z"}}, -1, 0},
         };
@@ -117,10 +123,6 @@ TEST(last) {
         policy->predicates[0].over_limit = POLICY_OVER_LIMIT_LAST;
         policy->predicates[2].over_limit = POLICY_OVER_LIMIT_LAST;
         assert_examples(policy, rows, ARRAY_LEN(rows));
-        assert_false(verdict_is_last(-1));
-        assert_false(verdict_is_last(0));
-        assert_true(verdict_is_last(-4));
-        assert_int_equal(verdict_last_by(-4), 2);
 }
 
 TEST(limit_zero_is_off) {
@@ -183,7 +185,7 @@ TEST(rows) {
         policy->metric_count = policy->predicate_count = policy->priority_count = 1;
         policy->priorities[0].weight = 1;
         for (size_t row = 0; row < ROWS; row++) {
-                assert_int_equal(verdict_filter(policy, &columns, row, NOW_UNIX_MS),
+                assert_int_equal(verdict_filter(policy, &columns, row, NOW_UNIX_MS).rejected_by,
                                  rejected_by[row]);
                 /* (1 - 0.9) * 100 is a hair below 10 in doubles, and truncated: as crane has it. */
                 assert_int_equal(verdict_score100(policy, &columns, row, NULL, NOW_UNIX_MS),

@@ -48,8 +48,8 @@ TEST(pool) {
         struct nodes nodes;
 
         nodes_init(&nodes, 0.75, 0.75);
-        assert_int_equal(verdict_filter(nodes.policy, &nodes.columns, 0, 0), -1);
-        assert_int_equal(verdict_filter(nodes.policy, &nodes.columns, 1, 0), 1);
+        assert_int_equal(verdict_filter(nodes.policy, &nodes.columns, 0, 0).rejected_by, -1);
+        assert_int_equal(verdict_filter(nodes.policy, &nodes.columns, 1, 0).rejected_by, 1);
         assert_int_equal(verdict_score100(nodes.policy, &nodes.columns, 0, &largest, 0), 25);
         assert_int_equal(verdict_score100(nodes.policy, &nodes.columns, 1, &largest, 0), 100);
         policy_free(nodes.policy);

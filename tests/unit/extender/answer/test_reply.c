@@ -55,7 +55,7 @@ static const char *joined(struct fixture *fixture) {
 
 static const char *filter(struct fixture *fixture, const char *request) {
         assert_int_equal(request_parse(&fixture->request, request, strlen(request), NULL), 0);
-        answer_filter(&fixture->answer, fixture->snapshot, &fixture->request, NULL, NOW, 0);
+        answer_filter(&fixture->answer, fixture->snapshot, &fixture->request, NOW);
         assert_true(reply_filter(&fixture->reply, &fixture->answer));
         return joined(fixture);
 }
@@ -65,7 +65,7 @@ static const char *preempt(struct fixture *fixture, const char *request) {
 
         if (request_parse_preemption(&fixture->request, request, strlen(request), &err) < 0)
                 fail_msg("%s: %s", request, err.msg);
-        answer_filter(&fixture->answer, fixture->snapshot, &fixture->request, NULL, NOW, 0);
+        answer_filter(&fixture->answer, fixture->snapshot, &fixture->request, NOW);
         assert_true(reply_preempt(&fixture->reply, &fixture->answer));
         return joined(fixture);
 }
@@ -129,6 +129,36 @@ TEST(filter) {
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++)
                 assert_string_equal(filter(fixture, rows[i].request), rows[i].reply);
+        fixture_free(fixture);
+}
+
+/* One node that is left out stands for all of them: the scheduler puts its reason into the event.
+ */
+TEST(left_out) {
+        static const struct {
+                const char *request, *reply;
+        } rows[] = {
+                {"{\"NodeNames\":[\"idle\",\"half\"]}",
+                 BY_NAME("\"idle\"", "\"half\":\"node left out by Plimsoll's shortlist\"")},
+                {"{\"NodeNames\":[\"busy\",\"half\",\"idle\",\"half\",\"stale\"]}",
+                 BY_NAME("\"idle\"",
+                         "\"busy\":\"cpu_usage_avg_5m above 0.65\","
+                         "\"half\":\"node and 1 more left out by Plimsoll's shortlist\"")},
+                {"{\"NodeNames\":[\"idle\",\"x\\\"\"]}",
+                 BY_NAME("\"idle\"", "\"x\\\"\":\"node left out by Plimsoll's shortlist\"")},
+                {"{\"Nodes\":{\"items\":[{}," NODE("idle") "," NODE("half") "]}}",
+                 BY_NODE(NODE("idle"),
+                         "\"half\":\"node and 1 more left out by Plimsoll's shortlist\"")},
+                {"{\"Nodes\":{\"items\":[{}," NODE("idle") "]}}", BY_NODE(NODE("idle"), "")},
+        };
+        struct fixture *fixture = cluster_new("  extender: {shortlist: 1, whenAllOver: reject}\n");
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                (void)filter(fixture, rows[i].request);
+                answer_shortlist(&fixture->answer, 0);
+                assert_true(reply_filter(&fixture->reply, &fixture->answer));
+                assert_string_equal(joined(fixture), rows[i].reply);
+        }
         fixture_free(fixture);
 }
 
@@ -300,7 +330,7 @@ TEST(pieces) {
                                  i ? "," : "", names[i], 0);
         (void)buf_puts(&text, "]}}");
         assert_int_equal(request_parse(&fixture->request, text.data, text.len, NULL), 0);
-        answer_filter(&fixture->answer, fixture->snapshot, &fixture->request, NULL, NOW, 0);
+        answer_filter(&fixture->answer, fixture->snapshot, &fixture->request, NOW);
         assert_true(reply_filter(&fixture->reply, &fixture->answer));
         /* head, idle and half, comma, stale and x, tail */
         assert_int_equal(fixture->reply.count, 5);
@@ -323,7 +353,7 @@ TEST(many_pieces) {
                         i, 0);
         (void)buf_puts(&text, "]}}");
         assert_int_equal(request_parse(&fixture->request, text.data, text.len, NULL), 0);
-        answer_filter(&fixture->answer, fixture->snapshot, &fixture->request, NULL, NOW, 0);
+        answer_filter(&fixture->answer, fixture->snapshot, &fixture->request, NOW);
         assert_true(reply_filter(&fixture->reply, &fixture->answer));
         assert_int_equal(fixture->reply.count, 2 * PIECES + 1);
         for (size_t i = 0; i < PIECES; i++)

@@ -41,8 +41,8 @@ static inline void put(struct fixture *fixture, const char *name, double cpu, do
 /* As the handlers do. */
 static inline void ask_filter(struct fixture *fixture, const char *pod, const char *names) {
         parse(fixture, pod, names);
-        answer_filter(&fixture->answer, fixture->snapshot, &fixture->request, &fixture->pods, NOW,
-                      0);
+        answer_filter(&fixture->answer, fixture->snapshot, &fixture->request, NOW);
+        answer_shortlist(&fixture->answer, 0);
         assert_true(decision_take_pod(&fixture->request.pod, &fixture->decision.pod));
         decision_take_filter(&fixture->answer, &fixture->decision.filter);
         fixture->decision.filter_count++;

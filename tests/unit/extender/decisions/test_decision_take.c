@@ -3,6 +3,10 @@
 
 #include "decision_fixture.h"
 
+#define REFUSED_POD                                                                                \
+        "{\"metadata\":{\"namespace\":\"shop\",\"name\":\"web-1\",\"uid\":\"u-1\"},"               \
+        "\"status\":{\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"False\"}]}}"
+
 TEST(filter) {
         struct fixture *fixture = fixture_new(POLICY("whenAllOver: pass, shortlist: 1"));
 
@@ -41,7 +45,7 @@ TEST(filter) {
         assert_number(json_array_get(nodes, 1), "value", 0.91);
         assert_number(json_array_get(nodes, 1), "limit", 0.9);
 
-        ask_filter(fixture, POD, "\"a\",\"b\"");
+        ask_filter(fixture, REFUSED_POD, "\"a\",\"b\"");
         assert_text(json_object_get(show(fixture), "filter"), "list", "whole_retry");
 
         /* All are over, and pass. */

@@ -367,6 +367,38 @@ TEST(free_numbers) {
         estimator_node_release(estimator, node);
 }
 
+/* A pod that looks for a node counts nowhere, whether the estimate knows it or an import holds it.
+ */
+TEST(leave_out) {
+        _cleanup_(estimator_freep) struct estimator *estimator = estimator_new(count_change, NULL);
+        struct estimator_node *node = hold_a(estimator);
+        const struct estimator_pod bound = pod(1, "a", "d/w", 2, NOW - WINDOW_MS),
+                                   elsewhere = pod(2, "b", "d/w", 2, NOW - WINDOW_MS);
+
+        estimator_bind(estimator, &bound);
+        assert_near(cpu(estimator, node), 0.2);
+        estimator_leave_out(estimator, &elsewhere, NOW);
+        estimator_leave_out(estimator, &bound, NOW);
+        assert_near(cpu(estimator, node), 0);
+
+        estimator_import_workload(estimator, &(struct workload_facts){.name = "d/w",
+                                                                      .name_len = 3,
+                                                                      .is_learned = true,
+                                                                      .learned_cores = 1.5,
+                                                                      .confidence = 1});
+        estimator_import_node(estimator, "a",
+                              &(struct tracked_node){.base = {{1, 0}},
+                                                     .pods_used = {{4, GIB}},
+                                                     .readings = {{.window_ms = WINDOW_MS}}});
+        assert_near(cpu(estimator, node), 0.5);
+        estimator_leave_out(estimator, &bound, NOW);
+        assert_near(cpu(estimator, node), 0.35);
+        estimator_leave_out(estimator, &bound, NOW);
+        estimator_leave_out(estimator, &bound, NOW);
+        assert_near(cpu(estimator, node), 0.1); /* the base is not the pod's */
+        estimator_node_release(estimator, node);
+}
+
 /* Of more nodes than there may be nothing is known, as if they were not there. */
 TEST(too_many_nodes) {
         size_t changes = 0;

@@ -260,7 +260,7 @@ static void check(const struct cluster *cluster, const struct explanation *expla
         int rejected_by[NODES_MAX];
 
         parse(asked, cluster, NULL);
-        answer_filter(&asked->answer, asked->snapshot, &asked->request, NULL, NOW, 0);
+        answer_filter(&asked->answer, asked->snapshot, &asked->request, NOW);
         for (size_t i = 0; i < cluster->node_count; i++) {
                 rejected_by[i] = judge->rejected_by[i];
                 if (explanation->rejected_by[i] != rejected_by[i])

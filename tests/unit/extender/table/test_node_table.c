@@ -124,7 +124,7 @@ TEST(policy_change) {
 
         node_table_set_policy(table, policy_of(one_metric), NOW);
         node_table_publish(table, NOW);
-        assert_int_equal(verdict(table, "a", NOW).rejected_by, 0);
+        assert_int_equal(verdict(table, "a", NOW).limits.rejected_by, 0);
         assert_int_equal(score(table, "a", NOW), 40);
         node_table_stats(table, NOW + 480000, &stats);
         assert_int_equal(stats.readings[READING_EXPIRED], 1);
@@ -174,7 +174,7 @@ TEST(pools) {
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 set_pool(table, "a", rows[i].pool);
                 assert_int_equal(node_table_pool(table, 0), rows[i].number);
-                assert_int_equal(verdict(table, "a", NOW).rejected_by, rows[i].rejected_by);
+                assert_int_equal(verdict(table, "a", NOW).limits.rejected_by, rows[i].rejected_by);
                 assert_int_equal(verdict(table, "a", NOW).score100, rows[i].score100);
                 node_table_stats(table, NOW, &stats);
                 assert_int_equal(stats.readings[READING_MISSING], rows[i].missing);
@@ -229,8 +229,8 @@ TEST(percent) {
         put(table, "b", NOW, "my_gauge", "50,2026-07-23T09:46:40Z");
         put(table, "c", NOW, "my_gauge", "50.25,2026-07-23T09:46:40Z");
         node_table_publish(table, NOW);
-        assert_int_equal(verdict(table, "b", NOW).rejected_by, -1);
-        assert_int_equal(verdict(table, "c", NOW).rejected_by, 0);
+        assert_int_equal(verdict(table, "b", NOW).limits.rejected_by, -1);
+        assert_int_equal(verdict(table, "c", NOW).limits.rejected_by, 0);
         node_table_free(table);
 }
 

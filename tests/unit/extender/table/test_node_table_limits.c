@@ -113,7 +113,8 @@ TEST(no_estimate) {
         struct node_snapshot *snapshot = publish(table, NOW);
         uint32_t row = node_names_find(snapshot->names, "b", 1);
         assert_int_equal(snapshot->nodes.columns.estimate_number[row], ESTIMATOR_MAX_NODES);
-        assert_int_equal(judge_nodes_verdict_slow(&snapshot->nodes, row, NOW).rejected_by, -1);
+        assert_int_equal(judge_nodes_verdict_slow(&snapshot->nodes, row, NOW).limits.rejected_by,
+                         -1);
         node_snapshot_unref(snapshot);
         node_table_remove(table, "b");
         for (int i = 0; i < ESTIMATOR_MAX_NODES - 1; i++)

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/clock.h"
 #include "codec/json.h"
 #include "extender/table/node_table.h"
 #include "extender/table/row_estimate.h"
@@ -35,7 +36,8 @@ TEST(reading) {
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 const struct reading mean = {.state = READING_USABLE,
                                              .value = 0.25,
-                                             .at_unix_ms = NOW + rows[i].mean_at_ms};
+                                             .at_unix_ms = NOW + rows[i].mean_at_ms,
+                                             .expires_unix_ms = NOW + 1};
                 const struct reading covered = {.state = rows[i].covered_s >= 0 ? READING_USABLE
                                                                                 : READING_MISSING,
                                                 .value = rows[i].covered_s,
@@ -48,8 +50,11 @@ TEST(reading) {
                         fail_msg("row %zu: %lld to %lld", i, (long long)(read.begins_unix_ms - NOW),
                                  (long long)(read.ends_unix_ms - NOW));
         }
-        const struct reading none = {.state = READING_MALFORMED};
+        const struct reading none = {.state = READING_MALFORMED, .expires_unix_ms = READING_NEVER},
+                             expired = {
+                                     .value = 0.25, .at_unix_ms = NOW - 1, .expires_unix_ms = NOW};
         assert_int_equal(row_estimate_reading(&none, WINDOW_MS, &none, NOW).window_ms, 0);
+        assert_int_equal(row_estimate_reading(&expired, WINDOW_MS, &none, NOW).window_ms, 0);
 }
 
 /* On a node of 10 cores a pod of one core runs since @runs_before_ms. Return: what the node uses in
@@ -143,7 +148,41 @@ TEST(no_ratio) {
         }
 }
 
-/* A node that is never read has the base of those that are, also if nothing happens on it. */
+/* An estimate goes on from a reading that it took in time. One that begins after the reading has
+ * expired does not know which of its pods the reading held, so it does not use it. */
+TEST(expired) {
+        const int64_t later = NOW + 2 * 3600 * MS_PER_S;
+        const struct {
+                int64_t begins_unix_ms;
+                const char *capacity;
+                double used;
+        } rows[] = {{NOW, "10", 0.5 + 0.1}, {later, "10", 0.1}, {NOW, "", 0}, {later, "", 0}};
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(node_table_freep) struct node_table *table = table_by_cpu("");
+                json_auto_t *annotations = json_pack("{s:s}", "cpu_usage_avg_5m", "0.5," NOTE);
+                json_auto_t *capacity = json_pack("{s:s}", "cpu", rows[i].capacity);
+                node_table_put(table, "a", annotations, rows[i].begins_unix_ms);
+                node_table_set_capacity(table, "a", capacity, rows[i].begins_unix_ms);
+                estimator_bind(node_table_estimator(table),
+                               &(struct estimator_pod){.id = 1,
+                                                       .node = "a",
+                                                       .node_len = 1,
+                                                       .request = {{1, 1}},
+                                                       .runs_unix_ms = later});
+                node_table_publish(table, later);
+                struct node_snapshot *snapshot = node_table_acquire(table);
+                const struct node_columns *columns = &snapshot->nodes.columns;
+                double used = columns->used[ESTIMATE_CPU][0] -
+                              columns->margin_ratio[ESTIMATE_CPU][0];
+                if (fabs(used - rows[i].used) > 1e-6)
+                        fail_msg("row %zu: %g", i, used);
+                assert_int_equal(columns->missing[0], rows[i].used > 0.2 ? 0 : 1 << ESTIMATE_CPU);
+                node_snapshot_unref(snapshot);
+        }
+}
+
+/* A node that is not read has the base of those that are, from the first list of pods on. */
 TEST(unread) {
         _cleanup_(node_table_freep) struct node_table *table = table_by_cpu("");
         json_auto_t *annotations = json_pack("{s:s}", "cpu_usage_avg_5m", "0.3," NOTE);
@@ -154,8 +193,6 @@ TEST(unread) {
         node_table_set_capacity(table, "a", capacity, NOW);
         node_table_set_capacity(table, "b", capacity, NOW);
         estimator_list_ended(node_table_estimator(table), NOW, NOW);
-        node_table_publish(table, NOW);
-        estimator_step(node_table_estimator(table), NOW);
         node_table_publish(table, NOW);
         struct node_snapshot *snapshot = node_table_acquire(table);
         const double *used = snapshot->nodes.columns.used[ESTIMATE_CPU];

@@ -12,6 +12,18 @@
 #include "extender/answer/reply.h"
 #include "tests/unit/fixture/property.h"
 
+/* Whether one of the candidates that are left out has a name. */
+static inline bool names_left_out(const struct answer *answer) {
+        const struct judge *judge = &answer->judge;
+        bool is_any = false;
+
+        for (size_t i = 0; i < judge->count; i++)
+                is_any |= !judge->is_told[i] && judge->rejected_by[i] < 0 &&
+                          judge->rows[i] != JUDGE_DUPLICATE &&
+                          answer->request->nodes[i].name_bytes > 0;
+        return is_any;
+}
+
 /* Names and rejections in the reply. */
 static inline void answer_check_reply(struct reply *reply, const struct answer *answer) {
         const struct request *request = answer->request;
@@ -36,8 +48,8 @@ static inline void answer_check_reply(struct reply *reply, const struct answer *
         for (size_t i = 0; i < request->count; i++)
                 passing += judge->is_told[i];
         PROPERTY(json_array_size(told) == passing);
-        PROPERTY(json_object_size(json_object_get(json, "FailedAndUnresolvableNodes")) ==
-                 judge->rejected_count);
+        const json_t *failed = json_object_get(json, "FailedAndUnresolvableNodes");
+        PROPERTY(json_object_size(failed) == judge->rejected_count + names_left_out(answer));
         PROPERTY(json_object_size(json_object_get(json, "FailedNodes")) == 0);
         for (size_t i = 0, at = 0; request->has_names && i < request->count; i++) {
                 const struct request_node *node = &request->nodes[i];
@@ -93,16 +105,16 @@ static inline void answer_check_shortlist(const struct judge *judge, size_t plac
                 PROPERTY(judge->left_out_count == strangers_out);
 }
 
-/* answer_filter() and reply_filter(). Return: which list it was */
+/* answer_filter(), answer_shortlist() and reply_filter(). Return: which list it was */
 static inline enum judge_list answer_property_check(struct answer *answer, struct reply *reply,
                                                     const struct node_snapshot *snapshot,
-                                                    const struct request *request,
-                                                    struct shortlist_pods *pods, size_t places,
+                                                    const struct request *request, size_t places,
                                                     int64_t now_unix_ms) {
         const struct judge *judge = &answer->judge;
         size_t rejected = 0, told = 0, left_out = 0;
 
-        answer_filter(answer, snapshot, request, pods, now_unix_ms, 0);
+        answer_filter(answer, snapshot, request, now_unix_ms);
+        answer_shortlist(answer, 0);
         for (size_t i = 0; i < request->count; i++) {
                 if (judge->rows[i] == JUDGE_DUPLICATE)
                         continue;

@@ -230,7 +230,7 @@ static size_t rejected(struct fixture *fixture, const char *names) {
         put(fixture->table, "b", 0.80, 0.10, 0);
         put(fixture->table, "c", 0.60, 0.10, 0);
         parse(fixture, "{}", names);
-        answer_filter(&fixture->answer, fixture->snapshot, &fixture->request, NULL, NOW, 0);
+        answer_filter(&fixture->answer, fixture->snapshot, &fixture->request, NOW);
         return fixture->answer.judge.rejected_count;
 }
 
@@ -334,9 +334,7 @@ TEST(last_on_a_shortlist) {
                 put(fixture->table, "hotter", 0.90, 0.10, 0);
                 for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                         assert_int_equal(rejected(fixture, rows[i].names), 0);
-                        fixture->request.pod.id = i + 1;
-                        answer_filter(&fixture->answer, fixture->snapshot, &fixture->request,
-                                      &fixture->pods, NOW, 0);
+                        answer_shortlist(&fixture->answer, 0);
                         assert_int_equal(fixture->answer.list, JUDGE_LIST_SHORT);
                         for (size_t n = 0; n < 3; n++)
                                 assert_int_equal(!fixture->answer.judge.is_told[n],
@@ -425,8 +423,7 @@ TEST(rules) {
                         if (strcmp(scores, is_daemonset ? "9 5 2" : rows[i].scores) != 0)
                                 fail_msg("row %zu scored %s for a %s", i, scores, owner);
                         parse(fixture, pod, names);
-                        answer_filter(&fixture->answer, fixture->snapshot, &fixture->request, NULL,
-                                      NOW, 0);
+                        answer_filter(&fixture->answer, fixture->snapshot, &fixture->request, NOW);
                         if (fixture->answer.judge.rejected_count != expected)
                                 fail_msg("row %zu rejected %zu for a %s", i,
                                          fixture->answer.judge.rejected_count, owner);

@@ -31,19 +31,14 @@ static enum judge_list ask_for(struct fixture *fixture, const char *pod, const c
         int shortlist = node_table_policy(fixture->table)->shortlist;
 
         parse(fixture, pod, names);
-        return answer_property_check(&fixture->answer, &fixture->reply, fixture->snapshot,
-                                     &fixture->request, &fixture->pods,
-                                     shortlist == POLICY_SHORTLIST_AUTO ? SHORTLIST_AUTO_PLACES
-                                                                        : (size_t)shortlist,
-                                     NOW);
+        return answer_property_check(
+                &fixture->answer, &fixture->reply, fixture->snapshot, &fixture->request,
+                shortlist == POLICY_SHORTLIST_AUTO ? SHORTLIST_AUTO_PLACES : (size_t)shortlist,
+                NOW);
 }
 
-/* For a pod that never came before. */
 static enum judge_list ask(struct fixture *fixture, const char *names) {
-        static int pods;
-        _cleanup_(freep) char *pod = xasprintf("{\"metadata\":{\"uid\":\"ask-%d\"}}", pods++);
-
-        return ask_for(fixture, pod, names);
+        return ask_for(fixture, "{\"metadata\":{\"uid\":\"u\"}}", names);
 }
 
 /* Return: the names of the reply to ask(), joined by spaces */
@@ -104,36 +99,40 @@ TEST(when) {
 }
 
 #define PREFERS                                                                                    \
-        "{\"metadata\":{\"uid\":\"%s\"},\"spec\":{\"topologySpreadConstraints\":[{"                \
-        "\"whenUnsatisfiable\":\"ScheduleAnyway\"}]}}"
+        "\"spec\":{\"topologySpreadConstraints\":[{\"whenUnsatisfiable\":\"ScheduleAnyway\"}]}"
+#define DAEMON "\"metadata\":{\"ownerReferences\":[{\"kind\":\"DaemonSet\"}]}"
+#define REFUSED(reason)                                                                            \
+        "\"status\":{\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"False\","             \
+        "\"reason\":\"" reason "\"}]}"
 
 TEST(for_whom) {
+        static const struct {
+                const char *pod;
+                enum judge_list list, list_for_all; /* with shortlistFor: all */
+        } rows[] = {
+                {"{}", JUDGE_LIST_SHORT, JUDGE_LIST_SHORT},
+                {"null", JUDGE_LIST_SHORT, JUDGE_LIST_SHORT},
+                {"{" DAEMON "}", JUDGE_LIST_WHOLE, JUDGE_LIST_WHOLE},
+                {"{" PREFERS "}", JUDGE_LIST_PREFERENCES, JUDGE_LIST_SHORT},
+                {"{" REFUSED("Unschedulable") "}", JUDGE_LIST_RETRY, JUDGE_LIST_RETRY},
+                {"{" REFUSED("SchedulingGated") "}", JUDGE_LIST_SHORT, JUDGE_LIST_SHORT},
+                {"{" PREFERS "," REFUSED("Unschedulable") "}", JUDGE_LIST_PREFERENCES,
+                 JUDGE_LIST_RETRY},
+                {"{" DAEMON "," REFUSED("Unschedulable") "}", JUDGE_LIST_WHOLE, JUDGE_LIST_WHOLE},
+        };
         struct fixture *fixture = fixture_new(POLICY(EXTENDER("shortlist: 2")));
         struct fixture *for_all = fixture_new(POLICY(EXTENDER("shortlist: 2, shortlistFor: all")));
         static const char names[] = "\"a\",\"b\",\"c\"";
-        static const char uid[] = "{\"metadata\":{\"uid\":\"u\"}}";
-        static const char daemon[] = "{\"metadata\":{\"uid\":\"d\",\"ownerReferences\":[{"
-                                     "\"kind\":\"DaemonSet\"}]}}";
 
-        assert_int_equal(ask_for(fixture, uid, names), JUDGE_LIST_WHOLE); /* nothing is known */
+        assert_int_equal(ask(fixture, names), JUDGE_LIST_WHOLE); /* nothing is known */
         put(fixture, "a", 0.1, "");
         put(for_all, "a", 0.1, "");
-        assert_int_equal(ask_for(fixture, uid, names), JUDGE_LIST_SHORT);
-        /* It comes again, since what came behind us failed. */
-        assert_int_equal(ask_for(fixture, uid, names), JUDGE_LIST_RETRY);
-        assert_int_equal(ask_for(fixture, uid, names), JUDGE_LIST_RETRY);
-        /* A call with nothing to leave out is no first one: a nominated node, for instance. */
-        assert_int_equal(ask_for(fixture, "{\"metadata\":{\"uid\":\"v\"}}", "\"a\""),
-                         JUDGE_LIST_WHOLE);
-        assert_int_equal(ask_for(fixture, "{\"metadata\":{\"uid\":\"v\"}}", names),
-                         JUDGE_LIST_SHORT);
-        assert_int_equal(ask_for(fixture, "{\"metadata\":{}}", names), JUDGE_LIST_RETRY);
-        assert_int_equal(ask_for(fixture, "null", names), JUDGE_LIST_RETRY);
-        assert_int_equal(ask_for(fixture, daemon, names), JUDGE_LIST_WHOLE);
-        assert_int_equal(ask_for(for_all, daemon, names), JUDGE_LIST_WHOLE);
-        _cleanup_(freep) char *prefers = xasprintf(PREFERS, "p");
-        assert_int_equal(ask_for(fixture, prefers, names), JUDGE_LIST_PREFERENCES);
-        assert_int_equal(ask_for(for_all, prefers, names), JUDGE_LIST_SHORT);
+        assert_int_equal(ask(fixture, "\"a\""), JUDGE_LIST_WHOLE); /* a nominated node */
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+                for (int again = 0; again < 2; again++)
+                        if (ask_for(fixture, rows[i].pod, names) != rows[i].list ||
+                            ask_for(for_all, rows[i].pod, names) != rows[i].list_for_all)
+                                fail_msg("row %zu", i);
         fixture_free(fixture);
         fixture_free(for_all);
 }
@@ -269,8 +268,8 @@ TEST(beyond_measure) {
         /* No reading does this: no headroom is a number. */
         for (size_t row = 0; row < fixture->snapshot->nodes.count; row++)
                 fixture->snapshot->nodes.columns.used[ESTIMATE_CPU][row] = INFINITY;
-        memset(&fixture->pods, 0, sizeof(fixture->pods));
-        answer_filter(answer, fixture->snapshot, &fixture->request, &fixture->pods, NOW, 0);
+        answer_filter(answer, fixture->snapshot, &fixture->request, NOW);
+        answer_shortlist(answer, 0);
         assert_int_equal(answer->list, JUDGE_LIST_SHORT);
         for (size_t i = 0; i < fixture->request.count; i++)
                 assert_int_equal(answer->judge.is_told[i], i < 2);

@@ -50,7 +50,7 @@ static void fill(struct node_columns *columns, size_t row, int value) {
         columns->hot[row] = columns->other[row] = value;
         columns->hot_expires_unix_ms[row] = columns->settled_until_unix_ms[row] = value;
         columns->estimate_number[row] = (uint32_t)value;
-        columns->rejected_by[row] = (int16_t)value;
+        columns->limits[row] = (struct verdict_limits){(int16_t)value, (int16_t)-value};
         columns->is_estimate_old[row] = columns->missing[row] = columns->score100[row] =
                 columns->zone[row] = columns->pool[row] = (uint8_t)value;
 }
@@ -66,7 +66,8 @@ static void check(const struct node_columns *columns, size_t row, int value) {
         assert_int_equal(columns->hot_expires_unix_ms[row], value);
         assert_int_equal(columns->settled_until_unix_ms[row], value);
         assert_int_equal(columns->estimate_number[row], value);
-        assert_int_equal(columns->rejected_by[row], value);
+        assert_int_equal(columns->limits[row].rejected_by, value);
+        assert_int_equal(columns->limits[row].last_by, -value);
         assert_int_equal(columns->is_estimate_old[row], value);
         assert_int_equal(columns->missing[row], value);
         assert_int_equal(columns->score100[row], value);

@@ -31,8 +31,11 @@ static const struct {
                    {"near", "cpu=0.79 mem=0.3"}}},
         {"policy.yaml", "but where all are, the coolest does", "hot > hotter",
          .nodes = {{"hotter", "cpu=0.9 mem=0.3"}, {"hot", "cpu=0.85 mem=0.3"}}},
-        {"policy.yaml", "one whose readings are old is judged by them", "busy > old",
-         .nodes = {{"busy", "cpu=0.3 mem=0.2"}, {"old", "-cpu=0.9 -mem=0.9"}}},
+        {"policy.yaml", "one whose readings have expired before it is known counts as the mean",
+         "idle > old > busy",
+         .nodes = {{"busy", "cpu=0.34 mem=0.2"},
+                   {"old", "-cpu=0.9 -mem=0.9"},
+                   {"idle", "cpu=0.3 mem=0.2"}}},
 
         {"crane.yaml", "means and maxima count", "idle > busy > none",
          .nodes = {{"busy", "cpu=0.50 mem=0.3" PEAKS("0.6", "0.6")},
@@ -126,7 +129,7 @@ static char *order_of(struct judged *judged, const struct judged_node *nodes, do
         int before = -1;
 
         judged_ask(judged, nodes, cores, 1);
-        answer_filter(&judged->answer, judged->snapshot, &judged->request, NULL, JUDGED_NOW, 0);
+        answer_filter(&judged->answer, judged->snapshot, &judged->request, JUDGED_NOW);
         bool is_rejected[NODES_MAX] = {0};
         for (size_t i = 0; nodes[i].name; i++) {
                 is_rejected[i] = !judged->answer.judge.is_told[i];

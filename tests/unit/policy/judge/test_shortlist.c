@@ -159,18 +159,3 @@ TEST(random) {
         }
         shortlist_done(&list);
 }
-
-TEST(pods) {
-        struct shortlist_pods *pods = xcalloc(1, sizeof(*pods));
-
-        assert_true(shortlist_is_first(pods, 5));
-        assert_false(shortlist_is_first(pods, 5));
-        assert_true(shortlist_is_first(pods, 6));
-        assert_false(shortlist_is_first(pods, 5));
-        /* another takes its place */
-        assert_true(shortlist_is_first(pods, 5 + SHORTLIST_PODS));
-        assert_true(shortlist_is_first(pods, 5));
-        /* a pod without an id cannot be recognized when it comes again */
-        assert_false(shortlist_is_first(pods, 0));
-        free(pods);
-}

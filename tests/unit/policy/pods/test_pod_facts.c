@@ -277,6 +277,35 @@ TEST(times_and_phases) {
         }
 }
 
+#define REFUSED(status, reason)                                                                    \
+        "{\"type\":\"PodScheduled\",\"status\":\"" status "\",\"reason\":\"" reason                \
+        "\",\"message\":\"0/3 nodes are available: \\\"a\\\" \\u2026\"}"
+
+TEST(retry) {
+        static const struct {
+                const char *conditions;
+                bool is_retry;
+        } rows[] = {
+                {"", false},
+                {REFUSED("False", "Unschedulable"), true},
+                {REFUSED("False", "SchedulerError"), true},
+                {REFUSED("True", ""), false},
+                /* Its gates are gone, and no scheduler has tried it yet. */
+                {REFUSED("False", "SchedulingGated"), false},
+                {"{\"type\":\"PodScheduled\",\"status\":\"False\"}", true},
+                {"{\"type\":\"Ready\",\"status\":\"False\"}", false},
+                {"{\"type\":\"Ready\",\"status\":\"False\"}," REFUSED("False", "Unschedulable"),
+                 true},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct pod_facts facts;
+                read_row(&facts, i, "{\"status\":{\"conditions\":[%s]}}", rows[i].conditions);
+                if (facts.is_retry != rows[i].is_retry)
+                        fail_msg("row %zu", i);
+        }
+}
+
 #define WAITS "{\"state\":{\"waiting\":{\"reason\":\"ImagePull\"}}}"
 #define SINCE(second) "{\"state\":{\"running\":{\"startedAt\":\"1970-01-01T00:00:" second "Z\"}}}"
 #define STARTED(phase, containers)                                                                 \
@@ -517,7 +546,9 @@ static void put_status(struct buf *out) {
 }
 
 static void put_reason(struct buf *out) {
-        (void)buf_puts(out, draw_below(2) ? "\"Infeasible\"" : "\"Deferred\"");
+        static const char *const reasons[] = {"Infeasible", "Unschedulable", "SchedulingGated"};
+
+        (void)buf_printf(out, "\"%s\"", PICK(reasons));
 }
 
 static void put_resource(struct buf *out) {
