@@ -128,14 +128,6 @@ static void on_node_failure(const struct source_sink *sink, struct node *node, c
         controller_once_go_on(sink->userdata);
 }
 
-static void on_node_peak(const struct source_sink *sink, struct node *node,
-                         const struct metric_query *query, double ratio, int64_t age_ms) {
-        const struct controller *c = sink->userdata;
-        struct controller_node *n = node->userdata;
-
-        node_track_peak(&n->track, sink->source, query, ratio, age_ms, controller_now_mono(c));
-}
-
 /* Of a source that is asked on demand. */
 static bool is_node_wanted(const struct source_sink *sink, const struct node *node) {
         const struct controller *c = sink->userdata;
@@ -293,7 +285,6 @@ int controller_new(const struct controller_parts *parts, const struct controller
         const struct source_sink sink = {
                 .on_reading = on_node_reading,
                 .on_failure = on_node_failure,
-                .on_peak = on_node_peak,
                 .is_wanted = is_node_wanted,
                 .userdata = c,
         };

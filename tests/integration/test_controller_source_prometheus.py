@@ -310,51 +310,10 @@ def test_a_peak_that_outlives_its_node(pretended, start_asking):
     wait_until(lambda: pretended.count() >= rounds + 4, what="two rounds")
     assert reading(standin, node(1), PEAK) is None
     assert {asked.name for asked in pretended.asked} == {CPU, PEAK}, "the mean is asked for, too"
-    assert pretended.count("query_range") == 0, "what is recorded needs no history"
-
-
-def past(peak_h, peak, level):
-    """A level, with ten minutes of `peak` that long ago."""
-    began = time.time()
-
-    def value(at):
-        return peak if abs(began - at - peak_h * 3600) < 300 else level
-
-    return value
-
-
-def test_history(pretended, start_asking):
-    """No rules: the last day is read in pieces, and the first maximum that is written knows it."""
-    metrics = {CPU: "2s", PEAK: "2s", "cpu_usage_max_avg_1h": "2s", "cpu_usage_p50_1d": "2s"}
-    pretended.computed[CPU] = [({"instance": f"127.1.0.{i}"}, 0.2) for i in (1, 2, 3)]
-    pretended.past = [{"instance": f"127.1.0.{i}"} for i in (1, 2)]
-    pretended.history[CPU] = past(20, 0.8, 0.4)
-    controller, standin = start_asking(pretended, content=policy(metrics))
-    expect(standin, node(0), PEAK, 0.8)
-    expect(standin, node(0), "cpu_usage_max_avg_1h", 0.4)
-    expect(standin, node(0), "cpu_usage_p50_1d", 0.4)
-    expect(standin, node(2), PEAK, 0.2)  # a node without a past
-    written = [
-        row["body"]["metadata"]["annotations"]
-        for row in standin.patches(name=node(0))
-        if PEAK in row["body"]["metadata"]["annotations"]
-    ]
-    assert written[0][PEAK].startswith("0.80000,"), "never less"
-    ranges = [asked for asked in pretended.asked if asked.path.endswith("query_range")]
-    spans = [tuple(float(a.params[key]) for key in ("start", "end", "step")) for a in ranges]
-    assert max(end for _, end, _ in spans) - min(start for start, _, _ in spans) > 23.8 * 3600
-    assert all((end - start) / step < 60 for start, end, step in spans), "in pieces"
-    assert spans[0][2] == 60 and spans[-1][2] == 300
-    (line,) = log_lines(controller.process, "read history from Prometheus")
-    assert "resource=cpu" in line and "hours=24" in line
-    count = len(ranges)
-    rounds = pretended.count()
-    wait_until(lambda: pretended.count() >= rounds + 8, what="more rounds")
-    assert pretended.count("query_range") == count, "once"
 
 
 def test_restart(pretended, start_asking, start_controller):
-    """What a Prometheus without history cannot know stands on the nodes."""
+    """A peak survives a restart in the node's annotations."""
     metrics = policy({CPU: "2s", PEAK: "2s"})
     pretended.computed[CPU] = [({"instance": "127.1.0.1"}, 0.9)]
     controller, standin = start_asking(pretended, nodes=1, content=metrics)

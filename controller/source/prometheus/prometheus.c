@@ -4,7 +4,6 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "controller/source/prometheus/prometheus_backfill.h"
 #include "controller/source/prometheus/prometheus_round.h"
 
 #define SOURCE_NAME "prometheus"
@@ -45,7 +44,6 @@ struct prometheus {
         struct prometheus_options options;
         struct source_sink sink;
         struct prometheus_api *api;
-        struct prometheus_backfill *backfill;
 
         size_t node_count;
         struct prometheus_round round;
@@ -55,7 +53,6 @@ struct prometheus {
         struct loop_timer turn;
         int64_t due_mono_ms, first_latest_mono_ms;
         size_t next_ask, in_flight;
-        bool has_history_begun; /* a round has shown whose history has to be read */
 
         const char *trouble; /* why no query can be sent; NULL: none */
         unsigned logged;     /* LOGGED_* */
@@ -83,20 +80,6 @@ static bool log_once(struct prometheus *source, unsigned what) {
 }
 
 /* Readings */
-
-/* History that windows of ours need and no rule has for every node: to be read, once. */
-static void begin_history(struct prometheus *source) {
-        struct prometheus_round *round = &source->round;
-
-        if (round->present_unix_s <= 0)
-                return; /* not a single value: try after the next round */
-        source->has_history_begun = true;
-        round->awaited &= prometheus_round_missing(round);
-        for (unsigned resource = 0; resource < WINDOW_MAX_CHANNELS; resource++)
-                if (round->awaited >> resource & 1)
-                        prometheus_backfill_add(source->backfill, resource,
-                                                round->reach_ms[resource], round->present_unix_s);
-}
 
 static void note_silence(struct prometheus *source, const struct node *node, bool is_silent) {
         struct prometheus_slot *slot = &source->round.slots[node->slot];
@@ -194,8 +177,6 @@ static void end_query_round(struct prometheus *source) {
         for (size_t i = 0; i < PROMETHEUS_FATE_COUNT; i++)
                 metrics_set(source->fates[i], (double)source->round.series[i]);
         hint_at_unit(source);
-        if (!source->has_history_begun && !source->trouble)
-                begin_history(source);
         hand_in(source, failure);
 }
 
@@ -244,11 +225,8 @@ static void next_asks(struct prometheus *source) {
                source->in_flight < PROMETHEUS_QUERIES_AT_A_TIME) {
                 struct ask *ask = &source->asks[source->next_ask++];
                 source->in_flight++;
-                ask->call = prometheus_ask(
-                        source->api,
-                        &(struct prometheus_question){.query = query_of(source, ask)->promql,
-                                                      .on_answer = on_query_answer,
-                                                      .userdata = ask});
+                ask->call = prometheus_ask(source->api, query_of(source, ask)->promql,
+                                           on_query_answer, ask);
         }
         if (source->in_flight > 0)
                 return;
@@ -278,9 +256,8 @@ static void on_round_due(void *userdata) {
                 source->due_mono_ms += until_round_ms(source);
         while (source->due_mono_ms <= loop_now_mono_ms(source->loop));
         loop_timer_arm(source->loop, &source->turn, source->due_mono_ms, on_round_due, source);
-        /* --once needs the history in its only pass; each query has its deadline. */
-        if (source->options.is_once && (source->phase == PHASE_IN_ROUND ||
-                                        (source->has_history_begun && source->round.awaited)))
+        /* With --once a round may take longer; each query has its deadline. */
+        if (source->options.is_once && source->phase == PHASE_IN_ROUND)
                 return;
         if (source->phase == PHASE_IN_ROUND) {
                 metrics_inc(source->cut_rounds);
@@ -295,21 +272,6 @@ static void on_round_due(void *userdata) {
                 begin_query_round(source);
 }
 
-/* History */
-
-static void on_history(void *userdata, unsigned resource) {
-        struct prometheus *source = userdata;
-
-        source->round.awaited &= ~(UINT32_C(1) << resource);
-        /* What had been held back, without waiting for the next round. Nodes without a value in
-         * this one have failed in it already. */
-        if (source->phase == PHASE_IN_ROUND || source->trouble || source->options.is_once)
-                return;
-        for (size_t slot = 0; slot < source->round.slot_cap; slot++)
-                if (source->round.slots[slot].node)
-                        (void)hand_in_node(source, source->round.slots[slot].node);
-}
-
 /* As a source */
 
 static void end_asks(struct prometheus *source) {
@@ -322,8 +284,6 @@ static void prometheus_set_policy(struct source *base, const struct policy *poli
         struct prometheus *source = prometheus_of(base);
 
         end_asks(source);
-        prometheus_backfill_drop(source->backfill);
-        source->has_history_begun = false;
         prometheus_round_set_policy(&source->round, policy);
         for (size_t i = 0; i < query_count(source); i++)
                 source->asks[i] = (struct ask){.source = source};
@@ -341,7 +301,6 @@ static void prometheus_add_node(struct source *base, struct node *node) {
         prometheus_round_add_node(&source->round, node);
         if (source->phase != PHASE_BEFORE_FIRST)
                 return;
-        /* History is read once, so all nodes have to be known before. */
         if (!loop_timer_is_armed(&source->turn))
                 source->first_latest_mono_ms = loop_now_mono_ms(source->loop) +
                                                FIRST_ROUND_LATEST_MS;
@@ -370,7 +329,6 @@ static void prometheus_free(struct source *base) {
         cancel_asks(source);
         loop_timer_disarm(source->loop, &source->turn);
         prometheus_round_done(&source->round);
-        prometheus_backfill_free(source->backfill);
         prometheus_api_free(source->api);
         free(source);
 }
@@ -406,12 +364,6 @@ static struct source *prometheus_new(const struct source_parts *parts,
         source->source.outages.what = "query Prometheus";
         source->api = prometheus_api_new(parts->loop, parts->client, parts->metrics,
                                          &source->options.api);
-        source->backfill = prometheus_backfill_new(
-                parts->loop, source->api, parts->metrics,
-                &(struct prometheus_backfill_options){.round = &source->round,
-                                                      .sink = &source->sink,
-                                                      .on_done = on_history,
-                                                      .userdata = source});
         register_query_metrics(source, parts->metrics);
         return &source->source;
 }

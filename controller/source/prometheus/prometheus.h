@@ -9,9 +9,7 @@
  *
  * What a reading holds: means over windows as they were answered; maxima, quantiles and longer
  * means where a rule records them. Where none does, they come from windows of our own, fed with the
- * 5-minute mean of each round, and when they are new with history (prometheus_backfill.h). Until
- * that has been read they are held back: a maximum over a day that knows of one minute would stand
- * for hours.
+ * 5-minute mean of each round.
  *
  * A recorded maximum outlives its node by its window. It therefore counts only while there is a
  * 5-minute mean of the same resource.
@@ -28,14 +26,14 @@
 #include "controller/source/prometheus/prometheus_api.h"
 #include "controller/source/source.h"
 
-enum { PROMETHEUS_QUERIES_AT_A_TIME = 4 }; /* of a round, beside one of history */
+enum { PROMETHEUS_QUERIES_AT_A_TIME = 4 }; /* of a round */
 
 struct prometheus_options {
         struct prometheus_api_options api;
         int64_t interval_ms;                 /* > api.timeout_ms */
         struct node_network_options network; /* as for pages */
         bool is_percent; /* the unit of recorded series; computed ones are ratios */
-        bool is_once;    /* two rounds as soon as possible, history in between */
+        bool is_once;    /* two rounds as soon as possible */
 };
 
 /* Of a source whose item has struct prometheus_options. */

@@ -33,7 +33,7 @@ struct prometheus_call {
         struct loop_timer failed; /* armed in place of a call that could not be made */
         struct prometheus_answer answer;
         struct buf form;
-        bool is_range, is_get;
+        bool is_get;
         prometheus_answer_fn *on_answer;
         void *userdata;
 };
@@ -185,9 +185,8 @@ static void start(struct prometheus_call *call) {
                 fail_soon(call, "credentials");
                 return;
         }
-        buf_printf(&url, "%.*s/api/v1/%s%s%s", (int)api->address_len, options->address,
-                   call->is_range ? "query_range" : "query", call->is_get ? "?" : "",
-                   call->is_get ? call->form.data : "");
+        buf_printf(&url, "%.*s/api/v1/query%s%s", (int)api->address_len, options->address,
+                   call->is_get ? "?" : "", call->is_get ? call->form.data : "");
         const char *form = "Content-Type: application/x-www-form-urlencoded";
         const char *authorization = api->credentials.header;
         const char *headers[] = {"Accept: application/json", call->is_get ? authorization : form,
@@ -211,22 +210,18 @@ static void start(struct prometheus_call *call) {
         buf_done(&url);
 }
 
-struct prometheus_call *prometheus_ask(struct prometheus_api *api,
-                                       const struct prometheus_question *question) {
+struct prometheus_call *prometheus_ask(struct prometheus_api *api, const char *query,
+                                       prometheus_answer_fn *on_answer, void *userdata) {
         struct prometheus_call *call = xcalloc(1, sizeof(*call));
 
         call->api = api;
-        call->on_answer = question->on_answer;
-        call->userdata = question->userdata;
-        call->is_range = question->to_unix_s > 0;
+        call->on_answer = on_answer;
+        call->userdata = userdata;
         call->form = BUF_INIT(BODY_MAX_BYTES);
         buf_puts(&call->form, "query=");
-        buf_percent_encode(&call->form, question->query);
+        buf_percent_encode(&call->form, query);
         /* That the server does not go on when we have gone. */
         buf_printf(&call->form, "&timeout=%.3f", (double)api->options.timeout_ms / 1000);
-        if (call->is_range)
-                buf_printf(&call->form, "&start=%.3f&end=%.3f&step=%.3f", question->from_unix_s,
-                           question->to_unix_s, (double)question->step_ms / 1000);
         start(call);
         return call;
 }

@@ -54,18 +54,14 @@ struct prometheus_answer {
  * cancelled any more. It may cancel and begin other calls. */
 typedef void prometheus_answer_fn(void *userdata, const struct prometheus_answer *answer);
 
-struct prometheus_question {
-        const char *query;             /* PromQL, copied */
-        double from_unix_s, to_unix_s; /* both 0: an instant query at the server's present */
-        int64_t step_ms;
-        prometheus_answer_fn *on_answer;
-        void *userdata;
-};
-
 struct prometheus_call;
 
-/** prometheus_ask() - begin; never calls back from within. Return: borrowed until the callback */
-struct prometheus_call *prometheus_ask(struct prometheus_api *api,
-                                       const struct prometheus_question *question);
+/**
+ * prometheus_ask() - begin an instant query at the server's present; never calls back from within
+ * @query: PromQL, copied
+ * Return: borrowed until the callback
+ */
+struct prometheus_call *prometheus_ask(struct prometheus_api *api, const char *query,
+                                       prometheus_answer_fn *on_answer, void *userdata);
 /** prometheus_cancel() - end without calling back; NULL is nothing to do */
 void prometheus_cancel(struct prometheus_call *call);

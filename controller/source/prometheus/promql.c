@@ -176,17 +176,3 @@ bool promql_now(const struct promql *promql, const char *name, const struct metr
         buf_puts(out, ") unless on (instance) (" DEAD ")");
         return !out->overflow;
 }
-
-bool promql_history(const struct promql *promql, unsigned resource, int64_t step_ms,
-                    struct buf *out) {
-        char name[METRIC_NAME_MAX + 1], step[DURATION_TEXT_MAX];
-
-        promql_mean_name(promql, resource, name);
-        duration_format(step_ms, step);
-        /* max_over_time() takes the name off, by which the reader knows what was recorded. */
-        buf_puts(out, "label_replace(max_over_time(");
-        put_metric_name(name, out);
-        buf_printf(out, "[%s]), \"__name__\", \"%s\", \"\", \"\") or on (instance) ", step, name);
-        put_formula(promql, resource, WINDOW_MEAN_MS, out);
-        return !out->overflow;
-}

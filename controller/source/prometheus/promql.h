@@ -69,11 +69,3 @@ bool promql_is_computed(const struct metric_query *query);
  */
 bool promql_now(const struct promql *promql, const char *name, const struct metric_query *query,
                 struct buf *out);
-
-/**
- * promql_history() - the 5-minute mean of a resource, for a range query with steps of @step_ms
- *
- * Where it was recorded, each point is the largest since the point before.
- */
-bool promql_history(const struct promql *promql, unsigned resource, int64_t step_ms,
-                    struct buf *out);

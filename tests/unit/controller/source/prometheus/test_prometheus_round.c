@@ -24,18 +24,15 @@ TEST(queries) {
         static const struct {
                 const char *name;
                 const char *queries; /* each metric:needs the mean */
-                uint32_t wanted, awaited;
-                int64_t reach_ms;
+                uint32_t wanted;
         } rows[] = {
-                {"cpu_usage_avg_5m", "cpu_usage_avg_5m:0;", 0, 0, 0},
-                {"cpu_usage_avg_15m", "cpu_usage_avg_15m:0;", 0, 0, 0},
-                /* A long mean is full by itself after its window: no history. */
-                {"cpu_usage_avg_1h", "cpu_usage_avg_1h:1;cpu_usage_avg_5m:0;", CPU, 0, 0},
-                {"cpu_usage_max_avg_1h", "cpu_usage_max_avg_1h:1;cpu_usage_avg_5m:0;", CPU, CPU,
-                 3600000},
-                {"mem_usage_p95_1d", "mem_usage_p95_1d:1;mem_usage_avg_5m:0;", MEM, MEM, 86400000},
+                {"cpu_usage_avg_5m", "cpu_usage_avg_5m:0;", 0},
+                {"cpu_usage_avg_15m", "cpu_usage_avg_15m:0;", 0},
+                {"cpu_usage_avg_1h", "cpu_usage_avg_1h:1;cpu_usage_avg_5m:0;", CPU},
+                {"cpu_usage_max_avg_1h", "cpu_usage_max_avg_1h:1;cpu_usage_avg_5m:0;", CPU},
+                {"mem_usage_p95_1d", "mem_usage_p95_1d:1;mem_usage_avg_5m:0;", MEM},
                 /* Somebody's own rule: nothing but the rule has it. */
-                {"my_gauge", "my_gauge:0;", 0, 0, 0},
+                {"my_gauge", "my_gauge:0;", 0},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -50,76 +47,8 @@ TEST(queries) {
                                        round.queries[q].needs_mean);
                 assert_string_equal(queries, rows[i].queries);
                 assert_int_equal(round.wanted, rows[i].wanted);
-                assert_int_equal(round.awaited, rows[i].awaited);
-                assert_int_equal(round.reach_ms[METRIC_CPU] + round.reach_ms[METRIC_MEM],
-                                 rows[i].reach_ms);
                 prometheus_round_done(&round);
         }
-}
-
-#define MAX_HOUR "cpu_usage_max_avg_1h"
-#define P95_DAY "cpu_usage_p95_1d"
-
-/* History is read for windows that are new, or whose history was still to be read. */
-TEST(policies) {
-        static const char *const one[] = {"cpu_usage_avg_5m", MAX_HOUR};
-        static const char *const both[] = {P95_DAY, MAX_HOUR};
-        static struct policy first, same, more, again;
-        struct prometheus_round round = {.promql.network = &network};
-
-        fill_policy(&first, one, ARRAY_LEN(one));
-        prometheus_round_set_policy(&round, &first);
-        round.awaited = 0; /* it has been read */
-        fill_policy(&same, one, ARRAY_LEN(one));
-        prometheus_round_set_policy(&round, &same);
-        assert_int_equal(round.wanted, CPU);
-        assert_int_equal(round.awaited, 0);
-        fill_policy(&more, both, ARRAY_LEN(both));
-        prometheus_round_set_policy(&round, &more);
-        assert_int_equal(round.awaited, CPU);
-        assert_int_equal(round.reach_ms[METRIC_CPU], 86400000);
-        fill_policy(&again, one, ARRAY_LEN(one));
-        prometheus_round_set_policy(&round, &again); /* in the middle of it */
-        assert_int_equal(round.awaited, CPU);
-        assert_int_equal(round.reach_ms[METRIC_CPU], 3600000);
-        prometheus_round_done(&round);
-}
-
-static void fill_own(struct policy *policy, const char *const *names, size_t count,
-                     const char *series) {
-        *policy = (struct policy){.resource_count = count, .metric_count = 1};
-        for (size_t i = 0; i < count; i++) {
-                (void)snprintf(policy->resources[i].name, sizeof(policy->resources[i].name), "%s",
-                               names[i]);
-                (void)snprintf(policy->resources[i].series, sizeof(policy->resources[i].series),
-                               "%s", series);
-        }
-        (void)snprintf(policy->metrics[0].name, sizeof(policy->metrics[0].name),
-                       "gpu_usage_max_avg_1h");
-        policy->metrics[0].is_query = policy_query_parse(policy, policy->metrics[0].name,
-                                                         &policy->metrics[0].query);
-}
-
-/* A resource of the policy's own goes by what it is, whatever its number. */
-TEST(policies_with_own_resources) {
-        static const char *const second[] = {"fan", "gpu"}, *const alone[] = {"gpu"};
-        static struct policy unknown, before, moved, another;
-        struct prometheus_round round = {.promql.network = &network};
-
-        fill_own(&unknown, NULL, 0, "");
-        prometheus_round_set_policy(&round, &unknown); /* only a rule can have it */
-        assert_int_equal(round.awaited, 0);
-        fill_own(&before, second, ARRAY_LEN(second), "GPU");
-        prometheus_round_set_policy(&round, &before);
-        assert_int_equal(round.awaited, UINT32_C(2) << METRIC_RESOURCE_COUNT);
-        round.awaited = 0;
-        fill_own(&moved, alone, ARRAY_LEN(alone), "GPU");
-        prometheus_round_set_policy(&round, &moved);
-        assert_int_equal(round.awaited, 0);
-        fill_own(&another, alone, ARRAY_LEN(alone), "DCGM");
-        prometheus_round_set_policy(&round, &another);
-        assert_int_equal(round.awaited, UINT32_C(1) << METRIC_RESOURCE_COUNT);
-        prometheus_round_done(&round);
 }
 
 static void take(struct prometheus_round *round, size_t query, const char *text) {

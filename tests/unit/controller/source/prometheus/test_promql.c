@@ -89,24 +89,7 @@ TEST(every_resource) {
                 assert_non_null(strstr(now(&out, name), "[3m]"));
                 assert_non_null(strstr(out.data, ") and on (instance) node_"));
                 assert_null(strstr(out.data, "$"));
-                buf_clear(&out);
-                assert_true(promql_history(&promql, r, 300000, &out));
-                assert_non_null(strstr(out.data, "[5m]"));
-                assert_null(strstr(out.data, "$"));
         }
-        buf_done(&out);
-}
-
-TEST(history) {
-        struct buf out = BUF_INIT(PROMQL_MAX_BYTES);
-
-        assert_true(promql_history(&promql, METRIC_PSI_CPU, 60000, &out));
-        assert_string_equal(out.data,
-                            "label_replace(max_over_time({__name__=\"psi_cpu_usage_avg_5m\"}[1m]), "
-                            "\"__name__\", \"psi_cpu_usage_avg_5m\", \"\", \"\") or on (instance) "
-                            "((rate(node_pressure_cpu_waiting_seconds_total[5m]) / "
-                            "rate(node_time_seconds[5m])) and on (instance) "
-                            "node_pressure_cpu_waiting_seconds_total)");
         buf_done(&out);
 }
 
@@ -162,11 +145,9 @@ TEST(longest) {
                 fill(rules.devices.globs[i], GLOB_MAX_BYTES, '*');
         for (size_t i = 0; i < ARRAY_LEN(resources); i++) {
                 const struct metric_query query = {resources[i], METRIC_AVG, 123456};
-                struct buf out = BUF_INIT(PROMQL_MAX_BYTES), past = BUF_INIT(PROMQL_MAX_BYTES);
+                struct buf out = BUF_INIT(PROMQL_MAX_BYTES);
                 assert_true(promql_now(&asks, name, &query, &out));
-                assert_true(promql_history(&asks, resources[i], 123456, &past));
                 buf_done(&out);
-                buf_done(&past);
         }
 }
 
