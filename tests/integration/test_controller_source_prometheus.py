@@ -1,5 +1,6 @@
 """plimsoll-controller asks a Prometheus: one that answers well, one that errs, lies, hangs and dies."""
 
+import itertools
 import json
 import time
 
@@ -67,7 +68,8 @@ def test_what_is_asked(pretended, start_asking):
     asked = pretended.asked[0]
     assert asked.method == "POST" and asked.path == "/api/v1/query"
     assert asked.headers["Content-Type"] == "application/x-www-form-urlencoded"
-    assert asked.params["timeout"] == "0.900"
+    # Of 0.9 s, the longest that the interval allows: Prometheus gives up first, and says why.
+    assert asked.params["timeout"] == "0.810"
     rounds = pretended.count()
     wait_until(lambda: pretended.count() >= rounds + 4, what="two rounds")
     assert {a.name for a in pretended.asked} == {CPU, MEM}
@@ -180,6 +182,7 @@ TROUBLES = {
     "status error": (answers(200, error("timeout", "too slow")), "query"),
     "execution": (answers(422, error("execution", "too many samples")), "query"),
     "gateway": (answers(502, "<html>bad gateway</html>"), "status_5xx"),
+    "gateway timeout": (answers(504, "<html>timeout</html>"), "status_5xx"),
     "forbidden": (answers(403, "no"), "unauthorized"),
     "not found": (answers(404, "404 page not found"), "not_found"),
     "redirect": (answers(302, "", Location="http://127.0.0.1:1/"), "status_other"),
@@ -208,10 +211,13 @@ def test_trouble(pretended, start_asking):
         return controller.metric("plimsoll_targets_failing", source="prometheus")
 
     for trouble, (fault, reason) in TROUBLES.items():
-        said = "cannot query Prometheus"
-        if reason in ("query", "too_large"):
-            said = "Prometheus query failed"
+        is_of_query = trouble == "gateway timeout" or reason in ("query", "too_large", "timeout")
+        said = "Prometheus query failed" if is_of_query else "cannot query Prometheus"
+        over = (
+            "Prometheus query succeeds again" if is_of_query else "Prometheus queries succeed again"
+        )
         before, told = results().get(reason, 0), len(log_lines(controller.process, said))
+        ended = len(log_lines(controller.process, over))
         pretended.trouble = fault
         count = 3 if trouble in LASTING else 1
         wait_until(lambda: results().get(reason, 0) >= before + count, what=f"failures: {trouble}")
@@ -220,6 +226,10 @@ def test_trouble(pretended, start_asking):
         assert len([line for line in lines if f"reason={reason} " in line]) == 1, (trouble, lines)
         pretended.trouble = None
         wait_until(lambda: failing() == 0, what=f"every node to have a value after {trouble}")
+        wait_until(
+            lambda: len(log_lines(controller.process, over)) == ended + 1,  # pylint: disable=W0640
+            what=f"the end of {trouble} to be logged",
+        )
     assert not log_lines(controller.process, "node is failing"), "it is not the nodes"
     written = [read_annotation(patched(row)[CPU]).value for row in standin.patches()]
     assert set(written) == {0.5}
@@ -240,6 +250,38 @@ def test_one_query_that_fails(pretended, start_asking):
     (line,) = log_lines(controller.process, "Prometheus query failed")
     assert f"metric={MEM}" in line and "too many samples" in line
     assert controller.metric("plimsoll_targets_failing", source="prometheus") == 0
+
+
+def test_slow_queries(pretended, start_asking):
+    """Those that time out fail alone, and are logged once for as long as they last."""
+    slow = [f"{resource}_usage_avg_1m" for resource in ("cpu", "mem", "load", "disk")]
+    pretended.computed[CPU] = [({"instance": "127.1.0.1"}, 0.5)]
+    pretended.trouble = lambda handler, asked: asked.name in slow and hang(handler, asked)
+    controller, standin = start_asking(
+        pretended,
+        "--prometheus-timeout=300ms",
+        nodes=1,
+        content=policy({name: "2s" for name in (*slow, CPU)}),
+    )
+    expect(standin, node(0), CPU, 0.5)
+    results = "plimsoll_prometheus_queries_total"
+    wait_until(lambda: controller.metric(results, result="timeout") >= 12, what="three rounds")
+    assert controller.metric("plimsoll_targets_failing", source="prometheus") == 0
+    lines = [line for line in controller.process.text().splitlines() if "Prometheus quer" in line]
+    assert len(lines) == len(slow) and all("query failed" in line for line in lines), lines
+    assert log_lines(controller.process, "cannot query Prometheus") == []
+
+
+def test_a_query_that_often_fails(pretended, start_asking):
+    """In every second round: that is one outage, and not one of every other round."""
+    count = itertools.count()
+    pretended.computed[CPU] = [({"instance": "127.1.0.1"}, 0.5)]
+    fail = answers(422, error("execution", "too many samples"))
+    pretended.trouble = lambda handler, asked: next(count) % 2 == 0 and fail(handler, asked)
+    controller, standin = start_asking(pretended, nodes=1, content=policy({CPU: "2s"}))
+    expect(standin, node(0), CPU, 0.5)
+    wait_until(lambda: pretended.count() >= 8, what="eight rounds")
+    assert controller.process.text().count("Prometheus quer") == 1
 
 
 def test_warnings(pretended, start_asking):

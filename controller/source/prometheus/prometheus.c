@@ -12,6 +12,7 @@ enum {
         FIRST_ROUND_MS = 300,         /* after the last node, for more may follow, */
         FIRST_ROUND_LATEST_MS = 5000, /* but not later than this after the first */
         ONCE_ROUND_MS = 1000,
+        ROUNDS_TO_RECOVER = 3, /* in a row, until the log has that a query succeeds again */
 };
 
 static const char *const fate_names[] = {
@@ -26,7 +27,7 @@ struct ask {
         struct prometheus *source;
         struct prometheus_call *call; /* under way */
         const char *failure;          /* of this round */
-        bool is_failing;              /* has been logged */
+        unsigned rounds_to_recover;   /* > 0: that it fails has been logged */
 };
 
 enum phase {
@@ -52,7 +53,9 @@ struct prometheus {
         enum phase phase;
         struct loop_timer turn;
         int64_t due_mono_ms, first_latest_mono_ms;
-        size_t next_ask, in_flight;
+        size_t first_ask; /* of the round: a cut round ended before this one */
+        size_t next_ask;  /* counted from first_ask */
+        size_t in_flight;
 
         const char *trouble; /* why no query can be sent; NULL: none */
         unsigned logged;     /* LOGGED_* */
@@ -144,11 +147,15 @@ static void note_well(struct prometheus *source) {
         source->trouble = NULL;
 }
 
-static void cancel_asks(struct prometheus *source) {
-        for (size_t i = 0; i < query_count(source); i++) {
-                struct ask *ask = &source->asks[i];
-                if (ask->call || i >= source->next_ask)
-                        ask->failure = source->trouble ? source->trouble : "timeout";
+static struct ask *ask_at(struct prometheus *source, size_t turn) {
+        return &source->asks[(source->first_ask + turn) % query_count(source)];
+}
+
+static void cancel_asks(struct prometheus *source, const char *reason) {
+        for (size_t turn = 0; turn < query_count(source); turn++) {
+                struct ask *ask = ask_at(source, turn);
+                if (ask->call || turn >= source->next_ask)
+                        ask->failure = reason;
                 prometheus_cancel(TAKE_PTR(ask->call));
         }
         source->in_flight = 0;
@@ -192,38 +199,47 @@ static void take_reply(struct prometheus *source, struct prometheus_query *query
         prometheus_round_take(&source->round, query, *reply);
 }
 
+static void note_answer(struct prometheus *source, struct ask *ask,
+                        const struct prometheus_answer *answer) {
+        const char *metric = query_of(source, ask)->name;
+
+        if (answer->failure) {
+                if (ask->rounds_to_recover == 0)
+                        log_warn(MSG("Prometheus query failed"), STR("metric", metric),
+                                 STR("reason", answer->failure), ERR(&answer->err));
+                ask->rounds_to_recover = ROUNDS_TO_RECOVER;
+        } else if (ask->rounds_to_recover > 0 && --ask->rounds_to_recover == 0) {
+                log_info(MSG("Prometheus query succeeds again"), STR("metric", metric));
+        }
+}
+
 static void next_asks(struct prometheus *source);
 
 static void on_query_answer(void *userdata, const struct prometheus_answer *answer) {
         struct ask *ask = userdata;
         struct prometheus *source = ask->source;
-        struct prometheus_query *query = query_of(source, ask);
 
         ask->call = NULL;
         source->in_flight--;
         ask->failure = answer->failure;
         if (answer->failure && answer->is_down) {
                 note_trouble(source, answer->failure, &answer->err);
-                cancel_asks(source);
+                cancel_asks(source, answer->failure);
                 end_query_round(source);
                 return;
         }
-        note_well(source);
-        if (answer->failure && !ask->is_failing)
-                log_warn(MSG("Prometheus query failed"), STR("metric", query->name),
-                         STR("reason", answer->failure), ERR(&answer->err));
-        else if (!answer->failure && ask->is_failing)
-                log_info(MSG("Prometheus query succeeds again"), STR("metric", query->name));
-        ask->is_failing = answer->failure != NULL;
-        if (!answer->failure)
-                take_reply(source, query, &answer->reply);
+        note_answer(source, ask, answer);
+        if (!answer->failure) {
+                note_well(source);
+                take_reply(source, query_of(source, ask), &answer->reply);
+        }
         next_asks(source);
 }
 
 static void next_asks(struct prometheus *source) {
         while (source->next_ask < query_count(source) &&
                source->in_flight < PROMETHEUS_QUERIES_AT_A_TIME) {
-                struct ask *ask = &source->asks[source->next_ask++];
+                struct ask *ask = ask_at(source, source->next_ask++);
                 source->in_flight++;
                 ask->call = prometheus_ask(source->api, query_of(source, ask)->promql,
                                            on_query_answer, ask);
@@ -265,8 +281,10 @@ static void on_round_due(void *userdata) {
                         log_warn(MSG("Prometheus did not answer a round of queries within the "
                                      "interval"),
                                  INT("interval_s", until_round_ms(source) / 1000));
-                cancel_asks(source);
+                size_t next = source->first_ask + source->next_ask;
+                cancel_asks(source, "timeout");
                 end_query_round(source);
+                source->first_ask = next % query_count(source);
         }
         if (source->node_count > 0 && query_count(source) > 0)
                 begin_query_round(source);
@@ -275,7 +293,7 @@ static void on_round_due(void *userdata) {
 /* As a source */
 
 static void end_asks(struct prometheus *source) {
-        cancel_asks(source);
+        cancel_asks(source, NULL);
         if (source->phase == PHASE_IN_ROUND)
                 source->phase = PHASE_BETWEEN_ROUNDS;
 }
@@ -284,6 +302,7 @@ static void prometheus_set_policy(struct source *base, const struct policy *poli
         struct prometheus *source = prometheus_of(base);
 
         end_asks(source);
+        source->first_ask = 0;
         prometheus_round_set_policy(&source->round, policy);
         for (size_t i = 0; i < query_count(source); i++)
                 source->asks[i] = (struct ask){.source = source};
@@ -326,7 +345,7 @@ static void prometheus_remove_node(struct source *base, struct node *node) {
 static void prometheus_free(struct source *base) {
         struct prometheus *source = prometheus_of(base);
 
-        cancel_asks(source);
+        cancel_asks(source, NULL);
         loop_timer_disarm(source->loop, &source->turn);
         prometheus_round_done(&source->round);
         prometheus_api_free(source->api);

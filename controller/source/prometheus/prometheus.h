@@ -3,8 +3,9 @@
  * (promql.h says which), a few at a time, each series given to its node (prometheus_match.h).
  *
  * A round ends when all of its queries have, or when the next one is due: then what was not
- * answered counts as failed, and nothing piles up on a slow server. A failure that is not one
- * query's own (refused, timed out, not authorized, no Prometheus at all) ends the round at once.
+ * answered counts as failed, nothing piles up on a slow server, and the next round begins with the
+ * queries that this one did not come to. A failure that is not one query's own (refused, not
+ * authorized, no Prometheus at all) ends the round at once; a query that is too slow fails alone.
  * Every node then has a reading or a failure.
  *
  * What a reading holds: means over windows as they were answered; maxima, quantiles and longer

@@ -14,6 +14,7 @@ enum {
         CONNECT_TIMEOUT_MS = 3000,
         STATUS_METHOD_NOT_ALLOWED = 405,
         STATUS_NOT_IMPLEMENTED = 501,
+        STATUS_GATEWAY_TIMEOUT = 504, /* a proxy did not wait for the query any longer */
 };
 
 struct prometheus_api {
@@ -124,7 +125,7 @@ static void take_status(struct prometheus_answer *answer, const struct http_resp
                                       &answer->err);
 
         answer->failure = http_status_reason(response->status);
-        answer->is_down = true;
+        answer->is_down = response->status != STATUS_GATEWAY_TIMEOUT;
         if (r == -EREMOTEIO) {
                 answer->failure = "query";
                 answer->is_down = false;
@@ -145,7 +146,8 @@ static void on_query_done(void *userdata, const struct http_response *response) 
         metrics_observe(api->duration, (double)response->duration_ms / 1000);
         if (response->failure != HTTP_OK) {
                 answer->failure = http_failure_name(response->failure);
-                answer->is_down = response->failure != HTTP_TOO_LARGE;
+                answer->is_down = response->failure != HTTP_TOO_LARGE &&
+                                  response->failure != HTTP_TIMEOUT;
                 answer->err = response->err;
         } else if (!call->is_get && refuses_post(response->status)) {
                 if (!api->is_post_refused)
@@ -220,8 +222,9 @@ struct prometheus_call *prometheus_ask(struct prometheus_api *api, const char *q
         call->form = BUF_INIT(BODY_MAX_BYTES);
         buf_puts(&call->form, "query=");
         buf_percent_encode(&call->form, query);
-        /* That the server does not go on when we have gone. */
-        buf_printf(&call->form, "&timeout=%.3f", (double)api->options.timeout_ms / 1000);
+        /* The server gives up first: its answer says which query was too slow, and it does not go
+         * on with one that nobody waits for. */
+        buf_printf(&call->form, "&timeout=%.3f", (double)api->options.timeout_ms * 0.9 / 1000);
         start(call);
         return call;
 }

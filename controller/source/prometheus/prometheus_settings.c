@@ -27,7 +27,8 @@ static const struct option_row rows[] = {
         {.name = "prometheus-timeout", .type = OPTION_DURATION_MS,
          .value = &options.api.timeout_ms, .fallback = "10s",
          .metavar = "DURATION", .min = 100, .max = 300000,
-         .help = "Per query; at most nine tenths of the interval."},
+         .help = "Per query; at most nine tenths of the interval. Prometheus gives up after nine tenths "
+                 "of this."},
         {.name = "prometheus-unit", .type = OPTION_ENUM,
          .value = &unit, .fallback = "percent",
          .choices = units,

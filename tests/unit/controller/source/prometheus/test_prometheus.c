@@ -6,7 +6,7 @@
 #include "controller/source/prometheus/prometheus.h"
 #include "prometheus_fixture.h"
 
-enum { INTERVAL_MS = 30000 };
+enum { INTERVAL_MS = 30000, TIMEOUT_MS = 10000 };
 
 #define VECTOR(series) RESULT("vector", series)
 #define OF(node, value) VALUE("\"instance\":\"" node ":9100\"", value)
@@ -36,7 +36,9 @@ static void on_failure(const struct source_sink *sink, struct node *node, const 
 
 static struct source *source_new(struct fixture *f, bool is_once) {
         const struct prometheus_options options = {
-                .api = {.address = f->address, .timeout_ms = 10000, .max_reply_bytes = 1 << 20},
+                .api = {.address = f->address,
+                        .timeout_ms = TIMEOUT_MS,
+                        .max_reply_bytes = 1 << 20},
                 .interval_ms = INTERVAL_MS,
                 .is_percent = true,
                 .is_once = is_once,
@@ -175,6 +177,40 @@ TEST(policy_in_a_round) {
         run_until_asked(&f, "ok", 1);
         check_log(&f, "+a 0.5;");
         assert_true(cut_rounds(&f) == 0);
+        end(&f, source);
+}
+
+/* Queries that hang fail alone. When they are so many that the round is cut, the next one begins
+ * with those that it did not come to. */
+TEST(slow_queries) {
+        enum { SLOW = 3 * PROMETHEUS_QUERIES_AT_A_TIME };
+        struct policy policy = {0};
+        struct fixture f = {0};
+
+        for (int i = 0; i <= SLOW; i++) {
+                _cleanup_(freep) char *name = xasprintf("gauge-%c", 'a' + i);
+                add_metric(&policy, name);
+        }
+        for (int i = 0; i < SLOW; i++)
+                scripted_add(&f.rig.server,
+                             (struct scripted_reply){.expect = {"gauge-"}, .holds = true});
+        expect(&f, 200, policy.metrics[SLOW].name, NULL, VECTOR(OF("a", "0.5")));
+        for (int i = 0; i < SLOW; i++)
+                expect(&f, 200, policy.metrics[i].name, NULL, VECTOR(OF("a", "0.5")));
+        struct source *source = begin(&f, &policy, false);
+        source->ops->add_node(source, &a);
+        pass(&f, 300);
+        run_until(&f, served, &f.rig.server, PROMETHEUS_QUERIES_AT_A_TIME);
+        pass(&f, TIMEOUT_MS);
+        run_until(&f, served, &f.rig.server, 2.0 * PROMETHEUS_QUERIES_AT_A_TIME);
+        pass(&f, TIMEOUT_MS + 1);
+        run_until(&f, served, &f.rig.server, SLOW);
+        check_log(&f, "");
+        pass(&f, INTERVAL_MS - 2 * TIMEOUT_MS - 1);
+        check_log(&f, "-a timeout;");
+        assert_true(cut_rounds(&f) == 1);
+        run_until_asked(&f, "ok", SLOW + 1);
+        check_log(&f, "+a 0.5;");
         end(&f, source);
 }
 
