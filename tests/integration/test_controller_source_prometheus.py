@@ -76,7 +76,7 @@ def test_what_is_asked(pretended, start_asking):
     assert abs(sum(a.name == CPU for a in pretended.asked) - pretended.count() / 2) <= 1
     assert controller.labels("plimsoll_prometheus_queries_total", "result").keys() == {"ok"}
     fates = controller.labels("plimsoll_prometheus_series", "fate")
-    assert fates == {"used": 6, "duplicate": 1, "unmatched": 0, "unusable": 0}
+    assert fates == {"used": 6, "duplicate": 1, "contradicting": 0, "unmatched": 0, "unusable": 0}
     assert controller.metric("plimsoll_targets_failing", source="prometheus") == 0
 
 
@@ -102,18 +102,42 @@ def test_hint_at_the_unit(pretended, start_asking):
 
 
 def test_series_of_one_node(pretended, start_asking):
-    """The largest counts, in whichever order they come, and none of nobody's."""
+    """The largest of those that agree counts, in whichever order they come, and none of nobody's."""
     pretended.computed[CPU] = [
-        ({"instance": "127.1.0.1:9100", "job": "a"}, 0.15),
+        ({"instance": "127.1.0.1:9100", "job": "a"}, 0.31),
         ({"nodename": node(0), "job": "b"}, 0.35),
-        ({"instance": "node-0000", "job": "c"}, 0.25),
+        ({"instance": "node-0000", "job": "c"}, 0.32),
         ({"instance": "10.9.9.9:9100"}, 0.9),
         ({}, 0.9),
     ]
     controller, standin = start_asking(pretended, nodes=1, content=policy({CPU: "2s"}))
     expect(standin, node(0), CPU, 0.35)
     fates = controller.labels("plimsoll_prometheus_series", "fate")
-    assert fates == {"used": 1, "duplicate": 2, "unmatched": 2, "unusable": 0}
+    assert fates == {"used": 1, "duplicate": 2, "contradicting": 0, "unmatched": 2, "unusable": 0}
+
+
+def test_series_that_contradict(pretended, start_asking):
+    """Another cluster with the same addresses: no value instead of a wrong one, logged once."""
+    pretended.computed[CPU] = [
+        ({"instance": "127.1.0.1:9100", "cluster": "ours"}, 0.2),
+        ({"instance": "127.1.0.1:9100", "cluster": "theirs"}, 0.9),
+        ({"instance": "127.1.0.2:9100", "cluster": "ours"}, 0.3),
+    ]
+    controller, standin = start_asking(pretended, nodes=2, content=policy({CPU: "2s"}))
+    expect(standin, node(1), CPU, 0.3)
+    rounds = pretended.count()
+    wait_until(lambda: pretended.count() >= rounds + 3, what="more rounds")
+    assert reading(standin, node(0), CPU) is None
+    said = (
+        "Prometheus has series for one node that contradict each other; see --prometheus-selector"
+    )
+    (line,) = log_lines(controller.process, said)
+    assert f"metric={CPU} node={node(0)} " in line and "least=0.2" in line and "most=0.9" in line
+    (line,) = log_lines(controller.process, "node is failing")
+    assert f"node={node(0)} " in line and "reason=contradiction" in line
+    assert controller.labels("plimsoll_prometheus_series", "fate")["contradicting"] == 1
+    pretended.computed[CPU] = pretended.computed[CPU][::2]
+    expect(standin, node(0), CPU, 0.2)
 
 
 def test_values_that_are_none(pretended, start_asking):

@@ -18,6 +18,7 @@ enum {
 static const char *const fate_names[] = {
         [PROMETHEUS_USED] = "used",
         [PROMETHEUS_DUPLICATE] = "duplicate",
+        [PROMETHEUS_CONTRADICTING] = "contradicting",
         [PROMETHEUS_UNMATCHED] = "unmatched",
         [PROMETHEUS_UNUSABLE] = "unusable",
 };
@@ -37,7 +38,7 @@ enum phase {
 };
 
 /* What is logged once, a bit each. */
-enum { LOGGED_UNIT = 1, LOGGED_WARNING = 2, LOGGED_SLOW = 4 };
+enum { LOGGED_UNIT = 1, LOGGED_WARNING = 2, LOGGED_SLOW = 4, LOGGED_CONTRADICTION = 8 };
 
 struct prometheus {
         struct source source;
@@ -84,34 +85,40 @@ static bool log_once(struct prometheus *source, unsigned what) {
 
 /* Readings */
 
-static void note_silence(struct prometheus *source, const struct node *node, bool is_silent) {
+/* @why: the last round had no value of the node; NULL: it had one. */
+static void note_silence(struct prometheus *source, const struct node *node, const char *why) {
         struct prometheus_slot *slot = &source->round.slots[node->slot];
 
-        if (slot->is_silent == is_silent)
+        if (slot->is_silent == (why != NULL))
                 return;
-        slot->is_silent = is_silent;
-        if (is_silent)
-                outage_log_failed(&source->source.outages, loop_now_mono_ms(source->loop),
-                                  node->name, NULL, "no_data",
-                                  "Prometheus has no series for the node's name or address");
+        slot->is_silent = why != NULL;
+        if (why)
+                outage_log_failed(
+                        &source->source.outages, loop_now_mono_ms(source->loop), node->name, NULL,
+                        why,
+                        strcmp(why, "no_data") == 0
+                                ? "Prometheus has no series for the node's name or address"
+                                : "Prometheus has contradicting series for the node");
         else
                 outage_log_recovered(&source->source.outages, loop_now_mono_ms(source->loop),
                                      node->name);
 }
 
-/* False when there is no value of the node. */
-static bool hand_in_node(struct prometheus *source, struct node *node) {
+/* Return: NULL, or why there is no value of the node. */
+static const char *hand_in_node(struct prometheus *source, struct node *node) {
         double values[POLICY_MAX_METRICS];
         struct window_step step;
         struct source_reading reading = {.values_ratio = values};
 
-        if (!prometheus_round_read(&source->round, node->slot, loop_now_mono_ms(source->loop),
-                                   &step, values, &reading.ready))
-                return false;
+        const char *why = prometheus_round_read(&source->round, node->slot,
+                                                loop_now_mono_ms(source->loop), &step, values,
+                                                &reading.ready);
+        if (why)
+                return why;
         reading.step = step.means != 0 ? &step : NULL;
-        note_silence(source, node, false);
+        note_silence(source, node, NULL);
         source->sink.on_reading(&source->sink, node, &reading);
-        return true;
+        return NULL;
 }
 
 /* @failure: why some or all queries of the round failed; NULL: none did. */
@@ -120,12 +127,13 @@ static void hand_in(struct prometheus *source, const char *failure) {
 
         for (size_t slot = 0; slot < source->round.slot_cap; slot++) {
                 struct node *node = source->round.slots[slot].node;
-                if (!node || hand_in_node(source, node))
+                const char *why = node ? hand_in_node(source, node) : NULL;
+                if (!why)
                         continue;
                 failing++;
                 if (!failure)
-                        note_silence(source, node, true);
-                source->sink.on_failure(&source->sink, node, failure ? failure : "no_data");
+                        note_silence(source, node, why);
+                source->sink.on_failure(&source->sink, node, failure ? failure : why);
         }
         metrics_set(source->failing, (double)failing);
 }
@@ -174,6 +182,17 @@ static void hint_at_unit(struct prometheus *source) {
                  F64("largest", largest));
 }
 
+static void hint_at_selector(struct prometheus *source) {
+        const struct prometheus_contradiction *found = &source->round.contradiction;
+
+        if (found->query && log_once(source, LOGGED_CONTRADICTION))
+                log_warn(MSG("Prometheus has series for one node that contradict each other; see "
+                             "--prometheus-selector"),
+                         STR("metric", found->query->name), STR("node", found->node->name),
+                         F64("least", (double)found->value.least_ratio),
+                         F64("most", (double)found->value.most_ratio));
+}
+
 static void end_query_round(struct prometheus *source) {
         const char *failure = NULL;
 
@@ -184,6 +203,7 @@ static void end_query_round(struct prometheus *source) {
         for (size_t i = 0; i < PROMETHEUS_FATE_COUNT; i++)
                 metrics_set(source->fates[i], (double)source->round.series[i]);
         hint_at_unit(source);
+        hint_at_selector(source);
         hand_in(source, failure);
 }
 
@@ -364,8 +384,9 @@ static void register_query_metrics(struct prometheus *source, struct metrics *me
         for (size_t i = 0; i < PROMETHEUS_FATE_COUNT; i++)
                 source->fates[i] = metrics_gauge(
                         metrics, "plimsoll_prometheus_series",
-                        "Series in the last round: used, duplicate (the node had one), unmatched "
-                        "(no known node), or unusable (no valid value).",
+                        "Series in the last round: used, duplicate (the node had one), "
+                        "contradicting (the node had another value), unmatched (no known node), or "
+                        "unusable (no valid value).",
                         LABELS("fate", fate_names[i]));
 }
 

@@ -15,8 +15,8 @@
  * A recorded maximum outlives its node by its window. It therefore counts only while there is a
  * 5-minute mean of the same resource.
  *
- * Several series for one node, of the same kind: the largest counts, and a metric shows how many
- * there were.
+ * Several series for one node, of the same kind: the largest counts when they agree, none when they
+ * contradict each other, and a metric shows how many there were.
  */
 #pragma once
 

@@ -1,5 +1,6 @@
 #include "controller/source/prometheus/prometheus_round.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -8,6 +9,10 @@
 
 /* Above this a number is no usage in any unit. */
 static const double ABSURD = 1e6;
+
+/* Two Prometheus servers that scrape a node every 30 s at different times are apart by at most this
+ * in a 5-minute mean, even when an idle node becomes fully busy. */
+static const float AGREEMENT = 0.1F;
 
 static void drop_queries(struct prometheus_round *round) {
         for (size_t i = 0; i < round->query_count; i++) {
@@ -91,6 +96,7 @@ static void grow_slots(struct prometheus_round *round, size_t slot_cap) {
 static void set_node(struct prometheus_round *round, size_t slot, struct node *node) {
         round->slots[slot].node = node;
         round->is_match_stale = true;
+        round->contradiction = (struct prometheus_contradiction){0};
         for (size_t i = 0; i < round->query_count; i++)
                 round->queries[i].values[slot] = (struct prometheus_value){0};
 }
@@ -119,6 +125,7 @@ static struct node *find_node(struct prometheus_round *round,
 
 void prometheus_round_begin(struct prometheus_round *round) {
         round->largest_recorded = 0;
+        round->contradiction = (struct prometheus_contradiction){0};
         memset(round->series, 0, sizeof(round->series));
         for (size_t i = 0; i < round->query_count; i++)
                 memset(round->queries[i].values, 0,
@@ -145,6 +152,14 @@ static bool usage_ratio(struct prometheus_round *round, bool is_recorded, double
         return value >= 0 && value < ABSURD;
 }
 
+static bool agrees(const struct prometheus_value *value) {
+        return value->most_ratio - value->least_ratio <= AGREEMENT;
+}
+
+static bool has_value(const struct prometheus_value *value) {
+        return value->rank != PROMETHEUS_NONE && agrees(value);
+}
+
 static enum prometheus_fate take_series(struct prometheus_round *round,
                                         struct prometheus_query *query,
                                         const struct prometheus_series *series) {
@@ -159,9 +174,16 @@ static enum prometheus_fate take_series(struct prometheus_round *round,
                 return PROMETHEUS_UNUSABLE;
         struct prometheus_value *value = &query->values[node->slot];
         bool is_first = value->rank == PROMETHEUS_NONE;
-        if (rank > value->rank || (rank == value->rank && (float)ratio > value->ratio))
-                *value = (struct prometheus_value){(float)ratio, (uint8_t)rank};
-        return is_first ? PROMETHEUS_USED : PROMETHEUS_DUPLICATE;
+        if (rank > value->rank)
+                *value = (struct prometheus_value){(float)ratio, (float)ratio, (uint8_t)rank};
+        else if (rank == value->rank)
+                *value = (struct prometheus_value){fminf(value->least_ratio, (float)ratio),
+                                                   fmaxf(value->most_ratio, (float)ratio),
+                                                   (uint8_t)rank};
+        if (rank < value->rank || agrees(value))
+                return is_first ? PROMETHEUS_USED : PROMETHEUS_DUPLICATE;
+        round->contradiction = (struct prometheus_contradiction){query, node, *value};
+        return PROMETHEUS_CONTRADICTING;
 }
 
 void prometheus_round_take(struct prometheus_round *round, struct prometheus_query *query,
@@ -172,28 +194,32 @@ void prometheus_round_take(struct prometheus_round *round, struct prometheus_que
                 round->series[take_series(round, query, &series)]++;
 }
 
-bool prometheus_round_read(const struct prometheus_round *round, size_t slot, int64_t now_mono_ms,
-                           struct window_step *ret_step, double *ret_values_ratio,
-                           uint64_t *ret_ready) {
+const char *prometheus_round_read(const struct prometheus_round *round, size_t slot,
+                                  int64_t now_mono_ms, struct window_step *ret_step,
+                                  double *ret_values_ratio, uint64_t *ret_ready) {
         uint32_t known = 0;
+        bool is_contradicted = false;
 
         *ret_step = (struct window_step){.at_mono_ms = now_mono_ms};
         *ret_ready = 0;
         for (size_t i = 0; i < round->query_count; i++) {
                 const struct prometheus_query *query = &round->queries[i];
-                if (!query->is_mean || query->values[slot].rank == PROMETHEUS_NONE)
+                if (!query->is_mean || !has_value(&query->values[slot]))
                         continue;
                 known |= UINT32_C(1) << query->resource;
-                ret_step->num[query->resource] = (double)query->values[slot].ratio;
+                ret_step->num[query->resource] = (double)query->values[slot].most_ratio;
         }
         ret_step->means = known & round->wanted;
         for (size_t i = 0; i < round->query_count; i++) {
                 const struct prometheus_query *query = &round->queries[i];
-                if (query->metric < 0 || query->values[slot].rank == PROMETHEUS_NONE ||
+                is_contradicted |= !agrees(&query->values[slot]);
+                if (query->metric < 0 || !has_value(&query->values[slot]) ||
                     (query->needs_mean && !(known >> query->resource & 1)))
                         continue;
                 *ret_ready |= UINT64_C(1) << query->metric;
-                ret_values_ratio[query->metric] = (double)query->values[slot].ratio;
+                ret_values_ratio[query->metric] = (double)query->values[slot].most_ratio;
         }
-        return known != 0 || *ret_ready != 0;
+        if (known != 0 || *ret_ready != 0)
+                return NULL;
+        return is_contradicted ? "contradiction" : "no_data";
 }

@@ -2,9 +2,11 @@
  * The queries of a round, and what their responses have about each node. No I/O: prometheus.c
  * sends the queries and hands in the responses.
  *
- * Of several series of one node and rank the largest counts; a recorded value replaces a computed
- * one. A value that may be of long ago (a maximum, a quantile, a long mean) counts only while there
- * is a 5-minute mean of the same resource.
+ * A recorded value replaces a computed one. Of several series of one node the largest counts when
+ * they agree, and none when they contradict each other: then they are about different machines,
+ * such as those of another cluster with the same addresses. A value that may be of long ago (a
+ * maximum, a quantile, a long mean) counts only while there is a 5-minute mean of the same
+ * resource.
  */
 #pragma once
 
@@ -27,9 +29,10 @@ static_assert(WINDOW_MAX_CHANNELS <= 32, "wanted has a bit for each");
 /* What became of a series. */
 enum prometheus_fate {
         PROMETHEUS_USED,
-        PROMETHEUS_DUPLICATE, /* the node had one */
-        PROMETHEUS_UNMATCHED, /* of no known node */
-        PROMETHEUS_UNUSABLE,  /* no valid value */
+        PROMETHEUS_DUPLICATE,     /* the node had one */
+        PROMETHEUS_CONTRADICTING, /* the node had one with another value */
+        PROMETHEUS_UNMATCHED,     /* of no known node */
+        PROMETHEUS_UNUSABLE,      /* no valid value */
         PROMETHEUS_FATE_COUNT,
 };
 
@@ -37,8 +40,15 @@ enum prometheus_fate {
 enum prometheus_rank { PROMETHEUS_NONE, PROMETHEUS_COMPUTED, PROMETHEUS_RECORDED };
 
 struct prometheus_value {
-        float ratio;
+        float least_ratio, most_ratio; /* of the series with this rank */
         uint8_t rank;
+};
+
+/* For the log: a node whose series contradict each other. */
+struct prometheus_contradiction {
+        const struct prometheus_query *query; /* NULL: none in this round */
+        const struct node *node;
+        struct prometheus_value value;
 };
 
 struct prometheus_query {
@@ -70,6 +80,7 @@ struct prometheus_round {
 
         uint32_t wanted; /* resources that feed windows of ours, a bit each */
         size_t series[PROMETHEUS_FATE_COUNT];
+        struct prometheus_contradiction contradiction; /* the last one; no longer than the round */
         float largest_recorded;
 };
 
@@ -96,8 +107,8 @@ void prometheus_round_take(struct prometheus_round *round, struct prometheus_que
  * @ret_step:         means, of resources that feed windows
  * @ret_values_ratio: [POLICY_MAX_METRICS]
  * @ret_ready:        the metrics that are set in it, a bit each
- * Return: false when there is no value
+ * Return: NULL, or why there is no value: "no_data", "contradiction"
  */
-_must_check_ bool prometheus_round_read(const struct prometheus_round *round, size_t slot,
-                                        int64_t now_mono_ms, struct window_step *ret_step,
-                                        double *ret_values_ratio, uint64_t *ret_ready);
+_must_check_ const char *prometheus_round_read(const struct prometheus_round *round, size_t slot,
+                                               int64_t now_mono_ms, struct window_step *ret_step,
+                                               double *ret_values_ratio, uint64_t *ret_ready);

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "base/mem.h"
 #include "controller/source/prometheus/prometheus_round.h"
 
 enum { CPU = UINT32_C(1) << METRIC_CPU, MEM = UINT32_C(1) << METRIC_MEM };
@@ -62,6 +63,61 @@ static void take(struct prometheus_round *round, size_t query, const char *text)
         "{\"status\":\"success\",\"data\":{\"resultType\":\"vector\",\"result\":[{\"metric\":{"    \
         "\"instance\":\"a:9100\"" labels "},\"value\":[7,\"" value "\"]}]}}"
 
+#define SERIES(name, value)                                                                        \
+        "{\"metric\":{\"instance\":\"a\",\"__name__\":\"" name "\"},\"value\":[7,\"" value "\"]}"
+#define RECORDED(value) SERIES("cpu_usage_avg_5m", value)
+#define COMPUTED(value) SERIES("", value)
+
+/* Several series of one node: a little apart, as those of two Prometheus servers that scrape at
+ * different times, the largest counts. Further apart they are of different machines. */
+TEST(duplicates) {
+        static const struct {
+                const char *series;
+                const char *why; /* NULL: there is a value */
+                double ratio;
+                size_t duplicate, contradicting;
+        } rows[] = {
+                {COMPUTED("0.30") "," COMPUTED("0.35") "," COMPUTED("0.26"), NULL, 0.35, 2, 0},
+                {COMPUTED("0.2") "," COMPUTED("0.9"), "contradiction", 0, 0, 1},
+                {COMPUTED("0.9") "," COMPUTED("0.2"), "contradiction", 0, 0, 1},
+                /* No order of a chain of near ones makes the outermost agree. */
+                {COMPUTED("0.30") "," COMPUTED("0.38") "," COMPUTED("0.22"), "contradiction", 0, 1,
+                 1},
+                {COMPUTED("0.22") "," COMPUTED("0.30") "," COMPUTED("0.38"), "contradiction", 0, 1,
+                 1},
+                {RECORDED("20") "," RECORDED("90"), "contradiction", 0, 0, 1},
+                /* A rule may measure in another way. */
+                {RECORDED("20") "," COMPUTED("0.9"), NULL, 0.2, 1, 0},
+                {COMPUTED("0.9") "," RECORDED("20"), NULL, 0.2, 1, 0},
+                {COMPUTED("NaN"), "no_data", 0, 0, 0},
+        };
+        static const char *const name = "cpu_usage_avg_5m";
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                static struct policy policy;
+                struct prometheus_round round = {.promql.network = &network, .is_percent = true};
+                struct node a = {.name = (char[]){"a"}};
+                _cleanup_(freep) char *text = xasprintf(
+                        "{\"status\":\"success\",\"data\":{\"resultType\":\"vector\","
+                        "\"result\":[%s]}}",
+                        rows[i].series);
+                struct window_step step;
+                double values[POLICY_MAX_METRICS];
+                uint64_t ready;
+                fill_policy(&policy, &name, 1);
+                prometheus_round_add_node(&round, &a);
+                prometheus_round_set_policy(&round, &policy);
+                take(&round, 0, text);
+                const char *why = prometheus_round_read(&round, 0, 1, &step, values, &ready);
+                assert_string_equal(why ? why : "", rows[i].why ? rows[i].why : "");
+                if (!why)
+                        assert_float_equal(values[0], rows[i].ratio, 1e-6);
+                assert_int_equal(round.series[PROMETHEUS_DUPLICATE], rows[i].duplicate);
+                assert_int_equal(round.series[PROMETHEUS_CONTRADICTING], rows[i].contradicting);
+                prometheus_round_done(&round);
+        }
+}
+
 /* Values of a round stay when nodes come that need more room. */
 TEST(grow) {
         static const char *const names[] = {"cpu_usage_avg_5m", "my_gauge"};
@@ -80,11 +136,12 @@ TEST(grow) {
         take(&round, 1, VECTOR(",\"__name__\":\"my_gauge\"", "50"));
         prometheus_round_add_node(&round, &b);
         assert_true(round.slot_cap > b.slot);
-        assert_true(prometheus_round_read(&round, 3, 1, &step, values, &ready));
+        assert_null(prometheus_round_read(&round, 3, 1, &step, values, &ready));
         assert_int_equal(ready, 3);
         assert_true(values[0] == 0.25 && values[1] == 0.5);
         /* New places are empty. */
         for (size_t slot = 4; slot < round.slot_cap; slot++)
-                assert_false(prometheus_round_read(&round, slot, 1, &step, values, &ready));
+                assert_string_equal(prometheus_round_read(&round, slot, 1, &step, values, &ready),
+                                    "no_data");
         prometheus_round_done(&round);
 }
