@@ -61,7 +61,7 @@ class Asked(NamedTuple):
     @property
     def name(self):
         """Of the metric that the query begins with."""
-        return re.search(r'\{__name__="([^"]+)"', self.params["query"]).group(1)
+        return re.search(r'__name__="([^"]+)"', self.params["query"]).group(1)
 
 
 class PretendedPrometheus:

@@ -366,6 +366,28 @@ def test_behind_a_path_with_tls_and_credentials(start_pretended, start_asking, t
     assert controller.metric(results, result="ok") == 0
 
 
+def test_one_of_several_clusters(pretended, start_asking):
+    """The selector is in each query, and the tenant's header in each request, POST or GET."""
+    pretended.computed[CPU] = [({"instance": "127.1.0.1"}, 0.5)]
+    pretended.trouble = lambda handler, asked: asked.method == "POST" and answers(405, "")(
+        handler, asked
+    )
+    selector = 'cluster="prod-eu"'
+    _, standin = start_asking(
+        pretended,
+        f"--prometheus-selector={selector}",
+        "--prometheus-header=X-Scope-OrgID: us",
+        nodes=1,
+        content=policy({CPU: "2s"}),
+    )
+    expect(standin, node(0), CPU, 0.5)
+    assert {asked.method for asked in pretended.asked} == {"POST", "GET"}
+    assert {asked.headers["X-Scope-OrgID"] for asked in pretended.asked} == {"us"}
+    for asked in pretended.asked:
+        assert asked.params["query"].startswith(f"({{{selector},__name__=")
+        assert asked.params["query"].endswith(f"up{{{selector}}} == 1)")
+
+
 def test_a_peak_that_outlives_its_node(pretended, start_asking):
     """A recorded maximum over a day is there for a day; without a mean beside it, it is the past."""
     pretended.recorded[CPU] = [({"instance": "127.1.0.1"}, 50)]

@@ -106,12 +106,14 @@ def test_same_load_through_both(
         assert fates["unmatched"] == fates["unusable"] == fates["duplicate"] == 0
 
 
+@pytest.mark.parametrize("flags", [(), ('--prometheus-selector=cluster="ours"',)], ids=str)
 def test_every_resource_of_a_real_exporter(
-    start_prometheus, real_node_exporter, start_standin, start_controller, start_asking
+    flags, start_prometheus, real_node_exporter, start_standin, start_controller, start_asking
 ):
     """This machine, by a Prometheus that knows the node by a label, and directly."""
     port = int(real_node_exporter.rpartition(":")[2])
-    prometheus = start_prometheus({f"127.0.0.1:{port}": {"instance": "m", "node": "node-0000"}})
+    labels = {"instance": "m", "node": "node-0000", "cluster": "ours"}
+    prometheus = start_prometheus({f"127.0.0.1:{port}": labels})
     resources = ("cpu", "mem", "load", "disk", "fs", "psi_cpu", "psi_mem", "psi_io")
     keys = {f"{resource}_usage_avg_10s" for resource in (*resources, "net", "net_rx", "net_tx")}
     content = policy({key: "2s" for key in keys})
@@ -119,7 +121,7 @@ def test_every_resource_of_a_real_exporter(
     asked = start_standin("--nodes", 1, "--first-address", "127.0.0.1")
     network = "--network-speed=1G"
     start_controller(direct, port, "--annotation-dead-band=0", network, content=content)
-    controller = start_asking(asked, prometheus, network, content=content)
+    controller = start_asking(asked, prometheus, network, *flags, content=content)
 
     def seen():
         found = [set(values(standin, "node-0000", keys)) for standin in (direct, asked)]

@@ -400,6 +400,7 @@ static struct source *prometheus_new(const struct source_parts *parts,
         source->options = *(const struct prometheus_options *)item->options;
         source->sink = *sink;
         source->round.promql.network = &source->options.network;
+        source->round.promql.selector = source->options.selector;
         source->round.is_percent = source->options.is_percent;
         source->source.outages.what = "query Prometheus";
         source->api = prometheus_api_new(parts->loop, parts->client, parts->metrics,

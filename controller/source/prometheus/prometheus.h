@@ -33,6 +33,7 @@ struct prometheus_options {
         struct prometheus_api_options api;
         int64_t interval_ms;                 /* > api.timeout_ms */
         struct node_network_options network; /* as for pages */
+        const char *selector;                /* promql_selector_check(); NULL: every series */
         bool is_percent; /* the unit of recorded series; computed ones are ratios */
         bool is_once;    /* two rounds as soon as possible */
 };

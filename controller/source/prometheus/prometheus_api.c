@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/buf.h"
 #include "base/log.h"
@@ -60,6 +61,22 @@ int prometheus_address_check(const char *address, struct error *err) {
                 if (*c <= ' ' || *c >= 0x7f || strchr("?#\"<>\\^`{|}", *c))
                         return error_set(err, EINVAL, "unexpected '%c' after \"%.*s\"", *c,
                                          (int)(c - address), address);
+        return 0;
+}
+
+int prometheus_header_check(const char *header, struct error *err) {
+        static const char name_chars[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                         "0123456789-_";
+        size_t name_len = strspn(header, name_chars);
+
+        if (name_len == 0 || strncmp(header + name_len, ": ", 2) != 0)
+                return error_set(err, EINVAL, "expected \"Name: value\"");
+        for (const char *c = header; *c; c++)
+                if ((unsigned char)*c < ' ' || *c == 0x7f)
+                        return error_set(err, EINVAL, "must not contain a control character");
+        if (strncasecmp(header, "Authorization:", name_len + 1) == 0)
+                return error_set(err, EINVAL,
+                                 "must not be Authorization: use --prometheus-bearer-token-file");
         return 0;
 }
 
@@ -190,9 +207,13 @@ static void start(struct prometheus_call *call) {
         buf_printf(&url, "%.*s/api/v1/query%s%s", (int)api->address_len, options->address,
                    call->is_get ? "?" : "", call->is_get ? call->form.data : "");
         const char *form = "Content-Type: application/x-www-form-urlencoded";
-        const char *authorization = api->credentials.header;
-        const char *headers[] = {"Accept: application/json", call->is_get ? authorization : form,
-                                 call->is_get ? NULL : authorization, NULL};
+        const char *headers[5] = {"Accept: application/json"};
+        size_t header_count = 1;
+        if (!call->is_get)
+                headers[header_count++] = form;
+        if (options->header)
+                headers[header_count++] = options->header;
+        headers[header_count] = api->credentials.header;
         call->http = http_start(api->client,
                                 &(struct http_request){
                                         .method = call->is_get ? "GET" : "POST",

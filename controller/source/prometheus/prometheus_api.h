@@ -24,6 +24,7 @@ struct prometheus_api_options {
         const char *address; /* checked; may have a path: "https://proxy/prometheus/" */
         int64_t timeout_ms;
         int64_t max_reply_bytes; /* > 0 */
+        const char *header;      /* of every request, checked; NULL: none */
         struct credentials_options credentials;
 };
 
@@ -34,6 +35,14 @@ struct prometheus_api_options {
  * Return: 0; -EINVAL
  */
 _must_check_ int prometheus_address_check(const char *address, struct error *err);
+
+/**
+ * prometheus_header_check() - "Name: value" that can be in a request
+ *
+ * No Authorization: what flags have is logged.
+ * Return: 0; -EINVAL
+ */
+_must_check_ int prometheus_header_check(const char *header, struct error *err);
 
 struct prometheus_api;
 

@@ -270,6 +270,31 @@ TEST(no_post) {
         }
 }
 
+TEST(header) {
+        static const struct {
+                const char *header, *complaint; /* NULL: a good one */
+        } rows[] = {
+                {"X-Scope-OrgID: tenant", NULL},
+                {"A_b-1: \xc3\xa9", NULL},
+                {"", "expected \"Name: value\""},
+                {"X-Scope-OrgID", "expected \"Name: value\""},
+                {"X-Scope-OrgID:tenant", "expected \"Name: value\""},
+                {": tenant", "expected \"Name: value\""},
+                {"X Scope: tenant", "expected \"Name: value\""},
+                {"X: a\r\nY: b", "must not contain a control character"},
+                {"X: \x7f", "must not contain a control character"},
+                {"authorization: Bearer x", "use --prometheus-bearer-token-file"},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct error err = ERROR_NULL;
+                int r = prometheus_header_check(rows[i].header, &err);
+                if (r != (rows[i].complaint ? -EINVAL : 0) ||
+                    (rows[i].complaint && !strstr(err.msg, rows[i].complaint)))
+                        fail_msg("%s: %d %s", rows[i].header, r, err.msg);
+        }
+}
+
 TEST(address) {
         static const struct {
                 const char *address, *complaint; /* NULL: a good one */
