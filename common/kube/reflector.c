@@ -23,7 +23,6 @@ enum {
         DEFAULT_PAGE_LIMIT_METADATA = 500,
         PAGE_LIMIT_MAX = 10000,
         PAGE_GROWTH = 4,
-        MAX_PAGES = 20000, /* of one list: a peer whose pages never end */
         PATH_MAX_BYTES = 64 << 10,
         PAGE_MAX_BYTES = 16 << 20,
         PAGE_TIMEOUT_MS = 60000,
@@ -307,8 +306,8 @@ static void on_page(void *userdata, const struct kube_answer *answer) {
         r->is_proto = r->spec.proto && kube_proto_is(answer->body, answer->body_bytes);
         int code = list_page_parse(answer->body, answer->body_bytes, r->spec.proto, on_listed_item,
                                    r, &page, &bad.err);
-        if (code == 0 && page.continue_token && ++r->pages >= MAX_PAGES)
-                code = error_set(&bad.err, E2BIG, "more than %d pages", MAX_PAGES);
+        if (code == 0 && page.continue_token)
+                code = list_page_check_end(++r->pages, r->page_limit, &bad.err);
         if (code < 0) {
                 bad.outcome = KUBE_BAD_ANSWER;
                 on_list_failure(r, &bad);
