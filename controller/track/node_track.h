@@ -103,7 +103,7 @@ const char *node_track_failure(const struct node_track *track);
 /** node_track_trouble() - why a source's feed is not in use: its last failure, or "silent" */
 const char *node_track_trouble(const struct node_track *track, size_t source);
 /** node_track_outcomes() - the number of attempts that every source that is read about this node
- * has completed */
+ * has completed, since its last recovery from a failure */
 uint32_t node_track_outcomes(const struct node_track *track, int64_t now_mono_ms);
 
 /** node_track_values() - what could be written now, but for the hot value; in no pool */

@@ -424,6 +424,21 @@ TEST_BETWEEN(outcomes, set_up, tear_down) {
         assert_int_equal(outcomes(world), 2);
 }
 
+/* An interval takes two readings: one reading and a failure before it are not enough for --once. */
+TEST_BETWEEN(outcomes_after_a_failure, set_up, tear_down) {
+        struct world *world = *state;
+
+        for (size_t source = SECOND; source < SOURCES; source++)
+                for (int i = 0; i < 2; i++)
+                        node_track_failed(&world->track, source, "refused");
+        node_track_failed(&world->track, FIRST, "refused");
+        assert_int_equal(outcomes(world), 1);
+        says(world, FIRST, 0.1, 0.1);
+        assert_int_equal(outcomes(world), 1);
+        says(world, FIRST, 0.1, 0.1);
+        assert_int_equal(outcomes(world), 2);
+}
+
 /* A reading that was under way when the policy changed lacks what the new one wants. */
 TEST_BETWEEN(outcomes_of_the_last_policy, set_up, tear_down) {
         struct world *world = *state;
