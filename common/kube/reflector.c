@@ -72,7 +72,9 @@ struct reflector {
         bool is_not_older;
         char *continue_token;
         size_t page_limit; /* halved while pages are too large or too slow, see also grow_pages() */
-        size_t pages;
+        size_t pages, listed; /* of the list under way; objects, those beyond max_objects too */
+        size_t most_listed;   /* of any */
+        int64_t progress_mono_ms;
         bool is_proto; /* the last page was */
 
         struct watch_stream stream;
@@ -97,6 +99,10 @@ bool reflector_is_synced(const struct reflector *reflector) {
 
 bool reflector_is_awaited(const struct reflector *reflector) {
         return !reflector->is_synced && !reflector->is_refused;
+}
+
+int64_t reflector_progress_mono_ms(const struct reflector *reflector) {
+        return reflector->progress_mono_ms;
 }
 
 const char *reflector_trouble(const struct reflector *reflector) {
@@ -227,7 +233,7 @@ static void request_page(struct reflector *r) {
 static void start_list(struct reflector *r) {
         r->is_not_older = r->resource_version;
         replace(&r->continue_token, NULL);
-        r->pages = 0;
+        r->pages = r->listed = 0;
         delivery_begin_list(&r->delivery);
         request_page(r);
 }
@@ -314,6 +320,11 @@ static void on_page(void *userdata, const struct kube_answer *answer) {
                 return;
         }
         count_list_page(r, "ok");
+        r->listed += page.count;
+        if (r->listed > r->most_listed) {
+                r->most_listed = r->listed;
+                r->progress_mono_ms = loop_now_mono_ms(r->loop);
+        }
         if (page.continue_token) {
                 replace(&r->continue_token, page.continue_token);
                 request_page(r);
@@ -520,6 +531,8 @@ void reflector_list_again(struct reflector *r, bool metadata_only) {
         r->page_limit = first_page_limit(&r->spec);
         r->must_list = true;
         r->is_synced = false;
+        r->most_listed = 0;
+        r->progress_mono_ms = loop_now_mono_ms(r->loop);
         if (!r->is_watch_trouble)
                 (void)snprintf(r->trouble, sizeof(r->trouble), "list: not complete yet");
         reflector_begin(r);

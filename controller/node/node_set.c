@@ -272,10 +272,10 @@ static void use_next_policy(struct node_set *set) {
 static void on_list_synced(void *userdata, size_t count) {
         struct node_set *set = userdata;
 
+        (void)count;
         set->is_listed = true;
         if (set->next)
                 use_next_policy(set);
-        set->events.on_listed(set->events.userdata, count);
 }
 
 void node_set_watch(struct node_set *set, struct loop *loop, struct kube_api *api,

@@ -59,8 +59,6 @@ struct node_set_events {
         void (*on_seen)(void *userdata, struct node *node, const json_t *object);
         /* @node is gone when this returns. */
         void (*on_removed)(void *userdata, struct node *node);
-        /* All nodes have been listed, once more or for the first time: so many. */
-        void (*on_listed)(void *userdata, size_t count);
         /* The policy that node_set_set_policy() has returned false for is the set's now. */
         void (*on_pools)(void *userdata);
         void *userdata;

@@ -23,7 +23,7 @@ struct fixture {
         const char *more; /* of the policy */
         bool is_dry_run;
         double ratio; /* of the node's one metric; below 0: none */
-        size_t idle_events, stopped;
+        size_t stopped;
         atomic_bool is_asked;
         sem_t go_on;
 };
@@ -32,10 +32,6 @@ static void on_values(void *userdata, const struct writer_node *node, struct pla
         double ratio = ((struct fixture *)userdata)->ratio;
 
         *ret = (struct plan_values){.usable = ratio >= 0, .ratio = {ratio}};
-}
-
-static void on_idle(void *userdata) {
-        ((struct fixture *)userdata)->idle_events++;
 }
 
 static void on_stopped(void *userdata) {
@@ -64,7 +60,6 @@ static void begin(struct fixture *f, bool has_turns) {
                                                         .is_dry_run = f->is_dry_run,
                                                         .has_turns = has_turns,
                                                         .values = on_values,
-                                                        .on_idle = on_idle,
                                                         .userdata = f},
                                f->compiled);
         node_track_init(&f->track, f->compiled, clock_mono_ms());
@@ -252,7 +247,6 @@ TEST(nothing_to_write_once) {
         writer_push_all(f.writer);
         assert_false(writer_is_idle(f.writer));
         api_run(&f.api, is_settled, &f);
-        assert_int_equal(f.idle_events, 1);
         assert_true(count(&f, "plimsoll_syncs_unchanged_total") == 0);
         end(&f);
 }
@@ -268,7 +262,6 @@ TEST(stops_once) {
         assert_int_equal(f.stopped, 1);
         api_run_quiet(&f.api);
         assert_int_equal(f.stopped, 1);
-        assert_int_equal(f.idle_events, 0);
         end(&f);
 }
 
