@@ -58,10 +58,6 @@ static void on_values(void *userdata, const struct writer_node *node, struct pla
         controller_node_values((const struct controller_node *)node, ret);
 }
 
-static void on_writer_idle(void *userdata) {
-        controller_once_go_on(userdata);
-}
-
 /* The replica that patches nodes also writes the policy object's status and Events, under the same
  * fence. */
 static void on_active(void *userdata) {
@@ -117,7 +113,6 @@ static void on_node_reading(const struct source_sink *sink, struct node *node,
                            controller_now_mono(c));
         if (c->series)
                 node_series_keep(c->series, &n->series, &values);
-        controller_once_go_on(c);
 }
 
 static void on_node_failure(const struct source_sink *sink, struct node *node, const char *reason) {
@@ -125,15 +120,6 @@ static void on_node_failure(const struct source_sink *sink, struct node *node, c
 
         node_track_failed(&n->track, sink->source, reason);
         controller_node_switch(n);
-        controller_once_go_on(sink->userdata);
-}
-
-static void on_node_peak(const struct source_sink *sink, struct node *node,
-                         const struct metric_query *query, double ratio, int64_t age_ms) {
-        const struct controller *c = sink->userdata;
-        struct controller_node *n = node->userdata;
-
-        node_track_peak(&n->track, sink->source, query, ratio, age_ms, controller_now_mono(c));
 }
 
 /* Of a source that is asked on demand. */
@@ -199,13 +185,6 @@ static void on_node_removed(void *userdata, struct node *node) {
         node->userdata = NULL;
 }
 
-static void on_nodes_listed(void *userdata, size_t count) {
-        struct controller *c = userdata;
-
-        log_info(MSG("initial node list complete"), INT("nodes", count));
-        controller_once_go_on(c);
-}
-
 /* The policy */
 
 static void follow_pods(struct controller *c, const struct policy *policy) {
@@ -268,7 +247,6 @@ static void on_controller_tick(void *userdata) {
                  * memory between objects in use. This returns its whole pages to the system. */
                 (void)malloc_trim(0);
         }
-        controller_once_go_on(c);
         int64_t wait_ms = c->ticks <= FIRST_TICKS ? TICK_MS / FIRST_TICKS : TICK_MS;
         loop_timer_arm(c->parts.daemon->loop, &c->tick, controller_now_mono(c) + wait_ms,
                        on_controller_tick, c);
@@ -280,20 +258,17 @@ int controller_new(const struct controller_parts *parts, const struct controller
                    struct policy *policy, struct controller **ret, struct error *err) {
         _cleanup_(controller_freep) struct controller *c = xcalloc(1, sizeof(*c));
         const struct daemon *daemon = parts->daemon;
-        int64_t longest_ms = 0;
         const struct node_set_events node_events = {
                 .on_added = on_node_added,
                 .on_moved = on_node_moved,
                 .on_seen = on_node_seen,
                 .on_removed = on_node_removed,
-                .on_listed = on_nodes_listed,
                 .on_pools = on_pools,
                 .userdata = c,
         };
         const struct source_sink sink = {
                 .on_reading = on_node_reading,
                 .on_failure = on_node_failure,
-                .on_peak = on_node_peak,
                 .is_wanted = is_node_wanted,
                 .userdata = c,
         };
@@ -307,10 +282,12 @@ int controller_new(const struct controller_parts *parts, const struct controller
                 compiled->sources[i] = options->sources.items[i].traits;
                 int64_t interval_ms = compiled->sources[i].interval_ms;
                 c->interval_ms = interval_ms < c->interval_ms ? interval_ms : c->interval_ms;
-                longest_ms = interval_ms > longest_ms ? interval_ms : longest_ms;
+                c->longest_interval_ms = interval_ms > c->longest_interval_ms
+                                                 ? interval_ms
+                                                 : c->longest_interval_ms;
         }
         c->compiled = compiled_policy_new(policy, compiled);
-        c->once = options->is_once ? ONCE_READING : ONCE_NOT;
+        c->once = options->is_once ? ONCE_LISTING : ONCE_NOT;
         if (options->has_events) {
                 c->recorder = recorder_new(daemon);
                 policy_source_on_status(parts->policy, on_policy_status, c);
@@ -340,7 +317,6 @@ int controller_new(const struct controller_parts *parts, const struct controller
                                          .is_dry_run = options->is_dry_run,
                                          .has_turns = !options->is_once,
                                          .values = on_values,
-                                         .on_idle = on_writer_idle,
                                          .on_active = on_active,
                                          .userdata = c},
                 c->compiled);
@@ -356,7 +332,7 @@ int controller_new(const struct controller_parts *parts, const struct controller
                 node_set_watch(c->nodes, daemon->loop, daemon->api, daemon->metrics,
                                options->node_selector);
         if (options->is_once)
-                controller_once_begin(c, longest_ms);
+                controller_once_look(c);
         else if (options->is_dry_run)
                 loop_timer_arm(daemon->loop, &c->print,
                                controller_now_mono(c) + (c->interval_ms / 2 < FIRST_PRINT_MS
@@ -388,7 +364,7 @@ void controller_shut_down(struct controller *c) {
                 return;
         c->is_stopping = true;
         /* What --once has not read or written by now, it never will. */
-        if (c->once == ONCE_READING || c->once == ONCE_WRITING)
+        if (c->once != ONCE_NOT && c->once != ONCE_DONE)
                 c->exit_code = 1;
         source_set_stop(c->sources);
         loop_timer_disarm(c->parts.daemon->loop, &c->print);

@@ -43,11 +43,13 @@ struct controller {
         struct writer *writer;
         struct recorder *recorder; /* NULL: no Events */
         int64_t interval_ms;       /* the shortest of the sources' */
+        int64_t longest_interval_ms;
 
-        struct loop_timer tick, print, deadline;
+        struct loop_timer tick, print;
+        struct loop_timer deadline; /* of the shutdown; until then --once looks by it */
         unsigned ticks;
-        enum { ONCE_NOT, ONCE_READING, ONCE_WRITING, ONCE_DONE } once; /* of --once */
-        bool is_late; /* --once: the deadline of reading has passed */
+        enum { ONCE_NOT, ONCE_LISTING, ONCE_READING, ONCE_WRITING, ONCE_DONE } once;
+        int64_t give_up_mono_ms; /* --once: the deadline of reading, or of patches that fail */
         bool is_stopping;
         int exit_code;
 
@@ -85,15 +87,13 @@ static inline int64_t controller_now_unix(const struct controller *c) {
 void controller_end(struct controller *c, int exit_code);
 
 /* --once (controller_once.c): every node is scraped until it has two readings, the results are
- * written or printed, and the program exits. At the deadline, what there is is written; writing has
- * none, as long as patches succeed. */
+ * written or printed, and the program exits. Listing may take as long as it makes progress, and
+ * writing as long as patches succeed. Reading has a deadline, at which what there is is written. */
 
 enum { CONTROLLER_ONCE_OUTCOMES = 2 }; /* per node: an interval takes two scrapes */
 
-/** controller_once_begin() - @longest_ms: the longest interval of the sources */
-void controller_once_begin(struct controller *c, int64_t longest_ms);
-/** controller_once_go_on() - something has changed; does nothing without --once */
-void controller_once_go_on(struct controller *c);
+/** controller_once_look() - once: begin; it then looks regularly how far it is, to the end */
+void controller_once_look(void *controller);
 
 /* Which source the readings of a node come from (controller_switch.c). The first few switches of a
  * minute are logged one by one, the rest in a summary when the minute is over. */

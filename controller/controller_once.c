@@ -3,7 +3,8 @@
 #include "controller/controller_loop.h"
 
 enum {
-        LISTS_MS = 30000,
+        LOOK_MS = 50,          /* not at each outcome, of which every node has some */
+        LISTS_MS = 30000,      /* without progress */
         READING_INTERVALS = 3, /* two scrapes, the second of which may be slow */
         WRITING_MS = 30000,    /* after so long it looks whether patches succeed */
 };
@@ -18,6 +19,16 @@ static bool are_nodes_listed(const struct controller *c) {
                 return true; /* the nodes are targets */
         return reflector_is_synced(nodes) && !policy_source_is_awaited(c->parts.policy) &&
                (c->compiled->policy->hot_value_count == 0 || reflector_is_synced(bindings));
+}
+
+/* When a list last got further. */
+static int64_t progress_mono_ms(const struct controller *c) {
+        const struct reflector *nodes = c->nodes->reflector;
+        const struct reflector *bindings = bindings_reflector(c->bindings);
+        int64_t of_nodes = nodes ? reflector_progress_mono_ms(nodes) : 0;
+        int64_t of_bindings = bindings ? reflector_progress_mono_ms(bindings) : 0;
+
+        return of_nodes > of_bindings ? of_nodes : of_bindings;
 }
 
 /* Not where the policy wants nothing that a source has. */
@@ -35,7 +46,7 @@ static bool is_not_read_yet(const struct controller_node *n) {
                (lacks_value(n) && !node_track_failure(&n->track));
 }
 
-/* Counted anew each time, since a change of policy may change which sources are read. */
+/* Counted each time, since a change of policy may change which sources are read. */
 static size_t count_unread(const struct controller *c) {
         const struct controller_node *n;
         size_t unread = 0;
@@ -78,61 +89,73 @@ static bool log_failed(const struct controller *c) {
 }
 
 /* However long all patches take together, unless they fail. */
-static void on_writing_deadline(void *userdata) {
-        struct controller *c = userdata;
+static void look_at_writing(struct controller *c) {
         const char *trouble = writer_trouble(c->writer);
 
-        if (trouble[0]) {
+        if (writer_is_idle(c->writer)) {
+                controller_end(c, c->exit_code);
+        } else if (controller_now_mono(c) >= c->give_up_mono_ms) {
+                c->give_up_mono_ms = controller_now_mono(c) + WRITING_MS;
+                if (!trouble[0])
+                        return;
                 log_error(MSG("--once gave up writing"), STR("reason", trouble));
                 controller_end(c, 1);
-                return;
         }
-        loop_timer_arm(c->parts.daemon->loop, &c->deadline, controller_now_mono(c) + WRITING_MS,
-                       on_writing_deadline, c);
 }
 
 static void begin_writing(struct controller *c) {
         c->once = ONCE_WRITING;
+        c->give_up_mono_ms = controller_now_mono(c) + WRITING_MS;
         if (log_failed(c))
                 c->exit_code = 1;
-        if (c->options.is_dry_run) {
+        if (c->options.is_dry_run)
                 controller_view_print(c);
-                return;
-        }
-        writer_push_all(c->writer);
-        on_writing_deadline(c);
+        else
+                writer_push_all(c->writer);
 }
 
-static void end_reading(struct controller *c) {
+static void look_at_scrapes(struct controller *c) {
+        bool is_late = controller_now_mono(c) >= c->give_up_mono_ms;
+
+        if (!are_nodes_listed(c)) { /* again, for a policy that came meanwhile */
+                c->once = ONCE_LISTING;
+                return;
+        }
+        if (!is_late && count_unread(c) > 0)
+                return;
+        if (is_late) {
+                log_late(c);
+                c->exit_code = 1;
+        }
+        begin_writing(c);
+}
+
+static void look_at_lists(struct controller *c) {
         if (!are_nodes_listed(c)) {
-                if (c->is_late)
-                        controller_end(c, 1);
+                if (controller_now_mono(c) < progress_mono_ms(c) + LISTS_MS)
+                        return;
+                log_late(c);
+                controller_end(c, 1);
         } else if (node_set_count(c->nodes) == 0) {
                 log_error(MSG("no nodes found"), STR("selector", c->options.node_selector));
                 controller_end(c, 1);
-        } else if (c->is_late || count_unread(c) == 0) {
-                begin_writing(c);
+        } else {
+                c->once = ONCE_READING;
+                c->give_up_mono_ms = controller_now_mono(c) +
+                                     READING_INTERVALS * c->longest_interval_ms;
         }
 }
 
-void controller_once_go_on(struct controller *c) {
-        if (c->once == ONCE_READING)
-                end_reading(c);
-        if (c->once == ONCE_WRITING && writer_is_idle(c->writer))
-                controller_end(c, c->exit_code);
-}
-
-static void on_reading_deadline(void *userdata) {
+void controller_once_look(void *userdata) {
         struct controller *c = userdata;
 
-        log_late(c);
-        c->exit_code = 1;
-        c->is_late = true;
-        controller_once_go_on(c);
-}
-
-void controller_once_begin(struct controller *c, int64_t longest_ms) {
-        loop_timer_arm(c->parts.daemon->loop, &c->deadline,
-                       controller_now_mono(c) + LISTS_MS + READING_INTERVALS * longest_ms,
-                       on_reading_deadline, c);
+        if (c->once == ONCE_LISTING)
+                look_at_lists(c);
+        if (c->once == ONCE_READING)
+                look_at_scrapes(c);
+        if (c->once == ONCE_WRITING)
+                look_at_writing(c);
+        if (c->once != ONCE_DONE)
+                loop_timer_arm(c->parts.daemon->loop, &c->deadline,
+                               controller_now_mono(c) + LOOK_MS, controller_once_look, c);
 }

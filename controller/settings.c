@@ -64,7 +64,7 @@ static const struct option_row rows_before[] = {
         {.name = "metrics-source", .type = OPTION_STRING, .value = &raw.metrics_source, .fallback = "node-exporter", .metavar = "LIST",
          .help = "Sources in order of preference, comma-separated: node-exporter; kubelet (CPU, memory, swap and pressure); prometheus; metrics-server (CPU and memory only); node-metrics (the agent of crane-scheduler-plus). For each node, the next one is used while the one before it fails or has no data. All of them are read all the time, but for kubelets, which are asked only about nodes that no source before them serves."},
         {.name = "node-address-types", .type = OPTION_STRING, .value = &raw.node_address_types, .fallback = "InternalIP,ExternalIP,Hostname", .metavar = "LIST",
-         .help = "Which address of a node is scraped: that of the first of these types that the node has."},
+         .help = "Which address of a node is scraped: that of the first of these types that the node has. If it refuses, a second one of that type is tried."},
         {.name = "network-device-pattern", .type = OPTION_STRING, .value = &raw.network_devices,
          .metavar = "GLOB[,GLOB...]",
          .help = "Network devices that net metrics measure, such as eth*,ens192. Default: "

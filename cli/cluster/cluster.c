@@ -213,6 +213,7 @@ enum kube_outcome cluster_list(struct cluster *cluster, const struct cluster_lis
                                struct error *err) {
         _cleanup_(freep) char *token = NULL;
         unsigned limit = PAGE_OBJECTS;
+        size_t pages = 0;
 
         listing->on_begin(listing->userdata);
         for (;;) {
@@ -221,9 +222,13 @@ enum kube_outcome cluster_list(struct cluster *cluster, const struct cluster_lis
                 if (outcome == KUBE_GONE && !is_first && limit < PAGE_OBJECTS_MAX) {
                         /* The token has expired: with larger pages, the list takes less time. */
                         limit *= 2;
+                        pages = 0;
                         listing->on_begin(listing->userdata);
                 } else if (outcome != KUBE_OK || !token) {
                         return outcome;
+                } else if (list_page_check_end(++pages, limit, err) < 0) {
+                        (void)error_wrap(err, -E2BIG, "GET %s", listing->path);
+                        return KUBE_BAD_ANSWER;
                 }
         }
 }

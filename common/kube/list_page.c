@@ -10,6 +10,12 @@
 
 enum { LIST_META = 1, LIST_ITEM = 2, META_VERSION = 2, META_CONTINUE = 3 };
 
+enum {
+        MAX_OBJECTS = 1000000,
+        SMALL_PAGE =
+                50, /* smaller ones, of very large objects, may not be more than of this size */
+};
+
 /* A list while it is read; len 0: it does not have the text. */
 struct list {
         struct skim_string kind;
@@ -169,6 +175,15 @@ void list_page_done(struct list_page *page) {
         free(page->resource_version);
         free(page->continue_token);
         *page = (struct list_page){0};
+}
+
+int list_page_check_end(size_t pages, size_t limit, struct error *err) {
+        size_t max = MAX_OBJECTS / size_max(limit, SMALL_PAGE);
+
+        if (pages < max)
+                return 0;
+        return error_set(err, E2BIG, "the list does not end: %zu pages of up to %zu objects", pages,
+                         limit);
 }
 
 int list_page_parse(const char *data, size_t len, const struct proto_message *message,

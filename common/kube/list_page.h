@@ -28,6 +28,16 @@ struct list_page {
 
 void list_page_done(struct list_page *page);
 
+/**
+ * list_page_check_end() - can there be another page?
+ * @pages: that have been read
+ * @limit: objects in each, as requested
+ *
+ * A server or a proxy that is broken gives a continue token for ever.
+ * Return: 0; -E2BIG after so many pages as a list of a million objects has
+ */
+_must_check_ int list_page_check_end(size_t pages, size_t limit, struct error *err);
+
 /** list_item_fn: @text is a JSON object, without a NUL, borrowed for the call */
 typedef void list_item_fn(void *userdata, const char *text, size_t len);
 

@@ -23,7 +23,6 @@ enum {
         DEFAULT_PAGE_LIMIT_METADATA = 500,
         PAGE_LIMIT_MAX = 10000,
         PAGE_GROWTH = 4,
-        MAX_PAGES = 20000, /* of one list: a peer whose pages never end */
         PATH_MAX_BYTES = 64 << 10,
         PAGE_MAX_BYTES = 16 << 20,
         PAGE_TIMEOUT_MS = 60000,
@@ -73,7 +72,9 @@ struct reflector {
         bool is_not_older;
         char *continue_token;
         size_t page_limit; /* halved while pages are too large or too slow, see also grow_pages() */
-        size_t pages;
+        size_t pages, listed; /* of the list under way; objects, those beyond max_objects too */
+        size_t most_listed;   /* of any */
+        int64_t progress_mono_ms;
         bool is_proto; /* the last page was */
 
         struct watch_stream stream;
@@ -98,6 +99,10 @@ bool reflector_is_synced(const struct reflector *reflector) {
 
 bool reflector_is_awaited(const struct reflector *reflector) {
         return !reflector->is_synced && !reflector->is_refused;
+}
+
+int64_t reflector_progress_mono_ms(const struct reflector *reflector) {
+        return reflector->progress_mono_ms;
 }
 
 const char *reflector_trouble(const struct reflector *reflector) {
@@ -228,7 +233,7 @@ static void request_page(struct reflector *r) {
 static void start_list(struct reflector *r) {
         r->is_not_older = r->resource_version;
         replace(&r->continue_token, NULL);
-        r->pages = 0;
+        r->pages = r->listed = 0;
         delivery_begin_list(&r->delivery);
         request_page(r);
 }
@@ -307,14 +312,19 @@ static void on_page(void *userdata, const struct kube_answer *answer) {
         r->is_proto = r->spec.proto && kube_proto_is(answer->body, answer->body_bytes);
         int code = list_page_parse(answer->body, answer->body_bytes, r->spec.proto, on_listed_item,
                                    r, &page, &bad.err);
-        if (code == 0 && page.continue_token && ++r->pages >= MAX_PAGES)
-                code = error_set(&bad.err, E2BIG, "more than %d pages", MAX_PAGES);
+        if (code == 0 && page.continue_token)
+                code = list_page_check_end(++r->pages, r->page_limit, &bad.err);
         if (code < 0) {
                 bad.outcome = KUBE_BAD_ANSWER;
                 on_list_failure(r, &bad);
                 return;
         }
         count_list_page(r, "ok");
+        r->listed += page.count;
+        if (r->listed > r->most_listed) {
+                r->most_listed = r->listed;
+                r->progress_mono_ms = loop_now_mono_ms(r->loop);
+        }
         if (page.continue_token) {
                 replace(&r->continue_token, page.continue_token);
                 request_page(r);
@@ -394,73 +404,97 @@ static bool on_watch_data(void *userdata, const char *data, size_t len) {
         return goes_on;
 }
 
-struct watch_end {
-        const char *reason; /* static: a label */
-        bool is_trouble;
-        bool is_at_once;   /* without a pause */
-        bool is_fruitless; /* without an event: because of the resourceVersion, or of a proxy */
-        bool must_list;
-        const struct error *err;
+/* How a watch can end. */
+enum ending {
+        ENDED_EXPIRED,   /* its resourceVersion is too old */
+        ENDED_USELESS,   /* the same again and again, in spite of complete lists */
+        ENDED_ERROR,     /* with an ERROR event */
+        ENDED_MALFORMED, /* with a line that we cannot read */
+        ENDED_SHORT,     /* too soon, or before it was open */
+        ENDED_EMPTY,     /* the same again and again */
+        ENDED_EOF,       /* as watches end */
+        ENDED_IDLE,
+        ENDED_RESET,       /* after it had been open for a while */
+        ENDED_RESET_EARLY, /* a server that resets all at once is given a pause */
+        ENDED_BUSY,        /* 504: the server has not come to this resourceVersion yet */
+        ENDED_INVALID,
+        ENDED_REFUSED,
 };
 
-static struct watch_end judge_watch_end(const struct reflector *r,
-                                        const struct kube_answer *answer) {
-        static const struct error ended_empty = {-EIO, "ended before anything came"};
+static const struct {
+        const char *reason; /* in metrics and logs; NULL: the answer's outcome */
+        bool is_trouble;
+        bool is_at_once;   /* the next call, without a pause */
+        bool is_fruitless; /* the resourceVersion, or a proxy, may be why no event came */
+        bool must_list;
+} endings[] = {
+        [ENDED_EXPIRED] = {"expired", .must_list = true},
+        [ENDED_USELESS] = {"expired", .must_list = true, .is_trouble = true},
+        [ENDED_ERROR] = {"error", .is_trouble = true, .is_fruitless = true},
+        [ENDED_MALFORMED] = {"malformed", .is_trouble = true, .is_fruitless = true},
+        [ENDED_SHORT] = {"short", .is_fruitless = true},
+        [ENDED_EMPTY] = {"short", .is_trouble = true, .is_fruitless = true},
+        [ENDED_EOF] = {"eof", .is_at_once = true, .is_fruitless = true},
+        [ENDED_IDLE] = {"idle", .is_at_once = true, .is_fruitless = true},
+        [ENDED_RESET] = {"reset", .is_at_once = true},
+        [ENDED_RESET_EARLY] = {"reset"},
+        [ENDED_BUSY] = {NULL, .is_trouble = true, .is_fruitless = true},
+        [ENDED_INVALID] = {NULL, .is_trouble = true, .must_list = true},
+        [ENDED_REFUSED] = {NULL, .is_trouble = true},
+};
+
+static enum ending ending_of(const struct reflector *r, const struct kube_answer *answer) {
         int64_t lived_ms = loop_now_mono_ms(r->loop) - r->watch_started_mono_ms;
         bool was_open = r->has_events || r->has_proof;
 
         if (r->watch_error.code == -ESTALE || answer->outcome == KUBE_GONE)
-                return (struct watch_end){.reason = "expired",
-                                          .is_trouble = r->expired_watches >= WATCH_FRUITLESS_MAX,
-                                          .must_list = true,
-                                          .err = r->watch_error.code ? &r->watch_error
-                                                                     : &answer->err};
+                return r->expired_watches < WATCH_FRUITLESS_MAX ? ENDED_EXPIRED : ENDED_USELESS;
         if (r->watch_error.code)
-                return (struct watch_end){.reason = "error",
-                                          .is_trouble = true,
-                                          .is_fruitless = true,
-                                          .err = &r->watch_error};
+                return ENDED_ERROR;
         if (r->stream.failure.code)
-                return (struct watch_end){.reason = "malformed",
-                                          .is_trouble = true,
-                                          .is_fruitless = true,
-                                          .err = &r->stream.failure};
-        if (answer->outcome == KUBE_OK && (lived_ms < WATCH_SHORT_MS || !was_open))
-                return (struct watch_end){
-                        .reason = "short",
-                        .is_trouble = !was_open && r->fruitless_watches >= WATCH_FRUITLESS_MAX - 1,
-                        .is_fruitless = true,
-                        .err = &ended_empty};
+                return ENDED_MALFORMED;
+        if (answer->outcome == KUBE_OK && !was_open &&
+            r->fruitless_watches >= WATCH_FRUITLESS_MAX - 1)
+                return ENDED_EMPTY;
         if (answer->outcome == KUBE_OK)
-                return (struct watch_end){
-                        .reason = "eof", .is_at_once = true, .is_fruitless = true};
+                return lived_ms < WATCH_SHORT_MS || !was_open ? ENDED_SHORT : ENDED_EOF;
         if (answer->failure == HTTP_TIMEOUT && was_open)
-                return (struct watch_end){
-                        .reason = "idle", .is_at_once = true, .is_fruitless = true};
+                return ENDED_IDLE;
         if (answer->failure == HTTP_RESET && was_open)
-                return (struct watch_end){.reason = "reset", .is_at_once = r->has_proof};
-        return (struct watch_end){.reason = kube_outcome_name(answer->outcome),
-                                  .is_trouble = true,
-                                  .is_fruitless = answer->status == 504,
-                                  .must_list = answer->outcome == KUBE_INVALID,
-                                  .err = &answer->err};
+                return r->has_proof ? ENDED_RESET : ENDED_RESET_EARLY;
+        if (answer->outcome == KUBE_INVALID)
+                return ENDED_INVALID;
+        return answer->status == 504 ? ENDED_BUSY : ENDED_REFUSED;
+}
+
+static const struct error *ending_error(const struct reflector *r,
+                                        const struct kube_answer *answer) {
+        static const struct error ended_empty = {-EIO, "ended before anything came"};
+
+        if (r->watch_error.code)
+                return &r->watch_error;
+        if (r->stream.failure.code)
+                return &r->stream.failure;
+        return answer->outcome == KUBE_OK ? &ended_empty : &answer->err;
 }
 
 static void on_watch_done(void *userdata, const struct kube_answer *answer) {
         struct reflector *r = userdata;
-        struct watch_end end = judge_watch_end(r, answer);
+        enum ending ending = ending_of(r, answer);
+        const char *reason = endings[ending].reason ? endings[ending].reason
+                                                    : kube_outcome_name(answer->outcome);
 
         r->call = NULL;
-        r->expired_watches += strcmp(end.reason, "expired") == 0;
+        r->expired_watches += ending == ENDED_EXPIRED || ending == ENDED_USELESS;
         loop_timer_disarm(r->loop, &r->timer);
-        count_restart(r, end.reason);
-        if (end.is_trouble)
-                reflector_set_trouble(r, "watch", end.reason, end.err);
-        if (end.is_fruitless && !r->has_events)
+        count_restart(r, reason);
+        if (endings[ending].is_trouble)
+                reflector_set_trouble(r, "watch", reason, ending_error(r, answer));
+        if (endings[ending].is_fruitless && !r->has_events)
                 r->fruitless_watches++;
-        r->must_list = end.must_list || r->fruitless_watches >= WATCH_FRUITLESS_MAX;
+        r->must_list = endings[ending].must_list || r->fruitless_watches >= WATCH_FRUITLESS_MAX;
         watch_stream_done(&r->stream);
-        if (end.is_at_once)
+        if (endings[ending].is_at_once)
                 reflector_begin(r);
         else
                 pause_after(r, answer);
@@ -521,6 +555,8 @@ void reflector_list_again(struct reflector *r, bool metadata_only) {
         r->page_limit = first_page_limit(&r->spec);
         r->must_list = true;
         r->is_synced = false;
+        r->most_listed = 0;
+        r->progress_mono_ms = loop_now_mono_ms(r->loop);
         if (!r->is_watch_trouble)
                 (void)snprintf(r->trouble, sizeof(r->trouble), "list: not complete yet");
         reflector_begin(r);

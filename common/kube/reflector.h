@@ -106,6 +106,14 @@ bool reflector_is_synced(const struct reflector *reflector);
 bool reflector_is_awaited(const struct reflector *reflector);
 
 /**
+ * reflector_progress_mono_ms() - when a list last got further than any before it since the start or
+ * reflector_list_again()
+ *
+ * A large list may take long; one that is begun again and again gets no further.
+ */
+int64_t reflector_progress_mono_ms(const struct reflector *reflector);
+
+/**
  * reflector_trouble() - the present error, for /readyz?verbose
  * Return: "" when the watch is open, else for example "list: 403 nodes is forbidden: ..."
  */

@@ -17,7 +17,7 @@
 #include "kube/reflector.h"
 
 enum {
-        LIST_DEADLINE_MS = 30000,
+        LIST_DEADLINE_MS = 30000, /* without progress */
         PROGRESS_MS = 2000,
         PAGE_LIMIT = 250, /* whole Nodes, some 17 kB each */
         LEASE_SKEW_MS = 5000,
@@ -263,6 +263,15 @@ static void on_all_listed(void *userdata, size_t count) {
 static void on_list_deadline(void *userdata) {
         struct cleanup *cleanup = userdata;
 
+        if (cleanup->reflector) {
+                int64_t late_mono_ms = reflector_progress_mono_ms(cleanup->reflector) +
+                                       LIST_DEADLINE_MS;
+                if (loop_now_mono_ms(cleanup->daemon->loop) < late_mono_ms) {
+                        loop_timer_arm(cleanup->daemon->loop, &cleanup->deadline, late_mono_ms,
+                                       on_list_deadline, cleanup);
+                        return;
+                }
+        }
         log_error(MSG("cannot list nodes"),
                   STR("trouble", cleanup->reflector ? reflector_trouble(cleanup->reflector) : ""));
         end_cleanup(cleanup, 1);

@@ -52,6 +52,7 @@ static void free_listed_node(struct node *node) {
         free(node->name);
         free(node->uid);
         free(node->address);
+        free(node->second_address);
         free(node->url);
         free(node->labels_json);
         free(node->kubelet.path);
@@ -113,21 +114,28 @@ static bool is_address(const char *type, const char *text) {
         return name_is_made_of(text, strlen(text), 253, NAME_ANY "-.", "", "");
 }
 
-static const char *find_address(const struct node_set *set, const json_t *object) {
+/* @ret_second: set to another address of the same type, if there is one */
+static const char *find_address(const struct node_set *set, const json_t *object,
+                                const char **ret_second) {
         const json_t *addresses = json_at(object, "status", "addresses", NULL);
+        const char *first = NULL;
 
-        for (size_t i = 0; i < set->options.address_type_count; i++) {
+        for (size_t i = 0; i < set->options.address_type_count && !first; i++) {
                 const char *wanted = set->options.address_types[i];
                 size_t index;
                 json_t *entry;
                 json_array_foreach (addresses, index, entry) {
                         const char *address = json_string_at(entry, "address", NULL);
-                        if (address && json_is_at(wanted, entry, "type", NULL) &&
-                            is_address(wanted, address))
-                                return address;
+                        if (!address || !json_is_at(wanted, entry, "type", NULL) ||
+                            !is_address(wanted, address))
+                                continue;
+                        if (!first)
+                                first = address;
+                        else if (!*ret_second && strcmp(address, first) != 0)
+                                *ret_second = address;
                 }
         }
-        return NULL;
+        return first;
 }
 
 static const char *find_uid(const json_t *object) {
@@ -216,15 +224,18 @@ static bool is_same(const char *a, const char *b) {
 
 /* Whether that is another place than before. */
 static bool take_place(const struct node_set *set, struct node *node, const json_t *object) {
-        const char *address = find_address(set, object), *path = find_kubelet_path(object);
+        const char *second = NULL, *address = find_address(set, object, &second);
+        const char *path = find_kubelet_path(object);
         uint16_t port = find_kubelet_port(object);
 
-        if (is_same(node->address, address) && is_same(node->kubelet.path, path) &&
-            node->kubelet.port == port)
+        if (is_same(node->address, address) && is_same(node->second_address, second) &&
+            is_same(node->kubelet.path, path) && node->kubelet.port == port)
                 return false;
         free(node->address);
+        free(node->second_address);
         free(node->kubelet.path);
         node->address = xstrdup_or_null(address);
+        node->second_address = xstrdup_or_null(second);
         node->kubelet.path = xstrdup_or_null(path);
         node->kubelet.port = port;
         return true;
@@ -272,10 +283,10 @@ static void use_next_policy(struct node_set *set) {
 static void on_list_synced(void *userdata, size_t count) {
         struct node_set *set = userdata;
 
+        (void)count;
         set->is_listed = true;
         if (set->next)
                 use_next_policy(set);
-        set->events.on_listed(set->events.userdata, count);
 }
 
 void node_set_watch(struct node_set *set, struct loop *loop, struct kube_api *api,

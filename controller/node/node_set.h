@@ -34,10 +34,11 @@ struct node {
         char *name;
         char *uid;     /* of the object; NULL: not known, longer than any, or of --target */
         char *address; /* an IP address or host name; NULL when it has none of the wanted types */
-        char *url;     /* --target's; NULL: from the address */
-        char *labels_json; /* a JSON object, see keeps_labels below; NULL: none are kept */
-        uint8_t pool;      /* of policy_pool_of(), see node_set_set_policy() */
-        uint8_t next_pool; /* under the policy that nodes are being listed again for */
+        char *second_address; /* of the same type: a dual-stack node has two; or NULL */
+        char *url;            /* --target's; NULL: from the address */
+        char *labels_json;    /* a JSON object, see keeps_labels below; NULL: none are kept */
+        uint8_t pool;         /* of policy_pool_of(), see node_set_set_policy() */
+        uint8_t next_pool;    /* under the policy that nodes are being listed again for */
         double allocatable_cpu_cores, allocatable_memory_bytes; /* 0: not known */
         struct node_kubelet kubelet;
         void *userdata; /* of the set's owner */
@@ -53,14 +54,12 @@ enum {
 
 struct node_set_events {
         void (*on_added)(void *userdata, struct node *node);
-        /* Its address has changed, or its kubelet's port or path. */
+        /* Its addresses have changed, or its kubelet's port or path. */
         void (*on_moved)(void *userdata, struct node *node);
         /* The Node as it is, after on_added and at every change; it may hold anything. */
         void (*on_seen)(void *userdata, struct node *node, const json_t *object);
         /* @node is gone when this returns. */
         void (*on_removed)(void *userdata, struct node *node);
-        /* All nodes have been listed, once more or for the first time: so many. */
-        void (*on_listed)(void *userdata, size_t count);
         /* The policy that node_set_set_policy() has returned false for is the set's now. */
         void (*on_pools)(void *userdata);
         void *userdata;

@@ -10,8 +10,6 @@
  *   node's windows (window.h), and any metric whose name is a query is computed from them.
  * - values: metrics that the source delivers ready-made, by their index in the policy; published
  *   as they stand as long as they are fresh.
- * - a peak from before the start, for the maxima over a long window: history, which the windows of
- *   all sources take (but see node_track_peak()).
  *
  * Every attempt on a node ends in a reading or in a failure; a node that is missing from a server's
  * response has failed. On failures the loop turns to the next source, and --once ends when every
@@ -66,9 +64,6 @@ struct source_sink {
                            const struct source_reading *reading);
         /* An attempt that gave nothing. @reason: short static text, a label of metrics. */
         void (*on_failure)(const struct source_sink *sink, struct node *node, const char *reason);
-        /* @ratio was @query's value @age_ms ago (history from before this process). */
-        void (*on_peak)(const struct source_sink *sink, struct node *node,
-                        const struct metric_query *query, double ratio, int64_t age_ms);
         /* Shall @node be asked about now? Called by sources that are asked on demand. */
         bool (*is_wanted)(const struct source_sink *sink, const struct node *node);
         void *userdata;

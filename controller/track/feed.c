@@ -60,6 +60,8 @@ void feed_reading(struct feed *feed, const struct source_reading *reading, size_
         count_in_a_row(feed, !feed->failure && !was_silent, is_news, FEED_SUCCESSES);
         if (feed->in_a_row >= FEED_SUCCESSES)
                 feed->is_down = false;
+        if (feed->failure)
+                feed->outcomes = 0; /* an interval takes two readings: a failure stands for none */
         feed->failure = NULL;
         feed->is_heard = true;
         feed->heard_mono_ms = now_mono_ms;

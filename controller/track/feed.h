@@ -31,7 +31,8 @@ struct feed {
         int64_t heard_mono_ms; /* time of the last reading, if is_heard */
         int64_t ready_mono_ms; /* of the last one that was news */
         uint32_t outcomes; /* attempts that have ended, in a reading that is news or a failure, and
-                            * that began with the present policy */
+                            * that began with the present policy; counted again from the first
+                            * reading after a failure */
         uint8_t in_a_row;  /* equal outcomes up to the last one, counted as far as is_down needs */
         bool is_heard, is_down;
         const char **why; /* [channel] of the last reading, see source_reading; NULL: no reasons */

@@ -76,21 +76,6 @@ void node_track_failed(struct node_track *track, size_t source, const char *reas
         feed_failed(&track->feeds[source], reason);
 }
 
-/* With spec.idle a kubelet leaves out of the CPU what others count: the two are not compared. */
-static bool is_of_one_feed(const struct node_track *track, const struct metric_query *query) {
-        return track->compiled->policy->idle_line_ratio > 0 && query->resource == METRIC_CPU;
-}
-
-void node_track_peak(struct node_track *track, size_t source, const struct metric_query *query,
-                     double ratio, int64_t age_ms, int64_t now_mono_ms) {
-        bool is_of_one = source != NODE_TRACK_ANNOTATIONS && is_of_one_feed(track, query);
-
-        for (size_t i = 0; i < track->compiled->options.source_count; i++)
-                if (track->feeds[i].windows && (!is_of_one || i == source))
-                        (void)window_store_seed(track->feeds[i].windows, query, ratio, age_ms,
-                                                now_mono_ms);
-}
-
 static bool is_feed_fresh(const struct node_track *track, size_t source, int64_t now_mono_ms) {
         return feed_is_fresh(&track->feeds[source], track->compiled->sources[source].fresh_ms,
                              now_mono_ms);
@@ -181,6 +166,14 @@ static bool note_peak(struct plan_written *written, bool is_there,
         return is_news;
 }
 
+static void learn_peak(struct node_track *track, const struct metric_query *query,
+                       const struct annotation *peak, int64_t now_mono_ms, int64_t now_unix_ms) {
+        for (size_t i = 0; i < track->compiled->options.source_count; i++)
+                if (track->feeds[i].windows)
+                        (void)window_store_seed(track->feeds[i].windows, query, peak->value,
+                                                now_unix_ms - peak->at_unix_ms, now_mono_ms);
+}
+
 /* A value above 1 is another program's percentage, and a timestamp far in the future says nothing
  * about the time of the peak. */
 static bool can_be_learned(const struct annotation *annotation, int64_t now_unix_ms) {
@@ -243,9 +236,8 @@ static void learn_annotations(struct node_track *track, bool has_new_feed, int64
                         if (has_peak) {
                                 known |= UINT32_C(1) << metric->query.resource;
                                 if (is_news || has_new_feed)
-                                        node_track_peak(track, NODE_TRACK_ANNOTATIONS,
-                                                        &metric->query, peak.value,
-                                                        now_unix_ms - peak.at_unix_ms, now_mono_ms);
+                                        learn_peak(track, &metric->query, &peak, now_mono_ms,
+                                                   now_unix_ms);
                         } else if (is_there && (pass == 0 || !metric->is_query ||
                                                 !(known >> metric->query.resource & 1))) {
                                 learn_written(track, i, &written, now_mono_ms, now_unix_ms);
@@ -363,7 +355,10 @@ static struct window_reading feed_value(const struct feed *feed, const struct po
 static bool metric_value_now(const struct node_track *track, size_t index, int64_t now_mono_ms,
                              struct window_reading *ret) {
         const struct policy_metric *metric = &track->compiled->policy->metrics[index];
-        bool is_of_one = metric->is_query && is_of_one_feed(track, &metric->query);
+        /* With spec.idle a kubelet leaves out of the CPU what others count: the two are not
+         * compared. */
+        bool is_of_one = metric->is_query && metric->query.resource == METRIC_CPU &&
+                         track->compiled->policy->idle_line_ratio > 0;
         struct window_reading peak = {0};
         size_t end = track->compiled->options.source_count;
         bool is_known = false, is_full = false;

@@ -67,13 +67,6 @@ void node_track_reading(struct node_track *track, size_t source,
                         const struct source_reading *reading, int64_t now_mono_ms);
 /** node_track_failed() - an attempt of source number @source has failed; @reason is static */
 void node_track_failed(struct node_track *track, size_t source, const char *reason);
-/* As a source: the node's annotations. */
-#define NODE_TRACK_ANNOTATIONS SIZE_MAX
-/** node_track_peak() - @query's value was @ratio @age_ms ago, from before this process, as @source
- * has reported: every feed takes it in; with spec.idle, CPU only the source's own */
-void node_track_peak(struct node_track *track, size_t source, const struct metric_query *query,
-                     double ratio, int64_t age_ms, int64_t now_mono_ms);
-
 /**
  * node_track_switch() - choose the feed in use
  *
@@ -110,7 +103,7 @@ const char *node_track_failure(const struct node_track *track);
 /** node_track_trouble() - why a source's feed is not in use: its last failure, or "silent" */
 const char *node_track_trouble(const struct node_track *track, size_t source);
 /** node_track_outcomes() - the number of attempts that every source that is read about this node
- * has completed */
+ * has completed, since its last recovery from a failure */
 uint32_t node_track_outcomes(const struct node_track *track, int64_t now_mono_ms);
 
 /** node_track_values() - what could be written now, but for the hot value; in no pool */

@@ -6,10 +6,12 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "codec/json.h"
 #include "kube/kube_path.h"
 
 enum {
         PATCH_TIMEOUT_MS = 10000,
+        STATUS_UNPROCESSABLE = 422,
         PATCH_RETRIES = 2,
         PATCH_ANSWER_MAX_BYTES = 2 << 20,
         /* This many denials in a row are not about single nodes: RBAC lacks a rule. */
@@ -86,8 +88,17 @@ static void note_failing(struct publisher *publisher, struct publisher_job *job,
 
 /* The node that the patch is for is gone, and another one has its name. */
 static bool is_made_anew(const struct kube_answer *answer) {
-        return answer->outcome == KUBE_INVALID &&
-               strstr(answer->err.msg, "metadata.uid: Invalid value: ");
+        json_auto_t *status = NULL;
+        const json_t *cause;
+        size_t i;
+
+        if (answer->status != STATUS_UNPROCESSABLE ||
+            json_parse(answer->body, answer->body_bytes, &status, NULL) < 0)
+                return false;
+        json_array_foreach (json_at(status, "details", "causes", NULL), i, cause)
+                if (json_is_at("metadata.uid", cause, "field", NULL))
+                        return true;
+        return false;
 }
 
 static void on_patch_done(void *userdata, const struct kube_answer *given) {

@@ -202,12 +202,8 @@ static void resign(struct writer *writer) {
 static void on_publisher_idle(void *userdata) {
         struct writer *writer = userdata;
 
-        if (!writer_is_idle(writer))
-                return;
-        if (writer->is_stopping)
+        if (writer->is_stopping && writer_is_idle(writer))
                 resign(writer);
-        else
-                writer->options.on_idle(writer->options.userdata);
 }
 
 /* Leadership */

@@ -57,8 +57,6 @@ struct writer_options {
 
         /* What could be written on @node now. */
         void (*values)(void *userdata, const struct writer_node *node, struct plan_values *ret);
-        /* No patch is queued or in flight any more. */
-        void (*on_idle)(void *userdata);
         /* writer_is_active() has changed. */
         void (*on_active)(void *userdata);
         void *userdata;

@@ -61,7 +61,7 @@ class Asked(NamedTuple):
     @property
     def name(self):
         """Of the metric that the query begins with."""
-        return re.search(r'\{__name__="([^"]+)"', self.params["query"]).group(1)
+        return re.search(r'__name__="([^"]+)"', self.params["query"]).group(1)
 
 
 class PretendedPrometheus:
@@ -69,7 +69,6 @@ class PretendedPrometheus:
 
     recorded, computed   {metric: [(labels, value)]}, what instant queries answer; value as text
     authorization        the Authorization header without which it answers 401; None: any will do
-    history              {metric: function of a unix time -> value or None} of node labels `past`
     trouble              function(handler, asked) -> True when it has answered (or not) by itself,
                          False when this request is none of its business, None when it has done
                          something to it and the answer is still to come. What no request ran into
@@ -77,7 +76,7 @@ class PretendedPrometheus:
     """
 
     def __init__(self, tls=None, prefix=""):
-        self.recorded, self.computed, self.history, self.past = {}, {}, {}, []
+        self.recorded, self.computed = {}, {}
         self._trouble, self._is_hit = None, True
         self.missed = []
         self.authorization = None
@@ -148,34 +147,22 @@ class PretendedPrometheus:
         return fate
 
     def answer(self, handler, asked):
-        if asked.path == f"{self.prefix}/api/v1/query":
-            rows = [
-                ({"__name__": asked.name, **labels}, value)
-                for labels, value in self.recorded.get(asked.name, [])
-            ] + self.computed.get(asked.name, [])
-            result = [
-                {"metric": labels, "value": [round(time.time(), 3), str(value)]}
-                for labels, value in rows
-            ]
-            kind = "vector"
-        else:
-            assert asked.path == f"{self.prefix}/api/v1/query_range", asked.path
-            kind, result = "matrix", self.range(asked)
-        data = {"status": "success", "data": {"resultType": kind, "result": result}}
+        assert asked.path == f"{self.prefix}/api/v1/query", asked.path
+        rows = [
+            ({"__name__": asked.name, **labels}, value)
+            for labels, value in self.recorded.get(asked.name, [])
+        ] + self.computed.get(asked.name, [])
+        result = [
+            {"metric": labels, "value": [round(time.time(), 3), str(value)]}
+            for labels, value in rows
+        ]
+        data = {"status": "success", "data": {"resultType": "vector", "result": result}}
         if self.warnings:
             data["warnings"] = self.warnings
         send(handler, 200, json.dumps(data))
 
-    def range(self, asked):
-        start, end, step = (float(asked.params[key]) for key in ("start", "end", "step"))
-        assert end >= start and (end - start) / step <= 11000
-        function = self.history.get(asked.name, lambda at: None)
-        times = [start + i * step for i in range(int((end - start) / step + 1.5))]
-        points = [[at, str(function(at))] for at in times if function(at) is not None]
-        return [{"metric": labels, "values": points} for labels in self.past if points]
-
-    def count(self, path="/api/v1/query"):
-        return sum(asked.path.endswith(path) for asked in self.asked)
+    def count(self):
+        return len(self.asked)
 
 
 def send(handler, status, body, **headers):

@@ -187,6 +187,11 @@ WRONG = [
     (of_prometheus("--prometheus-address=prometheus:9090"), "expected http"),
     (of_prometheus("--prometheus-address=http://me:s3cret@h"), "must not contain a user or"),
     (of_prometheus("--prometheus-address=http://"), "no host"),
+    (
+        of_prometheus("--prometheus-selector=cluster=prod"),
+        '--prometheus-selector: expected matchers of labels, as in a="x",b!~"y|z"; got "cluster=',
+    ),
+    (of_prometheus("--prometheus-header=X-Scope-OrgID"), "--prometheus-header: expected"),
     (of_prometheus("--prometheus-address=http://host/?a"), "unexpected '?'"),
     (of_prometheus("--prometheus-username=x"), "must be set together"),
     (of_prometheus("--prometheus-key-file=x"), "must be set together"),

@@ -1,5 +1,6 @@
 """plimsoll-controller asks a Prometheus: one that answers well, one that errs, lies, hangs and dies."""
 
+import itertools
 import json
 import time
 
@@ -67,14 +68,15 @@ def test_what_is_asked(pretended, start_asking):
     asked = pretended.asked[0]
     assert asked.method == "POST" and asked.path == "/api/v1/query"
     assert asked.headers["Content-Type"] == "application/x-www-form-urlencoded"
-    assert asked.params["timeout"] == "0.900"
+    # Of 0.9 s, the longest that the interval allows: Prometheus gives up first, and says why.
+    assert asked.params["timeout"] == "0.810"
     rounds = pretended.count()
     wait_until(lambda: pretended.count() >= rounds + 4, what="two rounds")
     assert {a.name for a in pretended.asked} == {CPU, MEM}
     assert abs(sum(a.name == CPU for a in pretended.asked) - pretended.count() / 2) <= 1
     assert controller.labels("plimsoll_prometheus_queries_total", "result").keys() == {"ok"}
     fates = controller.labels("plimsoll_prometheus_series", "fate")
-    assert fates == {"used": 6, "duplicate": 1, "unmatched": 0, "unusable": 0}
+    assert fates == {"used": 6, "duplicate": 1, "contradicting": 0, "unmatched": 0, "unusable": 0}
     assert controller.metric("plimsoll_targets_failing", source="prometheus") == 0
 
 
@@ -100,18 +102,42 @@ def test_hint_at_the_unit(pretended, start_asking):
 
 
 def test_series_of_one_node(pretended, start_asking):
-    """The largest counts, in whichever order they come, and none of nobody's."""
+    """The largest of those that agree counts, in whichever order they come, and none of nobody's."""
     pretended.computed[CPU] = [
-        ({"instance": "127.1.0.1:9100", "job": "a"}, 0.15),
+        ({"instance": "127.1.0.1:9100", "job": "a"}, 0.31),
         ({"nodename": node(0), "job": "b"}, 0.35),
-        ({"instance": "node-0000", "job": "c"}, 0.25),
+        ({"instance": "node-0000", "job": "c"}, 0.32),
         ({"instance": "10.9.9.9:9100"}, 0.9),
         ({}, 0.9),
     ]
     controller, standin = start_asking(pretended, nodes=1, content=policy({CPU: "2s"}))
     expect(standin, node(0), CPU, 0.35)
     fates = controller.labels("plimsoll_prometheus_series", "fate")
-    assert fates == {"used": 1, "duplicate": 2, "unmatched": 2, "unusable": 0}
+    assert fates == {"used": 1, "duplicate": 2, "contradicting": 0, "unmatched": 2, "unusable": 0}
+
+
+def test_series_that_contradict(pretended, start_asking):
+    """Another cluster with the same addresses: no value instead of a wrong one, logged once."""
+    pretended.computed[CPU] = [
+        ({"instance": "127.1.0.1:9100", "cluster": "ours"}, 0.2),
+        ({"instance": "127.1.0.1:9100", "cluster": "theirs"}, 0.9),
+        ({"instance": "127.1.0.2:9100", "cluster": "ours"}, 0.3),
+    ]
+    controller, standin = start_asking(pretended, nodes=2, content=policy({CPU: "2s"}))
+    expect(standin, node(1), CPU, 0.3)
+    rounds = pretended.count()
+    wait_until(lambda: pretended.count() >= rounds + 3, what="more rounds")
+    assert reading(standin, node(0), CPU) is None
+    said = (
+        "Prometheus has series for one node that contradict each other; see --prometheus-selector"
+    )
+    (line,) = log_lines(controller.process, said)
+    assert f"metric={CPU} node={node(0)} " in line and "least=0.2" in line and "most=0.9" in line
+    (line,) = log_lines(controller.process, "node is failing")
+    assert f"node={node(0)} " in line and "reason=contradiction" in line
+    assert controller.labels("plimsoll_prometheus_series", "fate")["contradicting"] == 1
+    pretended.computed[CPU] = pretended.computed[CPU][::2]
+    expect(standin, node(0), CPU, 0.2)
 
 
 def test_values_that_are_none(pretended, start_asking):
@@ -180,6 +206,7 @@ TROUBLES = {
     "status error": (answers(200, error("timeout", "too slow")), "query"),
     "execution": (answers(422, error("execution", "too many samples")), "query"),
     "gateway": (answers(502, "<html>bad gateway</html>"), "status_5xx"),
+    "gateway timeout": (answers(504, "<html>timeout</html>"), "status_5xx"),
     "forbidden": (answers(403, "no"), "unauthorized"),
     "not found": (answers(404, "404 page not found"), "not_found"),
     "redirect": (answers(302, "", Location="http://127.0.0.1:1/"), "status_other"),
@@ -208,10 +235,13 @@ def test_trouble(pretended, start_asking):
         return controller.metric("plimsoll_targets_failing", source="prometheus")
 
     for trouble, (fault, reason) in TROUBLES.items():
-        said = "cannot query Prometheus"
-        if reason in ("query", "too_large"):
-            said = "Prometheus query failed"
+        is_of_query = trouble == "gateway timeout" or reason in ("query", "too_large", "timeout")
+        said = "Prometheus query failed" if is_of_query else "cannot query Prometheus"
+        over = (
+            "Prometheus query succeeds again" if is_of_query else "Prometheus queries succeed again"
+        )
         before, told = results().get(reason, 0), len(log_lines(controller.process, said))
+        ended = len(log_lines(controller.process, over))
         pretended.trouble = fault
         count = 3 if trouble in LASTING else 1
         wait_until(lambda: results().get(reason, 0) >= before + count, what=f"failures: {trouble}")
@@ -220,6 +250,10 @@ def test_trouble(pretended, start_asking):
         assert len([line for line in lines if f"reason={reason} " in line]) == 1, (trouble, lines)
         pretended.trouble = None
         wait_until(lambda: failing() == 0, what=f"every node to have a value after {trouble}")
+        wait_until(
+            lambda: len(log_lines(controller.process, over)) == ended + 1,  # pylint: disable=W0640
+            what=f"the end of {trouble} to be logged",
+        )
     assert not log_lines(controller.process, "node is failing"), "it is not the nodes"
     written = [read_annotation(patched(row)[CPU]).value for row in standin.patches()]
     assert set(written) == {0.5}
@@ -240,6 +274,38 @@ def test_one_query_that_fails(pretended, start_asking):
     (line,) = log_lines(controller.process, "Prometheus query failed")
     assert f"metric={MEM}" in line and "too many samples" in line
     assert controller.metric("plimsoll_targets_failing", source="prometheus") == 0
+
+
+def test_slow_queries(pretended, start_asking):
+    """Those that time out fail alone, and are logged once for as long as they last."""
+    slow = [f"{resource}_usage_avg_1m" for resource in ("cpu", "mem", "load", "disk")]
+    pretended.computed[CPU] = [({"instance": "127.1.0.1"}, 0.5)]
+    pretended.trouble = lambda handler, asked: asked.name in slow and hang(handler, asked)
+    controller, standin = start_asking(
+        pretended,
+        "--prometheus-timeout=300ms",
+        nodes=1,
+        content=policy({name: "2s" for name in (*slow, CPU)}),
+    )
+    expect(standin, node(0), CPU, 0.5)
+    results = "plimsoll_prometheus_queries_total"
+    wait_until(lambda: controller.metric(results, result="timeout") >= 12, what="three rounds")
+    assert controller.metric("plimsoll_targets_failing", source="prometheus") == 0
+    lines = [line for line in controller.process.text().splitlines() if "Prometheus quer" in line]
+    assert len(lines) == len(slow) and all("query failed" in line for line in lines), lines
+    assert log_lines(controller.process, "cannot query Prometheus") == []
+
+
+def test_a_query_that_often_fails(pretended, start_asking):
+    """In every second round: that is one outage, and not one of every other round."""
+    count = itertools.count()
+    pretended.computed[CPU] = [({"instance": "127.1.0.1"}, 0.5)]
+    fail = answers(422, error("execution", "too many samples"))
+    pretended.trouble = lambda handler, asked: next(count) % 2 == 0 and fail(handler, asked)
+    controller, standin = start_asking(pretended, nodes=1, content=policy({CPU: "2s"}))
+    expect(standin, node(0), CPU, 0.5)
+    wait_until(lambda: pretended.count() >= 8, what="eight rounds")
+    assert controller.process.text().count("Prometheus quer") == 1
 
 
 def test_warnings(pretended, start_asking):
@@ -300,6 +366,28 @@ def test_behind_a_path_with_tls_and_credentials(start_pretended, start_asking, t
     assert controller.metric(results, result="ok") == 0
 
 
+def test_one_of_several_clusters(pretended, start_asking):
+    """The selector is in each query, and the tenant's header in each request, POST or GET."""
+    pretended.computed[CPU] = [({"instance": "127.1.0.1"}, 0.5)]
+    pretended.trouble = lambda handler, asked: asked.method == "POST" and answers(405, "")(
+        handler, asked
+    )
+    selector = 'cluster="prod-eu"'
+    _, standin = start_asking(
+        pretended,
+        f"--prometheus-selector={selector}",
+        "--prometheus-header=X-Scope-OrgID: us",
+        nodes=1,
+        content=policy({CPU: "2s"}),
+    )
+    expect(standin, node(0), CPU, 0.5)
+    assert {asked.method for asked in pretended.asked} == {"POST", "GET"}
+    assert {asked.headers["X-Scope-OrgID"] for asked in pretended.asked} == {"us"}
+    for asked in pretended.asked:
+        assert asked.params["query"].startswith(f"({{{selector},__name__=")
+        assert asked.params["query"].endswith(f"up{{{selector}}} == 1)")
+
+
 def test_a_peak_that_outlives_its_node(pretended, start_asking):
     """A recorded maximum over a day is there for a day; without a mean beside it, it is the past."""
     pretended.recorded[CPU] = [({"instance": "127.1.0.1"}, 50)]
@@ -310,51 +398,10 @@ def test_a_peak_that_outlives_its_node(pretended, start_asking):
     wait_until(lambda: pretended.count() >= rounds + 4, what="two rounds")
     assert reading(standin, node(1), PEAK) is None
     assert {asked.name for asked in pretended.asked} == {CPU, PEAK}, "the mean is asked for, too"
-    assert pretended.count("query_range") == 0, "what is recorded needs no history"
-
-
-def past(peak_h, peak, level):
-    """A level, with ten minutes of `peak` that long ago."""
-    began = time.time()
-
-    def value(at):
-        return peak if abs(began - at - peak_h * 3600) < 300 else level
-
-    return value
-
-
-def test_history(pretended, start_asking):
-    """No rules: the last day is read in pieces, and the first maximum that is written knows it."""
-    metrics = {CPU: "2s", PEAK: "2s", "cpu_usage_max_avg_1h": "2s", "cpu_usage_p50_1d": "2s"}
-    pretended.computed[CPU] = [({"instance": f"127.1.0.{i}"}, 0.2) for i in (1, 2, 3)]
-    pretended.past = [{"instance": f"127.1.0.{i}"} for i in (1, 2)]
-    pretended.history[CPU] = past(20, 0.8, 0.4)
-    controller, standin = start_asking(pretended, content=policy(metrics))
-    expect(standin, node(0), PEAK, 0.8)
-    expect(standin, node(0), "cpu_usage_max_avg_1h", 0.4)
-    expect(standin, node(0), "cpu_usage_p50_1d", 0.4)
-    expect(standin, node(2), PEAK, 0.2)  # a node without a past
-    written = [
-        row["body"]["metadata"]["annotations"]
-        for row in standin.patches(name=node(0))
-        if PEAK in row["body"]["metadata"]["annotations"]
-    ]
-    assert written[0][PEAK].startswith("0.80000,"), "never less"
-    ranges = [asked for asked in pretended.asked if asked.path.endswith("query_range")]
-    spans = [tuple(float(a.params[key]) for key in ("start", "end", "step")) for a in ranges]
-    assert max(end for _, end, _ in spans) - min(start for start, _, _ in spans) > 23.8 * 3600
-    assert all((end - start) / step < 60 for start, end, step in spans), "in pieces"
-    assert spans[0][2] == 60 and spans[-1][2] == 300
-    (line,) = log_lines(controller.process, "read history from Prometheus")
-    assert "resource=cpu" in line and "hours=24" in line
-    count = len(ranges)
-    rounds = pretended.count()
-    wait_until(lambda: pretended.count() >= rounds + 8, what="more rounds")
-    assert pretended.count("query_range") == count, "once"
 
 
 def test_restart(pretended, start_asking, start_controller):
-    """What a Prometheus without history cannot know stands on the nodes."""
+    """A peak survives a restart in the node's annotations."""
     metrics = policy({CPU: "2s", PEAK: "2s"})
     pretended.computed[CPU] = [({"instance": "127.1.0.1"}, 0.9)]
     controller, standin = start_asking(pretended, nodes=1, content=metrics)

@@ -100,21 +100,20 @@ def test_same_load_through_both(
     worst = max(off, key=off.get)
     print(f"the worst of {len(off)} windows in four patches is {off[worst]:.5f} off: {worst}")
     assert off[worst] < TOLERANCE
-    read = "read history from Prometheus"
     for controller in (computed, recorded):
         assert fates_of_queries(controller) == {"ok"}
         fates = controller.labels("plimsoll_prometheus_series", "fate")
         assert fates["unmatched"] == fates["unusable"] == fates["duplicate"] == 0
-    # What rules record needs no history.
-    assert log_lines(computed.process, read) and not log_lines(recorded.process, read)
 
 
+@pytest.mark.parametrize("flags", [(), ('--prometheus-selector=cluster="ours"',)], ids=str)
 def test_every_resource_of_a_real_exporter(
-    start_prometheus, real_node_exporter, start_standin, start_controller, start_asking
+    flags, start_prometheus, real_node_exporter, start_standin, start_controller, start_asking
 ):
     """This machine, by a Prometheus that knows the node by a label, and directly."""
     port = int(real_node_exporter.rpartition(":")[2])
-    prometheus = start_prometheus({f"127.0.0.1:{port}": {"instance": "m", "node": "node-0000"}})
+    labels = {"instance": "m", "node": "node-0000", "cluster": "ours"}
+    prometheus = start_prometheus({f"127.0.0.1:{port}": labels})
     resources = ("cpu", "mem", "load", "disk", "fs", "psi_cpu", "psi_mem", "psi_io")
     keys = {f"{resource}_usage_avg_10s" for resource in (*resources, "net", "net_rx", "net_tx")}
     content = policy({key: "2s" for key in keys})
@@ -122,7 +121,7 @@ def test_every_resource_of_a_real_exporter(
     asked = start_standin("--nodes", 1, "--first-address", "127.0.0.1")
     network = "--network-speed=1G"
     start_controller(direct, port, "--annotation-dead-band=0", network, content=content)
-    controller = start_asking(asked, prometheus, network, content=content)
+    controller = start_asking(asked, prometheus, network, *flags, content=content)
 
     def seen():
         found = [set(values(standin, "node-0000", keys)) for standin in (direct, asked)]
@@ -170,48 +169,6 @@ def test_an_exporter_that_dies(
     wait_until(lambda: failing() == 2, 60, "the node that is no target any more to have none")
     exporters.well()
     wait_until(lambda: failing() == 1, what="the exporter that is back")
-
-
-def blocks_of_a_day():
-    """Counters of yesterday: 0.2 busy, 0.75 for a quarter of an hour twenty hours ago."""
-    now = time.time()
-    begin, end = now - 23.5 * 3600, now - 120
-    busy = idle = 0.0
-    rows = {"user": [], "idle": []}
-    at = begin
-    while at < end:
-        share = 0.75 if abs(now - 20 * 3600 - at) < 450 else 0.2
-        busy, idle, at = busy + 15 * share, idle + 15 * (1 - share), at + 15
-        rows["user"].append((at, busy))
-        rows["idle"].append((at, idle))
-    text = "# TYPE node_cpu_seconds counter\n"
-    for mode, points in rows.items():
-        labels = f'cpu="0",mode="{mode}",instance="127.1.0.1:9100",job="node"'
-        for at, value in points:
-            text += f"node_cpu_seconds_total{{{labels}}} {value:.2f} {at:.0f}\n"
-    return text + "# EOF\n"
-
-
-def test_yesterdays_peak(start_prometheus, start_exporters, start_standin, start_asking):
-    """A Prometheus with history, an installation without: the first maximum written is right."""
-    blocks = blocks_of_a_day()
-    exporters = start_exporters()
-    exporters.set(["127.1.0.1"], load={"cpu": 0.3})
-    prometheus = start_prometheus({f"127.1.0.1:{exporters.port}": {}}, blocks=blocks)
-    standin = start_standin("--nodes", 1)
-    metrics = {CPU: "2s", "cpu_usage_max_avg_1h": "2s", "cpu_usage_max_avg_1d": "2s"}
-    controller = start_asking(standin, prometheus, content=policy(metrics))
-    wait_until(lambda: len(values(standin, "node-0000", metrics)) == 3, what="the windows")
-    written = [
-        row["body"]["metadata"]["annotations"]
-        for row in standin.patches(name="node-0000")
-        if "cpu_usage_max_avg_1d" in row["body"]["metadata"]["annotations"]
-    ]
-    first = float(written[0]["cpu_usage_max_avg_1d"].partition(",")[0])
-    assert abs(first - 0.75) < TOLERANCE, written[0]
-    assert abs(values(standin, "node-0000", metrics)["cpu_usage_max_avg_1h"] - 0.3) < 0.1
-    (line,) = log_lines(controller.process, "read history from Prometheus")
-    print(line[line.index("resource=") :])
 
 
 def test_it_dies_and_comes_back(start_prometheus, start_exporters, start_standin, start_asking):

@@ -9,7 +9,6 @@ from policies import write_policy
 from programs import complete
 
 GPU, GPU_MAX, CPU = "gpu_usage_avg_5m", "gpu_usage_max_avg_1h", "cpu_usage_avg_5m"
-PEAK = "cpu_usage_max_avg_1d"
 FAST = ("--speed", "20")
 NODE = "node-0000"
 UNREADABLE = "policy metric has no source: no --exporter of that name"
@@ -116,21 +115,3 @@ def test_an_outage_of_metrics_server_shows(start_standin, start_controller):
     wait_until(lambda: failing() == 3, what="all three to fail")
     standin.clear_faults()
     wait_until(lambda: failing() == 0, what="the end of the outage")
-
-
-def test_one_round_fails_a_node_once(start_standin, start_controller, start_exporters, pretended):
-    """Of a node that Prometheus does not know, the end of reading history is no second failure."""
-    standin, exporters = start_standin("--nodes", 2), start_exporters()
-    pretended.computed[CPU] = [({"instance": "127.1.0.1"}, 0.2)]
-    pretended.past = [{"instance": "127.1.0.1"}]
-    pretended.history[CPU] = lambda at: 0.4
-    controller = start_controller(
-        standin,
-        exporters,
-        *("--metrics-source=prometheus,node-exporter", f"--prometheus-address={pretended.url}"),
-        "--prometheus-interval=300s",
-        content=policy({CPU: "2s", PEAK: "2s"}),
-    )
-    wait_until(lambda: reading(standin, "node-0000", PEAK), what="a maximum with history")
-    assert pretended.count() == 2, "one round: a query per metric"
-    assert log_lines(controller.process, "node switched to another source") == []

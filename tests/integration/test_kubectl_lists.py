@@ -134,3 +134,11 @@ def test_watching_pods(start_standin, binary, run):
     standin.clear_faults()
     for process in (requests, load):
         stop_reading(process)
+
+
+def test_a_list_without_an_end_is_given_up(cluster, plimsoll):
+    """A proxy that loses the query answers each page with the first one."""
+    first = page([node("node-0")], "a")
+    cluster.objects |= {f"{NODES}500": first, f"{NODES}500&continue=a": first}
+    said = plimsoll("top", status=2)
+    assert "GET /api/v1/nodes: the list does not end: 2000 pages of up to 500 objects" in said

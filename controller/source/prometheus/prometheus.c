@@ -4,7 +4,6 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "controller/source/prometheus/prometheus_backfill.h"
 #include "controller/source/prometheus/prometheus_round.h"
 
 #define SOURCE_NAME "prometheus"
@@ -13,11 +12,13 @@ enum {
         FIRST_ROUND_MS = 300,         /* after the last node, for more may follow, */
         FIRST_ROUND_LATEST_MS = 5000, /* but not later than this after the first */
         ONCE_ROUND_MS = 1000,
+        ROUNDS_TO_RECOVER = 3, /* in a row, until the log has that a query succeeds again */
 };
 
 static const char *const fate_names[] = {
         [PROMETHEUS_USED] = "used",
         [PROMETHEUS_DUPLICATE] = "duplicate",
+        [PROMETHEUS_CONTRADICTING] = "contradicting",
         [PROMETHEUS_UNMATCHED] = "unmatched",
         [PROMETHEUS_UNUSABLE] = "unusable",
 };
@@ -27,7 +28,7 @@ struct ask {
         struct prometheus *source;
         struct prometheus_call *call; /* under way */
         const char *failure;          /* of this round */
-        bool is_failing;              /* has been logged */
+        unsigned rounds_to_recover;   /* > 0: that it fails has been logged */
 };
 
 enum phase {
@@ -37,7 +38,7 @@ enum phase {
 };
 
 /* What is logged once, a bit each. */
-enum { LOGGED_UNIT = 1, LOGGED_WARNING = 2, LOGGED_SLOW = 4 };
+enum { LOGGED_UNIT = 1, LOGGED_WARNING = 2, LOGGED_SLOW = 4, LOGGED_CONTRADICTION = 8 };
 
 struct prometheus {
         struct source source;
@@ -45,7 +46,6 @@ struct prometheus {
         struct prometheus_options options;
         struct source_sink sink;
         struct prometheus_api *api;
-        struct prometheus_backfill *backfill;
 
         size_t node_count;
         struct prometheus_round round;
@@ -54,8 +54,9 @@ struct prometheus {
         enum phase phase;
         struct loop_timer turn;
         int64_t due_mono_ms, first_latest_mono_ms;
-        size_t next_ask, in_flight;
-        bool has_history_begun; /* a round has shown whose history has to be read */
+        size_t first_ask; /* of the round: a cut round ended before this one */
+        size_t next_ask;  /* counted from first_ask */
+        size_t in_flight;
 
         const char *trouble; /* why no query can be sent; NULL: none */
         unsigned logged;     /* LOGGED_* */
@@ -84,48 +85,40 @@ static bool log_once(struct prometheus *source, unsigned what) {
 
 /* Readings */
 
-/* History that windows of ours need and no rule has for every node: to be read, once. */
-static void begin_history(struct prometheus *source) {
-        struct prometheus_round *round = &source->round;
-
-        if (round->present_unix_s <= 0)
-                return; /* not a single value: try after the next round */
-        source->has_history_begun = true;
-        round->awaited &= prometheus_round_missing(round);
-        for (unsigned resource = 0; resource < WINDOW_MAX_CHANNELS; resource++)
-                if (round->awaited >> resource & 1)
-                        prometheus_backfill_add(source->backfill, resource,
-                                                round->reach_ms[resource], round->present_unix_s);
-}
-
-static void note_silence(struct prometheus *source, const struct node *node, bool is_silent) {
+/* @why: the last round had no value of the node; NULL: it had one. */
+static void note_silence(struct prometheus *source, const struct node *node, const char *why) {
         struct prometheus_slot *slot = &source->round.slots[node->slot];
 
-        if (slot->is_silent == is_silent)
+        if (slot->is_silent == (why != NULL))
                 return;
-        slot->is_silent = is_silent;
-        if (is_silent)
-                outage_log_failed(&source->source.outages, loop_now_mono_ms(source->loop),
-                                  node->name, NULL, "no_data",
-                                  "Prometheus has no series for the node's name or address");
+        slot->is_silent = why != NULL;
+        if (why)
+                outage_log_failed(
+                        &source->source.outages, loop_now_mono_ms(source->loop), node->name, NULL,
+                        why,
+                        strcmp(why, "no_data") == 0
+                                ? "Prometheus has no series for the node's name or address"
+                                : "Prometheus has contradicting series for the node");
         else
                 outage_log_recovered(&source->source.outages, loop_now_mono_ms(source->loop),
                                      node->name);
 }
 
-/* False when there is no value of the node. */
-static bool hand_in_node(struct prometheus *source, struct node *node) {
+/* Return: NULL, or why there is no value of the node. */
+static const char *hand_in_node(struct prometheus *source, struct node *node) {
         double values[POLICY_MAX_METRICS];
         struct window_step step;
         struct source_reading reading = {.values_ratio = values};
 
-        if (!prometheus_round_read(&source->round, node->slot, loop_now_mono_ms(source->loop),
-                                   &step, values, &reading.ready))
-                return false;
+        const char *why = prometheus_round_read(&source->round, node->slot,
+                                                loop_now_mono_ms(source->loop), &step, values,
+                                                &reading.ready);
+        if (why)
+                return why;
         reading.step = step.means != 0 ? &step : NULL;
-        note_silence(source, node, false);
+        note_silence(source, node, NULL);
         source->sink.on_reading(&source->sink, node, &reading);
-        return true;
+        return NULL;
 }
 
 /* @failure: why some or all queries of the round failed; NULL: none did. */
@@ -134,12 +127,13 @@ static void hand_in(struct prometheus *source, const char *failure) {
 
         for (size_t slot = 0; slot < source->round.slot_cap; slot++) {
                 struct node *node = source->round.slots[slot].node;
-                if (!node || hand_in_node(source, node))
+                const char *why = node ? hand_in_node(source, node) : NULL;
+                if (!why)
                         continue;
                 failing++;
                 if (!failure)
-                        note_silence(source, node, true);
-                source->sink.on_failure(&source->sink, node, failure ? failure : "no_data");
+                        note_silence(source, node, why);
+                source->sink.on_failure(&source->sink, node, failure ? failure : why);
         }
         metrics_set(source->failing, (double)failing);
 }
@@ -161,11 +155,15 @@ static void note_well(struct prometheus *source) {
         source->trouble = NULL;
 }
 
-static void cancel_asks(struct prometheus *source) {
-        for (size_t i = 0; i < query_count(source); i++) {
-                struct ask *ask = &source->asks[i];
-                if (ask->call || i >= source->next_ask)
-                        ask->failure = source->trouble ? source->trouble : "timeout";
+static struct ask *ask_at(struct prometheus *source, size_t turn) {
+        return &source->asks[(source->first_ask + turn) % query_count(source)];
+}
+
+static void cancel_asks(struct prometheus *source, const char *reason) {
+        for (size_t turn = 0; turn < query_count(source); turn++) {
+                struct ask *ask = ask_at(source, turn);
+                if (ask->call || turn >= source->next_ask)
+                        ask->failure = reason;
                 prometheus_cancel(TAKE_PTR(ask->call));
         }
         source->in_flight = 0;
@@ -184,6 +182,17 @@ static void hint_at_unit(struct prometheus *source) {
                  F64("largest", largest));
 }
 
+static void hint_at_selector(struct prometheus *source) {
+        const struct prometheus_contradiction *found = &source->round.contradiction;
+
+        if (found->query && log_once(source, LOGGED_CONTRADICTION))
+                log_warn(MSG("Prometheus has series for one node that contradict each other; see "
+                             "--prometheus-selector"),
+                         STR("metric", found->query->name), STR("node", found->node->name),
+                         F64("least", (double)found->value.least_ratio),
+                         F64("most", (double)found->value.most_ratio));
+}
+
 static void end_query_round(struct prometheus *source) {
         const char *failure = NULL;
 
@@ -194,8 +203,7 @@ static void end_query_round(struct prometheus *source) {
         for (size_t i = 0; i < PROMETHEUS_FATE_COUNT; i++)
                 metrics_set(source->fates[i], (double)source->round.series[i]);
         hint_at_unit(source);
-        if (!source->has_history_begun && !source->trouble)
-                begin_history(source);
+        hint_at_selector(source);
         hand_in(source, failure);
 }
 
@@ -211,44 +219,50 @@ static void take_reply(struct prometheus *source, struct prometheus_query *query
         prometheus_round_take(&source->round, query, *reply);
 }
 
+static void note_answer(struct prometheus *source, struct ask *ask,
+                        const struct prometheus_answer *answer) {
+        const char *metric = query_of(source, ask)->name;
+
+        if (answer->failure) {
+                if (ask->rounds_to_recover == 0)
+                        log_warn(MSG("Prometheus query failed"), STR("metric", metric),
+                                 STR("reason", answer->failure), ERR(&answer->err));
+                ask->rounds_to_recover = ROUNDS_TO_RECOVER;
+        } else if (ask->rounds_to_recover > 0 && --ask->rounds_to_recover == 0) {
+                log_info(MSG("Prometheus query succeeds again"), STR("metric", metric));
+        }
+}
+
 static void next_asks(struct prometheus *source);
 
 static void on_query_answer(void *userdata, const struct prometheus_answer *answer) {
         struct ask *ask = userdata;
         struct prometheus *source = ask->source;
-        struct prometheus_query *query = query_of(source, ask);
 
         ask->call = NULL;
         source->in_flight--;
         ask->failure = answer->failure;
         if (answer->failure && answer->is_down) {
                 note_trouble(source, answer->failure, &answer->err);
-                cancel_asks(source);
+                cancel_asks(source, answer->failure);
                 end_query_round(source);
                 return;
         }
-        note_well(source);
-        if (answer->failure && !ask->is_failing)
-                log_warn(MSG("Prometheus query failed"), STR("metric", query->name),
-                         STR("reason", answer->failure), ERR(&answer->err));
-        else if (!answer->failure && ask->is_failing)
-                log_info(MSG("Prometheus query succeeds again"), STR("metric", query->name));
-        ask->is_failing = answer->failure != NULL;
-        if (!answer->failure)
-                take_reply(source, query, &answer->reply);
+        note_answer(source, ask, answer);
+        if (!answer->failure) {
+                note_well(source);
+                take_reply(source, query_of(source, ask), &answer->reply);
+        }
         next_asks(source);
 }
 
 static void next_asks(struct prometheus *source) {
         while (source->next_ask < query_count(source) &&
                source->in_flight < PROMETHEUS_QUERIES_AT_A_TIME) {
-                struct ask *ask = &source->asks[source->next_ask++];
+                struct ask *ask = ask_at(source, source->next_ask++);
                 source->in_flight++;
-                ask->call = prometheus_ask(
-                        source->api,
-                        &(struct prometheus_question){.query = query_of(source, ask)->promql,
-                                                      .on_answer = on_query_answer,
-                                                      .userdata = ask});
+                ask->call = prometheus_ask(source->api, query_of(source, ask)->promql,
+                                           on_query_answer, ask);
         }
         if (source->in_flight > 0)
                 return;
@@ -278,9 +292,8 @@ static void on_round_due(void *userdata) {
                 source->due_mono_ms += until_round_ms(source);
         while (source->due_mono_ms <= loop_now_mono_ms(source->loop));
         loop_timer_arm(source->loop, &source->turn, source->due_mono_ms, on_round_due, source);
-        /* --once needs the history in its only pass; each query has its deadline. */
-        if (source->options.is_once && (source->phase == PHASE_IN_ROUND ||
-                                        (source->has_history_begun && source->round.awaited)))
+        /* With --once a round may take longer; each query has its deadline. */
+        if (source->options.is_once && source->phase == PHASE_IN_ROUND)
                 return;
         if (source->phase == PHASE_IN_ROUND) {
                 metrics_inc(source->cut_rounds);
@@ -288,32 +301,19 @@ static void on_round_due(void *userdata) {
                         log_warn(MSG("Prometheus did not answer a round of queries within the "
                                      "interval"),
                                  INT("interval_s", until_round_ms(source) / 1000));
-                cancel_asks(source);
+                size_t next = source->first_ask + source->next_ask;
+                cancel_asks(source, "timeout");
                 end_query_round(source);
+                source->first_ask = next % query_count(source);
         }
         if (source->node_count > 0 && query_count(source) > 0)
                 begin_query_round(source);
 }
 
-/* History */
-
-static void on_history(void *userdata, unsigned resource) {
-        struct prometheus *source = userdata;
-
-        source->round.awaited &= ~(UINT32_C(1) << resource);
-        /* What had been held back, without waiting for the next round. Nodes without a value in
-         * this one have failed in it already. */
-        if (source->phase == PHASE_IN_ROUND || source->trouble || source->options.is_once)
-                return;
-        for (size_t slot = 0; slot < source->round.slot_cap; slot++)
-                if (source->round.slots[slot].node)
-                        (void)hand_in_node(source, source->round.slots[slot].node);
-}
-
 /* As a source */
 
 static void end_asks(struct prometheus *source) {
-        cancel_asks(source);
+        cancel_asks(source, NULL);
         if (source->phase == PHASE_IN_ROUND)
                 source->phase = PHASE_BETWEEN_ROUNDS;
 }
@@ -322,8 +322,7 @@ static void prometheus_set_policy(struct source *base, const struct policy *poli
         struct prometheus *source = prometheus_of(base);
 
         end_asks(source);
-        prometheus_backfill_drop(source->backfill);
-        source->has_history_begun = false;
+        source->first_ask = 0;
         prometheus_round_set_policy(&source->round, policy);
         for (size_t i = 0; i < query_count(source); i++)
                 source->asks[i] = (struct ask){.source = source};
@@ -341,7 +340,6 @@ static void prometheus_add_node(struct source *base, struct node *node) {
         prometheus_round_add_node(&source->round, node);
         if (source->phase != PHASE_BEFORE_FIRST)
                 return;
-        /* History is read once, so all nodes have to be known before. */
         if (!loop_timer_is_armed(&source->turn))
                 source->first_latest_mono_ms = loop_now_mono_ms(source->loop) +
                                                FIRST_ROUND_LATEST_MS;
@@ -367,10 +365,9 @@ static void prometheus_remove_node(struct source *base, struct node *node) {
 static void prometheus_free(struct source *base) {
         struct prometheus *source = prometheus_of(base);
 
-        cancel_asks(source);
+        cancel_asks(source, NULL);
         loop_timer_disarm(source->loop, &source->turn);
         prometheus_round_done(&source->round);
-        prometheus_backfill_free(source->backfill);
         prometheus_api_free(source->api);
         free(source);
 }
@@ -387,8 +384,9 @@ static void register_query_metrics(struct prometheus *source, struct metrics *me
         for (size_t i = 0; i < PROMETHEUS_FATE_COUNT; i++)
                 source->fates[i] = metrics_gauge(
                         metrics, "plimsoll_prometheus_series",
-                        "Series in the last round: used, duplicate (the node had one), unmatched "
-                        "(no known node), or unusable (no valid value).",
+                        "Series in the last round: used, duplicate (the node had one), "
+                        "contradicting (the node had another value), unmatched (no known node), or "
+                        "unusable (no valid value).",
                         LABELS("fate", fate_names[i]));
 }
 
@@ -402,16 +400,11 @@ static struct source *prometheus_new(const struct source_parts *parts,
         source->options = *(const struct prometheus_options *)item->options;
         source->sink = *sink;
         source->round.promql.network = &source->options.network;
+        source->round.promql.selector = source->options.selector;
         source->round.is_percent = source->options.is_percent;
         source->source.outages.what = "query Prometheus";
         source->api = prometheus_api_new(parts->loop, parts->client, parts->metrics,
                                          &source->options.api);
-        source->backfill = prometheus_backfill_new(
-                parts->loop, source->api, parts->metrics,
-                &(struct prometheus_backfill_options){.round = &source->round,
-                                                      .sink = &source->sink,
-                                                      .on_done = on_history,
-                                                      .userdata = source});
         register_query_metrics(source, parts->metrics);
         return &source->source;
 }

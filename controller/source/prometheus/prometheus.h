@@ -3,21 +3,20 @@
  * (promql.h says which), a few at a time, each series given to its node (prometheus_match.h).
  *
  * A round ends when all of its queries have, or when the next one is due: then what was not
- * answered counts as failed, and nothing piles up on a slow server. A failure that is not one
- * query's own (refused, timed out, not authorized, no Prometheus at all) ends the round at once.
+ * answered counts as failed, nothing piles up on a slow server, and the next round begins with the
+ * queries that this one did not come to. A failure that is not one query's own (refused, not
+ * authorized, no Prometheus at all) ends the round at once; a query that is too slow fails alone.
  * Every node then has a reading or a failure.
  *
  * What a reading holds: means over windows as they were answered; maxima, quantiles and longer
  * means where a rule records them. Where none does, they come from windows of our own, fed with the
- * 5-minute mean of each round, and when they are new with history (prometheus_backfill.h). Until
- * that has been read they are held back: a maximum over a day that knows of one minute would stand
- * for hours.
+ * 5-minute mean of each round.
  *
  * A recorded maximum outlives its node by its window. It therefore counts only while there is a
  * 5-minute mean of the same resource.
  *
- * Several series for one node, of the same kind: the largest counts, and a metric shows how many
- * there were.
+ * Several series for one node, of the same kind: the largest counts when they agree, none when they
+ * contradict each other, and a metric shows how many there were.
  */
 #pragma once
 
@@ -28,14 +27,15 @@
 #include "controller/source/prometheus/prometheus_api.h"
 #include "controller/source/source.h"
 
-enum { PROMETHEUS_QUERIES_AT_A_TIME = 4 }; /* of a round, beside one of history */
+enum { PROMETHEUS_QUERIES_AT_A_TIME = 4 }; /* of a round */
 
 struct prometheus_options {
         struct prometheus_api_options api;
         int64_t interval_ms;                 /* > api.timeout_ms */
         struct node_network_options network; /* as for pages */
+        const char *selector;                /* promql_selector_check(); NULL: every series */
         bool is_percent; /* the unit of recorded series; computed ones are ratios */
-        bool is_once;    /* two rounds as soon as possible, history in between */
+        bool is_once;    /* two rounds as soon as possible */
 };
 
 /* Of a source whose item has struct prometheus_options. */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/buf.h"
 #include "base/log.h"
@@ -14,6 +15,7 @@ enum {
         CONNECT_TIMEOUT_MS = 3000,
         STATUS_METHOD_NOT_ALLOWED = 405,
         STATUS_NOT_IMPLEMENTED = 501,
+        STATUS_GATEWAY_TIMEOUT = 504, /* a proxy did not wait for the query any longer */
 };
 
 struct prometheus_api {
@@ -33,7 +35,7 @@ struct prometheus_call {
         struct loop_timer failed; /* armed in place of a call that could not be made */
         struct prometheus_answer answer;
         struct buf form;
-        bool is_range, is_get;
+        bool is_get;
         prometheus_answer_fn *on_answer;
         void *userdata;
 };
@@ -59,6 +61,22 @@ int prometheus_address_check(const char *address, struct error *err) {
                 if (*c <= ' ' || *c >= 0x7f || strchr("?#\"<>\\^`{|}", *c))
                         return error_set(err, EINVAL, "unexpected '%c' after \"%.*s\"", *c,
                                          (int)(c - address), address);
+        return 0;
+}
+
+int prometheus_header_check(const char *header, struct error *err) {
+        static const char name_chars[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                         "0123456789-_";
+        size_t name_len = strspn(header, name_chars);
+
+        if (name_len == 0 || strncmp(header + name_len, ": ", 2) != 0)
+                return error_set(err, EINVAL, "expected \"Name: value\"");
+        for (const char *c = header; *c; c++)
+                if ((unsigned char)*c < ' ' || *c == 0x7f)
+                        return error_set(err, EINVAL, "must not contain a control character");
+        if (strncasecmp(header, "Authorization:", name_len + 1) == 0)
+                return error_set(err, EINVAL,
+                                 "must not be Authorization: use --prometheus-bearer-token-file");
         return 0;
 }
 
@@ -124,7 +142,7 @@ static void take_status(struct prometheus_answer *answer, const struct http_resp
                                       &answer->err);
 
         answer->failure = http_status_reason(response->status);
-        answer->is_down = true;
+        answer->is_down = response->status != STATUS_GATEWAY_TIMEOUT;
         if (r == -EREMOTEIO) {
                 answer->failure = "query";
                 answer->is_down = false;
@@ -145,7 +163,8 @@ static void on_query_done(void *userdata, const struct http_response *response) 
         metrics_observe(api->duration, (double)response->duration_ms / 1000);
         if (response->failure != HTTP_OK) {
                 answer->failure = http_failure_name(response->failure);
-                answer->is_down = response->failure != HTTP_TOO_LARGE;
+                answer->is_down = response->failure != HTTP_TOO_LARGE &&
+                                  response->failure != HTTP_TIMEOUT;
                 answer->err = response->err;
         } else if (!call->is_get && refuses_post(response->status)) {
                 if (!api->is_post_refused)
@@ -185,13 +204,16 @@ static void start(struct prometheus_call *call) {
                 fail_soon(call, "credentials");
                 return;
         }
-        buf_printf(&url, "%.*s/api/v1/%s%s%s", (int)api->address_len, options->address,
-                   call->is_range ? "query_range" : "query", call->is_get ? "?" : "",
-                   call->is_get ? call->form.data : "");
+        buf_printf(&url, "%.*s/api/v1/query%s%s", (int)api->address_len, options->address,
+                   call->is_get ? "?" : "", call->is_get ? call->form.data : "");
         const char *form = "Content-Type: application/x-www-form-urlencoded";
-        const char *authorization = api->credentials.header;
-        const char *headers[] = {"Accept: application/json", call->is_get ? authorization : form,
-                                 call->is_get ? NULL : authorization, NULL};
+        const char *headers[5] = {"Accept: application/json"};
+        size_t header_count = 1;
+        if (!call->is_get)
+                headers[header_count++] = form;
+        if (options->header)
+                headers[header_count++] = options->header;
+        headers[header_count] = api->credentials.header;
         call->http = http_start(api->client,
                                 &(struct http_request){
                                         .method = call->is_get ? "GET" : "POST",
@@ -211,22 +233,19 @@ static void start(struct prometheus_call *call) {
         buf_done(&url);
 }
 
-struct prometheus_call *prometheus_ask(struct prometheus_api *api,
-                                       const struct prometheus_question *question) {
+struct prometheus_call *prometheus_ask(struct prometheus_api *api, const char *query,
+                                       prometheus_answer_fn *on_answer, void *userdata) {
         struct prometheus_call *call = xcalloc(1, sizeof(*call));
 
         call->api = api;
-        call->on_answer = question->on_answer;
-        call->userdata = question->userdata;
-        call->is_range = question->to_unix_s > 0;
+        call->on_answer = on_answer;
+        call->userdata = userdata;
         call->form = BUF_INIT(BODY_MAX_BYTES);
         buf_puts(&call->form, "query=");
-        buf_percent_encode(&call->form, question->query);
-        /* That the server does not go on when we have gone. */
-        buf_printf(&call->form, "&timeout=%.3f", (double)api->options.timeout_ms / 1000);
-        if (call->is_range)
-                buf_printf(&call->form, "&start=%.3f&end=%.3f&step=%.3f", question->from_unix_s,
-                           question->to_unix_s, (double)question->step_ms / 1000);
+        buf_percent_encode(&call->form, query);
+        /* The server gives up first: its answer says which query was too slow, and it does not go
+         * on with one that nobody waits for. */
+        buf_printf(&call->form, "&timeout=%.3f", (double)api->options.timeout_ms * 0.9 / 1000);
         start(call);
         return call;
 }

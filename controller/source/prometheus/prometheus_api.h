@@ -24,6 +24,7 @@ struct prometheus_api_options {
         const char *address; /* checked; may have a path: "https://proxy/prometheus/" */
         int64_t timeout_ms;
         int64_t max_reply_bytes; /* > 0 */
+        const char *header;      /* of every request, checked; NULL: none */
         struct credentials_options credentials;
 };
 
@@ -34,6 +35,14 @@ struct prometheus_api_options {
  * Return: 0; -EINVAL
  */
 _must_check_ int prometheus_address_check(const char *address, struct error *err);
+
+/**
+ * prometheus_header_check() - "Name: value" that can be in a request
+ *
+ * No Authorization: what flags have is logged.
+ * Return: 0; -EINVAL
+ */
+_must_check_ int prometheus_header_check(const char *header, struct error *err);
 
 struct prometheus_api;
 
@@ -54,18 +63,14 @@ struct prometheus_answer {
  * cancelled any more. It may cancel and begin other calls. */
 typedef void prometheus_answer_fn(void *userdata, const struct prometheus_answer *answer);
 
-struct prometheus_question {
-        const char *query;             /* PromQL, copied */
-        double from_unix_s, to_unix_s; /* both 0: an instant query at the server's present */
-        int64_t step_ms;
-        prometheus_answer_fn *on_answer;
-        void *userdata;
-};
-
 struct prometheus_call;
 
-/** prometheus_ask() - begin; never calls back from within. Return: borrowed until the callback */
-struct prometheus_call *prometheus_ask(struct prometheus_api *api,
-                                       const struct prometheus_question *question);
+/**
+ * prometheus_ask() - begin an instant query at the server's present; never calls back from within
+ * @query: PromQL, copied
+ * Return: borrowed until the callback
+ */
+struct prometheus_call *prometheus_ask(struct prometheus_api *api, const char *query,
+                                       prometheus_answer_fn *on_answer, void *userdata);
 /** prometheus_cancel() - end without calling back; NULL is nothing to do */
 void prometheus_cancel(struct prometheus_call *call);

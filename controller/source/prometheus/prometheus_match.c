@@ -47,11 +47,12 @@ void prometheus_match_add(struct prometheus_match *match, struct node *node) {
 
         canonical(node->name, strlen(node->name), host);
         (void)strmap_put(&match->names, host, strlen(host), node);
-        if (!node->address)
-                return;
-        canonical(node->address, strlen(node->address), host);
-        if (strmap_put(&match->addresses, host, strlen(host), node))
-                (void)strmap_put(&match->addresses, host, strlen(host), &shared);
+        const char *const addresses[] = {node->address, node->second_address};
+        for (size_t i = 0; i < ARRAY_LEN(addresses) && addresses[i]; i++) {
+                canonical(addresses[i], strlen(addresses[i]), host);
+                if (strmap_put(&match->addresses, host, strlen(host), node))
+                        (void)strmap_put(&match->addresses, host, strlen(host), &shared);
+        }
 }
 
 struct node *prometheus_match_find(const struct prometheus_match *match,

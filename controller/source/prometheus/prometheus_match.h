@@ -2,9 +2,9 @@
  * Which node a series of Prometheus belongs to. Pure.
  *
  * The host in its label `instance` ("10.0.0.7:9100", "[fd00::7]:9100", "node-7") is the node's name
- * or address; otherwise its label `node`, `nodename` or `kubernetes_node` is the node's name. Two
- * spellings of an IP address are equal, and the case of names is ignored. An address that several
- * nodes have matches none of them.
+ * or one of its addresses; otherwise its label `node`, `nodename` or `kubernetes_node` is the
+ * node's name. Two spellings of an IP address are equal, and the case of names is ignored. An
+ * address that several nodes have matches none of them.
  */
 #pragma once
 

@@ -124,14 +124,12 @@ int prometheus_reply_open(const char *text, size_t len, struct prometheus_reply 
                                  (size_t)(skim.at - text), len);
         if (strcmp(envelope.status, "error") == 0)
                 return error_set(err, EREMOTEIO, "%s: %s", envelope.error_type, envelope.error);
-        bool is_matrix = strcmp(envelope.result_type, "matrix") == 0;
         if (strcmp(envelope.status, "success") != 0 || !envelope.result.at ||
-            (!is_matrix && strcmp(envelope.result_type, "vector") != 0))
+            strcmp(envelope.result_type, "vector") != 0)
                 return error_set(err, EBADMSG,
                                  "not a Prometheus API response: status \"%s\", resultType \"%s\"",
                                  envelope.status, envelope.result_type);
         *ret = (struct prometheus_reply){
-                .is_matrix = is_matrix,
                 .warning_count = envelope.warning_count,
                 .results = envelope.result,
         };
@@ -157,6 +155,19 @@ static bool take_metric_label(struct skim *skim, const char *key, void *userdata
         return skim_value(skim);
 }
 
+/* The value of [1435781451.781,"0.5"]. */
+static bool take_series_value(struct skim pair, double *ret_value) {
+        char text[NUMBER_TEXT_MAX * 2];
+
+        if (!next_element(&pair))
+                return false;
+        (void)!skim_value(&pair);
+        if (!next_element(&pair))
+                return false;
+        (void)!take_label(&pair, text, sizeof(text));
+        return exposition_number(text, strlen(text), ret_value) && !next_element(&pair);
+}
+
 static void forget_labels(struct prometheus_series *series) {
         for (size_t i = 0; i < PROMETHEUS_LABEL_COUNT; i++)
                 series->labels[i][0] = '\0';
@@ -169,8 +180,8 @@ static bool take_series_member(struct skim *skim, const char *key, void *userdat
                 forget_labels(series);
                 if (skim_peek(skim) == '{')
                         return walk_object(skim, take_metric_label, series);
-        } else if (strcmp(key, series->is_matrix ? "values" : "value") == 0) {
-                series->points = array_at(skim);
+        } else if (strcmp(key, "value") == 0) {
+                series->has_value = take_series_value(array_at(skim), &series->value);
         }
         return skim_value(skim);
 }
@@ -178,46 +189,11 @@ static bool take_series_member(struct skim *skim, const char *key, void *userdat
 bool prometheus_reply_next(struct prometheus_reply *reply, struct prometheus_series *ret) {
         while (next_element(&reply->results)) {
                 bool is_series = skim_peek(&reply->results) == '{';
-                ret->is_matrix = reply->is_matrix;
-                ret->points = (struct skim){0};
+                ret->has_value = false;
                 forget_labels(ret);
                 if (is_series)
                         return walk_object(&reply->results, take_series_member, ret);
                 (void)!skim_value(&reply->results);
-        }
-        return false;
-}
-
-/* The rest of [1435781451.781,"0.5"]. */
-static bool take_point(struct skim *pair, struct prometheus_point *ret) {
-        char text[NUMBER_TEXT_MAX * 2];
-        struct prometheus_point point;
-
-        if (!next_element(pair))
-                return false;
-        const char *at = pair->at;
-        (void)!skim_value(pair);
-        if (!number_parse(at, (size_t)(pair->at - at), &point.at_unix_s) || !next_element(pair))
-                return false;
-        (void)!take_label(pair, text, sizeof(text));
-        if (!exposition_number(text, strlen(text), &point.value) || skim_element(pair) != SKIM_END)
-                return false;
-        *ret = point;
-        return true;
-}
-
-bool prometheus_series_next(struct prometheus_series *series, struct prometheus_point *ret) {
-        struct skim pair = series->points;
-
-        if (!series->is_matrix) {
-                series->points = (struct skim){0};
-                return take_point(&pair, ret);
-        }
-        while (next_element(&series->points)) {
-                pair = array_at(&series->points);
-                (void)!skim_value(&series->points);
-                if (take_point(&pair, ret))
-                        return true;
         }
         return false;
 }

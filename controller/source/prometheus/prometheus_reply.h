@@ -1,11 +1,10 @@
 /*
- * Parses replies of Prometheus' HTTP API to /api/v1/query and /api/v1/query_range in place: no tree
- * is built, so that a reply about 5,000 nodes takes no memory beside its own text. Pure.
+ * Parses replies of Prometheus' HTTP API to /api/v1/query in place: no tree is built, so that a
+ * reply about 5,000 nodes takes no memory beside its own text. Pure.
  * https://prometheus.io/docs/prometheus/latest/querying/api/
  *
  *     {"status":"success","data":{"resultType":"vector","result":[
  *         {"metric":{"__name__":"up","instance":"10.0.0.7:9100"},"value":[1435781451.781,"1"]}]}}
- *     matrix: "values":[[1435781430.781,"1"],[1435781445.781,"1"]] in place of "value"
  *     {"status":"error","errorType":"bad_data","error":"..."}      also with a 2xx status
  *
  * The text must be JSON of at most SKIM_MAX_DEPTH levels. Unknown members are ignored. Keys may
@@ -37,17 +36,11 @@ enum prometheus_label {
 
 struct prometheus_series {
         char labels[PROMETHEUS_LABEL_COUNT][PROMETHEUS_LABEL_MAX];
-        struct skim points; /* private: of a matrix the list, of a vector its only pair */
-        bool is_matrix;     /* private */
-};
-
-struct prometheus_point {
-        double at_unix_s;
-        double value; /* may be NaN or infinite */
+        bool has_value; /* false: it is missing or malformed */
+        double value;   /* may be NaN or infinite */
 };
 
 struct prometheus_reply {
-        bool is_matrix;
         size_t warning_count;              /* > 0: the result may be incomplete */
         char warning[PROMETHEUS_TEXT_MAX]; /* the first */
         struct skim results;               /* private */
@@ -65,6 +58,3 @@ _must_check_ int prometheus_reply_open(const char *text, size_t len, struct prom
 
 /** prometheus_reply_next() - the next series; false after the last */
 bool prometheus_reply_next(struct prometheus_reply *reply, struct prometheus_series *ret);
-/** prometheus_series_next() - its next point, of which a vector has one; false after the last.
- * Malformed points are skipped */
-bool prometheus_series_next(struct prometheus_series *series, struct prometheus_point *ret);

@@ -1,5 +1,6 @@
 #include "controller/source/prometheus/prometheus_round.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -8,6 +9,10 @@
 
 /* Above this a number is no usage in any unit. */
 static const double ABSURD = 1e6;
+
+/* Two Prometheus servers that scrape a node every 30 s at different times are apart by at most this
+ * in a 5-minute mean, even when an idle node becomes fully busy. */
+static const float AGREEMENT = 0.1F;
 
 static void drop_queries(struct prometheus_round *round) {
         for (size_t i = 0; i < round->query_count; i++) {
@@ -44,45 +49,10 @@ static void add_round_query(struct prometheus_round *round, const char *name,
         };
 }
 
-/* Whether the policy in force has this window of @policy, and no history to read for it. The name
- * says resource, statistic and window; what a resource of the policy's own is may have changed. */
-static bool has_history(const struct prometheus_round *round, const struct policy *policy,
-                        const struct policy_metric *metric) {
-        const struct policy *old = round->promql.policy;
-        int index = old ? policy_metric_index(old, metric->name) : -1;
-
-        if (index < 0 || !old->metrics[index].is_query)
-                return false;
-        unsigned now = metric->query.resource, was = old->metrics[index].query.resource;
-        if (now >= METRIC_RESOURCE_COUNT &&
-            !policy_resource_equal(&policy->resources[now - METRIC_RESOURCE_COUNT],
-                                   &old->resources[was - METRIC_RESOURCE_COUNT]))
-                return false;
-        return (round->awaited >> was & 1) == 0;
-}
-
-/* A long mean needs no history: it is full by itself after its window. */
-static void plan_history(struct prometheus_round *round, const struct policy *policy) {
-        uint32_t awaited = 0;
-
-        memset(round->reach_ms, 0, sizeof(round->reach_ms));
-        for (size_t i = 0; i < policy->metric_count; i++) {
-                const struct metric_query *query = &policy->metrics[i].query;
-                if (!policy->metrics[i].is_query || query->statistic == METRIC_AVG ||
-                    has_history(round, policy, &policy->metrics[i]))
-                        continue;
-                awaited |= UINT32_C(1) << query->resource;
-                if (query->window_ms > round->reach_ms[query->resource])
-                        round->reach_ms[query->resource] = query->window_ms;
-        }
-        round->awaited = awaited;
-}
-
 void prometheus_round_set_policy(struct prometheus_round *round, const struct policy *policy) {
         uint32_t queried = 0;
 
         drop_queries(round);
-        plan_history(round, policy);
         round->promql.policy = policy;
         round->wanted = 0;
         for (size_t i = 0; i < policy->metric_count; i++) {
@@ -126,6 +96,7 @@ static void grow_slots(struct prometheus_round *round, size_t slot_cap) {
 static void set_node(struct prometheus_round *round, size_t slot, struct node *node) {
         round->slots[slot].node = node;
         round->is_match_stale = true;
+        round->contradiction = (struct prometheus_contradiction){0};
         for (size_t i = 0; i < round->query_count; i++)
                 round->queries[i].values[slot] = (struct prometheus_value){0};
 }
@@ -140,8 +111,8 @@ void prometheus_round_remove_node(struct prometheus_round *round, size_t slot) {
         set_node(round, slot, NULL);
 }
 
-struct node *prometheus_round_find(struct prometheus_round *round,
-                                   const struct prometheus_series *series) {
+static struct node *find_node(struct prometheus_round *round,
+                              const struct prometheus_series *series) {
         if (round->is_match_stale) {
                 prometheus_match_done(&round->match);
                 for (size_t slot = 0; slot < round->slot_cap; slot++)
@@ -154,14 +125,16 @@ struct node *prometheus_round_find(struct prometheus_round *round,
 
 void prometheus_round_begin(struct prometheus_round *round) {
         round->largest_recorded = 0;
+        round->contradiction = (struct prometheus_contradiction){0};
         memset(round->series, 0, sizeof(round->series));
         for (size_t i = 0; i < round->query_count; i++)
                 memset(round->queries[i].values, 0,
                        round->slot_cap * sizeof(struct prometheus_value));
 }
 
-bool prometheus_round_ratio(struct prometheus_round *round, bool is_recorded, double value,
-                            double *ret_ratio) {
+/* The usage that a value stands for; false when it is none. */
+static bool usage_ratio(struct prometheus_round *round, bool is_recorded, double value,
+                        double *ret_ratio) {
         if (!number_is_finite(value))
                 return false;
         if (is_recorded) {
@@ -179,89 +152,74 @@ bool prometheus_round_ratio(struct prometheus_round *round, bool is_recorded, do
         return value >= 0 && value < ABSURD;
 }
 
+static bool agrees(const struct prometheus_value *value) {
+        return value->most_ratio - value->least_ratio <= AGREEMENT;
+}
+
+static bool has_value(const struct prometheus_value *value) {
+        return value->rank != PROMETHEUS_NONE && agrees(value);
+}
+
 static enum prometheus_fate take_series(struct prometheus_round *round,
                                         struct prometheus_query *query,
-                                        const struct prometheus_series *series, double number) {
+                                        const struct prometheus_series *series) {
         bool is_recorded = strcmp(series->labels[PROMETHEUS_NAME], query->name) == 0;
         enum prometheus_rank rank = is_recorded ? PROMETHEUS_RECORDED : PROMETHEUS_COMPUTED;
-        const struct node *node = prometheus_round_find(round, series);
+        const struct node *node = find_node(round, series);
         double ratio = 0;
 
         if (!node)
                 return PROMETHEUS_UNMATCHED;
-        if (!prometheus_round_ratio(round, is_recorded, number, &ratio))
+        if (!series->has_value || !usage_ratio(round, is_recorded, series->value, &ratio))
                 return PROMETHEUS_UNUSABLE;
         struct prometheus_value *value = &query->values[node->slot];
         bool is_first = value->rank == PROMETHEUS_NONE;
-        if (rank > value->rank || (rank == value->rank && (float)ratio > value->ratio))
-                *value = (struct prometheus_value){(float)ratio, (uint8_t)rank};
-        return is_first ? PROMETHEUS_USED : PROMETHEUS_DUPLICATE;
+        if (rank > value->rank)
+                *value = (struct prometheus_value){(float)ratio, (float)ratio, (uint8_t)rank};
+        else if (rank == value->rank)
+                *value = (struct prometheus_value){fminf(value->least_ratio, (float)ratio),
+                                                   fmaxf(value->most_ratio, (float)ratio),
+                                                   (uint8_t)rank};
+        if (rank < value->rank || agrees(value))
+                return is_first ? PROMETHEUS_USED : PROMETHEUS_DUPLICATE;
+        round->contradiction = (struct prometheus_contradiction){query, node, *value};
+        return PROMETHEUS_CONTRADICTING;
 }
 
 void prometheus_round_take(struct prometheus_round *round, struct prometheus_query *query,
                            struct prometheus_reply reply) {
         struct prometheus_series series;
-        struct prometheus_point point;
 
-        while (prometheus_reply_next(&reply, &series)) {
-                enum prometheus_fate fate = PROMETHEUS_UNUSABLE;
-                if (prometheus_series_next(&series, &point)) {
-                        round->present_unix_s = point.at_unix_s;
-                        fate = take_series(round, query, &series, point.value);
-                }
-                round->series[fate]++;
-        }
+        while (prometheus_reply_next(&reply, &series))
+                round->series[take_series(round, query, &series)]++;
 }
 
-static bool has_node_without(const struct prometheus_round *round,
-                             const struct prometheus_query *mean,
-                             const struct prometheus_query *query) {
-        for (size_t slot = 0; slot < round->slot_cap; slot++)
-                if (mean->values[slot].rank != PROMETHEUS_NONE &&
-                    query->values[slot].rank == PROMETHEUS_NONE)
-                        return true;
-        return false;
-}
-
-uint32_t prometheus_round_missing(const struct prometheus_round *round) {
-        uint32_t missing = 0;
-
-        for (size_t m = 0; m < round->query_count; m++) {
-                const struct prometheus_query *mean = &round->queries[m];
-                if (!mean->is_mean || !(round->awaited >> mean->resource & 1))
-                        continue;
-                for (size_t i = 0; i < round->query_count; i++) {
-                        const struct prometheus_query *query = &round->queries[i];
-                        if (query->needs_mean && query->resource == mean->resource &&
-                            has_node_without(round, mean, query))
-                                missing |= UINT32_C(1) << mean->resource;
-                }
-        }
-        return missing;
-}
-
-bool prometheus_round_read(const struct prometheus_round *round, size_t slot, int64_t now_mono_ms,
-                           struct window_step *ret_step, double *ret_values_ratio,
-                           uint64_t *ret_ready) {
+const char *prometheus_round_read(const struct prometheus_round *round, size_t slot,
+                                  int64_t now_mono_ms, struct window_step *ret_step,
+                                  double *ret_values_ratio, uint64_t *ret_ready) {
         uint32_t known = 0;
+        bool is_contradicted = false;
 
         *ret_step = (struct window_step){.at_mono_ms = now_mono_ms};
         *ret_ready = 0;
         for (size_t i = 0; i < round->query_count; i++) {
                 const struct prometheus_query *query = &round->queries[i];
-                if (!query->is_mean || query->values[slot].rank == PROMETHEUS_NONE)
+                if (!query->is_mean || !has_value(&query->values[slot]))
                         continue;
                 known |= UINT32_C(1) << query->resource;
-                ret_step->num[query->resource] = (double)query->values[slot].ratio;
+                ret_step->num[query->resource] = (double)query->values[slot].most_ratio;
         }
-        ret_step->means = known & round->wanted & ~round->awaited;
+        ret_step->means = known & round->wanted;
         for (size_t i = 0; i < round->query_count; i++) {
                 const struct prometheus_query *query = &round->queries[i];
-                if (query->metric < 0 || query->values[slot].rank == PROMETHEUS_NONE ||
+                is_contradicted |= !agrees(&query->values[slot]);
+                if (query->metric < 0 || !has_value(&query->values[slot]) ||
                     (query->needs_mean && !(known >> query->resource & 1)))
                         continue;
                 *ret_ready |= UINT64_C(1) << query->metric;
-                ret_values_ratio[query->metric] = (double)query->values[slot].ratio;
+                ret_values_ratio[query->metric] = (double)query->values[slot].most_ratio;
         }
-        return known != 0 || *ret_ready != 0;
+        if (known != 0 || *ret_ready != 0)
+                return NULL;
+        return is_contradicted ? "contradiction" : "no_data";
 }

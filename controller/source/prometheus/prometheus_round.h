@@ -2,9 +2,11 @@
  * The queries of a round, and what their responses have about each node. No I/O: prometheus.c
  * sends the queries and hands in the responses.
  *
- * Of several series of one node and rank the largest counts; a recorded value replaces a computed
- * one. A value that may be of long ago (a maximum, a quantile, a long mean) counts only while there
- * is a 5-minute mean of the same resource.
+ * A recorded value replaces a computed one. Of several series of one node the largest counts when
+ * they agree, and none when they contradict each other: then they are about different machines,
+ * such as those of another cluster with the same addresses. A value that may be of long ago (a
+ * maximum, a quantile, a long mean) counts only while there is a 5-minute mean of the same
+ * resource.
  */
 #pragma once
 
@@ -22,14 +24,15 @@
 enum { PROMETHEUS_MAX_QUERIES = POLICY_MAX_METRICS + WINDOW_MAX_CHANNELS };
 
 static_assert(POLICY_MAX_METRICS <= 64, "ready has a bit for each");
-static_assert(WINDOW_MAX_CHANNELS <= 32, "wanted and awaited have a bit for each");
+static_assert(WINDOW_MAX_CHANNELS <= 32, "wanted has a bit for each");
 
 /* What became of a series. */
 enum prometheus_fate {
         PROMETHEUS_USED,
-        PROMETHEUS_DUPLICATE, /* the node had one */
-        PROMETHEUS_UNMATCHED, /* of no known node */
-        PROMETHEUS_UNUSABLE,  /* no valid value */
+        PROMETHEUS_DUPLICATE,     /* the node had one */
+        PROMETHEUS_CONTRADICTING, /* the node had one with another value */
+        PROMETHEUS_UNMATCHED,     /* of no known node */
+        PROMETHEUS_UNUSABLE,      /* no valid value */
         PROMETHEUS_FATE_COUNT,
 };
 
@@ -37,8 +40,15 @@ enum prometheus_fate {
 enum prometheus_rank { PROMETHEUS_NONE, PROMETHEUS_COMPUTED, PROMETHEUS_RECORDED };
 
 struct prometheus_value {
-        float ratio;
+        float least_ratio, most_ratio; /* of the series with this rank */
         uint8_t rank;
+};
+
+/* For the log: a node whose series contradict each other. */
+struct prometheus_contradiction {
+        const struct prometheus_query *query; /* NULL: none in this round */
+        const struct node *node;
+        struct prometheus_value value;
 };
 
 struct prometheus_query {
@@ -68,20 +78,16 @@ struct prometheus_round {
         size_t query_count;
         struct prometheus_query queries[PROMETHEUS_MAX_QUERIES];
 
-        uint32_t wanted;  /* resources that feed windows of ours, a bit each */
-        uint32_t awaited; /* of these, the ones whose history has not been read yet */
-        int64_t reach_ms[WINDOW_MAX_CHANNELS]; /* of that history */
-
-        double present_unix_s; /* of the server, when it answered */
+        uint32_t wanted; /* resources that feed windows of ours, a bit each */
         size_t series[PROMETHEUS_FATE_COUNT];
+        struct prometheus_contradiction contradiction; /* the last one; no longer than the round */
         float largest_recorded;
 };
 
 void prometheus_round_done(struct prometheus_round *round);
 
 /** prometheus_round_set_policy() - replace the queries; @policy is borrowed until the next call has
- * returned. History is awaited for windows that the policy before did not have, and for those whose
- * history it still awaited */
+ * returned */
 void prometheus_round_set_policy(struct prometheus_round *round, const struct policy *policy);
 
 /** prometheus_round_add_node() - @node has no value yet; also after its address has changed.
@@ -89,9 +95,6 @@ void prometheus_round_set_policy(struct prometheus_round *round, const struct po
 void prometheus_round_add_node(struct prometheus_round *round, struct node *node);
 /** prometheus_round_remove_node() - the node that is in @slot */
 void prometheus_round_remove_node(struct prometheus_round *round, size_t slot);
-/** prometheus_round_find() - the node of a series, or NULL */
-struct node *prometheus_round_find(struct prometheus_round *round,
-                                   const struct prometheus_series *series);
 
 /** prometheus_round_begin() - drop all values */
 void prometheus_round_begin(struct prometheus_round *round);
@@ -100,25 +103,12 @@ void prometheus_round_take(struct prometheus_round *round, struct prometheus_que
                            struct prometheus_reply reply);
 
 /**
- * prometheus_round_ratio() - the usage that a value stands for
- * Return: false when it is none
- */
-_must_check_ bool prometheus_round_ratio(struct prometheus_round *round, bool is_recorded,
-                                         double value, double *ret_ratio);
-
-/**
- * prometheus_round_missing() - awaited resources with a node whose maxima, quantiles or long means
- * no rule records, a bit each: those whose history has to be read
- */
-uint32_t prometheus_round_missing(const struct prometheus_round *round);
-
-/**
  * prometheus_round_read() - the values of a node
- * @ret_step:         means, of resources whose history is not awaited
+ * @ret_step:         means, of resources that feed windows
  * @ret_values_ratio: [POLICY_MAX_METRICS]
  * @ret_ready:        the metrics that are set in it, a bit each
- * Return: false when there is no value
+ * Return: NULL, or why there is no value: "no_data", "contradiction"
  */
-_must_check_ bool prometheus_round_read(const struct prometheus_round *round, size_t slot,
-                                        int64_t now_mono_ms, struct window_step *ret_step,
-                                        double *ret_values_ratio, uint64_t *ret_ready);
+_must_check_ const char *prometheus_round_read(const struct prometheus_round *round, size_t slot,
+                                               int64_t now_mono_ms, struct window_step *ret_step,
+                                               double *ret_values_ratio, uint64_t *ret_ready);

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "controller/source/prometheus/prometheus.h"
+#include "controller/source/prometheus/promql.h"
 #include "controller/source/source_set.h"
 #include "program/options.h"
 
@@ -27,11 +28,19 @@ static const struct option_row rows[] = {
         {.name = "prometheus-timeout", .type = OPTION_DURATION_MS,
          .value = &options.api.timeout_ms, .fallback = "10s",
          .metavar = "DURATION", .min = 100, .max = 300000,
-         .help = "Per query; at most nine tenths of the interval."},
+         .help = "Per query; at most nine tenths of the interval. Prometheus gives up after nine tenths "
+                 "of this."},
         {.name = "prometheus-unit", .type = OPTION_ENUM,
          .value = &unit, .fallback = "percent",
          .choices = units,
          .help = "Unit of recorded values: percent, as in crane's recording rules, or ratio."},
+        {.name = "prometheus-selector", .type = OPTION_STRING,
+         .value = &options.selector, .metavar = "MATCHERS",
+         .help = "Query only series with these labels, as in cluster=\"prod-eu\": for a Prometheus "
+                 "that has several clusters. Recorded series must have them, too."},
+        {.name = "prometheus-header", .type = OPTION_STRING,
+         .value = &options.api.header, .metavar = "HEADER",
+         .help = "Send this HTTP header, as in X-Scope-OrgID: tenant."},
         {.name = "prometheus-max-reply-bytes", .type = OPTION_INT,
          .value = &options.api.max_reply_bytes, .fallback = "16777216",
          .metavar = "BYTES", .min = 4096, .max = 268435456,
@@ -54,6 +63,12 @@ static int configure_prometheus(struct source_set_options *set, const struct sou
         int r = address ? prometheus_address_check(address, err) : 0;
         if (r < 0)
                 return error_wrap(err, r, "--prometheus-address");
+        r = options.selector ? promql_selector_check(options.selector, err) : 0;
+        if (r < 0)
+                return error_wrap(err, r, "--prometheus-selector");
+        r = options.api.header ? prometheus_header_check(options.api.header, err) : 0;
+        if (r < 0)
+                return error_wrap(err, r, "--prometheus-header");
         r = credentials_options_check(&options.api.credentials, "--prometheus-", setup->opens_files,
                                       err);
         if (r < 0 || !item)

@@ -1,5 +1,6 @@
 #include "controller/source/prometheus/promql.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -163,8 +164,8 @@ static void put_formula(const struct promql *promql, unsigned resource, int64_t 
         buf_puts(out, ")");
 }
 
-bool promql_now(const struct promql *promql, const char *name, const struct metric_query *query,
-                struct buf *out) {
+static void put_query(const struct promql *promql, const char *name,
+                      const struct metric_query *query, struct buf *out) {
         buf_puts(out, "(");
         if (query && query->statistic != METRIC_AVG) {
                 buf_puts(out, "last_over_time(");
@@ -178,19 +179,88 @@ bool promql_now(const struct promql *promql, const char *name, const struct metr
                 put_formula(promql, query->resource, query->window_ms, out);
         }
         buf_puts(out, ") unless on (instance) (" DEAD ")");
-        return !out->overflow;
 }
 
-bool promql_history(const struct promql *promql, unsigned resource, int64_t step_ms,
-                    struct buf *out) {
-        char name[METRIC_NAME_MAX + 1], step[DURATION_TEXT_MAX];
+/* ---- The selector. */
 
-        promql_mean_name(promql, resource, name);
-        duration_format(step_ms, step);
-        /* max_over_time() takes the name off, by which the reader knows what was recorded. */
-        buf_puts(out, "label_replace(max_over_time(");
-        put_metric_name(name, out);
-        buf_printf(out, "[%s]), \"__name__\", \"%s\", \"\", \"\") or on (instance) ", step, name);
-        put_formula(promql, resource, WINDOW_MEAN_MS, out);
+static bool is_name_char(char c, bool is_first) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+               (c >= '0' && c <= '9' && !is_first);
+}
+
+static const char *skip_name(const char *c) {
+        const char *name = c;
+
+        while (is_name_char(*c, c == name))
+                c++;
+        return c;
+}
+
+/* @c: at its first quote. Return: past its last one; NULL when it has none. */
+static const char *skip_quoted(const char *c) {
+        for (c++; *c != '"'; c++) {
+                c += *c == '\\';
+                if ((unsigned char)*c < ' ')
+                        return NULL;
+        }
+        return c + 1;
+}
+
+/* NULL: there is no matcher at @c. */
+static const char *skip_matcher(const char *c) {
+        static const char *const operators[] = {"=~", "!~", "!=", "="};
+        const char *end = skip_name(c);
+
+        for (size_t i = 0; end > c && i < ARRAY_LEN(operators); i++) {
+                size_t len = strlen(operators[i]);
+                if (strncmp(end, operators[i], len) == 0 && end[len] == '"')
+                        return skip_quoted(end + len);
+        }
+        return NULL;
+}
+
+int promql_selector_check(const char *selector, struct error *err) {
+        if (strlen(selector) > PROMQL_SELECTOR_MAX_BYTES)
+                return error_set(err, EINVAL, "longer than %d bytes", PROMQL_SELECTOR_MAX_BYTES);
+        for (const char *c = selector; *c != '\0' || c == selector;) {
+                const char *end = skip_matcher(c);
+                if (!end || (*end && (*end != ',' || !end[1])))
+                        return error_set(err, EINVAL,
+                                         "expected matchers of labels, as in a=\"x\",b!~\"y|z\"; "
+                                         "got \"%s\"",
+                                         c);
+                c = end + (*end == ',');
+        }
+        return 0;
+}
+
+/* Copies a query of ours, in which every name like that is a series. */
+static void put_selected(const char *query, const char *selector, struct buf *out) {
+        for (const char *c = query, *end; *c; c = end) {
+                end = *c == '"' ? skip_quoted(c) : skip_name(c);
+                if (end == c)
+                        end++;
+                size_t len = (size_t)(end - c);
+                bool is_series = strncmp(c, "node_", 5) == 0 ||
+                                 (len == 2 && strncmp(c, "up", 2) == 0);
+                buf_append(out, c, len);
+                if (*c == '{')
+                        buf_printf(out, "%s,", selector);
+                else if (is_series && *end != '{')
+                        buf_printf(out, "{%s}", selector);
+        }
+}
+
+bool promql_now(const struct promql *promql, const char *name, const struct metric_query *query,
+                struct buf *out) {
+        _cleanup_(buf_done) struct buf whole = BUF_INIT(PROMQL_MAX_BYTES);
+
+        put_query(promql, name, query, &whole);
+        if (whole.overflow)
+                return false;
+        if (promql->selector)
+                put_selected(whole.data, promql->selector, out);
+        else
+                buf_append(out, whole.data, whole.len);
         return !out->overflow;
 }

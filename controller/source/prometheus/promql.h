@@ -18,6 +18,9 @@
  * not known (a federated Prometheus, or a target that was taken away, for what is recorded) it
  * cannot contradict, and a value may outlive its exporter by five minutes.
  *
+ * The operator's selector is added to every series of a query, also to those that show whether a
+ * target is up: one Prometheus may have several clusters whose nodes share addresses.
+ *
  * A resource of the policy's own is computed from the series that it names, on whichever page
  * Prometheus found them.
  *
@@ -31,12 +34,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/attributes.h"
 #include "base/buf.h"
+#include "base/error.h"
 #include "controller/exposition/node_network.h"
 #include "policy/policy.h"
 
 enum {
         PROMQL_MAX_BYTES = 16 << 10,
+        PROMQL_SELECTOR_MAX_BYTES = 256,
         /* Longer means are made of 5-minute means by our own windows: a rate over an hour, each
          * half minute and for every CPU of every node, is more than a Prometheus should be asked
          * for. */
@@ -47,7 +53,16 @@ enum {
 struct promql {
         const struct policy *policy;
         const struct node_network_options *network;
+        const char *selector; /* checked; NULL: every series */
 };
+
+/**
+ * promql_selector_check() - matchers of labels as in PromQL, without braces: a="x",b!~"y|z"
+ *
+ * Then nothing in it can end the braces that it is put into.
+ * Return: 0; -EINVAL
+ */
+_must_check_ int promql_selector_check(const char *selector, struct error *err);
 
 /** promql_mean_name() - "cpu_usage_avg_5m": the 5-minute mean that maxima and quantiles are made of
  */
@@ -68,11 +83,3 @@ bool promql_is_computed(const struct metric_query *query);
  */
 bool promql_now(const struct promql *promql, const char *name, const struct metric_query *query,
                 struct buf *out);
-
-/**
- * promql_history() - the 5-minute mean of a resource, for a range query with steps of @step_ms
- *
- * Where it was recorded, each point is the largest since the point before.
- */
-bool promql_history(const struct promql *promql, unsigned resource, int64_t step_ms,
-                    struct buf *out);

@@ -41,7 +41,8 @@ struct scrape {
         struct buf page;
         bool with_collectors; /* the URL has collect[] */
         bool is_over_budget;
-        bool is_of_last_policy; /* the URL asks for what the policy before wants */
+        bool is_to_other_address; /* than the target's usual one, which has refused just now */
+        bool is_of_last_policy;   /* the URL asks for what the policy before wants */
 };
 
 TAILQ_HEAD(scrape_list, scrape);

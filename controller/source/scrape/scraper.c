@@ -22,6 +22,7 @@ struct target {
         struct loop_timer timer;
         int64_t due_mono_ms; /* its instant, before it is rounded down to that of a batch */
         int64_t whole_page_until_mono_ms; /* it refused collect[]; 0: it did not */
+        bool is_at_second_address;        /* of the node: where it was reached last */
         struct scrape scrape;
         const char *failure; /* of the last scrape; NULL: it went well, or none was */
         struct scrape_state state;
@@ -66,6 +67,9 @@ static const char *build_url(struct target *target, bool with_collectors) {
         struct scraper *source = target->source;
         const struct node *node = target->node;
         struct target_url spec = source->options.url;
+        const char *address = target->is_at_second_address != target->scrape.is_to_other_address
+                                      ? node->second_address
+                                      : node->address;
         bool is_ok;
 
         if (source->reader.profile->url)
@@ -73,10 +77,10 @@ static const char *build_url(struct target *target, bool with_collectors) {
         buf_clear(&source->url);
         if (node->url && !source->scope.exporter)
                 is_ok = buf_puts(&source->url, node->url);
-        else if (!node->address && target_url_needs_address(&spec))
+        else if (!address && target_url_needs_address(&spec))
                 return no_address;
         else
-                is_ok = target_url_build(&spec, node->name, node->address, &source->url);
+                is_ok = target_url_build(&spec, node->name, address, &source->url);
         if (is_ok && with_collectors)
                 is_ok = target_url_add_collectors(source->reader.collectors,
                                                   source->reader.collector_count, &source->url);
@@ -188,11 +192,19 @@ static void on_scrape_done(void *userdata, const struct http_response *response)
         struct scraper *source = target->source;
         bool is_refused = response->failure == HTTP_OK && response->status == 400 &&
                           scrape->with_collectors;
+        bool is_unreachable = response->failure == HTTP_CONNECT && target->node->second_address &&
+                              !scrape->is_to_other_address;
 
         scrape->call = NULL;
+        if (response->failure == HTTP_OK && scrape->is_to_other_address)
+                target->is_at_second_address = !target->is_at_second_address;
+        scrape->is_to_other_address = false;
         metrics_observe(source->duration, (double)response->duration_ms / 1000);
         if (scrape->is_over_budget) {
                 fail_over_budget(target);
+        } else if (is_unreachable) {
+                /* A dual-stack node's exporter may listen on addresses of one family only. */
+                scrape->is_to_other_address = true;
         } else if (response->failure != HTTP_OK) {
                 target_failed(target, http_failure_name(response->failure), response->err.msg);
         } else if (is_refused) {
@@ -211,7 +223,7 @@ static void on_scrape_done(void *userdata, const struct http_response *response)
                 take_page(target, scrape);
         }
         scrape_pool_end(&source->pool, scrape);
-        if (is_refused)
+        if (is_refused || is_unreachable)
                 scrape_pool_wait(&source->pool, scrape, lane_of(target));
         start_waiting(source);
 }
@@ -352,6 +364,7 @@ static void reset_target(struct target *target) {
         scrape_pool_end(&source->pool, &target->scrape);
         scrape_state_done(&target->state);
         target->whole_page_until_mono_ms = 0;
+        target->is_at_second_address = target->scrape.is_to_other_address = false;
 }
 
 /* A node's instant in every interval is the same whenever it was added. */

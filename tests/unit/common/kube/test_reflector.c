@@ -1,7 +1,10 @@
 /* List and watch against a server that answers from a script. */
 #include "tests/unit/fixture/test.h"
 
+#include <errno.h>
+
 #include "codec/json.h"
+#include "kube/list_page.h"
 #include "kube/watch_stream.h"
 #include "tests/unit/fixture/reflector_fixture.h"
 
@@ -193,6 +196,39 @@ TEST(expired_continue) {
         hold(&f, "13");
         reflect(&f, &(struct reflector_spec){0});
         stop(&f);
+}
+
+/* A list that never ends is given up, however large its pages are, and tried again after a pause.
+ */
+TEST(endless_list) {
+        static const struct {
+                size_t limit;
+                const char *trouble;
+        } rows[] = {
+                {10000, "list: the list does not end: 100 pages of up to 10000 objects"},
+                {1000, "list: the list does not end: 1000 pages of up to 1000 objects"},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct fixture f = {.wanted_trouble = rows[i].trouble};
+                scripted_add_usual(&f.rig.server,
+                                   (struct scripted_reply){
+                                           .expect = {"GET /api/v1/nodes?limit="},
+                                           .response = scripted_http(
+                                                   200, "", LIST("10", "c", OBJECT("a", "1"))),
+                                   });
+                reflect(&f, &(struct reflector_spec){.page_limit = rows[i].limit});
+                assert_false(reflector_is_synced(f.reflector));
+                stop(&f);
+        }
+}
+
+/* Pages that had to be made small may be as many as of 50 objects each. */
+TEST(end_of_a_list) {
+        assert_int_equal(list_page_check_end(19999, 1, NULL), 0);
+        assert_int_equal(list_page_check_end(20000, 1, NULL), -E2BIG);
+        assert_int_equal(list_page_check_end(9999, 100, NULL), 0);
+        assert_int_equal(list_page_check_end(10000, 100, NULL), -E2BIG);
 }
 
 /* Only an expired token is a reason for larger pages. */

@@ -268,6 +268,30 @@ TEST(listed_again) {
         end(&f, cleanup);
 }
 
+static void pass_20_s(void *userdata) {
+        later_ms += 20000;
+}
+
+/* A list may take longer than half a minute, as long as it makes progress. */
+TEST(slow_list) {
+        static const char *const pages[] = {NODES, "continue=1 ", "continue=2 "};
+        struct api_fixture f = {0};
+
+        api_answer(&f, 404, "{}", LEASE, NULL);
+        for (int i = 0; i < 3; i++) {
+                _cleanup_(freep) char *page = xasprintf(
+                        LIST(",\"continue\":\"%d\"", NODE("n%d", "")), i + 1, i);
+                api_answer(&f, 200, page, pages[i], NULL);
+                f.rig.server.script[i + 1].before = pass_20_s;
+        }
+        api_answer(&f, 200, LIST("", NODE("last", "")), "continue=3 ", NULL);
+        struct cleanup *cleanup = begin(&f, &(struct cleanup_options){0});
+        api_run(&f, api_is_never, NULL);
+        assert_int_equal(api_logged(&f, "msg=\"all nodes are clean\" nodes=4"), 1);
+        assert_true(api_passed_ms(&f) >= 60000);
+        end(&f, cleanup);
+}
+
 /* Annotations, taints and the offer, each by a patch of its own. */
 TEST(all_stages) {
         static const char node[] =

@@ -85,14 +85,22 @@ TEST(pools) {
 TEST(addresses) {
         static const struct {
                 const char *status;
-                const char *expected;
+                const char *expected, *second;
         } rows[] = {
                 {"{\"addresses\":[{\"type\":\"Hostname\",\"address\":\"h\"},"
                  "{\"type\":\"InternalIP\",\"address\":\"10.0.0.7\"}]}",
                  "10.0.0.7"},
                 {"{\"addresses\":[{\"type\":\"InternalIP\",\"address\":\"fd00::7\"},"
                  "{\"type\":\"InternalIP\",\"address\":\"10.0.0.7\"}]}",
-                 "fd00::7"}, /* dual stack: the first is the primary one */
+                 "fd00::7", /* dual stack: the first is the primary one */
+                 "10.0.0.7"},
+                {"{\"addresses\":[{\"type\":\"ExternalIP\",\"address\":\"192.0.2.1\"},"
+                 "{\"type\":\"InternalIP\",\"address\":\"10.0.0.7\"},"
+                 "{\"type\":\"InternalIP\",\"address\":\"10.0.0.7\"},"
+                 "{\"type\":\"InternalIP\",\"address\":\"no.ip\"},"
+                 "{\"type\":\"InternalIP\",\"address\":\"10.0.0.8\"},"
+                 "{\"type\":\"InternalIP\",\"address\":\"10.0.0.9\"}]}",
+                 "10.0.0.7", "10.0.0.8"},
                 {"{\"addresses\":[{\"type\":\"Hostname\",\"address\":\"node-a.example\"}]}",
                  "node-a.example"},
                 {"{\"addresses\":[{\"type\":\"ExternalDNS\",\"address\":\"x\"}]}", NULL},
@@ -132,6 +140,8 @@ TEST(addresses) {
                         assert_null(node->address);
                 else
                         assert_string_equal(node->address, rows[i].expected);
+                assert_string_equal(node->second_address ? node->second_address : "",
+                                    rows[i].second ? rows[i].second : "");
         }
 }
 
@@ -191,6 +201,9 @@ TEST(life) {
         assert_int_equal(seen.annotated, 3);
         apply(set, REFLECTOR_PRESENT, NODE("a", "10.0.0.9"));
         assert_int_equal(seen.moved, 1);
+        apply(set, REFLECTOR_PRESENT,
+              NODE("a", "10.0.0.9\"},{\"type\":\"InternalIP\",\"address\":\"fd00::9"));
+        assert_int_equal(seen.moved, 2);
         apply(set, REFLECTOR_DELETED, "{\"metadata\":{\"name\":\"a\"}}");
         apply(set, REFLECTOR_PRESENT, NODE("a", "10.0.0.9"));
         assert_int_equal(seen.removed, 1);

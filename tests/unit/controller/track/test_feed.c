@@ -93,6 +93,14 @@ static double value(const struct world *world, size_t metric) {
         return values.usable & (UINT64_C(1) << metric) ? values.ratio[metric] : -1;
 }
 
+/* The node's annotations are those of a controller that measured this peak a minute ago. */
+static void carries_peak(struct world *world, const char *ratio) {
+        _cleanup_(freep) char *text = xasprintf("%s,2026-07-23T11:25:00Z", ratio);
+        json_auto_t *annotations = json_pack("{s:s}", "cpu_usage_max_avg_1h_peak", text);
+
+        node_track_annotations(&world->track, annotations, world->now_ms, INT64_C(1784805960000));
+}
+
 /* What happens, a letter per interval: the first source answers (.), fails (x) or is silent ( );
  * the second one always answers. Then who serves at the end of each. */
 TEST(sequences) {
@@ -286,10 +294,7 @@ TEST_BETWEEN(idle_cpu, set_up, tear_down) {
                 (void)serving(world);
         }
         assert_float_equal(value(world, MEM_AVG), 0.1, 1e-6);
-        const struct metric_query *peak = &world->compiled->policy->metrics[CPU_MAX].query;
-        node_track_peak(&world->track, SECOND, peak, 0.9, 0, world->now_ms);
-        assert_float_equal(value(world, CPU_MAX), 0.1, 1e-6);
-        node_track_peak(&world->track, NODE_TRACK_ANNOTATIONS, peak, 0.7, 0, world->now_ms);
+        carries_peak(world, "0.70000");
         assert_float_equal(value(world, CPU_MAX), 0.7, 1e-6);
 }
 
@@ -356,10 +361,9 @@ TEST_BETWEEN(exporter, set_up, tear_down) {
         assert_float_equal(value(world, CPU_AVG), -1, 0);
 }
 
-/* Peaks of before are everybody's, whether the node's annotations or a source remembers them. */
+/* Every feed learns the peaks of the node's annotations. */
 TEST_BETWEEN(peaks, set_up, tear_down) {
         struct world *world = *state;
-        const struct metric_query *peak = &world->compiled->policy->metrics[CPU_MAX].query;
         json_auto_t *annotations = json_pack("{s:s}", "cpu_usage_max_avg_1h",
                                              "0.70000,2026-07-23T11:25:00Z");
 
@@ -370,7 +374,7 @@ TEST_BETWEEN(peaks, set_up, tear_down) {
         }
         assert_int_equal(serving(world), FIRST);
         assert_float_equal(value(world, CPU_MAX), 0.7, 1e-6);
-        node_track_peak(&world->track, THIRD, peak, 0.9, 0, world->now_ms);
+        carries_peak(world, "0.90000");
         assert_float_equal(value(world, CPU_MAX), 0.9, 1e-6);
         node_track_failed(&world->track, FIRST, "refused");
         node_track_failed(&world->track, FIRST, "refused");
@@ -390,13 +394,12 @@ TEST_BETWEEN(provisional, set_up, tear_down) {
                 if (i >= 1)
                         assert_int_equal(values.provisional, i * 15 < 150 ? partial : 0);
         }
-        const struct metric_query *peak = &world->compiled->policy->metrics[CPU_MAX].query;
         node_track_failed(&world->track, FIRST, "refused");
         node_track_failed(&world->track, FIRST, "refused");
         says(world, SECOND, 0.1, 0.1);
         world->now_ms += every_ms;
         says(world, SECOND, 0.1, 0.1);
-        node_track_peak(&world->track, SECOND, peak, 0.5, 0, world->now_ms);
+        carries_peak(world, "0.50000");
         node_track_values(&world->track, world->now_ms, &values);
         assert_int_equal(values.provisional, 0);
 }
@@ -418,6 +421,21 @@ TEST_BETWEEN(outcomes, set_up, tear_down) {
         node_track_failed(&world->track, FIRST, "refused");
         node_track_failed(&world->track, SECOND, "refused");
         node_track_failed(&world->track, THIRD, "refused");
+        assert_int_equal(outcomes(world), 2);
+}
+
+/* An interval takes two readings: one reading and a failure before it are not enough for --once. */
+TEST_BETWEEN(outcomes_after_a_failure, set_up, tear_down) {
+        struct world *world = *state;
+
+        for (size_t source = SECOND; source < SOURCES; source++)
+                for (int i = 0; i < 2; i++)
+                        node_track_failed(&world->track, source, "refused");
+        node_track_failed(&world->track, FIRST, "refused");
+        assert_int_equal(outcomes(world), 1);
+        says(world, FIRST, 0.1, 0.1);
+        assert_int_equal(outcomes(world), 1);
+        says(world, FIRST, 0.1, 0.1);
         assert_int_equal(outcomes(world), 2);
 }
 

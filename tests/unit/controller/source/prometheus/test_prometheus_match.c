@@ -45,6 +45,7 @@ TEST(find) {
                 /* Its address is another's name: the name counts. */
                 {"odd", "10.0.0.3"},
         };
+        char second[] = "fd00::1"; /* of the first node */
         struct node nodes[ARRAY_LEN(texts_of)];
         static const struct {
                 const char *instance, *node, *nodename, *kubernetes_node;
@@ -53,6 +54,7 @@ TEST(find) {
                 {"10.0.0.1:9100", "", "", "", 0},
                 {"node-1:9100", "", "", "", 0},
                 {"NODE-1", "", "", "", 0},
+                {"[fd00::1]:9100", "", "", "", 0},
                 {"[fd00::2]:9100", "", "", "", 1},
                 {"10.0.0.3:9100", "", "", "", 2},
                 {"192.168.0.3", "", "", "", 2},
@@ -73,7 +75,8 @@ TEST(find) {
         for (size_t i = 0; i < ARRAY_LEN(nodes); i++) {
                 char *address = texts_of[i][1];
                 nodes[i] = (struct node){.name = texts_of[i][0],
-                                         .address = *address ? address : NULL};
+                                         .address = *address ? address : NULL,
+                                         .second_address = i == 0 ? second : NULL};
                 prometheus_match_add(&match, &nodes[i]);
         }
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {

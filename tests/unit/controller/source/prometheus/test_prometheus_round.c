@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "base/mem.h"
 #include "controller/source/prometheus/prometheus_round.h"
 
 enum { CPU = UINT32_C(1) << METRIC_CPU, MEM = UINT32_C(1) << METRIC_MEM };
@@ -24,18 +25,15 @@ TEST(queries) {
         static const struct {
                 const char *name;
                 const char *queries; /* each metric:needs the mean */
-                uint32_t wanted, awaited;
-                int64_t reach_ms;
+                uint32_t wanted;
         } rows[] = {
-                {"cpu_usage_avg_5m", "cpu_usage_avg_5m:0;", 0, 0, 0},
-                {"cpu_usage_avg_15m", "cpu_usage_avg_15m:0;", 0, 0, 0},
-                /* A long mean is full by itself after its window: no history. */
-                {"cpu_usage_avg_1h", "cpu_usage_avg_1h:1;cpu_usage_avg_5m:0;", CPU, 0, 0},
-                {"cpu_usage_max_avg_1h", "cpu_usage_max_avg_1h:1;cpu_usage_avg_5m:0;", CPU, CPU,
-                 3600000},
-                {"mem_usage_p95_1d", "mem_usage_p95_1d:1;mem_usage_avg_5m:0;", MEM, MEM, 86400000},
+                {"cpu_usage_avg_5m", "cpu_usage_avg_5m:0;", 0},
+                {"cpu_usage_avg_15m", "cpu_usage_avg_15m:0;", 0},
+                {"cpu_usage_avg_1h", "cpu_usage_avg_1h:1;cpu_usage_avg_5m:0;", CPU},
+                {"cpu_usage_max_avg_1h", "cpu_usage_max_avg_1h:1;cpu_usage_avg_5m:0;", CPU},
+                {"mem_usage_p95_1d", "mem_usage_p95_1d:1;mem_usage_avg_5m:0;", MEM},
                 /* Somebody's own rule: nothing but the rule has it. */
-                {"my_gauge", "my_gauge:0;", 0, 0, 0},
+                {"my_gauge", "my_gauge:0;", 0},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -50,76 +48,8 @@ TEST(queries) {
                                        round.queries[q].needs_mean);
                 assert_string_equal(queries, rows[i].queries);
                 assert_int_equal(round.wanted, rows[i].wanted);
-                assert_int_equal(round.awaited, rows[i].awaited);
-                assert_int_equal(round.reach_ms[METRIC_CPU] + round.reach_ms[METRIC_MEM],
-                                 rows[i].reach_ms);
                 prometheus_round_done(&round);
         }
-}
-
-#define MAX_HOUR "cpu_usage_max_avg_1h"
-#define P95_DAY "cpu_usage_p95_1d"
-
-/* History is read for windows that are new, or whose history was still to be read. */
-TEST(policies) {
-        static const char *const one[] = {"cpu_usage_avg_5m", MAX_HOUR};
-        static const char *const both[] = {P95_DAY, MAX_HOUR};
-        static struct policy first, same, more, again;
-        struct prometheus_round round = {.promql.network = &network};
-
-        fill_policy(&first, one, ARRAY_LEN(one));
-        prometheus_round_set_policy(&round, &first);
-        round.awaited = 0; /* it has been read */
-        fill_policy(&same, one, ARRAY_LEN(one));
-        prometheus_round_set_policy(&round, &same);
-        assert_int_equal(round.wanted, CPU);
-        assert_int_equal(round.awaited, 0);
-        fill_policy(&more, both, ARRAY_LEN(both));
-        prometheus_round_set_policy(&round, &more);
-        assert_int_equal(round.awaited, CPU);
-        assert_int_equal(round.reach_ms[METRIC_CPU], 86400000);
-        fill_policy(&again, one, ARRAY_LEN(one));
-        prometheus_round_set_policy(&round, &again); /* in the middle of it */
-        assert_int_equal(round.awaited, CPU);
-        assert_int_equal(round.reach_ms[METRIC_CPU], 3600000);
-        prometheus_round_done(&round);
-}
-
-static void fill_own(struct policy *policy, const char *const *names, size_t count,
-                     const char *series) {
-        *policy = (struct policy){.resource_count = count, .metric_count = 1};
-        for (size_t i = 0; i < count; i++) {
-                (void)snprintf(policy->resources[i].name, sizeof(policy->resources[i].name), "%s",
-                               names[i]);
-                (void)snprintf(policy->resources[i].series, sizeof(policy->resources[i].series),
-                               "%s", series);
-        }
-        (void)snprintf(policy->metrics[0].name, sizeof(policy->metrics[0].name),
-                       "gpu_usage_max_avg_1h");
-        policy->metrics[0].is_query = policy_query_parse(policy, policy->metrics[0].name,
-                                                         &policy->metrics[0].query);
-}
-
-/* A resource of the policy's own goes by what it is, whatever its number. */
-TEST(policies_with_own_resources) {
-        static const char *const second[] = {"fan", "gpu"}, *const alone[] = {"gpu"};
-        static struct policy unknown, before, moved, another;
-        struct prometheus_round round = {.promql.network = &network};
-
-        fill_own(&unknown, NULL, 0, "");
-        prometheus_round_set_policy(&round, &unknown); /* only a rule can have it */
-        assert_int_equal(round.awaited, 0);
-        fill_own(&before, second, ARRAY_LEN(second), "GPU");
-        prometheus_round_set_policy(&round, &before);
-        assert_int_equal(round.awaited, UINT32_C(2) << METRIC_RESOURCE_COUNT);
-        round.awaited = 0;
-        fill_own(&moved, alone, ARRAY_LEN(alone), "GPU");
-        prometheus_round_set_policy(&round, &moved);
-        assert_int_equal(round.awaited, 0);
-        fill_own(&another, alone, ARRAY_LEN(alone), "DCGM");
-        prometheus_round_set_policy(&round, &another);
-        assert_int_equal(round.awaited, UINT32_C(1) << METRIC_RESOURCE_COUNT);
-        prometheus_round_done(&round);
 }
 
 static void take(struct prometheus_round *round, size_t query, const char *text) {
@@ -132,6 +62,61 @@ static void take(struct prometheus_round *round, size_t query, const char *text)
 #define VECTOR(labels, value)                                                                      \
         "{\"status\":\"success\",\"data\":{\"resultType\":\"vector\",\"result\":[{\"metric\":{"    \
         "\"instance\":\"a:9100\"" labels "},\"value\":[7,\"" value "\"]}]}}"
+
+#define SERIES(name, value)                                                                        \
+        "{\"metric\":{\"instance\":\"a\",\"__name__\":\"" name "\"},\"value\":[7,\"" value "\"]}"
+#define RECORDED(value) SERIES("cpu_usage_avg_5m", value)
+#define COMPUTED(value) SERIES("", value)
+
+/* Several series of one node: a little apart, as those of two Prometheus servers that scrape at
+ * different times, the largest counts. Further apart they are of different machines. */
+TEST(duplicates) {
+        static const struct {
+                const char *series;
+                const char *why; /* NULL: there is a value */
+                double ratio;
+                size_t duplicate, contradicting;
+        } rows[] = {
+                {COMPUTED("0.30") "," COMPUTED("0.35") "," COMPUTED("0.26"), NULL, 0.35, 2, 0},
+                {COMPUTED("0.2") "," COMPUTED("0.9"), "contradiction", 0, 0, 1},
+                {COMPUTED("0.9") "," COMPUTED("0.2"), "contradiction", 0, 0, 1},
+                /* No order of a chain of near ones makes the outermost agree. */
+                {COMPUTED("0.30") "," COMPUTED("0.38") "," COMPUTED("0.22"), "contradiction", 0, 1,
+                 1},
+                {COMPUTED("0.22") "," COMPUTED("0.30") "," COMPUTED("0.38"), "contradiction", 0, 1,
+                 1},
+                {RECORDED("20") "," RECORDED("90"), "contradiction", 0, 0, 1},
+                /* A rule may measure in another way. */
+                {RECORDED("20") "," COMPUTED("0.9"), NULL, 0.2, 1, 0},
+                {COMPUTED("0.9") "," RECORDED("20"), NULL, 0.2, 1, 0},
+                {COMPUTED("NaN"), "no_data", 0, 0, 0},
+        };
+        static const char *const name = "cpu_usage_avg_5m";
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                static struct policy policy;
+                struct prometheus_round round = {.promql.network = &network, .is_percent = true};
+                struct node a = {.name = (char[]){"a"}};
+                _cleanup_(freep) char *text = xasprintf(
+                        "{\"status\":\"success\",\"data\":{\"resultType\":\"vector\","
+                        "\"result\":[%s]}}",
+                        rows[i].series);
+                struct window_step step;
+                double values[POLICY_MAX_METRICS];
+                uint64_t ready;
+                fill_policy(&policy, &name, 1);
+                prometheus_round_add_node(&round, &a);
+                prometheus_round_set_policy(&round, &policy);
+                take(&round, 0, text);
+                const char *why = prometheus_round_read(&round, 0, 1, &step, values, &ready);
+                assert_string_equal(why ? why : "", rows[i].why ? rows[i].why : "");
+                if (!why)
+                        assert_float_equal(values[0], rows[i].ratio, 1e-6);
+                assert_int_equal(round.series[PROMETHEUS_DUPLICATE], rows[i].duplicate);
+                assert_int_equal(round.series[PROMETHEUS_CONTRADICTING], rows[i].contradicting);
+                prometheus_round_done(&round);
+        }
+}
 
 /* Values of a round stay when nodes come that need more room. */
 TEST(grow) {
@@ -151,11 +136,12 @@ TEST(grow) {
         take(&round, 1, VECTOR(",\"__name__\":\"my_gauge\"", "50"));
         prometheus_round_add_node(&round, &b);
         assert_true(round.slot_cap > b.slot);
-        assert_true(prometheus_round_read(&round, 3, 1, &step, values, &ready));
+        assert_null(prometheus_round_read(&round, 3, 1, &step, values, &ready));
         assert_int_equal(ready, 3);
         assert_true(values[0] == 0.25 && values[1] == 0.5);
         /* New places are empty. */
         for (size_t slot = 4; slot < round.slot_cap; slot++)
-                assert_false(prometheus_round_read(&round, slot, 1, &step, values, &ready));
+                assert_string_equal(prometheus_round_read(&round, slot, 1, &step, values, &ready),
+                                    "no_data");
         prometheus_round_done(&round);
 }

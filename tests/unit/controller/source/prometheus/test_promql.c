@@ -2,6 +2,8 @@
  * tests/integration/test_controller_source_prometheus_real.py. */
 #include "tests/unit/fixture/test.h"
 
+#include <errno.h>
+
 #include "base/mem.h"
 #include "controller/source/prometheus/promql.h"
 
@@ -89,24 +91,7 @@ TEST(every_resource) {
                 assert_non_null(strstr(now(&out, name), "[3m]"));
                 assert_non_null(strstr(out.data, ") and on (instance) node_"));
                 assert_null(strstr(out.data, "$"));
-                buf_clear(&out);
-                assert_true(promql_history(&promql, r, 300000, &out));
-                assert_non_null(strstr(out.data, "[5m]"));
-                assert_null(strstr(out.data, "$"));
         }
-        buf_done(&out);
-}
-
-TEST(history) {
-        struct buf out = BUF_INIT(PROMQL_MAX_BYTES);
-
-        assert_true(promql_history(&promql, METRIC_PSI_CPU, 60000, &out));
-        assert_string_equal(out.data,
-                            "label_replace(max_over_time({__name__=\"psi_cpu_usage_avg_5m\"}[1m]), "
-                            "\"__name__\", \"psi_cpu_usage_avg_5m\", \"\", \"\") or on (instance) "
-                            "((rate(node_pressure_cpu_waiting_seconds_total[5m]) / "
-                            "rate(node_time_seconds[5m])) and on (instance) "
-                            "node_pressure_cpu_waiting_seconds_total)");
         buf_done(&out);
 }
 
@@ -135,6 +120,92 @@ TEST(network) {
         buf_done(&out);
 }
 
+/* How many series of @query are without @selector: outside of quotes, each has braces that begin
+ * with it. */
+static int unselected(const char *query, const char *selector) {
+        _cleanup_(freep) char *inside = xasprintf("{%s", selector);
+        bool is_quoted = false;
+        int count = 0;
+
+        for (const char *c = query; *c; c++) {
+                is_quoted ^= *c == '"' && (c == query || c[-1] != '\\');
+                bool is_name = !is_quoted &&
+                               (strncmp(c, "node_", 5) == 0 || strncmp(c, "up ", 3) == 0 ||
+                                strncmp(c, "up{", 3) == 0);
+                if (is_name)
+                        c += strcspn(c, "{[) ");
+                if (is_name || (!is_quoted && *c == '{'))
+                        count += strncmp(c, inside, strlen(inside)) != 0;
+        }
+        return count;
+}
+
+/* No series of another cluster can get into any query, not even by a target that is down there. */
+TEST(selector) {
+        static const char selector[] = "cluster=\"a\",env!=\"b{\\\"\"";
+        const struct promql of_cluster = {
+                .policy = &policy, .network = &physical, .selector = selector};
+        struct buf out = BUF_INIT(PROMQL_MAX_BYTES);
+        static const char *const names[] = {"gpu_usage_avg_5m", "ops_usage_avg_5m",
+                                            "cpu_usage_max_avg_1d", "gpu.busy-share"};
+        struct metric_query query;
+
+        for (unsigned r = 0; r < METRIC_RESOURCE_COUNT + ARRAY_LEN(names); r++) {
+                _cleanup_(freep) char *name = r < METRIC_RESOURCE_COUNT
+                                                      ? xasprintf("%s_usage_avg_5m",
+                                                                  metric_resource_rows[r].name)
+                                                      : xstrdup(names[r - METRIC_RESOURCE_COUNT]);
+                bool is_query = policy_query_parse(&policy, name, &query);
+                assert_true(unselected(now(&out, name), selector) >= 3);
+                buf_clear(&out);
+                assert_true(promql_now(&of_cluster, name, is_query ? &query : NULL, &out));
+                if (unselected(out.data, selector) != 0)
+                        fail_msg("%s", out.data);
+        }
+        assert_string_equal(
+                out.data, "({cluster=\"a\",env!=\"b{\\\"\",__name__=\"gpu.busy-share\"}) unless on "
+                          "(instance) (up{cluster=\"a\",env!=\"b{\\\"\"} == 0 unless on (instance) "
+                          "up{cluster=\"a\",env!=\"b{\\\"\"} == 1)");
+        buf_done(&out);
+}
+
+TEST(selectors) {
+        static const struct {
+                const char *selector;
+                bool is_good;
+        } rows[] = {
+                {"cluster=\"prod-eu\"", true},
+                {"a=\"\",_b2!=\"\\\"\",c=~\"x|y\",d!~\"}\"", true},
+                {"", false},
+                {"cluster", false},
+                {"cluster=prod", false},
+                {"cluster='prod'", false},
+                {"{cluster=\"prod\"}", false},
+                {"cluster==\"prod\"", false},
+                {"2nd=\"prod\"", false},
+                {"=\"prod\"", false},
+                {"cluster=\"prod\",", false},
+                {"cluster=\"prod\" env=\"x\"", false},
+                {"cluster=\"prod\"} or {job=\"x\"", false},
+                {"cluster=\"prod", false},
+                {"cluster=\"prod\\", false},
+                {"cluster=\"prod\\\"", false},
+                {"cluster=\"a\nb\"", false},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct error err = ERROR_NULL;
+                int r = promql_selector_check(rows[i].selector, &err);
+                if (r != (rows[i].is_good ? 0 : -EINVAL) || rows[i].is_good != (err.msg[0] == '\0'))
+                        fail_msg("%s: %d %s", rows[i].selector, r, err.msg);
+        }
+        for (int len = PROMQL_SELECTOR_MAX_BYTES; len <= PROMQL_SELECTOR_MAX_BYTES + 1; len++) {
+                _cleanup_(freep) char *selector = xasprintf("a=\"%0*d\"", len - 4, 0);
+                int r = promql_selector_check(selector, NULL);
+                assert_int_equal(r, len == PROMQL_SELECTOR_MAX_BYTES ? 0 : -EINVAL);
+        }
+}
+
 static void fill(char *text, size_t size, char c) {
         memset(text, c, size - 1);
         text[size - 1] = '\0';
@@ -145,12 +216,14 @@ TEST(longest) {
         static struct policy longest = {.resource_count = 1};
         static struct node_network_options rules = {.devices.count = GLOB_LIST_MAX,
                                                     .speed_bytes = 1.2345678901234567e300};
-        const struct promql asks = {.policy = &longest, .network = &rules};
+        static char selector[PROMQL_SELECTOR_MAX_BYTES + 1];
+        const struct promql asks = {.policy = &longest, .network = &rules, .selector = selector};
         struct policy_resource *metric = &longest.resources[0];
         const unsigned resources[] = {METRIC_NET, METRIC_RESOURCE_COUNT};
         char name[METRIC_NAME_MAX + 1];
 
         fill(name, sizeof(name), 'n');
+        fill(selector, sizeof(selector), 's');
         *metric = (struct policy_resource){.reduce = POLICY_REDUCE_MAX,
                                            .match_count = POLICY_MAX_MATCHES};
         fill(metric->name, sizeof(metric->name), 'm');
@@ -164,11 +237,9 @@ TEST(longest) {
                 fill(rules.devices.globs[i], GLOB_MAX_BYTES, '*');
         for (size_t i = 0; i < ARRAY_LEN(resources); i++) {
                 const struct metric_query query = {resources[i], METRIC_AVG, 123456};
-                struct buf out = BUF_INIT(PROMQL_MAX_BYTES), past = BUF_INIT(PROMQL_MAX_BYTES);
+                struct buf out = BUF_INIT(PROMQL_MAX_BYTES);
                 assert_true(promql_now(&asks, name, &query, &out));
-                assert_true(promql_history(&asks, resources[i], 123456, &past));
                 buf_done(&out);
-                buf_done(&past);
         }
 }
 

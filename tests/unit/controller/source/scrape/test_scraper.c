@@ -73,6 +73,8 @@ static void begin(struct fixture *f) {
         f->options.timeout_ms = 20000;
         f->options.max_page_bytes = MAX_PAGE_BYTES;
         f->options.is_at_once = true;
+        f->options.url = (struct target_url){
+                .scheme = "http", .path = "/metrics", .port = f->api.rig.server.port};
         const struct source_kind kind = {.name = "node-exporter"};
         f->source = scraper_ops.new(
                 &(struct source_parts){.loop = f->api.rig.loop,
@@ -199,4 +201,55 @@ TEST(a_page_under_way_when_the_policy_changes) {
         }
         assert_int_equal(f.failed, 0);
         end(&f);
+}
+
+static bool has_outcome(void *userdata) {
+        const struct fixture *f = userdata;
+
+        return f->read + f->failed == f->asked;
+}
+
+/* Where nobody listens: the server has only 127.0.0.1. */
+#define REFUSES "127.0.0.2"
+
+/* The second address of a node is tried at once when the first one refuses, and stays in use. */
+TEST(second_address) {
+        static const struct {
+                const char *first, *second;
+                size_t requests, failures; /* of two scrapes */
+        } rows[] = {
+                {REFUSES, "127.0.0.1", 2, 0},
+                {"127.0.0.1", REFUSES, 2, 0},
+                {REFUSES, "127.0.0.3", 0, 2},
+                {REFUSES, NULL, 0, 2},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct fixture f = {0};
+                for (size_t n = 0; n < rows[i].requests; n++) {
+                        _cleanup_(freep) char *page = xasprintf(
+                                "node_uname_info{nodename=\"n0\"} 1\n"
+                                "node_cpu_seconds_total{cpu=\"0\",mode=\"idle\"} %zu\n",
+                                1 + 60 * n);
+                        scripted_add(
+                                &f.api.rig.server,
+                                (struct scripted_reply){.expect = {"GET /metrics?"},
+                                                        .response = scripted_http(200, "", page)});
+                }
+                begin(&f);
+                f.nodes[0].url = NULL;
+                f.nodes[0].address = xstrdup(rows[i].first);
+                f.nodes[0].second_address = xstrdup_or_null(rows[i].second);
+                f.source->ops->add_node(f.source, &f.nodes[0]);
+                for (f.asked = 1; f.asked <= 2; f.asked++) {
+                        api_run(&f.api, has_outcome, &f);
+                        later_ms += f.options.interval_ms;
+                }
+                assert_int_equal(f.failed, rows[i].failures);
+                if (f.failed > 0)
+                        assert_string_equal(f.reason, "connect");
+                free(f.nodes[0].address);
+                free(f.nodes[0].second_address);
+                end(&f);
+        }
 }
