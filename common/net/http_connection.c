@@ -24,6 +24,7 @@ enum phase {
 /* One connection and the request that it carries. */
 struct connection {
         struct http_server *server;
+        struct http_worker *worker;
         struct watched watched;
         struct server_tls *tls; /* what its handshake uses; NULL: plain HTTP */
         struct tls_handshake handshake;
@@ -56,8 +57,7 @@ static const char *header_value(struct MHD_Connection *mhd, const char *name) {
 static bool must_close(const struct connection *connection) {
         const struct http_server *server = connection->server;
 
-        return connection->is_last || atomic_load(&connection->watched.is_last) ||
-               atomic_load(&server->is_draining) ||
+        return connection->is_last || atomic_load(&server->is_draining) ||
                atomic_load(&server->trust_generation) != connection->trust_generation;
 }
 
@@ -186,7 +186,9 @@ static enum MHD_Result answer_request(struct connection *connection, struct MHD_
                 exchange->body_bytes = connection->body->len;
         }
         connection_watch_set(connection->server->watch, &connection->watched, WATCHED_HANDLING);
+        atomic_store(&connection->worker->is_handling, true);
         connection->server->handler(connection->server->userdata, exchange);
+        atomic_store(&connection->worker->is_handling, false);
         return connection->phase == PHASE_SUSPENDED ? MHD_YES : queue_reply(connection, mhd);
 }
 
@@ -244,9 +246,10 @@ void *http_connection_request_line(void *userdata, const char *uri, struct MHD_C
 
 void http_connection_completed(void *userdata, struct MHD_Connection *mhd, void **request,
                                enum MHD_RequestTerminationCode code) {
-        struct http_server *server = userdata;
         struct connection *connection = *request;
+        struct http_server *server = connection->server;
 
+        (void)userdata;
         (void)mhd;
         (void)code;
         bool was_under_way = connection->phase >= PHASE_BODY;
@@ -264,12 +267,14 @@ void http_connection_completed(void *userdata, struct MHD_Connection *mhd, void 
 
 /* Connections */
 
-static void *on_opened(struct http_server *server, struct MHD_Connection *mhd) {
+static void *on_opened(struct http_worker *worker, struct MHD_Connection *mhd) {
+        struct http_server *server = worker->server;
         const union MHD_ConnectionInfo *info = MHD_get_connection_info(
                 mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
         struct connection *connection = xcalloc(1, sizeof(*connection));
 
         connection->server = server;
+        connection->worker = worker;
         connection_watch_open(server->watch, &connection->watched, info->connect_fd);
         pthread_mutex_lock(&server->lock);
         connection->tls = server->tls ? server_tls_ref(server->tls) : NULL;
@@ -293,7 +298,8 @@ static bool has_sent_record(int fd) {
 }
 
 /* libmicrohttpd closes the socket after this, so the fd of a watched connection is open. */
-static void on_closed(struct http_server *server, struct connection *connection) {
+static void on_closed(struct connection *connection) {
+        struct http_server *server = connection->server;
         bool has_failed = connection->tls && !connection->handshake.is_complete &&
                           has_sent_record(connection->watched.fd);
 
@@ -305,6 +311,7 @@ static void on_closed(struct http_server *server, struct connection *connection)
         }
         release_request(connection);
         server_tls_unref(connection->tls);
+        atomic_fetch_sub(&connection->worker->connections, 1);
         free(connection);
 }
 
@@ -313,7 +320,7 @@ void http_connection_notify(void *userdata, struct MHD_Connection *mhd, void **c
         if (code == MHD_CONNECTION_NOTIFY_STARTED)
                 *context = on_opened(userdata, mhd);
         else
-                on_closed(userdata, TAKE_PTR(*context));
+                on_closed(TAKE_PTR(*context));
 }
 
 const char *http_query(const struct http_exchange *exchange, const char *name) {

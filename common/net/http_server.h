@@ -11,6 +11,10 @@
  * line. Then a request has 30 s (or the idle timeout, if shorter) to arrive, and its reply as long
  * to be sent. At the connection limit a new connection replaces another, see connection_watch.h.
  *
+ * A worker takes one step of each of its connections in turn, and takes new connections before each
+ * such round. So a probe is answered within two rounds, however many clients ask for pages, if no
+ * step takes long: a handler shares what is expensive to make (shared_page.h).
+ *
  * TLS is 1.2 or 1.3; the only protocol of ALPN is http/1.1.
  */
 #pragma once
