@@ -64,21 +64,24 @@ static int start_worker(struct http_server *server, struct http_worker *worker,
         return error_set(err, code, "cannot start the HTTP server: %s", strerror(code));
 }
 
+static size_t worker_load(const struct http_worker *worker) {
+        return atomic_load(&worker->connections) +
+               (atomic_load(&worker->is_handling) ? HANDLING_LOAD : 0);
+}
+
 /* To the worker with the fewest connections, and to one in a handler only if all are: a client that
  * asks something small does not wait for one that asks something large. */
 static bool give_to_worker(void *userdata, int fd, const struct sockaddr *peer,
                            socklen_t peer_len) {
         const struct http_server *server = userdata;
-        struct http_worker *chosen = NULL;
-        size_t least = SIZE_MAX;
+        struct http_worker *chosen = &server->workers[0];
+        size_t least = worker_load(chosen);
 
-        for (size_t i = 0; i < server->worker_count; i++) {
-                struct http_worker *worker = &server->workers[i];
-                size_t load = atomic_load(&worker->connections) +
-                              (atomic_load(&worker->is_handling) ? HANDLING_LOAD : 0);
+        for (size_t i = 1; i < server->worker_count; i++) {
+                size_t load = worker_load(&server->workers[i]);
                 if (load < least) {
                         least = load;
-                        chosen = worker;
+                        chosen = &server->workers[i];
                 }
         }
         atomic_fetch_add(&chosen->connections, 1);
