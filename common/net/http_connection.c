@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "base/number.h"
+#include "net/http_headers.h"
 
 enum { TLS_RECORD_HEADER_BYTES = 5, JOIN_MAX_BYTES = 64 << 10 };
 
@@ -135,10 +136,10 @@ static enum MHD_Result begin_request(struct connection *connection, struct MHD_C
         /* The handshake has ensured this; checked again as a defence. */
         if (server->needs_client_cert && !connection->handshake.is_verified)
                 return refuse_request(connection, mhd, MHD_HTTP_FORBIDDEN);
-        /* Two lengths: an intermediary may have used the other one. RFC 9112, 6.1 */
-        if (*length && *header_value(mhd, MHD_HTTP_HEADER_TRANSFER_ENCODING)) {
+        int status = http_headers_status(mhd);
+        if (status != 0) {
                 connection->is_last = true;
-                return refuse_request(connection, mhd, MHD_HTTP_BAD_REQUEST);
+                return refuse_request(connection, mhd, status);
         }
         if (*length && (!number_parse_u64(length, strlen(length), &announced) ||
                         announced > server->max_body_bytes))
