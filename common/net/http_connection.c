@@ -31,8 +31,9 @@ struct connection {
         struct tls_handshake handshake;
         uint64_t trust_generation;
         enum phase phase;
-        bool is_last; /* close after the reply */
-        int refusal;  /* status to answer with once the unwanted body is over; 0: none */
+        bool is_loopback; /* the client connected to a loopback address */
+        bool is_last;     /* close after the reply */
+        int refusal;      /* status to answer with once the unwanted body is over; 0: none */
         size_t announced_bytes;
         struct body *body;
         struct http_exchange exchange;
@@ -136,7 +137,7 @@ static enum MHD_Result begin_request(struct connection *connection, struct MHD_C
         /* The handshake has ensured this; checked again as a defence. */
         if (server->needs_client_cert && !connection->handshake.is_verified)
                 return refuse_request(connection, mhd, MHD_HTTP_FORBIDDEN);
-        int status = http_headers_status(mhd);
+        int status = http_headers_status(mhd, connection->is_loopback);
         if (status != 0) {
                 connection->is_last = true;
                 return refuse_request(connection, mhd, status);
@@ -268,6 +269,23 @@ void http_connection_completed(void *userdata, struct MHD_Connection *mhd, void 
 
 /* Connections */
 
+static bool is_to_loopback(int fd) {
+        enum { MAPPED_AT = 12 }; /* bytes of ::ffff:127.0.0.1, as a socket for both shows IPv4 */
+        union {
+                struct sockaddr any;
+                struct sockaddr_in v4;
+                struct sockaddr_in6 v6;
+        } local = {0};
+        socklen_t len = sizeof(local);
+
+        (void)getsockname(fd, &local.any, &len);
+        const struct in6_addr *v6 = &local.v6.sin6_addr;
+        if (local.any.sa_family != AF_INET6)
+                return ntohl(local.v4.sin_addr.s_addr) >> IN_CLASSA_NSHIFT == IN_LOOPBACKNET;
+        return IN6_IS_ADDR_LOOPBACK(v6) ||
+               (IN6_IS_ADDR_V4MAPPED(v6) && v6->s6_addr[MAPPED_AT] == IN_LOOPBACKNET);
+}
+
 static void *on_opened(struct http_worker *worker, struct MHD_Connection *mhd) {
         struct http_server *server = worker->server;
         const union MHD_ConnectionInfo *info = MHD_get_connection_info(
@@ -276,6 +294,7 @@ static void *on_opened(struct http_worker *worker, struct MHD_Connection *mhd) {
 
         connection->server = server;
         connection->worker = worker;
+        connection->is_loopback = is_to_loopback(info->connect_fd);
         connection_watch_open(server->watch, &connection->watched, info->connect_fd);
         pthread_mutex_lock(&server->lock);
         connection->tls = server->tls ? server_tls_ref(server->tls) : NULL;

@@ -128,6 +128,32 @@ TEST_BETWEEN(two_lengths, set_up, tear_down) {
         buf_done(&answer);
 }
 
+/* A page of another site that was made to resolve to the loopback reads nothing. */
+TEST(hosts) {
+        static const struct {
+                const char *address, *host, *status;
+        } rows[] = {
+                {"127.0.0.1", "evil.example:8090", "421"},
+                {"127.0.0.1", "localhost:8090", "200"},
+                {NULL, "evil.example:8090", "421"},
+                {NULL, "127.0.0.1:8090", "200"},
+                {"127.0.0.1", "", "200"},
+        };
+        struct http_server_options options = defaults();
+        struct buf answer = BUF_INIT(ANSWER_MAX_BYTES);
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(freep) char *request = xasprintf("GET /x HTTP/1.1\r\nHost: %s\r\n\r\n",
+                                                           rows[i].host);
+                options.bind_address = rows[i].address;
+                start(&options);
+                ask(request, strlen(request), &answer);
+                assert_memory_equal(answer.data + 9, rows[i].status, 3);
+                (void)tear_down(state);
+        }
+        buf_done(&answer);
+}
+
 TEST_BETWEEN(head, set_up, tear_down) {
         static const char request[] = "HEAD /x HTTP/1.1\r\nHost: h\r\n\r\n"
                                       "GET /y HTTP/1.1\r\nHost: h\r\n\r\n";
