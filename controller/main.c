@@ -231,7 +231,7 @@ static int run_command_line(int argc, char **argv) {
         struct settings settings;
         struct error err = ERROR_NULL;
 
-        daemon_block_signals();
+        daemon_begin();
         /* Large buffers (a list, a huge page) are returned to the system when they are freed. By
          * default glibc raises this threshold after the first one and keeps the rest on its heap.
          */

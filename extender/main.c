@@ -364,7 +364,7 @@ int main(int argc, char **argv) {
         if (argc > 1 && strcmp(argv[1], "explain") == 0)
                 return program_end(PROGRAM " explain", explain_main(argc - 1, argv + 1));
 
-        daemon_block_signals();
+        daemon_begin();
         int r = options_parse(rows, ARRAY_LEN(rows), argc, argv, &outcome, &first, &err);
         if (r == 0 && outcome == OPTIONS_RUN && first < argc)
                 r = error_set(&err, EINVAL, "'%.64s': expected a flag or 'explain'", argv[first]);
