@@ -114,7 +114,8 @@ int http_server_start(const struct http_server_options *options, struct http_ser
         _cleanup_(server_tls_unrefp) struct server_tls *tls = NULL;
 
         assert(options->handler && options->threads >= 1 && options->threads <= 64);
-        if (options->tls.cert_file || options->tls.key_file || options->tls.client_ca_file) {
+        if (options->tls.cert_file || options->tls.key_file || options->tls.client_ca_file ||
+            options->tls.client_name_count > 0) {
                 int r = server_tls_load(&options->tls, &tls, err);
                 if (r < 0)
                         return r;

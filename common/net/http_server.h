@@ -80,6 +80,9 @@ void http_resume(struct http_exchange *exchange);
 struct http_server_tls {
         const char *cert_file, *key_file;
         const char *client_ca_file; /* clients need a certificate issued by it; NULL: none */
+        /* Of which the certificate's common name is one; borrowed while the server runs. 0: any */
+        const char *const *client_names;
+        size_t client_name_count;
 };
 
 struct http_server_options {
@@ -111,7 +114,7 @@ uint16_t http_server_port(const struct http_server *server);
  * has changed, they are closed after their next reply, since their client may no longer be trusted.
  * A certificate outside of its validity is rejected, unless it is the current one. Any thread; only
  * for a server that was started with TLS, and with a client CA if and only if it was started with
- * one.
+ * one. The names of clients are those of the start.
  * Return: 0; negative errno, and nothing is replaced
  */
 _must_check_ int http_server_set_tls(struct http_server *server,
