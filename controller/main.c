@@ -35,7 +35,7 @@ struct program {
         struct policy_source *policy_source;
         struct controller *controller;
         struct shared_page *page; /* NULL: --status-page=false */
-        struct query_api query;   /* without nodes: --query-api=false */
+        struct query_api *query;  /* NULL: --query-api=false */
 };
 
 static void on_controller_signal(void *userdata, int signal_number) {
@@ -55,7 +55,7 @@ static void on_request(void *userdata, struct http_exchange *exchange) {
 
         if (daemon_pages(state->daemon->health, state->daemon->metrics_page, exchange) ||
             (state->page && status_page_answer(state->page, exchange)) ||
-            (state->query.nodes && query_api_answer(&state->query, exchange, clock_wall_unix_ms())))
+            (state->query && query_api_answer(state->query, exchange, clock_wall_unix_ms())))
                 return;
         exchange->status = 404;
 }
@@ -129,6 +129,7 @@ static int connect_and_run(const struct settings *settings, struct program *stat
                 });
         _cleanup_(controller_freep) struct controller *controller = NULL;
         _cleanup_(shared_page_freep) struct shared_page *page = NULL;
+        _cleanup_(query_api_freep) struct query_api *query = NULL;
         struct http_server *server = NULL;
 
         struct controller_options options = settings->controller;
@@ -137,7 +138,9 @@ static int connect_and_run(const struct settings *settings, struct program *stat
         if (controller_new(&parts, &options, policy, &controller, err) < 0)
                 return program_exit_code(err);
         state->controller = controller;
-        state->query.nodes = controller_node_series(controller);
+        if (controller_node_series(controller))
+                query = state->query = query_api_new(daemon->loop,
+                                                     controller_node_series(controller));
         if (settings->shared.has_status_page)
                 page = state->page = status_page_new(daemon->loop, controller_write_status,
                                                      controller);
@@ -228,7 +231,7 @@ static int run_command_line(int argc, char **argv) {
         struct settings settings;
         struct error err = ERROR_NULL;
 
-        daemon_block_signals();
+        daemon_begin();
         /* Large buffers (a list, a huge page) are returned to the system when they are freed. By
          * default glibc raises this threshold after the first one and keeps the rest on its heap.
          */

@@ -38,6 +38,7 @@ static struct {
         struct program_options shared;
         const char *bind_address;
         struct http_server_tls tls;
+        struct option_list client_names;
         int64_t port, threads;
         int unit, pods;
         bool is_compact, is_binding;
@@ -79,7 +80,12 @@ static const struct option_row rows[] = {
          .help = "Its private key, in PEM."},
         {.name = "client-ca-file", .type = OPTION_STRING, .value = &settings.tls.client_ca_file,
          .metavar = "FILE",
-         .help = "Answer only clients whose certificate is signed by one of these CAs."},
+         .help = "Answer only clients whose certificate is signed by one of these CAs, for client "
+                 "authentication."},
+        {.name = "client-allowed-names", .type = OPTION_LIST, .value = &settings.client_names,
+         .metavar = "NAME",
+         .help = "Common name that a client's certificate may have. Default: any, so "
+                 "let --client-ca-file have a CA that signs for nothing else."},
         {.name = "compact-scores", .type = OPTION_BOOL, .value = &settings.is_compact,
          .fallback = "true",
          .help = "Subtract the smallest score from all scores of a reply and omit the zeros: the "
@@ -93,7 +99,8 @@ static const struct option_row rows[] = {
         {.name = "bind", .type = OPTION_BOOL, .value = &settings.is_binding, .fallback = "false",
          .help = "Also answer bind: create a Binding with the pod's UID, instead of the "
                  "scheduler's own binder. Every client that reaches the port can then bind pods: "
-                 "listen on the loopback or set --client-ca-file."},
+                 "listen on the loopback, or set --client-ca-file and "
+                 "--client-allowed-names."},
         {.name = "bind-timeout", .type = OPTION_DURATION_MS, .value = &settings.bind_timeout_ms,
          .fallback = "4s", .metavar = "DURATION", .min = BIND_TIMEOUT_MIN_MS,
          .max = BIND_TIMEOUT_MAX_MS,
@@ -320,7 +327,8 @@ static int check_config(struct error *err) {
         const struct http_server_tls *files = &settings.tls;
 
         int r = program_annotations_init(&annotations, &settings.shared, err);
-        if (r == 0 && (files->cert_file || files->key_file || files->client_ca_file))
+        if (r == 0 && (files->cert_file || files->key_file || files->client_ca_file ||
+                       files->client_name_count > 0))
                 r = server_tls_load(files, &tls, err);
         return r < 0 ? r
                      : policy_options_check(PROGRAM, &settings.shared, rows, ARRAY_LEN(rows), err);
@@ -364,8 +372,10 @@ int main(int argc, char **argv) {
         if (argc > 1 && strcmp(argv[1], "explain") == 0)
                 return program_end(PROGRAM " explain", explain_main(argc - 1, argv + 1));
 
-        daemon_block_signals();
+        daemon_begin();
         int r = options_parse(rows, ARRAY_LEN(rows), argc, argv, &outcome, &first, &err);
+        settings.tls.client_names = (const char *const *)settings.client_names.items;
+        settings.tls.client_name_count = settings.client_names.count;
         if (r == 0 && outcome == OPTIONS_RUN && first < argc)
                 r = error_set(&err, EINVAL, "'%.64s': expected a flag or 'explain'", argv[first]);
         else if (r == 0 && outcome == OPTIONS_HELP)

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -67,9 +69,13 @@ static void fill_signals(sigset_t *set) {
         sigaddset(set, SIGHUP);
 }
 
-void daemon_block_signals(void) {
+void daemon_begin(void) {
+        const struct rlimit none = {0};
         sigset_t set;
 
+        (void)prctl(PR_SET_DUMPABLE, 0);
+        /* Where core_pattern is a pipe, only the first has an effect; children have the second. */
+        (void)setrlimit(RLIMIT_CORE, &none);
         fill_signals(&set);
         (void)pthread_sigmask(SIG_BLOCK, &set, NULL);
         (void)signal(SIGPIPE, SIG_IGN);

@@ -47,11 +47,13 @@ _must_check_ int daemon_connect(struct daemon *daemon, const char *program,
 void daemon_done(struct daemon *daemon);
 
 /**
- * daemon_block_signals() - block SIGTERM, SIGINT and SIGHUP, ignore SIGPIPE
+ * daemon_begin() - block SIGTERM, SIGINT and SIGHUP, ignore SIGPIPE, and leave no core dump, which
+ * would hold tokens and keys
  *
- * Call it first in main(): threads inherit the mask, and libraries start threads.
+ * Call it first in main(): threads inherit the mask, and libraries start threads. Another process
+ * of the same user can no longer read the program's memory or environment.
  */
-void daemon_block_signals(void);
+void daemon_begin(void);
 
 /**
  * daemon_on_signals() - call @fn on the loop for each blocked signal, until daemon_done(). Once

@@ -1,12 +1,15 @@
 #include "net/connection_watch.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -17,6 +20,8 @@
 enum {
         LOOK_MS = 1000,
         CALM_MS = 60 * 1000, /* without closing one for another, until the end is logged */
+        FULL_REST_MS = 5,    /* until a worker has read or closed a connection */
+        LACK_REST_MS = 100,  /* until the system may have descriptors or memory again */
 };
 
 /* Added to the time at which a reply began to be sent, so that replies are cut last. */
@@ -27,16 +32,17 @@ enum reason { SILENT, SLOW, CROWDED, REASON_COUNT };
 struct connection_watch {
         struct connection_watch_options options;
         pthread_t thread;
+        int listen_fd, wake_fd; /* -1 until the start; the second is readable at the end */
+        struct log_limit lack_limit;
         pthread_mutex_t lock; /* of all below */
-        pthread_cond_t changed;
         LIST_HEAD(, watched) open_list;
-        size_t count; /* without those that were cut */
-        bool must_end;
+        size_t count;     /* accepted, without those that were cut */
+        size_t new_count; /* accepted, and not opened by their worker yet */
+        size_t cut_count; /* cut, and not closed by their worker yet */
+        bool is_quiet, must_end;
         bool is_crowded;
         int64_t crowded_mono_ms; /* when a connection was last closed for another */
         uint64_t crowded_out;    /* since is_crowded was set */
-        bool has_stuck_worker;   /* that accepts nobody until one of its connections has ended */
-        struct log_limit lack_limit;
         struct metrics_series *open, *cut[REASON_COUNT];
 };
 
@@ -60,6 +66,7 @@ static void cut_connection(struct connection_watch *watch, struct watched *watch
                 (void)setsockopt(watched->fd, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
         (void)shutdown(watched->fd, SHUT_RDWR);
         watched->is_cut = true;
+        watch->cut_count++;
         set_connection_count(watch, watch->count - 1);
         count_cut(watch, reason);
 }
@@ -71,6 +78,14 @@ static bool is_silent(struct watched *watched) {
         return state == WATCHED_OPENED || state == WATCHED_IDLE;
 }
 
+/* The client has asked, and its worker has not got round to it. */
+static bool has_unread_request(struct watched *watched) {
+        int unread_bytes = 0;
+
+        return atomic_load(&watched->state) == WATCHED_OPENED &&
+               ioctl(watched->fd, FIONREAD, &unread_bytes) == 0 && unread_bytes > 0;
+}
+
 /* Closes the connection with the smallest yields_mono_ns, if any. Under the lock. */
 static void make_connection_room(struct connection_watch *watch, int64_t now_mono_ms) {
         struct watched *w = NULL, *spared = NULL;
@@ -79,7 +94,7 @@ static void make_connection_room(struct connection_watch *watch, int64_t now_mon
 
         LIST_FOREACH (w, &watch->open_list, entry) {
                 int64_t yields_mono_ns = atomic_load(&w->yields_mono_ns);
-                if (!w->is_cut && yields_mono_ns < least_mono_ns) {
+                if (!w->is_cut && yields_mono_ns < least_mono_ns && !has_unread_request(w)) {
                         least_mono_ns = yields_mono_ns;
                         spared = w;
                 }
@@ -97,28 +112,9 @@ static void make_connection_room(struct connection_watch *watch, int64_t now_mon
         cut_connection(watch, spared, CROWDED);
 }
 
-/* Which connections are of a stuck worker is not known, so all end. Not before there are
- * descriptors: their clients could not come back. Under the lock. */
-static void free_stuck_workers(struct connection_watch *watch) {
-        struct watched *w = NULL;
-
-        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0); /* needs what accept() needs */
-        if (fd < 0)
-                return;
-        (void)close(fd);
-        LIST_FOREACH (w, &watch->open_list, entry) {
-                atomic_store(&w->is_last, true);
-                if (!w->is_cut && is_silent(w))
-                        cut_connection(watch, w, CROWDED);
-        }
-        watch->has_stuck_worker = false;
-}
-
 static void look_at_connections(struct connection_watch *watch, int64_t now_mono_ms) {
         struct watched *w = NULL;
 
-        if (watch->has_stuck_worker)
-                free_stuck_workers(watch);
         LIST_FOREACH (w, &watch->open_list, entry)
                 if (!w->is_cut && atomic_load(&w->due_mono_ms) <= now_mono_ms)
                         cut_connection(watch, w, is_silent(w) ? SILENT : SLOW);
@@ -130,18 +126,77 @@ static void look_at_connections(struct connection_watch *watch, int64_t now_mono
         }
 }
 
+/* What is cut keeps its descriptor until its worker runs. Under the lock. */
+static bool has_connection_room(struct connection_watch *watch, int64_t now_mono_ms) {
+        size_t max = watch->options.max_connections;
+
+        if (watch->new_count >= CONNECTION_WATCH_MAX_NEW)
+                return false;
+        if (watch->count >= max && watch->cut_count < max)
+                make_connection_room(watch, now_mono_ms);
+        return watch->count < max;
+}
+
+static void report_lack(struct connection_watch *watch, int code) {
+        (void)log_limit_minute_ends(&watch->lack_limit, clock_mono_ms());
+        if (log_limit_allows(&watch->lack_limit, 1))
+                log_warn(MSG("cannot accept connections"), STR("error", strerror(code)));
+}
+
+static void count_accepted(struct connection_watch *watch, int by) {
+        pthread_mutex_lock(&watch->lock);
+        set_connection_count(watch, watch->count + (size_t)by);
+        watch->new_count += (size_t)by;
+        pthread_mutex_unlock(&watch->lock);
+}
+
+/* A client waits. Returns how long to leave others in the listen queue; 0: not at all. */
+static int accept_connection(struct connection_watch *watch) {
+        struct sockaddr_storage peer;
+        socklen_t peer_len = sizeof(peer);
+
+        pthread_mutex_lock(&watch->lock);
+        bool has_room = has_connection_room(watch, clock_mono_ms());
+        pthread_mutex_unlock(&watch->lock);
+        if (!has_room)
+                return FULL_REST_MS;
+        int fd = accept4(watch->listen_fd, (struct sockaddr *)&peer, &peer_len,
+                         SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd < 0) {
+                bool is_lack = errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
+                               errno == ENOMEM;
+                if (is_lack)
+                        report_lack(watch, errno);
+                return is_lack ? LACK_REST_MS : 0;
+        }
+        count_accepted(watch, 1); /* before a worker can close it */
+        if (!watch->options.add(watch->options.userdata, fd, (struct sockaddr *)&peer, peer_len))
+                count_accepted(watch, -1);
+        return 0;
+}
+
 static void *watch_connections(void *userdata) {
         struct connection_watch *watch = userdata;
         int64_t shortest_ms = watch->options.transfer_ms < watch->options.first_ms
                                       ? watch->options.transfer_ms
                                       : watch->options.first_ms;
         int64_t period_ms = shortest_ms / 4 < LOOK_MS ? shortest_ms / 4 : LOOK_MS;
+        struct pollfd polled[] = {{.fd = watch->wake_fd, .events = POLLIN}, {.events = POLLIN}};
+        int64_t look_mono_ms = 0;
+        int rest_ms = 0;
 
         pthread_mutex_lock(&watch->lock);
         while (!watch->must_end) {
                 int64_t now_mono_ms = clock_mono_ms();
-                look_at_connections(watch, now_mono_ms);
-                (void)clock_cond_wait(&watch->changed, &watch->lock, now_mono_ms + period_ms);
+                if (now_mono_ms >= look_mono_ms) {
+                        look_at_connections(watch, now_mono_ms);
+                        look_mono_ms = now_mono_ms + period_ms;
+                }
+                polled[1].fd = watch->is_quiet || rest_ms > 0 ? -1 : watch->listen_fd;
+                pthread_mutex_unlock(&watch->lock);
+                (void)poll(polled, ARRAY_LEN(polled), rest_ms > 0 ? rest_ms : (int)period_ms);
+                rest_ms = (polled[1].revents & POLLIN) ? accept_connection(watch) : 0;
+                pthread_mutex_lock(&watch->lock);
         }
         pthread_mutex_unlock(&watch->lock);
         return NULL;
@@ -158,39 +213,52 @@ static void register_connection_metrics(struct connection_watch *watch, struct m
                         metrics, "plimsoll_http_connections_cut_total",
                         "Client connections closed by the server: silent (no request in time), "
                         "slow (request or reply took too long), crowded (to make room at the "
-                        "connection limit, or after a lack of file descriptors).",
+                        "connection limit).",
                         LABELS("reason", reasons[i]));
 }
 
-int connection_watch_new(const struct connection_watch_options *options,
-                         struct connection_watch **ret, struct error *err) {
+struct connection_watch *connection_watch_new(const struct connection_watch_options *options) {
         struct connection_watch *watch = xcalloc(1, sizeof(*watch));
 
         watch->options = *options;
+        watch->listen_fd = watch->wake_fd = -1;
         if (options->metrics)
                 register_connection_metrics(watch, options->metrics);
-        clock_cond_init(&watch->changed);
         (void)pthread_mutex_init(&watch->lock, NULL);
-        int r = pthread_create(&watch->thread, NULL, watch_connections, watch);
-        if (r != 0) {
-                connection_watch_free(watch);
-                return error_set(err, r, "cannot start a thread for the HTTP server: %s",
-                                 strerror(r));
-        }
-        *ret = watch;
-        return 0;
+        return watch;
+}
+
+int connection_watch_start(struct connection_watch *watch, int listen_fd, struct error *err) {
+        watch->wake_fd = eventfd(0, EFD_CLOEXEC);
+        watch->listen_fd = listen_fd;
+        int r = watch->wake_fd < 0 ? errno
+                                   : pthread_create(&watch->thread, NULL, watch_connections, watch);
+        if (r == 0)
+                return 0;
+        watch->listen_fd = -1;
+        return error_set(err, r, "cannot start a thread for the HTTP server: %s", strerror(r));
+}
+
+void connection_watch_quiesce(struct connection_watch *watch) {
+        pthread_mutex_lock(&watch->lock);
+        watch->is_quiet = true;
+        pthread_mutex_unlock(&watch->lock);
+        (void)shutdown(watch->listen_fd, SHUT_RDWR);
 }
 
 void connection_watch_stop(struct connection_watch *watch) {
         pthread_mutex_lock(&watch->lock);
         watch->must_end = true;
-        pthread_cond_broadcast(&watch->changed);
         pthread_mutex_unlock(&watch->lock);
+        (void)eventfd_write(watch->wake_fd, 1);
         (void)pthread_join(watch->thread, NULL);
 }
 
 void connection_watch_free(struct connection_watch *watch) {
-        (void)pthread_cond_destroy(&watch->changed);
+        if (watch->wake_fd >= 0)
+                (void)close(watch->wake_fd);
+        if (watch->listen_fd >= 0)
+                (void)close(watch->listen_fd);
         (void)pthread_mutex_destroy(&watch->lock);
         free(watch);
 }
@@ -206,28 +274,18 @@ void connection_watch_open(struct connection_watch *watch, struct watched *watch
         };
         (void)getpeername(fd, &watched->peer.any, &len);
         pthread_mutex_lock(&watch->lock);
-        if (watch->count >= watch->options.max_connections)
-                make_connection_room(watch, now_mono_ms);
         LIST_INSERT_HEAD(&watch->open_list, watched, entry);
-        set_connection_count(watch, watch->count + 1);
+        watch->new_count--;
         pthread_mutex_unlock(&watch->lock);
 }
 
 void connection_watch_close(struct connection_watch *watch, struct watched *watched) {
         pthread_mutex_lock(&watch->lock);
         LIST_REMOVE(watched, entry);
-        if (!watched->is_cut)
+        if (watched->is_cut)
+                watch->cut_count--;
+        else
                 set_connection_count(watch, watch->count - 1);
-        pthread_mutex_unlock(&watch->lock);
-}
-
-void connection_watch_lacks_descriptors(struct connection_watch *watch, int code, bool is_stuck) {
-        pthread_mutex_lock(&watch->lock);
-        watch->has_stuck_worker = watch->has_stuck_worker || is_stuck;
-        (void)log_limit_minute_ends(&watch->lack_limit, clock_mono_ms());
-        if (log_limit_allows(&watch->lack_limit, 1))
-                log_warn(MSG("cannot accept connections"), STR("error", strerror(code)),
-                         INT("connections", watch->count));
         pthread_mutex_unlock(&watch->lock);
 }
 

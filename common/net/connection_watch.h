@@ -1,26 +1,32 @@
 /*
- * The open connections of the HTTP server, private to it: deadlines and a limit on their number.
+ * The connections of the HTTP server, private to it: a thread that accepts them, closes them at
+ * their deadline, and limits their number.
  *
  *     opened -> arriving -> handling -> replying -> idle
  *                  ^                                  |
  *                  +------- next request line --------+
  *
  *     state      until                     deadline               closed for a new connection
- *     opened     the first request line    first_ms               first
+ *     opened     the first request line    first_ms               first, unless bytes wait
  *     arriving   the request is complete   transfer_ms            first
  *     handling   the handler has replied   none                   never
  *     replying   the reply was sent        transfer_ms            last
  *     idle       the next request line     idle_ms + transfer_ms  first
  *
- * A thread closes connections at their deadline; libmicrohttpd's own timeout restarts with every
- * byte. At the connection limit, a new connection closes another one, so that silent clients cannot
- * lock out the rest: of those that come first in the table's last column, the one that has been in
- * its state longest. So peers that say nothing, or half of a request, go before a client that has
- * just connected.
+ * libmicrohttpd's own timeout restarts with every byte, so deadlines are kept here.
  *
- * A worker of libmicrohttpd that finds no descriptor for a new connection accepts none until one of
- * its connections has ended. So when there are descriptors again, the idle connections are closed,
- * and the rest after their next reply; their clients connect again.
+ * libmicrohttpd's workers accept one connection per round over all their connections, and none at
+ * their limit: clients that keep a worker busy would keep a probe waiting in the listen queue. So
+ * connections are accepted here, and up to CONNECTION_WATCH_MAX_NEW of them are handed to the
+ * workers in a round. (If it were all of them, a flood would close a connection of which the
+ * handshake is under way before its worker has looked at it again.)
+ *
+ * At the connection limit, a new connection closes another one, so that no client can lock out the
+ * rest: of those that come first in the table's last column, the one that has been in its state
+ * longest. So peers that say nothing, or half of a request, go before a client that has just
+ * connected. A first request that has arrived and that no worker has read yet is not closed: a
+ * client that asks once, as a probe does, has its answer however many others connect after it. If
+ * there is nothing to close, new connections wait in the listen queue until a worker has gone on.
  *
  * Callable from any thread. Sockets are shut down here, and closed by their owner.
  */
@@ -32,6 +38,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/queue.h>
+#include <sys/socket.h>
 
 #include "base/attributes.h"
 #include "base/error.h"
@@ -45,9 +52,13 @@ struct connection_watch_options {
         int64_t idle_ms;     /* from a reply's end to the next request line */
         int64_t transfer_ms; /* for a request to arrive from its first line on, and for its reply */
         struct metrics *metrics; /* NULL: none */
+        /* Takes an accepted socket, for which connection_watch_open() is called later on any
+         * thread; false: it was closed. Called on the watch's thread. */
+        bool (*add)(void *userdata, int fd, const struct sockaddr *peer, socklen_t peer_len);
+        void *userdata;
 };
 
-enum { CONNECTION_WATCH_ADDRESS_MAX = 64 };
+enum { CONNECTION_WATCH_ADDRESS_MAX = 64, CONNECTION_WATCH_MAX_NEW = 64 };
 
 enum watched_state {
         WATCHED_OPENED,   /* by connection_watch_open() */
@@ -57,7 +68,7 @@ enum watched_state {
         WATCHED_IDLE,     /* the reply was sent */
 };
 
-/* Embedded in the owner's connection. Private, except that `is_cut` and `is_last` may be read. */
+/* Embedded in the owner's connection. Private, except that `is_cut` may be read. */
 struct watched {
         LIST_ENTRY(watched) entry;
         union {
@@ -66,34 +77,34 @@ struct watched {
                 struct sockaddr_in6 v6;
         } peer;
         int fd;
-        bool is_cut;         /* shut down here; final once connection_watch_close() has returned */
-        atomic_bool is_last; /* close after the next reply */
-        atomic_int state;    /* enum watched_state */
+        bool is_cut;      /* shut down here; final once connection_watch_close() has returned */
+        atomic_int state; /* enum watched_state */
         _Atomic int64_t due_mono_ms;    /* deadline of the present phase */
         _Atomic int64_t yields_mono_ns; /* the smallest is closed for a new one; INT64_MAX: never */
 };
 
+/** connection_watch_new() - accepts nothing before connection_watch_start() */
+struct connection_watch *connection_watch_new(const struct connection_watch_options *options);
 /**
- * connection_watch_new() - start the thread
- * Return: 0; negative errno when the thread cannot be started
+ * connection_watch_start() - start the thread, and accept connections from now on; once
+ * @listen_fd: owned by the watch if this succeeds
+ * Return: 0; negative errno
  */
-_must_check_ int connection_watch_new(const struct connection_watch_options *options,
-                                      struct connection_watch **ret, struct error *err);
-/** connection_watch_stop() - close no more connections */
+_must_check_ int connection_watch_start(struct connection_watch *watch, int listen_fd,
+                                        struct error *err);
+/** connection_watch_quiesce() - refuse new connections from now on; open ones stay */
+void connection_watch_quiesce(struct connection_watch *watch);
+/** connection_watch_stop() - accept and close no more connections; after connection_watch_start()
+ */
 void connection_watch_stop(struct connection_watch *watch);
-/** connection_watch_free() - after connection_watch_stop(), with all connections closed */
+/** connection_watch_free() - of one that was not started or has stopped, with all connections
+ * closed */
 void connection_watch_free(struct connection_watch *watch);
 
-/** connection_watch_open() - add a connection; @fd stays open until connection_watch_close() */
+/** connection_watch_open() - watch a connection that was accepted; @fd stays open until
+ * connection_watch_close() */
 void connection_watch_open(struct connection_watch *watch, struct watched *watched, int fd);
 void connection_watch_close(struct connection_watch *watch, struct watched *watched);
-
-/**
- * connection_watch_lacks_descriptors() - accept() failed; logged once a minute
- * @code: its errno
- * @is_stuck: the worker has connections, and so accepts none until one has ended
- */
-void connection_watch_lacks_descriptors(struct connection_watch *watch, int code, bool is_stuck);
 
 /** connection_watch_set() - enter a state, which sets the deadline */
 void connection_watch_set(struct connection_watch *watch, struct watched *watched,

@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "base/number.h"
+#include "net/http_headers.h"
 
 enum { TLS_RECORD_HEADER_BYTES = 5, JOIN_MAX_BYTES = 64 << 10 };
 
@@ -24,13 +25,15 @@ enum phase {
 /* One connection and the request that it carries. */
 struct connection {
         struct http_server *server;
+        struct http_worker *worker;
         struct watched watched;
         struct server_tls *tls; /* what its handshake uses; NULL: plain HTTP */
         struct tls_handshake handshake;
         uint64_t trust_generation;
         enum phase phase;
-        bool is_last; /* close after the reply */
-        int refusal;  /* status to answer with once the unwanted body is over; 0: none */
+        bool is_loopback; /* the client connected to a loopback address */
+        bool is_last;     /* close after the reply */
+        int refusal;      /* status to answer with once the unwanted body is over; 0: none */
         size_t announced_bytes;
         struct body *body;
         struct http_exchange exchange;
@@ -56,8 +59,7 @@ static const char *header_value(struct MHD_Connection *mhd, const char *name) {
 static bool must_close(const struct connection *connection) {
         const struct http_server *server = connection->server;
 
-        return connection->is_last || atomic_load(&connection->watched.is_last) ||
-               atomic_load(&server->is_draining) ||
+        return connection->is_last || atomic_load(&server->is_draining) ||
                atomic_load(&server->trust_generation) != connection->trust_generation;
 }
 
@@ -135,10 +137,10 @@ static enum MHD_Result begin_request(struct connection *connection, struct MHD_C
         /* The handshake has ensured this; checked again as a defence. */
         if (server->needs_client_cert && !connection->handshake.is_verified)
                 return refuse_request(connection, mhd, MHD_HTTP_FORBIDDEN);
-        /* Two lengths: an intermediary may have used the other one. RFC 9112, 6.1 */
-        if (*length && *header_value(mhd, MHD_HTTP_HEADER_TRANSFER_ENCODING)) {
+        int status = http_headers_status(mhd, connection->is_loopback);
+        if (status != 0) {
                 connection->is_last = true;
-                return refuse_request(connection, mhd, MHD_HTTP_BAD_REQUEST);
+                return refuse_request(connection, mhd, status);
         }
         if (*length && (!number_parse_u64(length, strlen(length), &announced) ||
                         announced > server->max_body_bytes))
@@ -186,7 +188,9 @@ static enum MHD_Result answer_request(struct connection *connection, struct MHD_
                 exchange->body_bytes = connection->body->len;
         }
         connection_watch_set(connection->server->watch, &connection->watched, WATCHED_HANDLING);
+        atomic_store(&connection->worker->is_handling, true);
         connection->server->handler(connection->server->userdata, exchange);
+        atomic_store(&connection->worker->is_handling, false);
         return connection->phase == PHASE_SUSPENDED ? MHD_YES : queue_reply(connection, mhd);
 }
 
@@ -244,9 +248,10 @@ void *http_connection_request_line(void *userdata, const char *uri, struct MHD_C
 
 void http_connection_completed(void *userdata, struct MHD_Connection *mhd, void **request,
                                enum MHD_RequestTerminationCode code) {
-        struct http_server *server = userdata;
         struct connection *connection = *request;
+        struct http_server *server = connection->server;
 
+        (void)userdata;
         (void)mhd;
         (void)code;
         bool was_under_way = connection->phase >= PHASE_BODY;
@@ -264,12 +269,32 @@ void http_connection_completed(void *userdata, struct MHD_Connection *mhd, void 
 
 /* Connections */
 
-static void *on_opened(struct http_server *server, struct MHD_Connection *mhd) {
+static bool is_to_loopback(int fd) {
+        enum { MAPPED_AT = 12 }; /* bytes of ::ffff:127.0.0.1, as a socket for both shows IPv4 */
+        union {
+                struct sockaddr any;
+                struct sockaddr_in v4;
+                struct sockaddr_in6 v6;
+        } local = {0};
+        socklen_t len = sizeof(local);
+
+        (void)getsockname(fd, &local.any, &len);
+        const struct in6_addr *v6 = &local.v6.sin6_addr;
+        if (local.any.sa_family != AF_INET6)
+                return ntohl(local.v4.sin_addr.s_addr) >> IN_CLASSA_NSHIFT == IN_LOOPBACKNET;
+        return IN6_IS_ADDR_LOOPBACK(v6) ||
+               (IN6_IS_ADDR_V4MAPPED(v6) && v6->s6_addr[MAPPED_AT] == IN_LOOPBACKNET);
+}
+
+static void *on_opened(struct http_worker *worker, struct MHD_Connection *mhd) {
+        struct http_server *server = worker->server;
         const union MHD_ConnectionInfo *info = MHD_get_connection_info(
                 mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
         struct connection *connection = xcalloc(1, sizeof(*connection));
 
         connection->server = server;
+        connection->worker = worker;
+        connection->is_loopback = is_to_loopback(info->connect_fd);
         connection_watch_open(server->watch, &connection->watched, info->connect_fd);
         pthread_mutex_lock(&server->lock);
         connection->tls = server->tls ? server_tls_ref(server->tls) : NULL;
@@ -293,7 +318,8 @@ static bool has_sent_record(int fd) {
 }
 
 /* libmicrohttpd closes the socket after this, so the fd of a watched connection is open. */
-static void on_closed(struct http_server *server, struct connection *connection) {
+static void on_closed(struct connection *connection) {
+        struct http_server *server = connection->server;
         bool has_failed = connection->tls && !connection->handshake.is_complete &&
                           has_sent_record(connection->watched.fd);
 
@@ -305,6 +331,7 @@ static void on_closed(struct http_server *server, struct connection *connection)
         }
         release_request(connection);
         server_tls_unref(connection->tls);
+        atomic_fetch_sub(&connection->worker->connections, 1);
         free(connection);
 }
 
@@ -313,7 +340,7 @@ void http_connection_notify(void *userdata, struct MHD_Connection *mhd, void **c
         if (code == MHD_CONNECTION_NOTIFY_STARTED)
                 *context = on_opened(userdata, mhd);
         else
-                on_closed(userdata, TAKE_PTR(*context));
+                on_closed(TAKE_PTR(*context));
 }
 
 const char *http_query(const struct http_exchange *exchange, const char *name) {

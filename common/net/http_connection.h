@@ -17,8 +17,18 @@
 #include "net/http_server.h"
 #include "net/server_tls.h"
 
-struct http_server {
+/* A thread of libmicrohttpd with its connections. Not one of libmicrohttpd's own pool, which does
+ * not look at what its workers are doing when it gives them a connection. */
+struct http_worker {
+        struct http_server *server;
         struct MHD_Daemon *daemon;
+        atomic_size_t connections; /* given to it and not closed */
+        atomic_bool is_handling;   /* in a handler */
+};
+
+struct http_server {
+        struct http_worker *workers;
+        size_t worker_count;
         http_handler_fn *handler;
         void *userdata;
         size_t max_body_bytes;
@@ -36,7 +46,7 @@ struct http_server {
         size_t requests_under_way;
 };
 
-/* Callbacks of MHD_start_daemon(); @userdata is the server. They run on its workers. */
+/* Callbacks of MHD_start_daemon(), on the worker's thread; @userdata is the worker. */
 
 /** http_connection_notify() - a connection was opened or closed */
 void http_connection_notify(void *userdata, struct MHD_Connection *mhd, void **context,

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -20,9 +19,7 @@ enum {
         DEFAULT_IDLE_S = 120, /* above the 90 s after which Go's client drops idle connections */
         DEFAULT_FIRST_REQUEST_S = 10,
         TRANSFER_MAX_S = 30,
-        /* Spare places, since a connection that was cut is closed only when its worker runs. */
-        CUT_CONNECTIONS_DIVISOR = 8,
-        ACCEPT_REST_NS = 100 * 1000 * 1000,
+        HANDLING_LOAD = 1 << 16,     /* more than any number of connections */
         SPARE_BODY_BYTES = 32 << 20, /* for small bodies beside two of the largest */
 };
 
@@ -38,63 +35,68 @@ static int refuse_handshake(gnutls_session_t session,
         return -1;
 }
 
-/* libmicrohttpd reports in no other way that accept() failed. It polls the listening socket of a
- * worker without connections again at once. */
-static void on_microhttpd_message(void *userdata, const char *format, va_list arguments) {
-        static const char lack[] = "Hit process or system resource limit at ";
-        static const char without_connections[] = "FIRST ";
-        const struct timespec rest = {.tv_nsec = ACCEPT_REST_NS};
-        const struct http_server *server = userdata;
-        int code = errno;
+static int start_worker(struct http_server *server, struct http_worker *worker,
+                        unsigned connections, unsigned idle_s, struct error *err) {
+        static char priorities[] = SERVER_TLS_PRIORITIES;
+        const struct MHD_OptionItem tls[] = {{MHD_OPTION_HTTPS_PRIORITIES, 0, priorities},
+                                             {MHD_OPTION_END, 0, NULL}};
+        /* poll, not epoll: with 200 connections libmicrohttpd 0.9.75 sometimes leaves a worker
+         * asleep beside requests that have arrived. At our ceiling of connections poll costs no
+         * more. */
+        unsigned flags = MHD_USE_POLL_INTERNAL_THREAD | MHD_USE_ITC | MHD_ALLOW_SUSPEND_RESUME |
+                         MHD_USE_NO_LISTEN_SOCKET | (server->tls ? MHD_USE_TLS : 0);
+        /* Never reached: connection_watch.h has the limit, and as many may be cut. */
+        unsigned limit = 2 * connections + 1;
 
-        (void)arguments;
-        if (strncmp(format, lack, strlen(lack)) != 0)
-                return;
-        bool is_stuck = strncmp(format + strlen(lack), without_connections,
-                                strlen(without_connections)) != 0;
-        connection_watch_lacks_descriptors(server->watch, code, is_stuck);
-        if (!is_stuck)
-                (void)nanosleep(&rest, NULL);
+        worker->server = server;
+        errno = 0;
+        worker->daemon = MHD_start_daemon(
+                flags, 0, NULL, NULL, http_connection_request, worker, MHD_OPTION_CONNECTION_LIMIT,
+                limit, MHD_OPTION_CONNECTION_TIMEOUT, idle_s, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+                MHD_OPTION_NOTIFY_COMPLETED, http_connection_completed, worker,
+                MHD_OPTION_NOTIFY_CONNECTION, http_connection_notify, worker,
+                MHD_OPTION_URI_LOG_CALLBACK, http_connection_request_line, worker,
+                MHD_OPTION_HTTPS_CERT_CALLBACK2, refuse_handshake, MHD_OPTION_ARRAY,
+                server->tls ? tls : &tls[1], MHD_OPTION_END);
+        if (worker->daemon)
+                return 0;
+        int code = errno ? errno : EIO;
+        return error_set(err, code, "cannot start the HTTP server: %s", strerror(code));
 }
 
-static struct MHD_Daemon *start_daemon(struct http_server *server,
-                                       const struct http_server_options *options, int fd,
-                                       unsigned connections, unsigned idle_s) {
-        /*
-         * poll, not epoll: with 200 connections libmicrohttpd 0.9.75 sometimes leaves a worker
-         * asleep beside requests that have arrived, and stopping to listen races with a worker that
-         * wakes up and then aborts the program. At our ceiling of connections poll costs no more.
-         */
-        unsigned flags = MHD_USE_POLL_INTERNAL_THREAD | MHD_USE_ITC | MHD_ALLOW_SUSPEND_RESUME |
-                         MHD_USE_ERROR_LOG;
-        struct MHD_OptionItem items[8];
-        size_t count = 0;
+static size_t worker_load(const struct http_worker *worker) {
+        return atomic_load(&worker->connections) +
+               (atomic_load(&worker->is_handling) ? HANDLING_LOAD : 0);
+}
 
-        if (options->threads > 1)
-                items[count++] = (struct MHD_OptionItem){MHD_OPTION_THREAD_POOL_SIZE,
-                                                         (intptr_t)options->threads, NULL};
-        if (server->tls) {
-                static char priorities[] = SERVER_TLS_PRIORITIES;
-                flags |= MHD_USE_TLS;
-                items[count++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_PRIORITIES, 0,
-                                                         priorities};
+/* To the worker with the fewest connections, and to one in a handler only if all are: a client that
+ * asks something small does not wait for one that asks something large. */
+static bool give_to_worker(void *userdata, int fd, const struct sockaddr *peer,
+                           socklen_t peer_len) {
+        const struct http_server *server = userdata;
+        struct http_worker *chosen = &server->workers[0];
+        size_t least = worker_load(chosen);
+
+        for (size_t i = 1; i < server->worker_count; i++) {
+                size_t load = worker_load(&server->workers[i]);
+                if (load < least) {
+                        least = load;
+                        chosen = &server->workers[i];
+                }
         }
-        items[count] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
-
-        /* libmicrohttpd divides the limit among its workers, which stop accepting at theirs. */
-        unsigned limit = connections + connections / CUT_CONNECTIONS_DIVISOR + options->threads;
-        return MHD_start_daemon(flags, options->port, NULL, NULL, http_connection_request, server,
-                                MHD_OPTION_EXTERNAL_LOGGER, on_microhttpd_message, server,
-                                MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, limit,
-                                MHD_OPTION_CONNECTION_TIMEOUT, idle_s, MHD_OPTION_STRICT_FOR_CLIENT,
-                                1, MHD_OPTION_NOTIFY_COMPLETED, http_connection_completed, server,
-                                MHD_OPTION_NOTIFY_CONNECTION, http_connection_notify, server,
-                                MHD_OPTION_URI_LOG_CALLBACK, http_connection_request_line, server,
-                                MHD_OPTION_HTTPS_CERT_CALLBACK2, refuse_handshake, MHD_OPTION_ARRAY,
-                                items, MHD_OPTION_END);
+        atomic_fetch_add(&chosen->connections, 1);
+        bool is_taken = MHD_add_connection(chosen->daemon, fd, peer, peer_len) == MHD_YES;
+        if (!is_taken)
+                atomic_fetch_sub(&chosen->connections, 1);
+        return is_taken;
 }
 
 static void destroy_server(struct http_server *server) {
+        for (size_t i = 0; i < server->worker_count; i++)
+                if (server->workers[i].daemon)
+                        MHD_stop_daemon(server->workers[i].daemon);
+        free(server->workers);
+        connection_watch_free(server->watch);
         body_pool_done(&server->bodies);
         handshake_watch_free(server->handshakes);
         server_tls_unref(server->tls);
@@ -112,7 +114,8 @@ int http_server_start(const struct http_server_options *options, struct http_ser
         _cleanup_(server_tls_unrefp) struct server_tls *tls = NULL;
 
         assert(options->handler && options->threads >= 1 && options->threads <= 64);
-        if (options->tls.cert_file || options->tls.key_file || options->tls.client_ca_file) {
+        if (options->tls.cert_file || options->tls.key_file || options->tls.client_ca_file ||
+            options->tls.client_name_count > 0) {
                 int r = server_tls_load(&options->tls, &tls, err);
                 if (r < 0)
                         return r;
@@ -143,19 +146,17 @@ int http_server_start(const struct http_server_options *options, struct http_ser
                 .idle_ms = MS_PER_S * idle_s,
                 .transfer_ms = MS_PER_S * (idle_s < TRANSFER_MAX_S ? idle_s : TRANSFER_MAX_S),
                 .metrics = options->metrics,
+                .add = give_to_worker,
+                .userdata = server,
         };
-        int r = connection_watch_new(&watch_options, &server->watch, err);
-        if (r == 0) {
-                errno = 0;
-                server->daemon = start_daemon(server, options, fd, connections, idle_s);
-                if (!server->daemon) {
-                        int code = errno ? errno : EIO;
-                        connection_watch_stop(server->watch);
-                        connection_watch_free(server->watch);
-                        r = error_set(err, code, "port %u: cannot start the HTTP server: %s",
-                                      options->port, strerror(code));
-                }
-        }
+        server->watch = connection_watch_new(&watch_options);
+        int r = 0;
+        server->worker_count = options->threads;
+        server->workers = xcalloc(options->threads, sizeof(*server->workers));
+        for (size_t i = 0; i < server->worker_count && r == 0; i++)
+                r = start_worker(server, &server->workers[i], connections, idle_s, err);
+        if (r == 0)
+                r = connection_watch_start(server->watch, fd, err);
         if (r < 0) {
                 close(fd);
                 destroy_server(server);
@@ -200,10 +201,7 @@ void http_server_certificate_validity(struct http_server *server, int64_t *ret_b
 void http_server_quiesce(struct http_server *server) {
         if (atomic_exchange(&server->is_draining, true))
                 return;
-        int fd = MHD_quiesce_daemon(server->daemon);
-        /* A worker's poll() still holds the socket; after shutdown() it refuses connections. */
-        (void)shutdown(fd, SHUT_RDWR);
-        close(fd);
+        connection_watch_quiesce(server->watch);
 }
 
 void http_server_stop(struct http_server *server, int64_t drain_ms) {
@@ -217,7 +215,5 @@ void http_server_stop(struct http_server *server, int64_t drain_ms) {
         pthread_mutex_unlock(&server->lock);
 
         connection_watch_stop(server->watch);
-        MHD_stop_daemon(server->daemon);
-        connection_watch_free(server->watch);
         destroy_server(server);
 }

@@ -11,6 +11,10 @@
  * line. Then a request has 30 s (or the idle timeout, if shorter) to arrive, and its reply as long
  * to be sent. At the connection limit a new connection replaces another, see connection_watch.h.
  *
+ * A worker takes one step of each of its connections in turn, and takes new connections before each
+ * such round. So a probe is answered within two rounds, however many clients ask for pages, if no
+ * step takes long: a handler shares what is expensive to make (shared_page.h).
+ *
  * TLS is 1.2 or 1.3; the only protocol of ALPN is http/1.1.
  */
 #pragma once
@@ -76,6 +80,9 @@ void http_resume(struct http_exchange *exchange);
 struct http_server_tls {
         const char *cert_file, *key_file;
         const char *client_ca_file; /* clients need a certificate issued by it; NULL: none */
+        /* Of which the certificate's common name is one; borrowed while the server runs. 0: any */
+        const char *const *client_names;
+        size_t client_name_count;
 };
 
 struct http_server_options {
@@ -107,7 +114,7 @@ uint16_t http_server_port(const struct http_server *server);
  * has changed, they are closed after their next reply, since their client may no longer be trusted.
  * A certificate outside of its validity is rejected, unless it is the current one. Any thread; only
  * for a server that was started with TLS, and with a client CA if and only if it was started with
- * one.
+ * one. The names of clients are those of the start.
  * Return: 0; negative errno, and nothing is replaced
  */
 _must_check_ int http_server_set_tls(struct http_server *server,

@@ -17,6 +17,8 @@
 enum {
         PEM_MAX_BYTES = 1024 * 1024,
         EMPTY_CERTIFICATE_BYTES = 4, /* an empty context and list, RFC 8446 4.4.2 */
+        OID_MAX = 128,
+        COMMON_NAME_MAX = 256, /* 64 by RFC 5280, A.1 */
 };
 
 struct server_tls {
@@ -24,6 +26,8 @@ struct server_tls {
         gnutls_certificate_credentials_t credentials;
         char *cert_file;        /* for messages */
         char *cert, *client_ca; /* PEM texts; client_ca NULL: clients need no certificate */
+        const char *const *client_names; /* borrowed */
+        size_t client_name_count;        /* 0: any */
         int64_t begins_unix_ms, ends_unix_ms;
 };
 
@@ -105,10 +109,14 @@ int server_tls_load(const struct http_server_tls *files, struct server_tls **ret
                     struct error *err) {
         if (!files->cert_file || !files->key_file)
                 return error_set(err, EINVAL, "TLS needs both a certificate and a key");
+        if (files->client_name_count > 0 && !files->client_ca_file)
+                return error_set(err, EINVAL, "names of clients need a client CA");
 
         _cleanup_(server_tls_unrefp) struct server_tls *tls = xcalloc(1, sizeof(*tls));
         atomic_init(&tls->references, 1);
         tls->cert_file = xstrdup(files->cert_file);
+        tls->client_names = files->client_names;
+        tls->client_name_count = files->client_name_count;
         if (gnutls_certificate_allocate_credentials(&tls->credentials) < 0)
                 mem_exhausted();
         int r = set_pair(tls, files, err);
@@ -181,24 +189,71 @@ static int on_handshake_message(gnutls_session_t session, unsigned type, unsigne
         return 0;
 }
 
+/* GnuTLS lets a certificate without purposes pass for every purpose. Such are made for servers, and
+ * before people thought of purposes. */
+static bool has_purpose(gnutls_x509_crt_t certificate) {
+        char oid[OID_MAX];
+        size_t oid_bytes = sizeof(oid);
+
+        return gnutls_x509_crt_get_key_purpose_oid(certificate, 0, oid, &oid_bytes, NULL) !=
+               GNUTLS_E_REQUESTED_DATA_NOT_AVAILABLE;
+}
+
+static bool is_allowed_name(const struct server_tls *tls, gnutls_x509_crt_t certificate) {
+        char name[COMMON_NAME_MAX];
+        size_t name_bytes = sizeof(name);
+
+        if (tls->client_name_count == 0)
+                return true;
+        if (gnutls_x509_crt_get_dn_by_oid(certificate, GNUTLS_OID_X520_COMMON_NAME, 0, 0, name,
+                                          &name_bytes) < 0)
+                return false;
+        for (size_t i = 0; i < tls->client_name_count; i++)
+                if (strlen(tls->client_names[i]) == name_bytes &&
+                    memcmp(tls->client_names[i], name, name_bytes) == 0)
+                        return true;
+        return false;
+}
+
+/* Why a certificate that our CA has issued may not connect; NULL: it may. */
+static const char *refusal_of(const struct server_tls *tls, gnutls_session_t session) {
+        gnutls_x509_crt_t certificate = NULL;
+        unsigned count = 0;
+        const char *refusal = NULL;
+
+        const gnutls_datum_t *chain = gnutls_certificate_get_peers(session, &count);
+        if (gnutls_x509_crt_init(&certificate) < 0)
+                mem_exhausted();
+        if (!chain || gnutls_x509_crt_import(certificate, chain, GNUTLS_X509_FMT_DER) < 0)
+                refusal = "The certificate is malformed.";
+        else if (!has_purpose(certificate))
+                refusal = "The certificate lacks the extended key usage clientAuth.";
+        else if (!is_allowed_name(tls, certificate))
+                refusal = "The certificate's common name is not one that may connect.";
+        gnutls_x509_crt_deinit(certificate);
+        return refusal;
+}
+
 static int verify_client(gnutls_session_t session) {
-        /* As in Go: the certificate's extended key usage must include client authentication, if
-         * present. */
         static char purpose[] = GNUTLS_KP_TLS_WWW_CLIENT;
         gnutls_typed_vdata_st wanted[] = {
                 {.type = GNUTLS_DT_KEY_PURPOSE_OID, .data = (unsigned char *)purpose, .size = 0}};
         struct tls_handshake *handshake = gnutls_session_get_ptr(session);
         gnutls_datum_t text = {0};
+        const char *refusal = NULL;
         unsigned status = 0;
 
         int r = gnutls_certificate_verify_peers(session, wanted, ARRAY_LEN(wanted), &status);
-        handshake->is_verified = r == 0 && status == 0;
+        if (r == 0 && status == 0)
+                refusal = refusal_of(handshake->tls, session);
+        handshake->is_verified = r == 0 && status == 0 && !refusal;
         if (handshake->is_verified)
                 return 0;
-        if (r == 0)
+        if (r == 0 && !refusal)
                 r = gnutls_certificate_verification_status_print(status, GNUTLS_CRT_X509, &text, 0);
-        (void)snprintf(handshake->refusal, sizeof(handshake->refusal), "%s",
-                       text.data ? (const char *)text.data : gnutls_strerror(r));
+        if (!refusal)
+                refusal = text.data ? (const char *)text.data : gnutls_strerror(r);
+        (void)snprintf(handshake->refusal, sizeof(handshake->refusal), "%s", refusal);
         gnutls_free(text.data);
         return GNUTLS_E_CERTIFICATE_ERROR;
 }
@@ -214,6 +269,7 @@ void server_tls_attach(struct server_tls *tls, void *session, struct tls_handsha
         /* RFC 7301, 3.2: a client that offers only other protocols is rejected. */
         (void)gnutls_alpn_set_protocols(session, protocols, ARRAY_LEN(protocols),
                                         GNUTLS_ALPN_MANDATORY);
+        handshake->tls = tls;
         /* libmicrohttpd keeps a pointer there for pre-shared keys, which we do not offer. */
         gnutls_session_set_ptr(session, handshake);
         gnutls_handshake_set_hook_function(session, GNUTLS_HANDSHAKE_ANY, GNUTLS_HOOK_PRE,

@@ -53,9 +53,10 @@ _must_check_ int server_tls_succeeds(const struct server_tls *tls, const struct 
 
 /* The state of one connection's handshake. */
 struct tls_handshake {
+        const struct server_tls *tls;
         bool has_begun; /* the client's hello has been read */
         bool is_complete;
-        bool is_verified;              /* the client's certificate is one of our client CA's */
+        bool is_verified;              /* the client's certificate is one that may connect */
         bool lacks_certificate;        /* the client was asked for one and sent none */
         char refusal[TLS_REFUSAL_MAX]; /* why the client's certificate was rejected; "": it was not
                                         */
@@ -65,7 +66,8 @@ struct tls_handshake {
  * server_tls_attach() - use @tls for the handshake of @session
  * @handshake: zero; lives as long as the session
  *
- * With a client CA the handshake fails unless the client has a certificate issued by it. Call it
- * before the handshake; the caller holds a reference until @session has ended.
+ * With a client CA the handshake fails unless the client has a certificate issued by it for client
+ * authentication, with one of the names if there are any. Call it before the handshake; the caller
+ * holds a reference until @session has ended.
  */
 void server_tls_attach(struct server_tls *tls, void *session, struct tls_handshake *handshake);

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/uio.h>
 
 #include "base/clock.h"
@@ -23,10 +24,11 @@ struct shared_page {
 
         pthread_mutex_t render_lock; /* held by the worker that renders */
 
-        pthread_mutex_t lock;           /* of those below */
-        struct text *text;              /* the last one; NULL: forgotten */
-        struct http_exchange **waiting; /* for the loop; suspended */
-        size_t waiting_count, waiting_cap;
+        pthread_mutex_t lock; /* of those below */
+        struct text *text;    /* the last one; NULL: forgotten */
+        /* For the loop; suspended. */
+        struct http_exchange *waiting[SHARED_PAGE_MAX_WAITING];
+        size_t waiting_count;
         bool is_stopped;
 
         struct loop_timer age; /* the loop's */
@@ -125,10 +127,12 @@ static void reply_with_text(const struct shared_page *page, struct http_exchange
 
 /* Without a text: 503. A worker may end an exchange as soon as it is resumed. */
 static void answer_waiting(struct shared_page *page, struct text *text) {
+        struct http_exchange *waiting[SHARED_PAGE_MAX_WAITING];
+
         (void)pthread_mutex_lock(&page->lock);
-        _cleanup_(freep) struct http_exchange **waiting = TAKE_PTR(page->waiting);
         size_t count = page->waiting_count;
-        page->waiting_count = page->waiting_cap = 0;
+        memcpy(waiting, page->waiting, count * sizeof(*waiting));
+        page->waiting_count = 0;
         (void)pthread_mutex_unlock(&page->lock);
 
         for (size_t i = 0; i < count; i++) {
@@ -147,20 +151,19 @@ static void on_waiting(void *userdata) {
 }
 
 /* Suspends and queues the request under the lock by which shared_page_stop() would else miss it;
- * false when it has been called. */
+ * false when it has been called, or too many wait. */
 static bool wait_for_loop(struct shared_page *page, struct http_exchange *exchange) {
         (void)pthread_mutex_lock(&page->lock);
-        bool is_stopped = page->is_stopped;
+        bool may_wait = !page->is_stopped && page->waiting_count < SHARED_PAGE_MAX_WAITING;
         bool is_first = page->waiting_count == 0;
-        if (!is_stopped) {
-                mem_grow(&page->waiting, page->waiting_count, &page->waiting_cap);
+        if (may_wait) {
                 http_suspend(exchange);
                 page->waiting[page->waiting_count++] = exchange;
         }
         (void)pthread_mutex_unlock(&page->lock);
-        if (!is_stopped && is_first)
+        if (may_wait && is_first)
                 loop_post(page->options.loop, on_waiting, page);
-        return !is_stopped;
+        return may_wait;
 }
 
 void shared_page_answer(struct shared_page *page, struct http_exchange *exchange) {

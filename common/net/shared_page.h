@@ -12,7 +12,8 @@
  *
  * Which thread renders depends on what the text is made of:
  * - the state of the loop's thread: the server suspends requests, and that thread renders the text
- *   and answers them;
+ *   and answers them. While SHARED_PAGE_MAX_WAITING wait for it, further ones get 503: so there are
+ *   connections left for probes when the loop is busy;
  * - what any thread may read: the server's worker that finds no text renders it, while other
  *   workers that want it wait. Such a page can be read even when the loop hangs.
  */
@@ -26,7 +27,11 @@
 #include "net/http_server.h"
 #include "net/loop.h"
 
-enum { SHARED_PAGE_KEEP_MS = 1000, SHARED_PAGE_MAX_TEXTS = 4 };
+enum {
+        SHARED_PAGE_KEEP_MS = 1000,
+        SHARED_PAGE_MAX_TEXTS = 4,
+        SHARED_PAGE_MAX_WAITING = 128, /* for the loop; a connection each */
+};
 
 struct shared_page_options {
         struct loop *loop; /* borrowed; outlives the page */

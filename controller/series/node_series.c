@@ -191,8 +191,8 @@ static void render_series(void *userdata, struct buf *out) {
 
 /* There may be 100,000, and the thread that renders them answers the probes too: what is the same
  * in each is printed once. */
-static size_t write_samples(const struct series_copy *copy, size_t metric, int64_t at_unix_ms,
-                            struct buf *out) {
+static void write_samples(const struct series_copy *copy, size_t metric, int64_t at_unix_ms,
+                          struct buf *out) {
         _cleanup_(freep) char *head = xasprintf("\n{\"metric\":{\"__name__\":\"%s\",\"instance\":",
                                                 copy->metrics[metric]);
         _cleanup_(freep) char *middle = xasprintf("},\"value\":[%lld.%03lld,\"",
@@ -211,22 +211,43 @@ static size_t write_samples(const struct series_copy *copy, size_t metric, int64
                 (void)buf_puts(out, middle);
                 (void)buf_printf(out, "%.5g\"]}", (double)row->usage_ratio[metric]);
         }
-        return count;
 }
 
-int node_series_samples(struct node_series *series, const char *metric, int64_t at_unix_ms,
-                        struct buf *out, size_t *ret_count) {
-        struct series_copy *copy = copy_ref(series);
-        int r = copy ? -ENOENT : -EAGAIN;
+/* The place of @metric in @copy; its metric_count: it has none. */
+static size_t metric_of_copy(const struct series_copy *copy, const char *metric) {
+        size_t k = 0;
 
-        for (size_t k = 0; copy && k < copy->metric_count; k++)
-                if (strcmp(copy->metrics[k], metric) == 0) {
-                        *ret_count = write_samples(copy, k, at_unix_ms, out);
+        while (k < copy->metric_count && strcmp(copy->metrics[k], metric) != 0)
+                k++;
+        return k;
+}
+
+int node_series_has(struct node_series *series, const char *metric) {
+        struct series_copy *copy = copy_ref(series);
+        int r = -EAGAIN;
+
+        if (!copy)
+                return r;
+        size_t k = metric_of_copy(copy, metric);
+        if (k == copy->metric_count)
+                r = -ENOENT;
+        for (size_t i = 0; r == -EAGAIN && i < copy->count; i++)
+                if (row_at(copy, i)->usable >> k & 1)
                         r = 0;
-                        break;
-                }
         copy_unref(series, copy);
         return r;
+}
+
+void node_series_samples(struct node_series *series, const char *metric, int64_t at_unix_ms,
+                         struct buf *out) {
+        struct series_copy *copy = copy_ref(series);
+
+        if (!copy)
+                return;
+        size_t k = metric_of_copy(copy, metric);
+        if (k < copy->metric_count)
+                write_samples(copy, k, at_unix_ms, out);
+        copy_unref(series, copy);
 }
 
 /* The loop's thread */

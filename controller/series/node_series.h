@@ -50,12 +50,16 @@ void node_series_add(struct node_series *series, const char *name, const struct 
 void node_series_publish(struct node_series *series);
 
 /**
+ * node_series_has() - whether a node has a recent value of @metric; any thread
+ * Return: 0; -ENOENT no metric of the policy; -EAGAIN no node has one
+ */
+_must_check_ int node_series_has(struct node_series *series, const char *metric);
+/**
  * node_series_samples() - append the elements of an instant vector of Prometheus' HTTP API, with
  * commas between them: the usage ratio of each node that has a recent one, with the node's name as
  * `instance`. Any thread
  * @at_unix_ms: the time that each is given, >= 0
  * @out: the caller looks at its overflow
- * Return: 0; -ENOENT no metric of the policy; -EAGAIN nothing has been published yet
  */
-_must_check_ int node_series_samples(struct node_series *series, const char *metric,
-                                     int64_t at_unix_ms, struct buf *out, size_t *ret_count);
+void node_series_samples(struct node_series *series, const char *metric, int64_t at_unix_ms,
+                         struct buf *out);

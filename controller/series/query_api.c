@@ -2,19 +2,41 @@
 
 #include <errno.h>
 #include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/queue.h>
 
 #include "base/clock.h"
 #include "base/json_write.h"
 #include "base/mem.h"
 #include "base/number.h"
 #include "base/timestamp.h"
+#include "net/shared_page.h"
 
 enum {
         VALUE_MAX_BYTES = 256, /* of a parameter */
+        ERROR_MAX_BYTES = 1024,
         HEX_DIGITS = 2,
+};
+
+/* The vector of one metric. It stays when a policy no longer has the metric: at most 64 are of one
+ * policy, and no client can add any. */
+struct vector_page {
+        LIST_ENTRY(vector_page) entry;
+        struct query_api *api;
+        struct shared_page *page;
+        char metric[];
+};
+
+struct query_api {
+        struct loop *loop;
+        struct node_series *nodes;
+        _Atomic int64_t now_unix_ms; /* of the last request */
+        pthread_mutex_t lock;        /* of the list; its pages stay */
+        LIST_HEAD(, vector_page) pages;
 };
 
 static const char *const json_headers[] = {"Cache-Control", "no-store", "X-Content-Type-Options",
@@ -81,29 +103,65 @@ static bool find_parameter(const struct http_exchange *exchange, const char *nam
         return buf_puts(out, value ? value : "");
 }
 
-/* False: no time, or one of which we have no values. */
-static bool read_time_parameter(const struct buf *text, int64_t now_unix_ms, int64_t *ret_unix_ms) {
+/* Whether there is no time, or one of which we have values. */
+static bool is_time_near(const struct buf *text, int64_t now_unix_ms) {
         double s, now_ms = (double)now_unix_ms;
         int64_t at_unix_ms;
 
-        if (text->len == 0) {
-                *ret_unix_ms = now_unix_ms;
+        if (text->len == 0)
                 return true;
-        }
         if (timestamp_parse(text->data, text->len, &at_unix_ms))
                 s = (double)at_unix_ms / (double)MS_PER_S;
         else if (!number_parse(text->data, text->len, &s))
                 return false;
-        if (!(fabs(s * (double)MS_PER_S - now_ms) <= QUERY_API_TIME_SLACK_MS))
-                return false;
-        *ret_unix_ms = (int64_t)(s * (double)MS_PER_S);
-        return true;
+        return fabs(s * (double)MS_PER_S - now_ms) <= QUERY_API_TIME_SLACK_MS;
 }
 
 /* ---- The answer. */
 
+static void write_vector(void *userdata, struct buf *out) {
+        const struct vector_page *page = userdata;
+
+        (void)buf_puts(out, "{\"status\":\"success\",\"data\":{\"resultType\":\"vector\","
+                            "\"result\":[");
+        node_series_samples(page->api->nodes, page->metric, atomic_load(&page->api->now_unix_ms),
+                            out);
+        (void)buf_puts(out, "\n]}}\n");
+}
+
+static struct vector_page *new_vector_page(struct query_api *api, const char *metric) {
+        size_t len = strlen(metric);
+        struct vector_page *page = xcalloc(1, sizeof(*page) + len + 1);
+
+        page->api = api;
+        memcpy(page->metric, metric, len);
+        page->page = shared_page_new(&(struct shared_page_options){
+                .loop = api->loop,
+                .max_bytes = QUERY_API_MAX_BYTES,
+                .content_type = "application/json",
+                .headers = json_headers,
+                .write = write_vector,
+                .userdata = page,
+        });
+        return page;
+}
+
+static struct shared_page *page_of_metric(struct query_api *api, const char *metric) {
+        struct vector_page *page = NULL;
+
+        (void)pthread_mutex_lock(&api->lock);
+        LIST_FOREACH (page, &api->pages, entry)
+                if (strcmp(page->metric, metric) == 0)
+                        break;
+        if (!page) {
+                page = new_vector_page(api, metric);
+                LIST_INSERT_HEAD(&api->pages, page, entry);
+        }
+        (void)pthread_mutex_unlock(&api->lock);
+        return page->page;
+}
+
 static int write_error(struct buf *out, int status, const char *type, const char *text) {
-        buf_clear(out);
         json_write_object(out, NULL);
         json_write_text(out, "status", "error");
         json_write_text(out, "errorType", type);
@@ -117,65 +175,58 @@ static int write_bad_data(struct buf *out, const char *text) {
         return write_error(out, 400, "bad_data", text);
 }
 
-static int write_vector(const struct query_api *api, const char *metric, int64_t at_unix_ms,
-                        struct buf *out) {
-        size_t count = 0;
-
-        (void)buf_puts(out, "{\"status\":\"success\",\"data\":{\"resultType\":\"vector\","
-                            "\"result\":[");
-        int r = node_series_samples(api->nodes, metric, at_unix_ms, out, &count);
-        (void)buf_puts(out, "\n]}}\n");
-        if (r == -ENOENT)
-                return write_bad_data(out,
-                                      "invalid parameter \"query\": not a metric of the policy "
-                                      "in force (spec.syncPolicy); PromQL is not supported");
-        if (out->overflow)
-                return write_error(out, 500, "internal", "too many nodes");
-        return count > 0 ? 200 : write_error(out, 503, "unavailable", "no node has a recent value");
-}
-
-static int write_answer(const struct query_api *api, const struct http_exchange *exchange,
-                        int64_t now_unix_ms, struct buf *out) {
-        _cleanup_(buf_done) struct buf query = BUF_INIT(VALUE_MAX_BYTES);
+/* The status of what is in @out; 0: the vector of @query is to be sent. */
+static int write_other_answer(const struct query_api *api, const struct http_exchange *exchange,
+                              int64_t now_unix_ms, struct buf *query, struct buf *out) {
         _cleanup_(buf_done) struct buf time = BUF_INIT(VALUE_MAX_BYTES);
-        int64_t at_unix_ms;
 
-        if (!find_parameter(exchange, "query", &query))
+        if (!find_parameter(exchange, "query", query))
                 return write_bad_data(out, "invalid parameter \"query\": malformed or too long");
         /* Grafana asks this of the year 1970. */
-        if (strcmp(query.data, "1+1") == 0) {
+        if (strcmp(query->data, "1+1") == 0) {
                 (void)buf_printf(out,
                                  "{\"status\":\"success\",\"data\":{\"resultType\":\"scalar\","
                                  "\"result\":[%lld,\"2\"]}}\n",
                                  (long long)(now_unix_ms / MS_PER_S));
                 return 200;
         }
-        if (!find_parameter(exchange, "time", &time) ||
-            !read_time_parameter(&time, now_unix_ms, &at_unix_ms))
+        if (!find_parameter(exchange, "time", &time) || !is_time_near(&time, now_unix_ms))
                 return write_bad_data(out, "invalid parameter \"time\": only the present is known; "
                                            "give no time, or one within 5 minutes of now");
-        if (atomic_load(&api->held_bytes) >= QUERY_API_MAX_BYTES)
-                return write_error(out, 503, "unavailable",
-                                   "too many answers are still being sent");
-        return write_vector(api, query.data, at_unix_ms, out);
+        int r = node_series_has(api->nodes, query->data);
+        if (r == -ENOENT)
+                return write_bad_data(out,
+                                      "invalid parameter \"query\": not a metric of the policy "
+                                      "in force (spec.syncPolicy); PromQL is not supported");
+        return r < 0 ? write_error(out, 503, "unavailable", "no node has a recent value") : 0;
 }
 
-struct answer {
-        struct query_api *api;
-        struct iovec piece;
-};
-
 /* An http_exchange's release. */
-static void answer_free(void *userdata) {
-        struct answer *answer = userdata;
+static void free_small_answer(void *userdata) {
+        struct iovec *piece = userdata;
 
-        atomic_fetch_sub(&answer->api->held_bytes, answer->piece.iov_len);
-        free(answer->piece.iov_base);
-        free(answer);
+        free(piece->iov_base);
+        free(piece);
+}
+
+/* @out is consumed. */
+static void reply_with_small_answer(struct http_exchange *exchange, int status, struct buf *out) {
+        struct iovec *piece = xcalloc(1, sizeof(*piece));
+
+        piece->iov_len = out->len;
+        piece->iov_base = buf_take(out);
+        exchange->status = status;
+        exchange->reply = piece;
+        exchange->reply_count = 1;
+        exchange->reply_content_type = "application/json";
+        exchange->reply_headers = json_headers;
+        exchange->release = free_small_answer;
+        exchange->release_userdata = piece;
 }
 
 bool query_api_answer(struct query_api *api, struct http_exchange *exchange, int64_t now_unix_ms) {
-        struct buf out = BUF_INIT(QUERY_API_MAX_BYTES);
+        _cleanup_(buf_done) struct buf query = BUF_INIT(VALUE_MAX_BYTES);
+        struct buf out = BUF_INIT(ERROR_MAX_BYTES);
 
         if (strcmp(exchange->path, "/api/v1/query") != 0)
                 return false;
@@ -184,17 +235,35 @@ bool query_api_answer(struct query_api *api, struct http_exchange *exchange, int
                 exchange->reply_headers = method_headers;
                 return true;
         }
-        exchange->status = write_answer(api, exchange, now_unix_ms, &out);
-        struct answer *answer = xcalloc(1, sizeof(*answer));
-        answer->api = api;
-        answer->piece.iov_len = out.len;
-        answer->piece.iov_base = buf_take(&out);
-        atomic_fetch_add(&api->held_bytes, answer->piece.iov_len);
-        exchange->reply = &answer->piece;
-        exchange->reply_count = 1;
-        exchange->reply_content_type = "application/json";
-        exchange->reply_headers = json_headers;
-        exchange->release = answer_free;
-        exchange->release_userdata = answer;
+        int status = write_other_answer(api, exchange, now_unix_ms, &query, &out);
+        if (status != 0) {
+                reply_with_small_answer(exchange, status, &out);
+                return true;
+        }
+        atomic_store(&api->now_unix_ms, now_unix_ms);
+        shared_page_answer(page_of_metric(api, query.data), exchange);
         return true;
+}
+
+struct query_api *query_api_new(struct loop *loop, struct node_series *nodes) {
+        struct query_api *api = xcalloc(1, sizeof(*api));
+
+        api->loop = loop;
+        api->nodes = nodes;
+        (void)pthread_mutex_init(&api->lock, NULL);
+        return api;
+}
+
+void query_api_free(struct query_api *api) {
+        struct vector_page *page = NULL;
+
+        if (!api)
+                return;
+        while ((page = LIST_FIRST(&api->pages)) != NULL) {
+                LIST_REMOVE(page, entry);
+                shared_page_free(page->page);
+                free(page);
+        }
+        (void)pthread_mutex_destroy(&api->lock);
+        free(api);
 }

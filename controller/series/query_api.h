@@ -6,29 +6,33 @@
  * There is no PromQL: a query is the name of a metric of the policy, and the answer is a vector
  * with the labels `__name__` and `instance`, the node's name, over the nodes that have a recent
  * value. `1+1`, by which Grafana checks a data source, is answered too.
+ *
+ * The vector of a metric is a page (net/shared_page.h), so clients that ask often cost little, and
+ * those that do not read hold little. Its values have the time at which it was rendered.
  */
 #pragma once
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "controller/series/node_series.h"
 #include "net/http_server.h"
+#include "net/loop.h"
 
 enum {
         QUERY_API_MAX_BODY_BYTES = 64 << 10, /* of a request; the server refuses more */
-        /* Of an answer; beyond: 500. When answers that are being sent hold as much: 503. */
-        QUERY_API_MAX_BYTES = 64 << 20,
+        QUERY_API_MAX_BYTES = 16 << 20,      /* of an answer; beyond: 500 */
         /* How far `time` may be from now: Prometheus too shows a sample for that long. */
         QUERY_API_TIME_SLACK_MS = 300000,
 };
 
-/* Outlives the exchanges that it answers. */
-struct query_api {
-        struct node_series *nodes; /* borrowed */
-        atomic_size_t held_bytes;  /* of answers that are being sent */
-};
+struct query_api;
+
+/** query_api_new() - @loop and @nodes are borrowed, and outlive it */
+struct query_api *query_api_new(struct loop *loop, struct node_series *nodes);
+/** query_api_free() - on the loop's thread, after the server has stopped */
+void query_api_free(struct query_api *api);
+DEFINE_FREEP(struct query_api, query_api_free);
 
 /**
  * query_api_answer() - answer /api/v1/query; called by the server's handler, any thread

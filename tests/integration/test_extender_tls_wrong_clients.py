@@ -7,6 +7,7 @@ import ssl
 
 import pytest
 
+from programs import complete
 from tls_kit import Authority, Volume
 
 LAST_TIME = re.compile(rb"\d{12}Z(?!.*\d{12}Z)", re.DOTALL)
@@ -58,6 +59,7 @@ WRONG = {
     "expired": lambda folder, ours: ours.client(days=-1),
     "a server's": lambda folder, ours: ours.server(),
     "for code": lambda folder, ours: ours.sign("kube-scheduler", "codeSigning"),
+    "for no purpose": lambda folder, ours: ours.sign("kube-scheduler", None),
     "for time stamps": lambda folder, ours: ours.sign("kube-scheduler", "timeStamping"),
     "issued by a client": lambda folder, ours: issued_by(folder, ours.client()),
     "issued by the server": lambda folder, ours: issued_by(folder, ours.server()),
@@ -106,3 +108,25 @@ def test_refused(extender, ours, tmp_path, kind):
     with pytest.raises(REFUSED):
         ask(extender, wrong)
     assert ask(extender, client(ours, ours.client())) == {}
+
+
+def test_allowed_names(start_standin, start_extender, ours, tmp_path):
+    volume = Volume(str(tmp_path), ours.server(), ours.cert)
+    extender = start_extender(
+        start_standin("--nodes", 1),
+        *volume.flags(),
+        "--client-allowed-names=kube-scheduler",
+        "--client-allowed-names=prometheus",
+        scheme="https",
+    )
+    for name in ("kube-scheduler", "prometheus"):
+        assert ask(extender, client(ours, ours.client(name))) == {}
+    for name in ("kube-schedule", "kube-scheduler-2", "KUBE-SCHEDULER", "somebody"):
+        with pytest.raises(REFUSED):
+            ask(extender, client(ours, ours.client(name)))
+    extender.process.wait_log("common name is not one that may connect")
+
+
+def test_allowed_names_need_a_ca():
+    done = complete("plimsoll-extender", "--check-config", "--client-allowed-names=a", status=2)
+    assert "TLS needs both a certificate and a key" in done.stderr

@@ -31,13 +31,16 @@ class Authority:
         return os.path.join(self.directory, f"{name}.{end}")
 
     def sign(self, name, usage, days=2, names=NAMES):
-        """`days` may be negative: it has expired then. `names` are those that it is valid for."""
+        """`days` may be negative: it has expired then. `names` are those that it is valid for; `usage`
+        None: it has no extended key usage."""
         self.count += 1
         stem = f"{name}-{self.count}"
         cert, key, request = (self._path(stem, end) for end in ("crt", "key", "csr"))
         extensions = self._path(stem, "ext")
         with open(extensions, "w", encoding="ascii") as file:
-            file.write(f"extendedKeyUsage={usage}\nsubjectAltName={names}\n")
+            if usage:
+                file.write(f"extendedKeyUsage={usage}\n")
+            file.write(f"subjectAltName={names}\n")
             file.write("authorityKeyIdentifier=keyid\nsubjectKeyIdentifier=hash\n")
         argv = ["req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
         openssl(*argv, "-subj", f"/CN={name}", "-keyout", key, "-out", request)

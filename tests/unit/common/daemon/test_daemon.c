@@ -4,6 +4,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -185,7 +187,7 @@ TEST(signals) {
         _cleanup_(daemon_done) struct daemon daemon = {.loop = loop_new()};
         struct received received = {.loop = daemon.loop};
 
-        daemon_block_signals();
+        daemon_begin();
         assert_int_equal(daemon_on_signals(&daemon, on_signal, &received, NULL), 0);
         assert_return_code(kill(getpid(), SIGTERM), 0);
         assert_return_code(kill(getpid(), SIGINT), 0);
@@ -196,6 +198,16 @@ TEST(signals) {
         assert_int_equal(received.numbers[0], SIGHUP);
         assert_int_equal(received.numbers[1], SIGINT);
         assert_int_equal(received.numbers[2], SIGTERM);
+}
+
+TEST(no_core_dump) {
+        struct rlimit limit = {.rlim_cur = RLIM_INFINITY};
+
+        daemon_begin();
+        assert_int_equal(prctl(PR_GET_DUMPABLE), 0);
+        assert_int_equal(getrlimit(RLIMIT_CORE, &limit), 0);
+        assert_int_equal(limit.rlim_cur, 0);
+        assert_int_equal(limit.rlim_max, 0);
 }
 
 static void on_first(void *userdata, int signal_number) {
@@ -213,7 +225,7 @@ TEST(signal_for_one) {
         struct daemon other = {.loop = loop};
         struct received received = {.loop = loop};
 
-        daemon_block_signals();
+        daemon_begin();
         assert_int_equal(daemon_on_signals(&daemon, on_first, &received, NULL), 0);
         assert_int_equal(daemon_on_signals(&other, on_first, &received, NULL), 0);
         assert_return_code(kill(getpid(), SIGHUP), 0);

@@ -24,7 +24,8 @@ static atomic_size_t handled;
 static char directory[] = "/tmp/plimsoll-tls-XXXXXX";
 
 /* Two CAs; `a` and `b` are servers of the first, `expired` and `early` too, `client` its client. */
-static struct test_certificate ca, other_ca, a, b, expired, early, client, foreign, misused, weak;
+static struct test_certificate ca, other_ca, a, b, expired, early, client, foreign, misused, weak,
+        purposeless;
 
 static inline void handle(void *userdata, struct http_exchange *exchange) {
         static char text[] = "hello";
@@ -41,6 +42,8 @@ static inline struct http_server_tls files_of(const struct test_certificate *cer
                 .cert_file = certificate->cert_file,
                 .key_file = certificate->key_file,
                 .client_ca_file = files.client_ca_file,
+                .client_names = files.client_names,
+                .client_name_count = files.client_name_count,
         };
 }
 
@@ -237,12 +240,13 @@ static inline int make_certificates(void **state) {
         certificate_make(&foreign, directory, "foreign", GNUTLS_KP_TLS_WWW_CLIENT, &other_ca);
         certificate_make(&misused, directory, "misused", GNUTLS_KP_TLS_WWW_SERVER, &ca);
         certificate_make_weak(&weak, directory, "weak", &ca);
+        certificate_make(&purposeless, directory, "purposeless", NULL, &ca);
         return 0;
 }
 
 static inline int remove_certificates(void **state) {
-        struct test_certificate *all[] = {&ca,    &other_ca, &a,       &b,       &expired,
-                                          &early, &client,   &foreign, &misused, &weak};
+        struct test_certificate *all[] = {&ca,     &other_ca, &a,       &b,    &expired,    &early,
+                                          &client, &foreign,  &misused, &weak, &purposeless};
 
         for (size_t i = 0; i < ARRAY_LEN(all); i++)
                 certificate_done(all[i]);

@@ -12,8 +12,10 @@
 #include "few_descriptors.h"
 #include "net/connection_watch.h"
 #include "net/http_server.h"
+#include "net/listen.h"
 #include "tests/unit/fixture/clock.h"
 #include "tests/unit/fixture/log_pipe.h"
+#include "tests/unit/fixture/raw_client.h"
 
 enum { HOUR_MS = 3600 * 1000, OFTEN_MS = 40, DEADLINE_MS = 20000 };
 
@@ -29,20 +31,47 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
         return has_no_threads ? EAGAIN : __real_pthread_create(thread, attributes, fn, userdata);
 }
 
+struct connection {
+        struct watched watched;
+        int fd;
+};
+
 static struct metrics *metrics;
 static struct connection_watch *watch;
+static uint16_t port;
+/* As accepted, in order. */
+static struct connection accepted[8];
+static atomic_size_t accepted_count;
+static int peers[ARRAY_LEN(accepted)];
+
+static bool take(void *userdata, int fd, const struct sockaddr *peer, socklen_t peer_len) {
+        struct connection *connection = &accepted[atomic_load(&accepted_count)];
+
+        assert_int_equal(peer->sa_family, AF_INET);
+        assert_int_equal(peer_len, sizeof(struct sockaddr_in));
+        connection->fd = fd;
+        connection_watch_open(watch, &connection->watched, fd);
+        atomic_fetch_add(&accepted_count, 1);
+        return true;
+}
 
 /* Nobody is closed for his silence; the watch looks every 10 ms. */
 static void start(size_t max_connections) {
-        const struct connection_watch_options options = {
+        struct error err = ERROR_NULL;
+        int fd = listen_open("127.0.0.1", 0, &err);
+
+        assert_true(fd >= 0);
+        port = listen_port(fd);
+        atomic_store(&accepted_count, 0);
+        watch = connection_watch_new(&(struct connection_watch_options){
                 .max_connections = max_connections,
                 .first_ms = HOUR_MS,
                 .idle_ms = HOUR_MS,
                 .transfer_ms = OFTEN_MS,
                 .metrics = metrics,
-        };
-
-        assert_int_equal(connection_watch_new(&options, &watch, NULL), 0);
+                .add = take,
+        });
+        assert_int_equal(connection_watch_start(watch, fd, &err), 0);
 }
 
 static int set_up(void **state) {
@@ -61,92 +90,126 @@ static double crowded(void) {
                                              LABELS("reason", "crowded")));
 }
 
-struct connection {
-        struct watched watched;
-        int fds[2]; /* the server's and the peer's */
-};
+static void await_accepted(size_t count) {
+        int64_t end_mono_ms = clock_mono_ms() + DEADLINE_MS;
 
-static void open_connection(struct connection *connection) {
-        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, connection->fds), 0);
-        connection_watch_open(watch, &connection->watched, connection->fds[0]);
+        while (atomic_load(&accepted_count) < count)
+                assert_true(clock_mono_ms() < end_mono_ms);
 }
 
-static void close_connection(struct connection *connection) {
-        connection_watch_close(watch, &connection->watched);
-        (void)close(connection->fds[0]);
-        (void)close(connection->fds[1]);
+/* Connection @index, which says @text and is accepted. */
+static void open_connection(size_t index, const char *text) {
+        peers[index] = raw_dial(port);
+        assert_true(raw_say(peers[index], text, strlen(text)));
+        await_accepted(index + 1);
 }
 
-static void end(struct connection *connections, size_t count) {
+/* The worker's side of a connection that was shut down. */
+static void expect_cut(size_t index) {
+        assert_true(raw_is_closed(peers[index]));
+        connection_watch_close(watch, &accepted[index].watched);
+        (void)close(accepted[index].fd);
+        accepted[index].fd = -1;
+}
+
+static void end(void) {
+        size_t count = atomic_load(&accepted_count);
+
         connection_watch_stop(watch);
-        for (size_t i = 0; i < count; i++)
-                close_connection(&connections[i]);
+        for (size_t i = 0; i < count; i++) {
+                (void)close(peers[i]);
+                if (accepted[i].fd < 0)
+                        continue;
+                connection_watch_close(watch, &accepted[i].watched);
+                (void)close(accepted[i].fd);
+        }
         connection_watch_free(watch);
 }
 
 /* One line when it begins, one when it has not happened for a minute. */
 TEST_BETWEEN(limit_is_told_once, set_up, tear_down) {
-        struct connection connections[4];
         struct log_pipe log;
 
         log_pipe_begin(&log);
         start(1);
-        for (size_t i = 0; i < 3; i++)
-                open_connection(&connections[i]);
+        open_connection(0, "");
+        for (size_t i = 1; i < 3; i++) {
+                open_connection(i, "");
+                expect_cut(i - 1);
+        }
         assert_true(crowded() >= 2);
         assert_int_equal(log_pipe_count(&log, "connection limit reached"), 1);
         later_ms = 59 * MS_PER_S;
-        open_connection(&connections[3]);
+        open_connection(3, "");
         assert_int_equal(log_pipe_count(&log, "connection limit reached"), 1);
-        end(connections, ARRAY_LEN(connections));
+        end();
 
         start(1);
         for (size_t i = 0; i < 2; i++)
-                open_connection(&connections[i]);
+                open_connection(i, "");
+        expect_cut(0);
         assert_int_equal(log_pipe_count(&log, "connection limit reached"), 2);
         assert_int_equal(log_pipe_count(&log, "below the limit again"), 0);
         later_ms += 60 * MS_PER_S;
         log_pipe_await(&log, "connections are below the limit again\" ended=1\n");
-        open_connection(&connections[2]);
+        open_connection(2, "");
         assert_int_equal(log_pipe_count(&log, "connection limit reached"), 3);
-        end(connections, 3);
+        end();
         log_pipe_end(&log);
 }
 
-/* What is idle is closed when descriptors are there again, what is busy at its next reply; who was
- * closed before is not counted twice. */
+/* A client that has asked goes after one that says nothing, and is served before the next is
+ * accepted. */
+TEST_BETWEEN(first_requests_wait_for_a_worker, set_up, tear_down) {
+        start(2);
+        open_connection(0, "GET ");
+        open_connection(1, "");
+        open_connection(2, "GET ");
+        expect_cut(1);
+
+        peers[3] = raw_dial(port);
+        usleep(OFTEN_MS * 1000);
+        assert_int_equal(atomic_load(&accepted_count), 3);
+        connection_watch_set(watch, &accepted[2].watched, WATCHED_REPLYING);
+        connection_watch_set(watch, &accepted[0].watched, WATCHED_IDLE);
+        await_accepted(4);
+        expect_cut(0);
+        assert_true(crowded() <= 2);
+        end();
+}
+
+/* Cut connections keep their descriptors until their worker runs: there are as many as that. */
+TEST_BETWEEN(cut_connections_are_limited, set_up, tear_down) {
+        start(1);
+        open_connection(0, "");
+        open_connection(1, "");
+        peers[2] = raw_dial(port);
+        usleep(OFTEN_MS * 1000);
+        assert_int_equal(atomic_load(&accepted_count), 2);
+        expect_cut(0);
+        await_accepted(3);
+        end();
+}
+
+/* Nobody is closed for it, and a client that came meanwhile is accepted when it is over. */
 TEST_BETWEEN(lack_of_descriptors, set_up, tear_down) {
-        struct connection connections[4];
-        struct connection *gone = &connections[0], *busy = &connections[1];
-        int64_t end_mono_ms = clock_mono_ms() + DEADLINE_MS;
+        struct sockaddr_in name = {.sin_family = AF_INET,
+                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
         struct log_pipe log;
-        char c = 0;
 
         log_pipe_begin(&log);
         start(3);
-        for (size_t i = 0; i < ARRAY_LEN(connections); i++) {
-                open_connection(&connections[i]);
-                if (&connections[i] == busy)
-                        connection_watch_set(watch, &busy->watched, WATCHED_HANDLING);
-        }
-        assert_int_equal(recv(gone->fds[1], &c, 1, 0), 0);
+        open_connection(0, "");
+        peers[1] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        name.sin_port = htons(port);
         struct rlimit before = few_descriptors_begin();
-        connection_watch_lacks_descriptors(watch, EMFILE, false);
-        connection_watch_lacks_descriptors(watch, EMFILE, true);
-        connection_watch_lacks_descriptors(watch, EMFILE, true);
-        connection_watch_lacks_descriptors(watch, EMFILE, false);
-        assert_int_equal(log_pipe_count(&log, "cannot accept connections"), 1);
-        assert_int_equal(log_pipe_count(&log, "error=\"Too many open files\" connections=3"), 1);
-        assert_true(crowded() < 2);
+        assert_int_equal(connect(peers[1], (struct sockaddr *)&name, sizeof(name)), 0);
+        log_pipe_await(&log, "cannot accept connections\" error=\"Too many open files\"");
         few_descriptors_end(before);
-        while (crowded() < 3)
-                assert_true(clock_mono_ms() < end_mono_ms);
-        for (size_t i = 2; i < ARRAY_LEN(connections); i++)
-                assert_int_equal(recv(connections[i].fds[1], &c, 1, 0), 0);
-        end(connections, ARRAY_LEN(connections));
-        assert_true(crowded() <= 3);
-        assert_false(busy->watched.is_cut);
-        assert_true(atomic_load(&busy->watched.is_last));
+        await_accepted(2);
+        assert_int_equal(log_pipe_count(&log, "cannot accept connections"), 1);
+        assert_true(crowded() <= 0);
+        end();
         log_pipe_end(&log);
 }
 

@@ -176,30 +176,57 @@ TEST_BETWEEN(longest_idle_goes, set_up_single, tear_down_crowd) {
         close(fd);
 }
 
-/* Who is being served is left alone. */
+/* Who is being served is left alone, and the last place is for everybody else. */
 TEST_BETWEEN(busy_ones_stay, set_up_crowd, tear_down_crowd) {
         static const char rest[] = "GET /rest HTTP/1.1\r\nHost: h\r\n\r\n";
+        enum { BUSY = CEILING - 1, LATE = 3 };
         struct buf answer = BUF_INIT(RAW_ANSWER_MAX_BYTES);
-        int fds[CEILING];
+        int fds[BUSY], late[LATE];
 
-        for (size_t i = 0; i < CEILING; i++) {
+        for (size_t i = 0; i < BUSY; i++) {
                 fds[i] = dial();
                 assert_true(raw_say(fds[i], rest, sizeof(rest) - 1));
                 while (atomic_load(&resting_count) <= i)
                         usleep(1000);
         }
-        int fd = dial();
-        assert_answered(fd);
-        await_metric("plimsoll_http_connections 17\n");
-        for (size_t i = 0; i < CEILING; i++)
+        for (size_t i = 0; i < LATE; i++) {
+                late[i] = dial();
+                assert_answered(late[i]);
+        }
+        await_metric("plimsoll_http_connections 16\n");
+        for (size_t i = 0; i < BUSY; i++)
                 http_resume(resting[i]);
-        for (size_t i = 0; i < CEILING; i++) {
+        for (size_t i = 0; i < BUSY; i++) {
                 assert_true(raw_hear(fds[i], &answer));
                 assert_memory_equal(answer.data, "HTTP/1.1 200 ", 13);
                 close(fds[i]);
         }
-        await_metric("plimsoll_http_connections_cut_total{reason=\"crowded\"} 0\n");
-        close(fd);
+        await_metric("plimsoll_http_connections_cut_total{reason=\"crowded\"} 2\n");
+        for (size_t i = 0; i < LATE; i++)
+                close(late[i]);
+        buf_done(&answer);
+}
+
+/* A worker that is in a handler gets no client that another worker could serve. */
+TEST_BETWEEN(busy_workers_get_no_client, set_up_crowd, tear_down_crowd) {
+        static const char wait[] = "GET /wait HTTP/1.1\r\nHost: h\r\n\r\n";
+        struct buf answer = BUF_INIT(RAW_ANSWER_MAX_BYTES);
+        int busy = dial(), fds[CEILING / 2];
+
+        atomic_store(&is_waiting, false);
+        atomic_store(&must_wait, true);
+        assert_true(raw_say(busy, wait, sizeof(wait) - 1));
+        while (!atomic_load(&is_waiting))
+                usleep(1000);
+        for (size_t i = 0; i < ARRAY_LEN(fds); i++) {
+                fds[i] = dial();
+                assert_answered(fds[i]);
+        }
+        atomic_store(&must_wait, false);
+        assert_true(raw_hear(busy, &answer));
+        for (size_t i = 0; i < ARRAY_LEN(fds); i++)
+                close(fds[i]);
+        close(busy);
         buf_done(&answer);
 }
 

@@ -1,6 +1,7 @@
 /* The HTTP server's TLS: versions and protocols, and which clients are accepted. */
 #include "tests/unit/fixture/test.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 
@@ -221,6 +222,7 @@ TEST_BETWEEN(failures_are_counted, set_up_mutual, tear_down) {
                 {{.certificate = &foreign}, "client_certificate"},
                 {{.certificate = &foreign, .priority = tls12}, "client_certificate"},
                 {{.certificate = &misused}, "client_certificate"},
+                {{.certificate = &purposeless}, "client_certificate"},
                 {{.certificate = &weak}, "client_certificate"},
                 {{.certificate = NULL}, "no_client_certificate"},
                 {{.certificate = NULL, .priority = tls12}, "no_client_certificate"},
@@ -251,6 +253,47 @@ TEST_BETWEEN(failures_are_counted, set_up_mutual, tear_down) {
                         fail_msg("%s: %g, expected %g", reasons[j], failed(reasons[j]),
                                  expected[j]);
         }
+}
+
+/* Names */
+
+TEST(names_of_clients) {
+        static const char *const names[] = {"clien", "client", "client2"};
+        const struct {
+                size_t first, count;
+                bool is_allowed;
+        } rows[] = {{0, 0, true}, {0, 1, false}, {1, 1, true}, {2, 1, false}, {0, 3, true}};
+        const struct peer_options options = {.certificate = &client};
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                files.client_names = &names[rows[i].first];
+                files.client_name_count = rows[i].count;
+                start(ca.cert_file);
+                assert_int_equal(ask_once(&options, NULL) == ANSWER_GOOD, rows[i].is_allowed);
+                replace(&b); /* which keeps the names */
+                assert_int_equal(ask_once(&options, NULL) == ANSWER_GOOD, rows[i].is_allowed);
+                (void)tear_down(state);
+        }
+        files = (struct http_server_tls){0};
+}
+
+TEST(names_need_a_client_ca) {
+        static const char *const names[] = {"client"};
+        struct http_server_options options = {
+                .bind_address = "127.0.0.1",
+                .threads = 1,
+                .tls = {.client_names = names, .client_name_count = 1},
+                .handler = handle,
+        };
+        struct http_server *none = NULL;
+        struct error err = ERROR_NULL;
+
+        assert_int_equal(http_server_start(&options, &none, &err), -EINVAL);
+        options.tls.cert_file = a.cert_file;
+        options.tls.key_file = a.key_file;
+        assert_int_equal(http_server_start(&options, &none, &err), -EINVAL);
+        assert_string_equal(err.msg, "names of clients need a client CA");
+        assert_null(none);
 }
 
 TEST_GROUP(make_certificates, remove_certificates)

@@ -19,7 +19,7 @@ struct fixture {
         struct http_server *server;
         pthread_t loop_thread; /* whoever runs the loop */
         bool is_from_loop;
-        atomic_int rendered, rendering;
+        atomic_int rendered, rendering, asked;
         atomic_bool is_huge, is_long;
 };
 
@@ -40,6 +40,7 @@ static void handle(void *userdata, struct http_exchange *exchange) {
         struct fixture *f = userdata;
 
         shared_page_answer(f->page, exchange);
+        atomic_fetch_add(&f->asked, 1);
 }
 
 static int set_up(void **state, bool is_from_loop) {
@@ -218,6 +219,31 @@ TEST_BOTH(slow_readers) {
         while (ask(f, NULL) == 503) /* until a worker has seen that they are gone */
                 assert_true(clock_mono_ms() < begin_mono_ms + LIMIT_MS);
         assert_int_equal(atomic_load(&f->rendered), SHARED_PAGE_MAX_TEXTS + 1);
+}
+
+/* A loop that is busy holds so many requests and no more. */
+TEST_BETWEEN(waiting_for_the_loop, set_up_for_loop, tear_down) {
+        enum { REFUSED = 3, ASKING = SHARED_PAGE_MAX_WAITING + REFUSED };
+        struct fixture *f = *state;
+        int64_t begin_mono_ms = clock_mono_ms();
+        struct buf answer = BUF_INIT(RAW_ANSWER_MAX_BYTES);
+        int fds[ASKING], refused = 0;
+
+        for (int i = 0; i < ASKING; i++) {
+                fds[i] = raw_dial(http_server_port(f->server));
+                assert_true(raw_say(fds[i], request, sizeof(request) - 1));
+        }
+        while (atomic_load(&f->asked) < ASKING)
+                assert_true(clock_mono_ms() < begin_mono_ms + LIMIT_MS);
+        run_for(f, 0);
+        for (int i = 0; i < ASKING; i++) {
+                assert_true(raw_hear(fds[i], &answer));
+                refused += memcmp(answer.data, "HTTP/1.1 503 ", 13) == 0;
+                close(fds[i]);
+        }
+        assert_int_equal(refused, REFUSED);
+        assert_int_equal(atomic_load(&f->rendered), 1);
+        buf_done(&answer);
 }
 
 /* Nobody is left waiting when the loop has ended. */

@@ -1,6 +1,7 @@
 /* The series of nodes on the /metrics page: what is there, what goes, and the page that is full. */
 #include "tests/unit/fixture/policy.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -233,9 +234,8 @@ static void *keep_reading(void *userdata) {
                 char *found = series(reader->metrics);
                 free(found);
                 struct buf out = BUF_INIT(PAGE_MAX);
-                size_t count;
-                assert_int_equal(
-                        node_series_samples(reader->nodes, "mem_usage_avg_5m", 0, &out, &count), 0);
+                assert_int_equal(node_series_has(reader->nodes, "mem_usage_avg_5m"), 0);
+                node_series_samples(reader->nodes, "mem_usage_avg_5m", 0, &out);
                 buf_done(&out);
                 atomic_fetch_add(&reader->reads, 1);
         }
@@ -260,4 +260,24 @@ TEST(many_copies) {
         }
         atomic_store(&reader.is_done, true);
         assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+TEST(metrics_that_have_values) {
+        struct policy *policy = parse("");
+        struct node_series *nodes = node_series_new(NULL);
+        struct buf out = BUF_INIT(PAGE_MAX);
+
+        node_series_set_policy(nodes, policy);
+        assert_int_equal(node_series_has(nodes, "cpu_usage_avg_5m"), -EAGAIN);
+        node_series_samples(nodes, "cpu_usage_avg_5m", 0, &out);
+        publish_one(nodes, "a", &(struct plan_values){.usable = 2, .ratio = {0, 0.5}});
+        assert_int_equal(node_series_has(nodes, "cpu_usage_avg_5m"), -EAGAIN);
+        assert_int_equal(node_series_has(nodes, "mem_usage_avg_5m"), 0);
+        assert_int_equal(node_series_has(nodes, "psi_usage_avg_5m"), -ENOENT);
+        node_series_samples(nodes, "cpu_usage_avg_5m", 0, &out);
+        node_series_samples(nodes, "psi_usage_avg_5m", 0, &out); /* of another policy by now */
+        assert_int_equal(out.len, 0);
+        buf_done(&out);
+        node_series_free(nodes);
+        policy_free(policy);
 }

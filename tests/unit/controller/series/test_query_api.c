@@ -15,15 +15,19 @@ static const char spec[] = "  syncPolicy:\n"
 
 struct fixture {
         struct policy *policy;
-        struct query_api api;
+        struct loop *loop;
+        struct node_series *nodes;
+        struct query_api *api;
 };
 
 static int set_up(void **state) {
         struct fixture *fixture = xcalloc(1, sizeof(*fixture));
 
         fixture->policy = policy_of(spec);
-        fixture->api.nodes = node_series_new(NULL);
-        node_series_set_policy(fixture->api.nodes, fixture->policy);
+        fixture->loop = loop_new();
+        fixture->nodes = node_series_new(NULL);
+        node_series_set_policy(fixture->nodes, fixture->policy);
+        fixture->api = query_api_new(fixture->loop, fixture->nodes);
         *state = fixture;
         return 0;
 }
@@ -31,8 +35,9 @@ static int set_up(void **state) {
 static int tear_down(void **state) {
         struct fixture *fixture = *state;
 
-        assert_int_equal(atomic_load(&fixture->api.held_bytes), 0);
-        node_series_free(fixture->api.nodes);
+        query_api_free(fixture->api);
+        node_series_free(fixture->nodes);
+        loop_free(fixture->loop);
         policy_free(fixture->policy);
         free(fixture);
         return 0;
@@ -40,7 +45,7 @@ static int tear_down(void **state) {
 
 static void publish(struct fixture *fixture, bool has_a) {
         _cleanup_(freep) struct series_row *a = NULL, *b = NULL;
-        struct node_series *nodes = fixture->api.nodes;
+        struct node_series *nodes = fixture->nodes;
 
         if (has_a)
                 node_series_keep(nodes, &a, &(struct plan_values){.usable = 3, .ratio = {0.25, 1}});
@@ -65,11 +70,10 @@ static char *post(struct fixture *fixture, const char *type, const char *body, s
                                          .body = body,
                                          .body_bytes = len};
 
-        assert_true(query_api_answer(&fixture->api, &exchange, now_unix_ms));
+        assert_true(query_api_answer(fixture->api, &exchange, now_unix_ms));
         *ret_status = exchange.status;
         assert_string_equal(exchange.reply_content_type, "application/json");
         char *text = xmemdup0(exchange.reply->iov_base, exchange.reply->iov_len);
-        assert_int_equal(atomic_load(&fixture->api.held_bytes), strlen(text));
         exchange.release(exchange.release_userdata);
         return text;
 }
@@ -103,24 +107,17 @@ TEST_BETWEEN(values, set_up, tear_down) {
         expect(fixture, "query=mem_usage_avg_5m", 503, "\"unavailable\"");
 }
 
-TEST_BETWEEN(before_anything_is_published, set_up, tear_down) {
-        struct fixture bare = {.api.nodes = node_series_new(NULL)};
-
-        expect(&bare, "query=cpu_usage_avg_5m", 503, "\"unavailable\"");
-        node_series_free(bare.api.nodes);
-}
-
 TEST_BETWEEN(parameters, set_up, tear_down) {
         static const struct {
                 const char *form;
                 int status;
                 const char *part;
         } rows[] = {
-                {"time=1700000000&query=cpu_usage_avg_5m", 200, "[1700000000.000,"},
-                {"query=cpu_usage_avg_5m&time=1699999701.5", 200, "[1699999701.500,"},
-                {"query=cpu_usage_avg_5m&time=2023-11-14T22:13:21.5Z", 200, "[1700000001.500,"},
-                {"query=cpu_usage_avg_5m&time=2023-11-14T22%3A13%3A21Z", 200, "[1700000001.000,"},
-                {"query=cpu_usage_avg_5m&time=", 200, "[1700000000.250,"},
+                {"time=1700000000&query=cpu_usage_avg_5m", 200, VECTOR},
+                {"query=cpu_usage_avg_5m&time=1699999701.5", 200, VECTOR},
+                {"query=cpu_usage_avg_5m&time=2023-11-14T22:13:21.5Z", 200, VECTOR},
+                {"query=cpu_usage_avg_5m&time=2023-11-14T22%3A13%3A21Z", 200, VECTOR},
+                {"query=cpu_usage_avg_5m&time=", 200, VECTOR},
                 {"query=cpu_usage_avg_5m&time=1700000301", 400, "parameter \\\"time\\\""},
                 {"query=cpu_usage_avg_5m&time=1699999699", 400, "parameter \\\"time\\\""},
                 {"query=cpu_usage_avg_5m&time=0", 400, "\"bad_data\""},
@@ -186,31 +183,37 @@ TEST_BETWEEN(paths_and_methods, set_up, tear_down) {
         struct http_exchange exchange = {
                 .method = "DELETE", .path = "/api/v1/query", .body = "", .content_type = ""};
 
-        assert_true(query_api_answer(&fixture->api, &exchange, now_unix_ms));
+        assert_true(query_api_answer(fixture->api, &exchange, now_unix_ms));
         assert_int_equal(exchange.status, 405);
         assert_null(exchange.release);
         static const char *const others[] = {"/api/v1/query/", "/api/v1/query_range", "/api/v1",
                                              ""};
         for (size_t i = 0; i < ARRAY_LEN(others); i++) {
                 exchange.path = others[i];
-                assert_false(query_api_answer(&fixture->api, &exchange, now_unix_ms));
+                assert_false(query_api_answer(fixture->api, &exchange, now_unix_ms));
         }
 }
 
-/* Those who do not read hold so much memory and no more. */
-TEST_BETWEEN(answers_that_are_held, set_up, tear_down) {
+/* Who asks for the same gets the same text, so it is rendered once however many ask. */
+TEST_BETWEEN(answers_are_shared, set_up, tear_down) {
+        static const char *const queries[] = {"query=cpu_usage_avg_5m", "query=cpu_usage_avg_5m&x",
+                                              "query=mem_usage_avg_5m"};
+        struct http_exchange exchanges[ARRAY_LEN(queries)];
         struct fixture *fixture = *state;
 
         give_values(fixture);
-        atomic_store(&fixture->api.held_bytes, QUERY_API_MAX_BYTES);
-        struct http_exchange exchange = {.method = "POST",
-                                         .path = "/api/v1/query",
-                                         .content_type = "application/x-www-form-urlencoded",
-                                         .body = "query=cpu_usage_avg_5m",
-                                         .body_bytes = strlen("query=cpu_usage_avg_5m")};
-        assert_true(query_api_answer(&fixture->api, &exchange, now_unix_ms));
-        assert_int_equal(exchange.status, 503);
-        exchange.release(exchange.release_userdata);
-        atomic_store(&fixture->api.held_bytes, 0);
-        expect(fixture, "query=cpu_usage_avg_5m", 200, VECTOR);
+        for (size_t i = 0; i < ARRAY_LEN(queries); i++) {
+                exchanges[i] = (struct http_exchange){
+                        .method = "POST",
+                        .path = "/api/v1/query",
+                        .content_type = "application/x-www-form-urlencoded",
+                        .body = queries[i],
+                        .body_bytes = strlen(queries[i])};
+                assert_true(query_api_answer(fixture->api, &exchanges[i], now_unix_ms));
+                assert_int_equal(exchanges[i].status, 200);
+        }
+        assert_ptr_equal(exchanges[0].reply->iov_base, exchanges[1].reply->iov_base);
+        assert_ptr_not_equal(exchanges[0].reply->iov_base, exchanges[2].reply->iov_base);
+        for (size_t i = 0; i < ARRAY_LEN(queries); i++)
+                exchanges[i].release(exchanges[i].release_userdata);
 }
