@@ -93,6 +93,16 @@ static bool has_yaml_breaks(const char *text, size_t len) {
                memmem(text, len, "\xe2\x80\xa9", 3);
 }
 
+/* libyaml counts it as a column, and jansson refuses it. */
+static void skip_byte_order_mark(const char **text, size_t *len) {
+        static const char mark[] = {'\xef', '\xbb', '\xbf'};
+
+        if (*len < sizeof(mark) || memcmp(*text, mark, sizeof(mark)) != 0)
+                return;
+        *text += sizeof(mark);
+        *len -= sizeof(mark);
+}
+
 /*
  * libyaml reads nearly all JSON, and counts the lines. jansson reads what libyaml rejects:
  * surrogate pairs, keys of more than 1,024 characters, a line break before a colon, tabs before the
@@ -105,6 +115,7 @@ int tree_parse_within(const char *text, size_t len, const struct tree_limits *li
 
         if (len > limits->max_bytes)
                 return error_set(err, E2BIG, "larger than %zu bytes", limits->max_bytes);
+        skip_byte_order_mark(&text, &len);
         bool may_be_json = begins_as_json(text, len);
         json_auto_t *json = may_be_json && has_yaml_breaks(text, len) ? load_json(text, len) : NULL;
         tree_builder_init(&builder, limits);
@@ -145,13 +156,31 @@ const struct tree_node *tree_get(const struct tree_node *map, const char *key) {
         return NULL;
 }
 
-bool tree_is_null(const struct tree_node *node) {
-        static const char *const words[] = {"", "~", "null", "Null", "NULL"};
-
+/* @words: NULL-terminated */
+static bool is_plain_word(const struct tree_node *node, const char *const *words) {
         if (!node || node->kind != TREE_SCALAR || node->is_quoted)
                 return false;
-        for (size_t i = 0; i < ARRAY_LEN(words); i++)
-                if (strcmp(node->text, words[i]) == 0)
+        for (; *words; words++)
+                if (strcmp(node->text, *words) == 0)
                         return true;
         return false;
+}
+
+bool tree_is_null(const struct tree_node *node) {
+        static const char *const words[] = {"", "~", "null", "Null", "NULL", NULL};
+
+        return is_plain_word(node, words);
+}
+
+bool tree_read_bool(const struct tree_node *node, bool *ret) {
+        static const char *const yes[] = {"true", "True", "TRUE", "yes", "Yes", "YES",
+                                          "on",   "On",   "ON",   "y",   "Y",   NULL};
+        static const char *const no[] = {"false", "False", "FALSE", "no", "No", "NO",
+                                         "off",   "Off",   "OFF",   "n",  "N",  NULL};
+        bool is_yes = is_plain_word(node, yes);
+
+        if (!is_yes && !is_plain_word(node, no))
+                return false;
+        *ret = is_yes;
+        return true;
 }

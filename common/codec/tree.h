@@ -80,5 +80,8 @@ DEFINE_FREEP(struct tree, tree_free);
 const struct tree_node *tree_root(const struct tree *tree);
 /** tree_get() - the value of @key, NULL when absent or when @map is NULL or no map */
 const struct tree_node *tree_get(const struct tree_node *map, const char *key);
+/** tree_read_bool() - an unquoted word that sigs.k8s.io/yaml reads as a bool: also yes, on and n;
+ * false: it is something else */
+bool tree_read_bool(const struct tree_node *node, bool *ret);
 /** tree_is_null() - an unquoted null, ~ or empty scalar */
 bool tree_is_null(const struct tree_node *node);

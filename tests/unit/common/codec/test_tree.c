@@ -55,6 +55,11 @@ TEST(reads) {
                 {"\xef\xbb\xbf"
                  "a: b",
                  "{a:b}"}, /* a byte order mark, as Windows editors write */
+                {"\xef\xbb\xbf"
+                 "a: b\nc: d\n",
+                 "{a:b,c:d}"},
+                {"\xef\xbb\xbf# comment\r\n---\r\na:\r\n  - b\r\n", "{a:[b]}"},
+                {"\xef\xbb\xbf{\"\\ud83d\\ude00\": 1}", "{\xf0\x9f\x98\x80:1}"}, /* JSON */
                 {"a: \"0.65\"\nb: 0.65", "{a:\"0.65\",b:0.65}"},
                 {"a:\nb: ~\n", "{a:,b:~}"},
                 {"a: |\n  x\n  y\n", "{a:\"x\\ny\\n\"}"},
@@ -373,6 +378,29 @@ static void write_file(const char *path, const char *text, size_t len) {
         assert_non_null(file);
         assert_int_equal(fwrite(text, 1, len, file), len);
         assert_int_equal(fclose(file), 0);
+}
+
+TEST(bools) {
+        static const struct {
+                const char *text;
+                bool is_bool, value;
+        } rows[] = {
+                {"true", true, true},     {"TRUE", true, true},     {"yes", true, true},
+                {"On", true, true},       {"y", true, true},        {"false", true, false},
+                {"No", true, false},      {"off", true, false},     {"N", true, false},
+                {"'true'", false, false}, {"1", false, false},      {"tRUE", false, false},
+                {"~", false, false},      {"[true]", false, false},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(tree_freep) struct tree *tree = NULL;
+                bool value = !rows[i].value;
+                assert_int_equal(tree_parse(rows[i].text, strlen(rows[i].text), &tree, NULL), 0);
+                if (tree_read_bool(tree_root(tree), &value) != rows[i].is_bool ||
+                    (rows[i].is_bool ? value != rows[i].value : value == rows[i].value))
+                        fail_msg("%s", rows[i].text);
+        }
+        assert_false(tree_read_bool(NULL, NULL));
 }
 
 TEST(load_file) {
