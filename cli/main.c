@@ -32,12 +32,12 @@ static void print_help(FILE *out) {
                     out);
         for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
                 (void)fprintf(out, "  %-12s %s\n", verbs[i]->name, verbs[i]->summary);
-        (void)fputs(
-                "\n`kubectl plimsoll VERB --help` lists the flags of a verb. Every flag can also "
-                "be\n"
-                "given in the environment: --sort as PLIMSOLL_SORT.\n"
-                "\nFlags of all verbs:\n",
-                out);
+        (void)fputs("\n`kubectl plimsoll VERB --help` lists the flags of a verb. Every flag but "
+                    "--token "
+                    "can\n"
+                    "also be given in the environment: --sort as PLIMSOLL_SORT.\n"
+                    "\nFlags of all verbs:\n",
+                    out);
         options_help(common_rows + 1, ARRAY_LEN(common_rows) - 1, out);
 }
 
