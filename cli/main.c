@@ -95,6 +95,8 @@ int main(int argc, char **argv) {
                 print_help(stderr);
                 status = VERB_EXIT_FAILURE;
         } else if (strcmp(argv[1], "__complete") == 0) {
+                /* Nobody can log in while a shell completes a word. */
+                (void)!freopen("/dev/null", "re", stdin);
                 if (argc > 2)
                         completion_offer(verbs, ARRAY_LEN(verbs), argc - 2, argv + 2, stdout);
         } else if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
