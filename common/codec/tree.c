@@ -10,11 +10,6 @@
 #include "codec/json.h"
 #include "codec/tree_builder.h"
 
-static const struct tree_limits usual_limits = {
-        .max_bytes = TREE_MAX_BYTES,
-        .max_nodes = TREE_MAX_NODES,
-};
-
 static int add_json(struct tree_builder *builder, const json_t *json, struct error *err) {
         const struct tree_mark nowhere = {0};
         char number[NUMBER_TEXT_MAX];
@@ -66,7 +61,7 @@ static int add_json(struct tree_builder *builder, const json_t *json, struct err
 int tree_from_json(const json_t *json, struct tree **ret, struct error *err) {
         _cleanup_(tree_builder_done) struct tree_builder builder;
 
-        tree_builder_init(&builder, &usual_limits);
+        tree_builder_init(&builder, false);
         int r = add_json(&builder, json, err);
         if (r < 0)
                 return r;
@@ -108,21 +103,21 @@ static void skip_byte_order_mark(const char **text, size_t *len) {
  * surrogate pairs, keys of more than 1,024 characters, a line break before a colon, tabs before the
  * first bracket.
  */
-int tree_parse_within(const char *text, size_t len, const struct tree_limits *limits,
-                      struct tree **ret, struct error *err) {
+static int parse(const char *text, size_t len, bool allows_aliases, struct tree **ret,
+                 struct error *err) {
         _cleanup_(tree_builder_done) struct tree_builder builder = {0};
         struct error problem = ERROR_NULL;
 
-        if (len > limits->max_bytes)
-                return error_set(err, E2BIG, "larger than %zu bytes", limits->max_bytes);
+        if (len > TREE_MAX_BYTES)
+                return error_set(err, E2BIG, "larger than %d bytes", TREE_MAX_BYTES);
         skip_byte_order_mark(&text, &len);
         bool may_be_json = begins_as_json(text, len);
         json_auto_t *json = may_be_json && has_yaml_breaks(text, len) ? load_json(text, len) : NULL;
-        tree_builder_init(&builder, limits);
+        tree_builder_init(&builder, allows_aliases);
         int r = json ? 0 : tree_read_yaml(&builder, text, len, &problem);
         if (r == -EINVAL && may_be_json && (json = load_json(text, len)) != NULL) {
                 tree_builder_done(&builder);
-                tree_builder_init(&builder, limits);
+                tree_builder_init(&builder, allows_aliases);
         }
         if (json)
                 r = add_json(&builder, json, &problem);
@@ -136,7 +131,11 @@ int tree_parse_within(const char *text, size_t len, const struct tree_limits *li
 }
 
 int tree_parse(const char *text, size_t len, struct tree **ret, struct error *err) {
-        return tree_parse_within(text, len, &usual_limits, ret, err);
+        return parse(text, len, false, ret, err);
+}
+
+int tree_parse_aliased(const char *text, size_t len, struct tree **ret, struct error *err) {
+        return parse(text, len, true, ret, err);
 }
 
 int tree_load_file(const char *path, struct tree **ret, struct error *err) {

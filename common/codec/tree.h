@@ -20,11 +20,6 @@ enum {
         TREE_MAX_NODES = 100000,
 };
 
-struct tree_limits {
-        size_t max_bytes, max_nodes;
-        bool allows_aliases; /* an alias counts with all nodes that it repeats */
-};
-
 enum tree_kind { TREE_SCALAR, TREE_LIST, TREE_MAP };
 
 struct tree_node {
@@ -58,10 +53,10 @@ struct tree;
  */
 _must_check_ int tree_parse(const char *text, size_t len, struct tree **ret, struct error *err);
 
-/** tree_parse_within() - the same under other limits than TREE_MAX_BYTES, TREE_MAX_NODES and no
- * aliases */
-_must_check_ int tree_parse_within(const char *text, size_t len, const struct tree_limits *limits,
-                                   struct tree **ret, struct error *err);
+/** tree_parse_aliased() - the same with anchors and aliases. An alias counts with all nodes that it
+ * repeats */
+_must_check_ int tree_parse_aliased(const char *text, size_t len, struct tree **ret,
+                                    struct error *err);
 
 /** tree_from_json() - the same tree from an API object; null scalars read as plain "null",
  * strings are quoted */
