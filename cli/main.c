@@ -32,12 +32,12 @@ static void print_help(FILE *out) {
                     out);
         for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
                 (void)fprintf(out, "  %-12s %s\n", verbs[i]->name, verbs[i]->summary);
-        (void)fputs(
-                "\n`kubectl plimsoll VERB --help` lists the flags of a verb. Every flag can also "
-                "be\n"
-                "given in the environment: --sort as PLIMSOLL_SORT.\n"
-                "\nFlags of all verbs:\n",
-                out);
+        (void)fputs("\n`kubectl plimsoll VERB --help` lists the flags of a verb. Every flag but "
+                    "--token "
+                    "can\n"
+                    "also be given in the environment: --sort as PLIMSOLL_SORT.\n"
+                    "\nFlags of all verbs:\n",
+                    out);
         options_help(common_rows + 1, ARRAY_LEN(common_rows) - 1, out);
 }
 
@@ -95,6 +95,8 @@ int main(int argc, char **argv) {
                 print_help(stderr);
                 status = VERB_EXIT_FAILURE;
         } else if (strcmp(argv[1], "__complete") == 0) {
+                /* Nobody can log in while a shell completes a word. */
+                (void)!freopen("/dev/null", "re", stdin);
                 if (argc > 2)
                         completion_offer(verbs, ARRAY_LEN(verbs), argc - 2, argv + 2, stdout);
         } else if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||

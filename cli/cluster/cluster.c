@@ -18,7 +18,7 @@ enum {
         PAGE_MAX_BYTES = 64 << 20,    /* 500 whole nodes are about 10 MB, as many pods 5 MB */
         OBJECT_MAX_BYTES = 128 << 20, /* an extender's /estimate of 100,000 nodes is 90 MB */
         RETRIES = 2,
-        PLUGIN_LOOK_MS = 20,
+        TIMEOUT_MS = 30000,
         NAMES_LIMIT = 500,
 };
 
@@ -27,12 +27,16 @@ static const int64_t timeout_max_ms = 10 * 365 * 24 * (MS_PER_MIN * 60);
 
 struct cluster {
         struct loop *loop;
+        const struct kubectl_flags *flags; /* NULL: without kubectl */
+        struct kubectl *kubectl;           /* NULL: without it */
         struct kube_access *access;
+        char *namespace; /* NULL: not asked for yet */
         struct http_client *client;
         struct metrics *metrics; /* watches need it; nobody reads it */
         struct kube_api *api;
         struct cluster_answer *answer; /* of the call that is being waited for */
-        int64_t timeout_ms;
+        int64_t timeout_ms;            /* 0: the usual one */
+        bool has_answer;               /* of any call */
 };
 
 /* As kubectl reads --request-timeout: a number without a unit is seconds. */
@@ -53,36 +57,54 @@ static int parse_timeout(const char *text, int64_t *ret_ms, struct error *err) {
         return 0;
 }
 
-int cluster_open(const struct cluster_options *options, struct cluster **ret, struct error *err) {
-        struct kube_access_options kube = options->kube;
-        struct kube_access *access = NULL;
-        int64_t timeout_ms = 0;
-
-        kube.is_as_kubectl = true;
-        kube.as_groups = options->as_groups.items;
-        kube.as_group_count = options->as_groups.count;
-        int r = parse_timeout(options->request_timeout, &timeout_ms, err);
-        if (r == 0)
-                r = kube_access_load(&kube, &access, err);
-        if (r < 0)
-                return r;
-
+struct cluster *cluster_new(struct kube_access *access) {
         struct cluster *cluster = xcalloc(1, sizeof(*cluster));
+
         cluster->loop = loop_new();
         cluster->access = access;
-        cluster->timeout_ms = timeout_ms;
         cluster->client = http_client_new(
                 cluster->loop,
                 &(struct http_client_options){.expected_hosts = 1,
                                               .user_agent = "kubectl-plimsoll/" PLIMSOLL_VERSION});
         cluster->metrics = metrics_new();
         cluster->api = kube_api_new(cluster->loop, cluster->client, access, NULL);
-        *ret = cluster;
+        return cluster;
+}
+
+int cluster_open(const struct cluster_options *options, struct cluster **ret, struct error *err) {
+        const struct kubectl_flags *flags = &options->kubectl;
+        struct kube_access *access = NULL;
+        struct kubectl *kubectl = NULL;
+        int64_t timeout_ms = 0;
+        int r = 0;
+
+        if (options->request_timeout)
+                r = parse_timeout(options->request_timeout, &timeout_ms, err);
+        if (r < 0)
+                return r;
+        r = kubectl_is_flag_set(flags) ? -ENOENT : kube_access_load_in_pod(&access, err);
+        if (r == -ENOENT) {
+                r = kubectl_start(flags, &kubectl, err);
+                if (r == 0)
+                        access = kube_access_of_proxy(kubectl_socket(kubectl));
+        }
+        if (r < 0)
+                return r;
+        *ret = cluster_new(access);
+        (*ret)->timeout_ms = timeout_ms;
+        (*ret)->kubectl = kubectl;
+        (*ret)->flags = kubectl ? flags : NULL;
         return 0;
 }
 
-const char *cluster_namespace(const struct cluster *cluster) {
-        return kube_access_namespace(cluster->access);
+int cluster_check(struct cluster *cluster, struct error *err) {
+        return cluster->kubectl ? kubectl_check(cluster->kubectl, err) : 0;
+}
+
+const char *cluster_namespace(struct cluster *cluster) {
+        if (!cluster->namespace && cluster->flags)
+                cluster->namespace = kubectl_namespace(cluster->flags);
+        return cluster->namespace ? cluster->namespace : kube_access_namespace(cluster->access);
 }
 
 struct loop *cluster_loop(const struct cluster *cluster) {
@@ -105,6 +127,8 @@ void cluster_free(struct cluster *cluster) {
         http_client_free(cluster->client);
         kube_access_free(cluster->access);
         loop_free(cluster->loop);
+        kubectl_free(cluster->kubectl);
+        free(cluster->namespace);
         free(cluster);
 }
 
@@ -119,42 +143,27 @@ static void cluster_answered(void *userdata, const struct kube_answer *answer) {
         loop_stop(cluster->loop);
 }
 
-/* A credential plugin may wait for somebody to log in, so no request's timeout applies. If it
- * fails, the request reports that. Return: whether there was a plugin to wait for */
-static bool await_credentials(struct cluster *cluster) {
-        struct loop *loop = cluster->loop;
-        struct kube_credentials credentials;
-        bool has_waited = false;
-
-        while (kube_access_credentials(cluster->access, loop_now_mono_ms(loop),
-                                       loop_now_unix_ms(loop), &credentials,
-                                       NULL) == -EINPROGRESS) {
-                cluster_pause(cluster, PLUGIN_LOOK_MS);
-                has_waited = true;
-        }
-        return has_waited;
+/* The first call through kubectl may wait for somebody to log in. */
+static int64_t timeout_of(const struct cluster *cluster) {
+        if (cluster->timeout_ms > 0)
+                return cluster->timeout_ms;
+        return cluster->kubectl && !cluster->has_answer ? timeout_max_ms : TIMEOUT_MS;
 }
 
-static void call_once(struct cluster *cluster, const struct kube_request *request,
-                      struct cluster_answer *ret) {
+void cluster_call(struct cluster *cluster, const struct kube_request *request,
+                  struct cluster_answer *ret) {
         struct kube_request whole = *request;
 
-        whole.timeout_ms = cluster->timeout_ms;
+        whole.timeout_ms = timeout_of(cluster);
         whole.max_retries = RETRIES;
         whole.on_done = cluster_answered;
         whole.userdata = cluster;
         cluster->answer = ret;
         (void)kube_start(cluster->api, &whole);
         loop_run(cluster->loop);
-}
-
-void cluster_call(struct cluster *cluster, const struct kube_request *request,
-                  struct cluster_answer *ret) {
-        (void)await_credentials(cluster);
-        call_once(cluster, request, ret);
-        /* After a 401 the plugin runs again. */
-        if (ret->outcome == KUBE_UNAUTHORIZED && await_credentials(cluster))
-                call_once(cluster, request, ret);
+        cluster->has_answer = true;
+        if (ret->outcome != KUBE_OK)
+                (void)!cluster_check(cluster, &ret->err);
 }
 
 void cluster_answer_done(struct cluster_answer *answer) {

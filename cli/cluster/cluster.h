@@ -11,15 +11,15 @@
 
 #include "base/attributes.h"
 #include "base/error.h"
+#include "cli/cluster/kubectl.h"
 #include "kube/kube_api.h"
 #include "kube/list_page.h"
 #include "program/options.h"
 
-/* The values of CLUSTER_ROWS; cluster_open() sets the rest, so that it behaves as kubectl. */
+/* The values of CLUSTER_ROWS. */
 struct cluster_options {
-        struct kube_access_options kube;
-        struct option_list as_groups;
-        const char *request_timeout; /* as kubectl reads it */
+        struct kubectl_flags kubectl;
+        const char *request_timeout; /* as kubectl reads it; NULL: the usual one */
 };
 
 /* clang-format off */
@@ -27,43 +27,26 @@ struct cluster_options {
  * for all verbs. */
 #define CLUSTER_ROWS(o)                                                                            \
         {.type = OPTION_BOOL},                                                                     \
-        {.name = "kubeconfig", .type = OPTION_STRING, .value = &(o).kube.kubeconfig,               \
-         .metavar = "FILE",                                                                        \
-         .help = "kubeconfig file. Default: $KUBECONFIG, else ~/.kube/config, else the pod's "     \
-                 "service account."},                                                              \
-        {.name = "context", .type = OPTION_STRING, .value = &(o).kube.choice.context,              \
-         .metavar = "NAME",                                                                        \
-         .help = "Context of the kubeconfig to use. Default: its current-context."},               \
-        {.name = "cluster", .type = OPTION_STRING, .value = &(o).kube.choice.cluster,              \
-         .metavar = "NAME", .help = "Cluster of the kubeconfig, instead of the context's."},       \
-        {.name = "user", .type = OPTION_STRING, .value = &(o).kube.choice.user, .metavar = "NAME", \
-         .help = "User of the kubeconfig, instead of the context's."},                             \
-        {.name = "token", .type = OPTION_STRING, .value = &(o).kube.token, .metavar = "TOKEN",     \
-         .help = "Bearer token to send, instead of the credentials that the kubeconfig has."},       \
-        {.name = "as", .type = OPTION_STRING, .value = &(o).kube.as, .metavar = "NAME",            \
-         .help = "User to impersonate, such as system:serviceaccount:NAMESPACE:NAME."},            \
-        {.name = "as-group", .type = OPTION_LIST, .value = &(o).as_groups, .metavar = "NAME",      \
-         .help = "Group to impersonate, with --as; repeatable."},                                  \
-        {.name = "certificate-authority", .type = OPTION_STRING, .value = &(o).kube.ca_file,       \
-         .metavar = "FILE", .help = "CA certificates of the API server, instead of the "           \
-                                    "kubeconfig's."},                                              \
-        {.name = "insecure-skip-tls-verify", .type = OPTION_BOOL, .value = &(o).kube.is_insecure,  \
-         .help = "Trust any certificate of the API server."},                                      \
-        {.name = "server", .letter = 's', .type = OPTION_STRING, .value = &(o).kube.master,        \
-         .metavar = "URL", .help = "URL of the API server; overrides the kubeconfig."},            \
+        KUBECTL_ROWS((o).kubectl),                                                                 \
         {.name = "request-timeout", .type = OPTION_STRING, .value = &(o).request_timeout,          \
-         .fallback = "30s", .metavar = "DURATION",                                                 \
+         .metavar = "DURATION",                                                                    \
          .help = "How long one request to the API server may take: a duration, or seconds; 0 for " \
-                 "no limit."}
+                 "no limit. Default: 30s, and no limit for the first one, which may include a "    \
+                 "login."}
 /* clang-format on */
 
 struct cluster;
 
-/** cluster_open() - find the credentials; nothing is sent. Return: see kube_access_load() */
+/** cluster_open() - through kubectl, or as the pod's service account where no flag and no
+ * kubeconfig names a cluster. Nothing is sent. @options: borrowed, and outlives the cluster */
 _must_check_ int cluster_open(const struct cluster_options *options, struct cluster **ret,
                               struct error *err);
+/** cluster_new() - of a server that is known; @access is consumed */
+struct cluster *cluster_new(struct kube_access *access);
+/** cluster_check() - whether calls can still succeed. Return: 0; -EPIPE when kubectl has ended */
+_must_check_ int cluster_check(struct cluster *cluster, struct error *err);
 /** cluster_namespace() - the context's namespace; "default" if it has none */
-const char *cluster_namespace(const struct cluster *cluster);
+const char *cluster_namespace(struct cluster *cluster);
 /** cluster_loop(), cluster_api(), cluster_metrics() - for watches, which run while a call or
  * cluster_pause() waits */
 struct loop *cluster_loop(const struct cluster *cluster);

@@ -90,10 +90,11 @@ static int look_until_well(struct look *look, struct error *err) {
 
         for (;;) {
                 int r = look_take(look, err);
+                int gone = cluster_check(look->cluster, err);
                 int64_t left_ms = until_mono_ms - clock_mono_ms();
                 bool is_well = r == 0 && look_status(look) == 0;
-                if (left_ms <= 0 || is_well)
-                        return r;
+                if (left_ms <= 0 || is_well || gone < 0)
+                        return gone < 0 ? gone : r;
                 _cleanup_(freep) char *ids = r == 0 ? doctor_report_ids(look->report, bad) : NULL;
                 (void)fprintf(stderr, "waiting for another %lld s: %s\n",
                               (long long)(left_ms / MS_PER_S), r == 0 ? ids : err->msg);

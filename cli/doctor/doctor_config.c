@@ -54,14 +54,6 @@ static const struct tree_node *find_entry(const struct doctor_facts *facts,
         return found;
 }
 
-/* kube-scheduler takes anchors. */
-static int parse_config(const char *text, size_t len, struct tree **ret, struct error *err) {
-        static const struct tree_limits limits = {
-                .max_bytes = TREE_MAX_BYTES, .max_nodes = TREE_MAX_NODES, .allows_aliases = true};
-
-        return tree_parse_within(text, len, &limits, ret, err);
-}
-
 static bool is_configuration(const struct tree *tree) {
         return strcmp(doctor_config_text(tree_root(tree), "kind"), KIND) == 0;
 }
@@ -86,7 +78,7 @@ static void search_text(struct doctor_facts *facts, const char *map, const json_
         bool is_ours = is_mounted(facts, map);
 
         if (!text || !strstr(text, KIND) || facts->config_count == DOCTOR_MAX_CONFIGS ||
-            parse_config(text, json_string_length(value), &tree, NULL) < 0 ||
+            tree_parse_aliased(text, json_string_length(value), &tree, NULL) < 0 ||
             !is_configuration(tree) || !(is_ours || find_entry(facts, tree)))
                 return;
         facts->configs[facts->config_count++] = (struct doctor_config){
@@ -117,7 +109,7 @@ int doctor_config_load(const char *path, struct tree **ret, struct error *err) {
 
         int r = file_read_input(path, TREE_MAX_BYTES, &text, &len, err);
         if (r == 0)
-                r = parse_config(text, len, &tree, err);
+                r = tree_parse_aliased(text, len, &tree, err);
         if (r < 0)
                 return error_wrap(err, r, "%s", file_input_name(path));
         if (!is_configuration(tree))

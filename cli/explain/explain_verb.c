@@ -143,7 +143,7 @@ static int fill_table(struct cluster *cluster, const struct subject *subject,
 
 /* ---- A pod. */
 
-static char *full_name_of(const struct cluster *cluster, const char *pod) {
+static char *full_name_of(struct cluster *cluster, const char *pod) {
         const char *namespace = settings.pod_namespace ? settings.pod_namespace
                                                        : cluster_namespace(cluster);
 

@@ -175,6 +175,9 @@ static int run_top(int count, char **words, struct error *err) {
                 r = top_look(&looking, err);
         while (r == 0 && settings.is_watching && fflush(stdout) == 0 && !ferror(stdout)) {
                 cluster_pause(looking.cluster, settings.interval_ms);
+                r = cluster_check(looking.cluster, err);
+                if (r < 0)
+                        break;
                 r = top_look(&looking, err);
                 if (r < 0) { /* what is on the screen stays; the next list may succeed */
                         (void)fprintf(stderr, "kubectl plimsoll top: %s\n", err->msg);

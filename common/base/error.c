@@ -10,20 +10,16 @@
 #include "base/utf8.h"
 
 /*
- * Messages quote outside input: a control character must not reach a terminal or a log, and JSON,
- * such as a policy's status, takes no text that is not UTF-8, or was cut within a character.
+ * Messages quote outside input: a control character, or one that reverses what follows, must not
+ * reach a terminal or a log, and JSON, such as a policy's status, takes no text that is not UTF-8,
+ * or was cut within a character.
  */
 static void replace_unprintable(char *text) {
-        for (size_t left = strlen(text); left > 0;) {
-                const unsigned char *s = (const unsigned char *)text;
+        for (size_t left = strlen(text), len; left > 0; text += len, left -= len) {
                 size_t sequence = utf8_sequence_len(text, left);
-                /* To some terminals, U+009B is the beginning of a command, as ESC [ is. */
-                bool is_c1 = sequence == 2 && s[0] == 0xc2 && s[1] < 0xa0;
-                if (sequence == 0 || s[0] < 0x20 || s[0] == 0x7f || is_c1)
-                        memset(text, '?', sequence == 2 ? 2 : 1);
-                sequence += sequence == 0;
-                text += sequence;
-                left -= sequence;
+                len = sequence > 0 ? sequence : 1;
+                if (sequence == 0 || !utf8_is_graphic(text, sequence))
+                        memset(text, '?', len);
         }
 }
 

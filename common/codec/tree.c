@@ -10,11 +10,6 @@
 #include "codec/json.h"
 #include "codec/tree_builder.h"
 
-static const struct tree_limits usual_limits = {
-        .max_bytes = TREE_MAX_BYTES,
-        .max_nodes = TREE_MAX_NODES,
-};
-
 static int add_json(struct tree_builder *builder, const json_t *json, struct error *err) {
         const struct tree_mark nowhere = {0};
         char number[NUMBER_TEXT_MAX];
@@ -66,7 +61,7 @@ static int add_json(struct tree_builder *builder, const json_t *json, struct err
 int tree_from_json(const json_t *json, struct tree **ret, struct error *err) {
         _cleanup_(tree_builder_done) struct tree_builder builder;
 
-        tree_builder_init(&builder, &usual_limits);
+        tree_builder_init(&builder, false);
         int r = add_json(&builder, json, err);
         if (r < 0)
                 return r;
@@ -93,25 +88,36 @@ static bool has_yaml_breaks(const char *text, size_t len) {
                memmem(text, len, "\xe2\x80\xa9", 3);
 }
 
+/* libyaml counts it as a column, and jansson refuses it. */
+static void skip_byte_order_mark(const char **text, size_t *len) {
+        static const char mark[] = {'\xef', '\xbb', '\xbf'};
+
+        if (*len < sizeof(mark) || memcmp(*text, mark, sizeof(mark)) != 0)
+                return;
+        *text += sizeof(mark);
+        *len -= sizeof(mark);
+}
+
 /*
  * libyaml reads nearly all JSON, and counts the lines. jansson reads what libyaml rejects:
  * surrogate pairs, keys of more than 1,024 characters, a line break before a colon, tabs before the
  * first bracket.
  */
-int tree_parse_within(const char *text, size_t len, const struct tree_limits *limits,
-                      struct tree **ret, struct error *err) {
+static int parse(const char *text, size_t len, bool allows_aliases, struct tree **ret,
+                 struct error *err) {
         _cleanup_(tree_builder_done) struct tree_builder builder = {0};
         struct error problem = ERROR_NULL;
 
-        if (len > limits->max_bytes)
-                return error_set(err, E2BIG, "larger than %zu bytes", limits->max_bytes);
+        if (len > TREE_MAX_BYTES)
+                return error_set(err, E2BIG, "larger than %d bytes", TREE_MAX_BYTES);
+        skip_byte_order_mark(&text, &len);
         bool may_be_json = begins_as_json(text, len);
         json_auto_t *json = may_be_json && has_yaml_breaks(text, len) ? load_json(text, len) : NULL;
-        tree_builder_init(&builder, limits);
+        tree_builder_init(&builder, allows_aliases);
         int r = json ? 0 : tree_read_yaml(&builder, text, len, &problem);
         if (r == -EINVAL && may_be_json && (json = load_json(text, len)) != NULL) {
                 tree_builder_done(&builder);
-                tree_builder_init(&builder, limits);
+                tree_builder_init(&builder, allows_aliases);
         }
         if (json)
                 r = add_json(&builder, json, &problem);
@@ -125,7 +131,11 @@ int tree_parse_within(const char *text, size_t len, const struct tree_limits *li
 }
 
 int tree_parse(const char *text, size_t len, struct tree **ret, struct error *err) {
-        return tree_parse_within(text, len, &usual_limits, ret, err);
+        return parse(text, len, false, ret, err);
+}
+
+int tree_parse_aliased(const char *text, size_t len, struct tree **ret, struct error *err) {
+        return parse(text, len, true, ret, err);
 }
 
 int tree_load_file(const char *path, struct tree **ret, struct error *err) {
@@ -145,13 +155,31 @@ const struct tree_node *tree_get(const struct tree_node *map, const char *key) {
         return NULL;
 }
 
-bool tree_is_null(const struct tree_node *node) {
-        static const char *const words[] = {"", "~", "null", "Null", "NULL"};
-
+/* @words: NULL-terminated */
+static bool is_plain_word(const struct tree_node *node, const char *const *words) {
         if (!node || node->kind != TREE_SCALAR || node->is_quoted)
                 return false;
-        for (size_t i = 0; i < ARRAY_LEN(words); i++)
-                if (strcmp(node->text, words[i]) == 0)
+        for (; *words; words++)
+                if (strcmp(node->text, *words) == 0)
                         return true;
         return false;
+}
+
+bool tree_is_null(const struct tree_node *node) {
+        static const char *const words[] = {"", "~", "null", "Null", "NULL", NULL};
+
+        return is_plain_word(node, words);
+}
+
+bool tree_read_bool(const struct tree_node *node, bool *ret) {
+        static const char *const yes[] = {"true", "True", "TRUE", "yes", "Yes", "YES",
+                                          "on",   "On",   "ON",   "y",   "Y",   NULL};
+        static const char *const no[] = {"false", "False", "FALSE", "no", "No", "NO",
+                                         "off",   "Off",   "OFF",   "n",  "N",  NULL};
+        bool is_yes = is_plain_word(node, yes);
+
+        if (!is_yes && !is_plain_word(node, no))
+                return false;
+        *ret = is_yes;
+        return true;
 }

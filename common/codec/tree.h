@@ -20,11 +20,6 @@ enum {
         TREE_MAX_NODES = 100000,
 };
 
-struct tree_limits {
-        size_t max_bytes, max_nodes;
-        bool allows_aliases; /* an alias counts with all nodes that it repeats */
-};
-
 enum tree_kind { TREE_SCALAR, TREE_LIST, TREE_MAP };
 
 struct tree_node {
@@ -58,10 +53,10 @@ struct tree;
  */
 _must_check_ int tree_parse(const char *text, size_t len, struct tree **ret, struct error *err);
 
-/** tree_parse_within() - the same under other limits than TREE_MAX_BYTES, TREE_MAX_NODES and no
- * aliases */
-_must_check_ int tree_parse_within(const char *text, size_t len, const struct tree_limits *limits,
-                                   struct tree **ret, struct error *err);
+/** tree_parse_aliased() - the same with anchors and aliases. An alias counts with all nodes that it
+ * repeats */
+_must_check_ int tree_parse_aliased(const char *text, size_t len, struct tree **ret,
+                                    struct error *err);
 
 /** tree_from_json() - the same tree from an API object; null scalars read as plain "null",
  * strings are quoted */
@@ -80,5 +75,8 @@ DEFINE_FREEP(struct tree, tree_free);
 const struct tree_node *tree_root(const struct tree *tree);
 /** tree_get() - the value of @key, NULL when absent or when @map is NULL or no map */
 const struct tree_node *tree_get(const struct tree_node *map, const char *key);
+/** tree_read_bool() - an unquoted word that sigs.k8s.io/yaml reads as a bool: also yes, on and n;
+ * false: it is something else */
+bool tree_read_bool(const struct tree_node *node, bool *ret);
 /** tree_is_null() - an unquoted null, ~ or empty scalar */
 bool tree_is_null(const struct tree_node *node);

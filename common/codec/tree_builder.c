@@ -60,10 +60,10 @@ const struct tree_node *tree_root(const struct tree *tree) {
         return &tree->root;
 }
 
-void tree_builder_init(struct tree_builder *builder, const struct tree_limits *limits) {
+void tree_builder_init(struct tree_builder *builder, bool allows_aliases) {
         *builder = (struct tree_builder){
                 .tree = xcalloc(1, sizeof(struct tree)),
-                .limits = *limits,
+                .allows_aliases = allows_aliases,
         };
 }
 
@@ -120,9 +120,8 @@ static void tree_builder_add(struct tree_builder *builder, struct tree_node node
 
 static int tree_builder_count(struct tree_builder *builder, size_t count, struct tree_mark at,
                               struct error *err) {
-        if (count > builder->limits.max_nodes - builder->node_count)
-                return tree_builder_fail(E2BIG, at, err, "more than %zu values",
-                                         builder->limits.max_nodes);
+        if (count > TREE_MAX_NODES - builder->node_count)
+                return tree_builder_fail(E2BIG, at, err, "more than %d values", TREE_MAX_NODES);
         builder->node_count += count;
         return 0;
 }

@@ -37,12 +37,12 @@ struct tree_builder {
         size_t child_count, child_cap;
         size_t node_count;
         bool has_root;
-        struct tree_limits limits;
+        bool allows_aliases;
         struct strmap anchors;      /* of values that have ended */
         struct tree_anchor *anchor; /* of the next value; NULL: none */
 };
 
-void tree_builder_init(struct tree_builder *builder, const struct tree_limits *limits);
+void tree_builder_init(struct tree_builder *builder, bool allows_aliases);
 void tree_builder_done(struct tree_builder *builder);
 
 /** tree_builder_fail() - error_set() with "line N, column N: " in front */

@@ -44,7 +44,7 @@ static int fail_with_parser(const yaml_parser_t *parser, const char *text, size_
 /* Most configurations need neither, and both make them hard to read. */
 static int take_decorations(struct tree_builder *builder, const yaml_char_t *anchor,
                             const yaml_char_t *tag, struct tree_mark at, struct error *err) {
-        bool is_allowed = builder->limits.allows_aliases && !tree_builder_wants_key(builder);
+        bool is_allowed = builder->allows_aliases && !tree_builder_wants_key(builder);
 
         if (anchor && !is_allowed)
                 return tree_builder_fail(EINVAL, at, err, "anchors (&%.64s) are not supported",
@@ -95,7 +95,7 @@ static int read_begin(struct tree_builder *builder, const yaml_event_t *event, s
 
 static int read_alias(struct tree_builder *builder, const char *name, struct tree_mark at,
                       struct error *err) {
-        if (!builder->limits.allows_aliases || tree_builder_wants_key(builder))
+        if (!builder->allows_aliases || tree_builder_wants_key(builder))
                 return tree_builder_fail(EINVAL, at, err, "aliases (*%.64s) are not supported",
                                          name);
         return tree_builder_alias(builder, name, at, err);

@@ -45,10 +45,7 @@ struct kube_call {
         struct http_call *http;  /* NULL between attempts */
         struct loop_timer timer; /* the pause before an attempt */
         struct backoff backoff;
-        enum kube_outcome refusal; /* why no attempt was started */
-        struct error refusal_err;
         int retries_left;
-        bool is_waiting; /* for credentials; the timer limits it */
         bool has_retried_unauthorized;
         bool has_streamed;
         bool is_html; /* what was received */
@@ -77,23 +74,12 @@ const char *kube_outcome_name(enum kube_outcome outcome) {
 
 static void attempt_call(void *userdata);
 
-static void on_credentials(void *userdata) {
-        struct kube_api *api = userdata;
-
-        struct kube_call *call;
-
-        LIST_FOREACH (call, &api->calls, entry)
-                if (call->is_waiting)
-                        attempt_call(call);
-}
-
 struct kube_api *kube_api_new(struct loop *loop, struct http_client *client,
                               struct kube_access *config, struct metrics *metrics) {
         struct kube_api *api = xcalloc(1, sizeof(*api));
 
         *api = (struct kube_api){
                 .loop = loop, .client = client, .config = config, .metrics = metrics};
-        kube_access_attach(config, loop, on_credentials, api);
         return api;
 }
 
@@ -102,7 +88,6 @@ void kube_api_free(struct kube_api *api) {
                 return;
         while (!LIST_EMPTY(&api->calls))
                 kube_cancel(LIST_FIRST(&api->calls));
-        kube_access_detach(api->config);
         free(api);
 }
 
@@ -314,25 +299,17 @@ static bool on_http_data(void *userdata, const char *data, size_t len) {
         return !call->is_html && call->request.on_data(call->request.userdata, data, len);
 }
 
-static void on_refusal(void *userdata) {
+static void on_too_late(void *userdata) {
         struct kube_call *call = userdata;
         struct kube_answer answer = {
-                .outcome = call->refusal,
+                .outcome = KUBE_UNAVAILABLE,
                 .body = "",
-                .err = call->refusal_err,
                 .retry_after_ms = -1,
         };
 
-        count_call(call, call->refusal == KUBE_UNAUTHORIZED ? "no_credentials" : "too_late", -1);
+        (void)error_set(&answer.err, ETIMEDOUT, "deadline exceeded before the request was sent");
+        count_call(call, "too_late", -1);
         end_call(call, &answer);
-}
-
-/* Ends the call on a later turn without an attempt, unless one is started before. */
-static void refuse_call(struct kube_call *call, enum kube_outcome refusal, int64_t after_ms) {
-        struct loop *loop = call->api->loop;
-
-        call->refusal = refusal;
-        loop_timer_arm(loop, &call->timer, loop_now_mono_ms(loop) + after_ms, on_refusal, call);
 }
 
 static int64_t attempt_timeout_ms(const struct kube_call *call) {
@@ -347,26 +324,16 @@ static void attempt_call(void *userdata) {
         struct kube_call *call = userdata;
         struct kube_api *api = call->api;
         const struct kube_request *request = &call->request;
-        struct kube_credentials credentials;
 
-        call->is_waiting = false;
         loop_timer_disarm(api->loop, &call->timer);
         if (loop_now_mono_ms(api->loop) >= end_mono_ms(call)) {
-                (void)error_set(&call->refusal_err, ETIMEDOUT,
-                                "deadline exceeded before the request was sent");
-                refuse_call(call, KUBE_UNAVAILABLE, 0);
+                /* On a later turn, as every end of a call. */
+                loop_timer_arm(api->loop, &call->timer, loop_now_mono_ms(api->loop), on_too_late,
+                               call);
                 return;
         }
-        int r = kube_access_credentials(api->config, loop_now_mono_ms(api->loop),
-                                        loop_now_unix_ms(api->loop), &credentials,
-                                        &call->refusal_err);
-        if (r < 0) {
-                call->is_waiting = r == -EINPROGRESS;
-                refuse_call(call, KUBE_UNAUTHORIZED,
-                            call->is_waiting ? attempt_timeout_ms(call) : 0);
-                return;
-        }
-
+        struct kube_credentials credentials = kube_access_credentials(api->config,
+                                                                      loop_now_mono_ms(api->loop));
         const char *content_type = request->content_type ? request->content_type
                                                          : "application/json";
         _cleanup_(freep) char *accept_line = xasprintf(
@@ -376,42 +343,38 @@ static void attempt_call(void *userdata) {
                                                      ? xasprintf("Authorization: Bearer %s",
                                                                  credentials.bearer)
                                                      : NULL;
-        const char *headers[4 + KUBE_ACCESS_MAX_LINES] = {accept_line};
+        const char *headers[4] = {accept_line};
         size_t header_count = 1;
         if (call->body)
                 headers[header_count++] = type_line;
         if (bearer_line)
                 headers[header_count++] = bearer_line;
-        for (size_t i = 0; credentials.impersonation && credentials.impersonation[i]; i++)
-                headers[header_count++] = credentials.impersonation[i];
 
-        call->http = http_start(
-                api->client,
-                &(struct http_request){
-                        .method = request->method,
-                        .url = call->url,
-                        .headers = headers,
-                        .body = call->body,
-                        .body_bytes = request->body_bytes,
-                        .timeout_ms = attempt_timeout_ms(call),
-                        .idle_timeout_ms = request->idle_timeout_ms,
-                        .answer_timeout_ms = request->answer_timeout_ms,
-                        .end_mono_ms = end_mono_ms(call),
-                        .lost_timeout_ms = LOST_TIMEOUT_MS,
-                        .max_body_bytes = request->max_body_bytes > 0 ? request->max_body_bytes
-                                                                      : DEFAULT_MAX_BODY_BYTES,
-                        .wants_gzip = request->wants_gzip,
-                        .basic_auth = credentials.bearer ? NULL : credentials.basic_auth,
-                        .tls = &credentials.tls,
-                        .proxy = credentials.proxy,
-                        .no_proxy = credentials.no_proxy,
-                        .pool = request->on_data     ? STREAM_POOL
-                                : request->is_urgent ? URGENT_POOL
-                                                     : COMMON_POOL,
-                        .on_data = request->on_data ? on_http_data : NULL,
-                        .on_done = on_http_done,
-                        .userdata = call,
-                });
+        call->http = http_start(api->client,
+                                &(struct http_request){
+                                        .method = request->method,
+                                        .url = call->url,
+                                        .headers = headers,
+                                        .body = call->body,
+                                        .body_bytes = request->body_bytes,
+                                        .timeout_ms = attempt_timeout_ms(call),
+                                        .idle_timeout_ms = request->idle_timeout_ms,
+                                        .answer_timeout_ms = request->answer_timeout_ms,
+                                        .end_mono_ms = end_mono_ms(call),
+                                        .lost_timeout_ms = LOST_TIMEOUT_MS,
+                                        .max_body_bytes = request->max_body_bytes > 0
+                                                                  ? request->max_body_bytes
+                                                                  : DEFAULT_MAX_BODY_BYTES,
+                                        .wants_gzip = request->wants_gzip,
+                                        .tls = &credentials.tls,
+                                        .unix_socket = credentials.unix_socket,
+                                        .pool = request->on_data     ? STREAM_POOL
+                                                : request->is_urgent ? URGENT_POOL
+                                                                     : COMMON_POOL,
+                                        .on_data = request->on_data ? on_http_data : NULL,
+                                        .on_done = on_http_done,
+                                        .userdata = call,
+                                });
         if (bearer_line)
                 explicit_bzero(bearer_line, strlen(bearer_line));
 }

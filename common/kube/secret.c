@@ -82,34 +82,6 @@ int secret_from_base64(const char *text, size_t len, char **ret, struct error *e
         return 0;
 }
 
-/* Returns where the text goes on. */
-static char *mask(char *at, size_t len) {
-        size_t stars = size_min(len, 3);
-
-        memset(at, '*', stars);
-        memmove(at + stars, at + len, strlen(at + len) + 1);
-        return at + stars;
-}
-
-void secret_mask(char *text, const char *known) {
-        enum { LONG_BYTES = 16, VERY_LONG_BYTES = 40 };
-        static const char digits[] = "0123456789";
-        static const char token_characters[] =
-                "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/=";
-
-        if (known && *known)
-                for (char *at = text; (at = strstr(at, known)) != NULL;)
-                        at = mask(at, strlen(known));
-        for (char *at = text; *at;) {
-                size_t len = strspn(at, token_characters);
-                bool has_digit = strcspn(at, digits) < len;
-                if (len >= VERY_LONG_BYTES || (len >= LONG_BYTES && has_digit))
-                        at = mask(at, len);
-                else
-                        at += size_max(len, 1);
-        }
-}
-
 void secret_free(char *secret) {
         if (!secret)
                 return;

@@ -34,15 +34,6 @@ _must_check_ int secret_read_file(enum secret_kind kind, const char *path, char 
 /** secret_from_base64() - decode and validate a PEM text; white space is allowed */
 _must_check_ int secret_from_base64(const char *text, size_t len, char **ret, struct error *err);
 
-/**
- * secret_mask() - mask what is, or looks like, a secret in @text
- * @known: NULL, or a secret that @text may contain
- *
- * Masks every word of token characters that is long and has a digit, or is very long. That includes
- * some paths and host names.
- */
-void secret_mask(char *text, const char *known);
-
 /** secret_free() - overwrite and release; @secret is NULL or NUL-terminated */
 void secret_free(char *secret);
 DEFINE_FREEP(char, secret_free);

@@ -127,7 +127,7 @@ struct http_call *http_call_new(const struct http_request *request,
         call->request = *request;
         call->request.url = call->request.body = NULL;
         call->request.headers = NULL;
-        call->request.basic_auth = call->request.proxy = call->request.no_proxy = NULL;
+        call->request.basic_auth = call->request.unix_socket = NULL;
         call->request.tls = NULL;
         call->url = xstrdup(request->url);
         for (const char *const *line = request->headers; line && *line; line++) {
@@ -140,8 +140,7 @@ struct http_call *http_call_new(const struct http_request *request,
                 append_list_line(&call->headers, "Expect:"); /* no round trip for it */
         }
         call->basic_auth = xstrdup_or_null(request->basic_auth);
-        call->proxy = xstrdup_or_null(request->proxy);
-        call->no_proxy = xstrdup_or_null(request->no_proxy);
+        call->unix_socket = xstrdup_or_null(request->unix_socket);
         if (request->tls)
                 call->tls = http_tls_copy_get(last_tls, request->tls);
         if (request->connect_timeout_ms == 0)
@@ -159,8 +158,7 @@ void http_call_free(struct http_call *call) {
         free(call->url);
         free(call->body);
         free(call->basic_auth);
-        free(call->proxy);
-        free(call->no_proxy);
+        free(call->unix_socket);
         free(call);
 }
 
@@ -274,7 +272,7 @@ static size_t on_header(char *data, size_t size, size_t count, void *userdata) {
         return len;
 }
 
-/* curl's own sockets would be inherited by a credential plugin that we run. TCP_USER_TIMEOUT also
+/* curl's own sockets would be inherited by programs that we run. TCP_USER_TIMEOUT also
  * counts the keepalives that are not answered, in place of a number of them. */
 static curl_socket_t on_socket_open(void *userdata, curlsocktype purpose,
                                     struct curl_sockaddr *address) {
@@ -388,10 +386,9 @@ CURLcode http_call_configure(struct http_call *call, const char *user_agent,
         must(curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L));
 #endif
         must(curl_easy_setopt(easy, CURLOPT_DNS_CACHE_TIMEOUT, (long)DNS_CACHE_S));
-        /* Empty, they keep curl from looking into the environment. */
-        must(curl_easy_setopt(easy, CURLOPT_PROXY, call->proxy ? call->proxy : ""));
-        must(curl_easy_setopt(easy, CURLOPT_NOPROXY, call->no_proxy ? call->no_proxy : ""));
-        must(curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L));
+        /* Empty, it keeps curl from looking into the environment. */
+        must(curl_easy_setopt(easy, CURLOPT_PROXY, ""));
+        must(curl_easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, call->unix_socket));
         must(curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1));
         /* Refused while a buffer is left over from a call that failed early: it is as large. */
         (void)curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)RECEIVE_BYTES);

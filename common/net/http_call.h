@@ -53,7 +53,7 @@ struct http_call {
         enum http_call_state state;
 
         struct http_request request; /* what it borrows is NULL, and copied below */
-        char *url, *body, *basic_auth, *proxy, *no_proxy;
+        char *url, *body, *basic_auth, *unix_socket;
         struct curl_slist *headers, *connect_to;
         struct http_tls_copy *tls;
         bool is_malformed; /* fails before it starts */

@@ -4,7 +4,7 @@
  *
  * Calls are distributed over several curl multi handles, by host or by turn, because one handle
  * slows down with its number of connections. Connections are kept alive; redirects are not
- * followed; proxies are those that a request names, and none of the environment.
+ * followed, and the environment's proxies are not used.
  */
 #pragma once
 
@@ -115,8 +115,7 @@ struct http_request {
         bool wants_gzip;            /* ask for gzip; the limit applies to the unpacked body */
         const char *basic_auth;     /* "user:password"; may be NULL */
         const struct http_tls *tls; /* may be NULL */
-        const char *proxy;          /* URL, or "host:port" of an HTTP proxy; NULL: none */
-        const char *no_proxy; /* hosts that are reached without it, as in $NO_PROXY; or NULL */
+        const char *unix_socket;    /* connect to this path in place of the URL's host; or NULL */
         /* The call's connections are shared only with calls of an equal pool (streams that stay
          * open, such as watches, get one of their own); below HTTP_POOLS, 0 is the common pool. */
         unsigned pool;

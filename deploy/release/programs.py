@@ -19,7 +19,7 @@ CURL_WITHOUT = (
 CURL_DISABLED = (
     *("shared", "ldap", "ldaps", "ftp", "file", "dict", "telnet", "tftp", "pop3", "imap", "smb"),
     *("smtp", "gopher", "mqtt", "rtsp", "manual", "cookies", "alt-svc", "hsts", "netrc", "ntlm"),
-    *("ntlm-wb", "tls-srp", "unix-sockets", "openssl-auto-load-config", "dependency-tracking"),
+    *("ntlm-wb", "tls-srp", "openssl-auto-load-config", "dependency-tracking"),
 )
 # The plugin has no server; libmicrohttpd stands in a library that it uses in part.
 UNUSED = {"libmicrohttpd": "0.9.75", "gnutls": "3.7"}

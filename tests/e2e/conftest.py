@@ -39,6 +39,7 @@ from cluster.plimsoll import Plimsoll, fast_policy  # noqa: E402
 from cluster.workloads import Namespace  # noqa: E402
 from harness import NIGHTLY, Exporters  # noqa: E402
 from programs import complete, find_program, log_folder, running, show_logs  # noqa: E402
+from tools import build  # noqa: E402
 
 pytest.register_assert_rewrite("api_kit", "api_cases_read", "api_cases_write")
 FIGURES = pytest.StashKey[list]()
@@ -303,6 +304,12 @@ def stack(plimsoll, exporters, scheduler):
         return controller, extender
 
     return start
+
+
+@pytest.fixture(scope="session", autouse=True)
+def kubectl():
+    """The one that kubectl-plimsoll starts is as old as the control plane."""
+    os.environ["KUBECTL"] = str(build.directory("kubernetes") / "bin" / "kubectl")
 
 
 @pytest.fixture

@@ -43,7 +43,7 @@ def test_runs_with_nothing(program, figure):
     assert re.fullmatch(rf"{program} \d+\.\d+\.\d+.*\n", done.stdout)
     if program == "plimsoll-controller":
         done = run_once(program, "doctor", options=["--entrypoint=/usr/bin/kubectl-plimsoll"])
-        assert done.returncode == 2 and "use --kubeconfig" in done.stderr
+        assert done.returncode == 2 and "kubectl" in done.stderr, "outside of a pod it is needed"
     # Time zones are there, and a library that is missing would show at the latest here.
     done = run_once(program, "--check-config", "--annotation-timezone=Asia/Shanghai")
     assert done.returncode == 0, done.stderr

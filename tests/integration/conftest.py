@@ -28,6 +28,7 @@ that the test did not end, or if a peer has a traceback; a failure's report has 
 import itertools
 import os
 import shutil
+import subprocess
 
 import pytest
 
@@ -230,6 +231,20 @@ def module_start_extender(module_run, module_log_dir):
     return extenders(module_run, module_log_dir)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def kubectl(tmp_path_factory):
+    """Debian 12's kubectl does not know a flag that only servers with a path need."""
+    program = shutil.which("kubectl")
+    argv = [program, "proxy", "--help"]
+    known = program and subprocess.run(argv, capture_output=True, check=True).stdout
+    if known and b"--append-server-path" not in known:
+        path = tmp_path_factory.mktemp("kubectl") / "kubectl"
+        script = f'#!/bin/bash\nexec {program} "${{@/--append-server-path/--v=0}}"\n'
+        path.write_text(script, "utf-8")
+        path.chmod(0o755)
+        os.environ["KUBECTL"] = str(path)
+
+
 @pytest.fixture
 def cluster():
     paper = PaperCluster()
@@ -246,10 +261,9 @@ def plimsoll(cluster, tmp_path):
 
     def call(*words, status=0, env=None, **more):
         config = getattr(cluster, "kubeconfig", str(tmp_path / "config"))
-        server = [f"--server={cluster.url}"]
-        if "-s" in words or os.path.exists(config):
-            server = []
-        env = {"HOME": "/none", "KUBECONFIG": config, **(env or {})}
+        has_config = os.path.exists(config)
+        server = [] if "-s" in words or has_config else [f"--server={cluster.url}"]
+        env = {"HOME": "/proc/none", "KUBECONFIG": config if has_config else "", **(env or {})}
         more = {"cwd": tmp_path, **more}
         done = complete("kubectl-plimsoll", *words, *server, status=status, env=env, **more)
         return done if status is None else done.stdout or done.stderr

@@ -124,6 +124,6 @@ def run_commands(commands, flags="", **more):
     """What a page's commands print; kubectl plimsoll has these flags, too."""
     plugin = find_program("kubectl-plimsoll")
     script = f'kubectl() {{ shift; {plugin} "$@" {flags}; }}\n{commands}'
-    env = {"KUBECONFIG": "", "HOME": "/none", **more.pop("env", {})}
+    env = {"KUBECONFIG": "", "HOME": "/proc/none", **more.pop("env", {})}
     argv = ("-euo", "pipefail", "-c", script)
     return complete("/bin/bash", *argv, env=env, **more).stdout

@@ -56,11 +56,18 @@ def piped(argv):
     return ["env", "--ignore-signal=PIPE", "bash", "-c", command, *map(str, argv)]
 
 
+def children(pid):
+    """[(pid, name)]"""
+    found = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
+    return [
+        (int(pid), pathlib.Path(f"/proc/{pid}/comm").read_text("utf-8").strip()) for pid in found
+    ]
+
+
 def stop_reading(process):
     """Nobody reads any more what a piped() program prints: it ends by itself, and says so."""
-    tasks = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}")
-    (reader,) = (tasks / "children").read_text(encoding="ascii").split()
-    os.kill(int(reader), signal.SIGTERM)
+    (reader,) = (pid for pid, name in children(process.pid) if name == "cat")
+    os.kill(reader, signal.SIGTERM)
     assert process.wait_exit() == 1 and "standard output" in process.stderr(), process.text()
 
 

@@ -1,18 +1,22 @@
-"""How kubectl plimsoll reaches a cluster: as kubectl does, by the same kubeconfig and flags."""
+"""How kubectl plimsoll reaches a cluster: kubectl finds it, logs in, and ends with it."""
 
 import json
 import os
-import socket
+import pathlib
+import pty
+import signal
 import ssl
-from socketserver import BaseRequestHandler, ThreadingTCPServer
+import subprocess
 from threading import Thread
-from urllib.parse import urlsplit
 
 import pytest
 
-from paper_cluster import CLUSTER_IP, POLICY_PATH, SYSTEM
-from programs import complete, piped, stop_reading
+from harness import wait_until
+from paper_cluster import CLUSTER_IP, POLICY_PATH, SYSTEM, Answering, PaperCluster
+from programs import children, complete, piped, stop_reading
 from tls_kit import Authority
+
+NO_CONFIG = {"HOME": "/proc/none", "KUBECONFIG": ""}
 
 
 def test_a_server_without_a_context(cluster, plimsoll, tmp_path):
@@ -20,8 +24,31 @@ def test_a_server_without_a_context(cluster, plimsoll, tmp_path):
     assert "4 nodes" in plimsoll("top", "-s", cluster.url), "there is no kubeconfig"
     config.write_text("kind: Config\n")
     assert "4 nodes" in plimsoll("top", "-s", cluster.url), "it is empty"
-    assert "no current-context" in plimsoll("top", status=2)
-    assert "no context named 'x'" in plimsoll("top", "--context=x", "-s", cluster.url, status=2)
+
+
+def test_errors_are_kubectls(cluster, plimsoll):
+    """They are seen as kubectl prints them."""
+    server = ("-s", cluster.url)
+    for words in (["--context=x", "top"], ["--context", "x", "top"], ["top", "--context=x"]):
+        said = plimsoll(*words, *server, status=2).splitlines()
+        assert 'error: context "x" does not exist' in said
+        assert said[-1] == "kubectl plimsoll top: kubectl proxy ended with status 1"
+    for flag in ("--kubeconfig", "--certificate-authority", "--client-certificate"):
+        assert "/proc/none" in plimsoll("top", f"{flag}=/proc/none/x", *server, status=2)
+    said = plimsoll("top", *server, env={"KUBECTL": "/proc/none"}, status=2)
+    assert said.startswith("kubectl plimsoll top: cannot run kubectl: ")
+    said = plimsoll("top", "-s", "http://127.0.0.1:9", status=2)
+    assert "500 dial tcp 127.0.0.1:9: connect: connection refused\n" in said.splitlines(True)[-1]
+
+
+def test_kubectl_is_named(cluster, plimsoll, tmp_path):
+    """By several words, such as `k3s kubectl`."""
+    program = tmp_path / "k3s"
+    kubectl = os.environ.get("KUBECTL", "kubectl")
+    program.write_text(f'#!/bin/sh\ntest "$1" = kubectl && shift && exec {kubectl} "$@"\n')
+    program.chmod(0o755)
+    shown = plimsoll("top", "-s", cluster.url, env={"KUBECTL": f"{program} kubectl"})
+    assert "4 nodes" in shown
 
 
 def test_request_timeout(cluster, plimsoll):
@@ -53,7 +80,7 @@ def test_files_that_are_pipes(cluster, plimsoll, binary, tmp_path):
     plimsoll("doctor", "--scheduler-config=-", *server, "--fail-on=error", input=config)
     commands = '"$0" top -f <(cat policy) -s "$1" && "$0" simulate -f <(cat policy) -s "$1"'
     argv = ["/bin/bash", "-c", commands, binary("kubectl-plimsoll"), cluster.url]
-    shown = complete(*argv, env={"HOME": "/none", "KUBECONFIG": ""}, cwd=tmp_path).stdout
+    shown = complete(*argv, env=NO_CONFIG, cwd=tmp_path).stdout
     assert "by /dev/fd/" in shown and "/dev/fd/" in shown.partition("nodes:")[2]
     said = plimsoll("top", "-f", "-", *server, input="kind: Pod", status=2)
     assert "top: standard input: " in said
@@ -70,7 +97,7 @@ def test_a_policy_of_a_pipe_is_kept(cluster, binary, run, tmp_path):
     flags = ("--watch", "--interval=1s", "-f", pipe, "-s", cluster.url)
     process = run(
         piped([binary("kubectl-plimsoll"), "top", *flags]),
-        env={**os.environ, "HOME": "/none", "KUBECONFIG": ""},
+        env={**os.environ, **NO_CONFIG},
         clean_exit=False,
     )
     policy = json.dumps(cluster.objects[POLICY_PATH])
@@ -80,96 +107,236 @@ def test_a_policy_of_a_pipe_is_kept(cluster, binary, run, tmp_path):
     stop_reading(process)
 
 
-def pump(source, sink):
-    try:
-        while piece := source.recv(65536):
-            sink.sendall(piece)
-        sink.shutdown(socket.SHUT_WR)
-    except OSError:
-        pass
+class Recording(Answering):
+    """Keeps the headers of the plugin's requests; kubectl may make some of its own."""
 
-
-class Passer(BaseRequestHandler):
-    """Both kinds of an HTTP proxy: CONNECT, and GET of a whole URL. All names are one address."""
-
-    def handle(self):
-        head = b""
-        while not head.endswith(b"\r\n\r\n"):
-            head += self.request.recv(1)
-        self.server.heads.append(head.decode())
-        method, target, rest = head.decode().split(" ", 2)
-        with socket.create_connection(self.server.behind) as behind:
-            if method == "CONNECT":
-                self.request.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
-            else:
-                path = f"{urlsplit(target).path}?{urlsplit(target).query}"
-                behind.sendall(f"{method} {path} {rest}".encode())
-            Thread(target=pump, args=(self.request, behind), daemon=True).start()
-            pump(behind, self.request)
+    def do_GET(self):  # pylint: disable=invalid-name
+        if self.headers["User-Agent"].startswith("kubectl-plimsoll/"):
+            self.server.headers.append(self.headers)
+        super().do_GET()
 
 
 @pytest.fixture
-def proxy(cluster):
-    server = ThreadingTCPServer(("127.0.0.1", 0), Passer)
-    server.daemon_threads = True
-    server.behind = cluster.server.server_address
-    server.heads = []
-    server.url = f"http://127.0.0.1:{server.server_address[1]}"
-    Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-    yield server
-    server.shutdown()
-    server.server_close()
+def secure(tmp_path):
+    """A cluster with TLS: kubectl sends no credentials in the clear."""
+    authority = Authority(tmp_path / "ca", "ca")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*authority.server("api", names="DNS:api.test"))
+    paper = PaperCluster()
+    paper.server.RequestHandlerClass = Recording
+    paper.server.headers = []
+    paper.server.socket = context.wrap_socket(paper.server.socket, server_side=True)
+    paper.ca = authority.cert
+    paper.url = paper.url.replace("http:", "https:")
+    yield paper
+    paper.close()
 
 
-def write_config(tmp_path, cluster, user):
+def test_flags_are_kubectls(secure, plimsoll):
+    who = ("--token=secret", "--as=jane", "--as-group=ops", "--as-group=dev")
+    trust = (f"--certificate-authority={secure.ca}", "--tls-server-name=api.test")
+    server = ("-s", secure.url)
+    assert "4 nodes" in plimsoll("top", *server, *trust, *who)
+    assert secure.server.headers
+    for headers in secure.server.headers:
+        assert headers["Authorization"] == "Bearer secret"
+        assert headers["Impersonate-User"] == "jane"
+        assert headers.get_all("Impersonate-Group") == ["ops", "dev"]
+    assert "4 nodes" in plimsoll("top", *server, *who, "--insecure-skip-tls-verify")
+    assert "x509: " in plimsoll("top", *server, *who, status=2)
+
+
+def test_kubectl_asks_for_a_user(secure, plimsoll):
+    """One without credentials. A token of the environment is no flag: kubectl's are seen by all."""
+    trust = (f"--certificate-authority={secure.ca}", "--tls-server-name=api.test")
+    env = {"PLIMSOLL_TOKEN": "secret"}
+    words = ("top", "-s", secure.url, *trust)
+    said = plimsoll(*words, env=env, input="jane\n", status=2)
+    assert "Please enter Username: " in said
+    assert not secure.server.headers
+
+
+def test_nobody_is_asked_during_completion(secure, binary):
+    """A shell waits for the words."""
+    trust = (f"--certificate-authority={secure.ca}", "--tls-server-name=api.test")
+    argv = [
+        binary("kubectl-plimsoll"),
+        "__complete",
+        "explain",
+        "-s",
+        secure.url,
+        *trust,
+        "node",
+        "",
+    ]
+    pid, terminal = on_terminal(argv, {**os.environ, **NO_CONFIG})
+    read_until(terminal, b":4\r\n")
+    assert os.waitpid(pid, 0)[1] == 0
+    os.close(terminal)
+
+
+def test_the_context_s_namespace(cluster, plimsoll, tmp_path):
     config = {
         "current-context": "c",
-        "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
-        "clusters": [{"name": "k", "cluster": cluster}],
-        "users": [{"name": "u", "user": user}],
+        "contexts": [
+            {"name": "c", "context": {"cluster": "k", "namespace": "shop"}},
+            {"name": "other", "context": {"cluster": "k"}},
+        ],
+        "clusters": [{"name": "k", "cluster": {"server": cluster.url}}],
     }
     (tmp_path / "config").write_text(json.dumps(config))
+    assert "/namespaces/shop/pods/web" in plimsoll("explain", "pod", "web", status=2)
+    said = plimsoll("explain", "pod", "web", "--context=other", status=2)
+    assert "/namespaces/default/pods/web" in said
+    assert "/namespaces/x/pods/web" in plimsoll("explain", "pod", "web", "-n", "x", status=2)
 
 
-def test_a_proxy_of_the_kubeconfig(cluster, proxy, plimsoll, tmp_path):
-    """With TLS it is a tunnel, and the proxy sees neither token nor name."""
-    authority = Authority(tmp_path / "ca", "ca")
-    cert, key = authority.server("api", names="DNS:api.test")
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(cert, key)
-    cluster.server.socket = context.wrap_socket(cluster.server.socket, server_side=True)
-    access = {"server": "https://api.test:6443", "proxy-url": proxy.url}
-    write_config(tmp_path, {**access, "certificate-authority": authority.cert}, {"token": "secret"})
-    assert "4 nodes" in plimsoll("top", env={"NO_PROXY": "*"})
-    assert proxy.heads[0].startswith("CONNECT api.test:6443 HTTP/1.1\r\n")
-    assert "secret" not in "".join(proxy.heads)
-    proxy.behind = ("127.0.0.1", 1)
-    proxy.shutdown()
-    proxy.server_close()
-    assert proxy.url.rpartition("/")[2].partition(":")[0] in plimsoll("top", status=2)
+# -- How it ends. ----------------------------------------------------------------------------------
 
 
-def test_a_proxy_of_the_environment(cluster, proxy, plimsoll):
-    """As kubectl; hosts of NO_PROXY and the loopback are reached without it."""
-    env = {"HTTP_PROXY": proxy.url, "NO_PROXY": "other.test"}
-    assert "4 nodes" in plimsoll("top", "-s", "http://api.test:6443", env=env)
-    assert proxy.heads[0].startswith("GET http://api.test:6443/")
-    proxy.heads.clear()
-    said = plimsoll("top", "-s", "http://api.test", env={**env, "NO_PROXY": "api.test"}, status=2)
-    assert "api.test" in said
-    assert "4 nodes" in plimsoll("top", "-s", cluster.url, env=env)
-    assert not proxy.heads
+def state(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return ""
 
 
-def test_the_cas_of_this_machine(cluster, plimsoll, tmp_path):
-    """What a kubeconfig without a CA trusts; SSL_CERT_FILE names another file, as for kubectl."""
-    authority = Authority(tmp_path / "ca", "ca")
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(*authority.server("api"))
-    cluster.server.socket = context.wrap_socket(cluster.server.socket, server_side=True)
-    port = cluster.server.server_address[1]
-    write_config(tmp_path, {"server": f"https://localhost:{port}"}, {"token": "secret"})
-    assert "certificate" in plimsoll("top", status=2)
-    assert "4 nodes" in plimsoll("top", env={"SSL_CERT_FILE": authority.cert})
-    missing = str(tmp_path / "missing.pem")
-    assert missing in plimsoll("top", env={"SSL_CERT_FILE": missing}, status=2)
+def is_gone(pid):
+    return state(pid) in ("", "Z", "X")
+
+
+@pytest.fixture
+def watching(cluster, binary, tmp_path):
+    """(process, pid of kubectl) of `top --watch`, once it has shown something."""
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    argv = [binary("kubectl-plimsoll"), "top", "--watch", "--interval=1s", "-s", cluster.url]
+    pipe = subprocess.PIPE
+    env = {**os.environ, **NO_CONFIG, "TMPDIR": str(temporary)}
+    # A shell that has started the tests in the background ignores SIGINT, and so do its children.
+    default = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)  # pylint: disable=W3101,C3001
+    with subprocess.Popen(
+        argv, env=env, stdout=pipe, stderr=pipe, text=True, preexec_fn=default
+    ) as process:
+        while "4 nodes" not in process.stdout.readline():
+            pass
+        ((keeper, _),) = children(process.pid)
+        ((kubectl, _),) = children(keeper)
+        (folder,) = temporary.iterdir()
+        assert folder.stat().st_mode & 0o777 == 0o700
+        yield process, kubectl
+        process.kill()
+    wait_until(lambda: is_gone(kubectl), what="kubectl to be gone")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+def test_kubectl_ends_with_it(watching, tmp_path, number):
+    process, kubectl = watching
+    process.send_signal(number)
+    assert process.wait(30) == -number
+    wait_until(lambda: is_gone(kubectl), what="kubectl to be gone")
+    wait_until(lambda: not list((tmp_path / "temporary").iterdir()), what="its socket to be gone")
+
+
+def test_it_ends_with_kubectl(watching, tmp_path):
+    process, kubectl = watching
+    os.kill(kubectl, signal.SIGTERM)
+    assert process.wait(30) == 2
+    last = process.stderr.read().splitlines()[-1]
+    assert last == "kubectl plimsoll top: kubectl proxy ended with status 143"
+    assert not list((tmp_path / "temporary").iterdir())
+
+
+# -- Logging in, by a credential plugin of the kubeconfig. -----------------------------------------
+
+CREDENTIAL = {
+    "apiVersion": "client.authentication.k8s.io/v1beta1",
+    "kind": "ExecCredential",
+    "status": {"token": "good"},
+}
+
+
+@pytest.fixture
+def login(secure, tmp_path):
+    """login(mode, *commands): what runs before the plugin gives its token."""
+
+    def configure(mode, *commands):
+        plugin = tmp_path / "login"
+        lines = ["#!/bin/sh", f"echo $$ >{tmp_path}/pid", "echo 'visit example.test' >&2"]
+        lines += [*commands, f"echo '{json.dumps(CREDENTIAL)}'"]
+        plugin.write_text("\n".join(lines))
+        plugin.chmod(0o755)
+        how = {"apiVersion": CREDENTIAL["apiVersion"], "command": str(plugin)}
+        user = {"exec": {**how, "interactiveMode": mode}}
+        access = {"server": secure.url, "certificate-authority": secure.ca}
+        config = {
+            "current-context": "c",
+            "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
+            "clusters": [{"name": "k", "cluster": {**access, "tls-server-name": "api.test"}}],
+            "users": [{"name": "u", "user": user}],
+        }
+        (tmp_path / "config").write_text(json.dumps(config))
+        return {**os.environ, "HOME": "/proc/none", "KUBECONFIG": str(tmp_path / "config")}
+
+    return configure
+
+
+def test_a_login_takes_its_time(secure, login, binary, tmp_path):
+    """What the plugin says is seen at once."""
+    done = tmp_path / "done"
+    env = login("IfAvailable", f"until test -e {done}; do sleep 0.02; done")
+    argv = [binary("kubectl-plimsoll"), "top"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        argv, env=env, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe
+    ) as process:
+        assert process.stderr.readline() == b"visit example.test\n"
+        assert process.poll() is None
+        done.touch()
+        shown, said = process.communicate(timeout=30)
+    assert process.returncode == 0 and b"4 nodes" in shown, said
+    assert secure.server.headers[0]["Authorization"] == "Bearer good"
+
+
+def test_a_login_that_fails(login, plimsoll):
+    login("Never", "exit 3")
+    said = plimsoll("top", status=2)
+    assert "visit example.test\n" in said and "failed with exit code 3" in said.splitlines()[-1]
+
+
+def on_terminal(argv, env):
+    """A process whose terminal we hold: (pid, descriptor)."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.execve(argv[0], argv, env)
+    return pid, terminal
+
+
+def read_until(terminal, wanted):
+    shown = b""
+    while wanted not in shown:
+        shown += os.read(terminal, 65536)
+
+
+@pytest.mark.parametrize("mode", ["Always", "IfAvailable"])
+def test_a_login_at_the_terminal(login, binary, mode):
+    """The plugin reads what somebody types; Debian 12's kubectl gives it no standard input."""
+    env = login(mode, "read code || read code </dev/tty", 'test "$code" = 1234 || exit 7')
+    pid, terminal = on_terminal([binary("kubectl-plimsoll"), "top"], env)
+    read_until(terminal, b"visit example.test")
+    os.write(terminal, b"1234\n")
+    read_until(terminal, b"4 nodes")
+    assert os.waitpid(pid, 0)[1] == 0
+    os.close(terminal)
+
+
+def test_an_interrupt_ends_the_login(login, binary, tmp_path):
+    env = login("IfAvailable", "exec sleep 1000")
+    pid, terminal = on_terminal([binary("kubectl-plimsoll"), "top"], env)
+    read_until(terminal, b"visit example.test")
+    login_pid = int((tmp_path / "pid").read_text("ascii"))
+    os.write(terminal, b"\x03")
+    assert os.waitpid(pid, 0)[1] == signal.SIGINT
+    wait_until(lambda: is_gone(login_pid), what="the login to be gone")
+    os.close(terminal)

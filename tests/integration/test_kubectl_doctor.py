@@ -282,7 +282,7 @@ def test_waiting(cluster, doctor, run, binary):
     assert bad.stderr.startswith("kubectl plimsoll doctor: /none: ")
     version = cluster.objects.pop("/version")
     argv = [binary("kubectl-plimsoll"), "doctor", "--wait=1h", f"--server={cluster.url}"]
-    process = run(argv, "doctor", {"HOME": "/none", "KUBECONFIG": ""})
+    process = run(argv, "doctor", {"HOME": "/proc/none", "KUBECONFIG": ""})
     process.wait_log(r"^waiting for another 3\d\d\d s: GET /version: 404")
     cluster.objects["/version"] = version
     cluster.denied.clear()

@@ -4,8 +4,10 @@ kubectl is a stand-in here, which notes how it is called, and runs what the pod 
 """
 
 import json
+import os
 import re
 import shlex
+import shutil
 
 import pytest
 
@@ -40,6 +42,7 @@ def fixture_call(binary, cluster, tmp_path):
     def call(*words, status=0, **env):
         calls.unlink(missing_ok=True)
         env = {"PATH": f"{kubectl.parent}:/usr/bin:/bin", "CALLS": str(calls), **env}
+        env["KUBECTL"] = os.environ.get("KUBECTL", shutil.which("kubectl"))
         env |= {"PLIMSOLL_SERVER": cluster.url, "PLIMSOLL_NAMESPACE": env.get("NAMESPACE", "")}
         argv = ["/bin/sh", SCRIPTS / "kubectl-plimsoll", *words]
         said = complete(*argv, status=status, env={"MISSING": "", **env})

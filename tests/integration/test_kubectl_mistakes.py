@@ -139,7 +139,7 @@ class Installation:
 
     def plimsoll(self, *words):
         flags = self.flags or [f"--server={self.cluster.url}"]
-        env = {"HOME": "/none", "KUBECONFIG": "", "NO_COLOR": "1"}
+        env = {"HOME": "/proc/none", "KUBECONFIG": "", "NO_COLOR": "1"}
         done = complete("kubectl-plimsoll", *words, *flags, status=None, env=env)
         return done.stdout + done.stderr
 

@@ -7,7 +7,6 @@ import shutil
 import ssl
 
 import pytest
-import yaml
 
 from hardening import missing
 from pages import TOP
@@ -15,7 +14,7 @@ from release_kit import DAEMONS, EMULATORS, ENV, PROGRAMS, output
 from resolver_kit import Resolver
 from tls_kit import Authority
 
-FEDORAS_PLACE = "etc/pki/tls/certs/ca-bundle.crt"
+ACCOUNT = "var/run/secrets/kubernetes.io/serviceaccount"
 
 
 def sums(folder):
@@ -64,49 +63,36 @@ def fixture_empty(unpacked, tmp_path):
     return root
 
 
-@pytest.fixture(name="api")
-def fixture_api(cluster, tmp_path):
-    """The cluster behind TLS, as api.test; (its address, the CA's certificate)."""
+@pytest.fixture(name="pod")
+def fixture_pod(cluster, empty, tmp_path):
+    """That root as a pod's, of a cluster behind TLS as api.test: the environment."""
     authority = Authority(tmp_path / "ca", "ca")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(*authority.server("api", names="DNS:api.test,DNS:localhost"))
+    context.load_cert_chain(*authority.server("api", names="DNS:api.test"))
     cluster.server.socket = context.wrap_socket(cluster.server.socket, server_side=True)
+    (empty / ACCOUNT).mkdir(parents=True)
+    shutil.copy(authority.cert, empty / ACCOUNT / "ca.crt")
+    (empty / ACCOUNT / "token").write_text("secret")
+    (empty / "etc").mkdir()
+    (empty / "tmp").mkdir()
     port = cluster.server.server_address[1]
-    return f"https://api.test:{port}", authority.cert
+    return {**ENV, "KUBERNETES_SERVICE_HOST": "api.test", "KUBERNETES_SERVICE_PORT": str(port)}
 
 
-def put(source, path):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copy(source, path)
-
-
-def test_the_plugin_runs_in_an_empty_root(empty, api, tmp_path):
-    """A name is resolved without a library of the machine, and CAs are found where Fedora has them."""
-    server, ca = api
-    put(ca, empty / FEDORAS_PLACE)
-    ask = ("chroot", empty, "/kubectl-plimsoll", "top", f"--server={server}")
+def test_the_plugin_runs_in_an_empty_root(empty, pod, tmp_path):
+    """A name is resolved without a library of the machine."""
+    ask = ("chroot", empty, "/kubectl-plimsoll", "top")
     with Resolver(tmp_path, "timeout:1 attempts:1") as resolver:
         resolver.addresses["api.test"] = ["127.0.0.1"]
-        put(tmp_path / "resolv.conf", empty / "etc/resolv.conf")
-        assert "4 nodes" in output(*ask, env=ENV)
+        shutil.copy(tmp_path / "resolv.conf", empty / "etc/resolv.conf")
+        assert "4 nodes" in output(*ask, env=pod)
         assert resolver.asked["api.test"] > 0
-        (empty / FEDORAS_PLACE).unlink()
-        assert "certificate" in output(*ask, env=ENV, status=2)
+    assert "cannot run kubectl" in output(*ask, env=ENV, status=2)
 
 
-def test_the_plugin_reads_a_kubeconfig_and_the_table_of_hosts(empty, api):
-    server, ca = api
-    config = {
-        "current-context": "c",
-        "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
-        "clusters": [{"name": "k", "cluster": {"server": server, "certificate-authority": "ca"}}],
-        "users": [{"name": "u", "user": {"token": "secret"}}],
-    }
-    put(ca, empty / ".kube" / "ca")
-    (empty / ".kube" / "config").write_text(yaml.safe_dump(config))
-    (empty / "etc").mkdir()
+def test_the_plugin_reads_the_table_of_hosts(empty, pod):
     (empty / "etc" / "hosts").write_text("127.0.0.1 api.test\n")
-    assert "4 nodes" in output("chroot", empty, "/kubectl-plimsoll", "top", env=ENV)
+    assert "4 nodes" in output("chroot", empty, "/kubectl-plimsoll", "top", env=pod)
 
 
 def test_the_plugin_for_the_other_processor(unpacked, cluster):

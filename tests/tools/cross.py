@@ -36,7 +36,6 @@ SUITES = {"s390x": PURE}  # else all
 # Unit tests that need more than qemu does.
 NOT_UNDER_QEMU = {
     "cleanup": "its clock goes a hundred times as fast as ours, and qemu a tenth",
-    "exec_credential": "it starts /proc/self/exe, which is qemu, and a program that is not there is no error",
     "http_client": "an answer has to begin within a tenth of a second, and by qemu it does not",
     "http_server_limits": "it expects memory to be free when a reply is there, and by qemu that may take a moment",
     "json": "it reads stderr, into which qemu writes",

@@ -307,8 +307,10 @@ static inline int paper_set_up(void **state) {
         assert_int_equal(http_server_start(&options, &paper->server, &err), 0);
         _cleanup_(freep) char *url = xasprintf("http://127.0.0.1:%d",
                                                http_server_port(paper->server));
-        const struct cluster_options access = {.kube.master = url, .request_timeout = "30s"};
-        assert_int_equal(cluster_open(&access, &paper->cluster, &err), 0);
+        struct kube_access *access = NULL;
+        const struct kube_access_options options_of_access = {.master = url};
+        assert_int_equal(kube_access_load(&options_of_access, &access, &err), 0);
+        paper->cluster = cluster_new(access);
         *state = paper;
         return 0;
 }

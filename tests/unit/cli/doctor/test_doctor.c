@@ -13,7 +13,6 @@ TEST(refused) {
                 {"word", "'word': expected nothing but flags"},
                 {"--annotation-prefix=a/b", "--annotation-prefix"},
                 {"--annotation-timezone=Nowhere", "--annotation-timezone"},
-                {"--kubeconfig=/none", "/none"},
                 {"--namespace=", "'' is no namespace's name"},
                 {"--namespace=a/../b", "'a/../b' is no namespace's name"},
                 {"--namespace=\xff", "is no namespace's name"},

@@ -58,6 +58,10 @@ TEST(control_characters) {
                         "\xc2\x80\xc2\x9b"
                         "2J\xc2\x9f\xc2\xa0");
         assert_string_equal(err.msg, "????2J??\xc2\xa0");
+        (void)error_set(&err, EINVAL, "%s",
+                        "a\xe2\x80\xae"
+                        "b\xe2\x81\xa6\xf3\xa0\x80\x81\xe2\x82\xac");
+        assert_string_equal(err.msg, "a???b???????\xe2\x82\xac");
 }
 
 /* jansson makes no string of what is not UTF-8. */

@@ -65,3 +65,26 @@ TEST(malformed) {
         for (size_t i = 0; i < ARRAY_LEN(rows); i++)
                 assert_int_equal(utf8_sequence_len(rows[i].text, rows[i].len), 0);
 }
+
+TEST(graphic) {
+        static const struct {
+                unsigned code;
+                bool is_graphic;
+        } rows[] = {
+                {0, false},      {0x1f, false},    {' ', true},     {'~', true},
+                {0x7f, false},   {0x85, false},    {0x9f, false},   {0xa0, true},
+                {0xad, false},   {0xe9, true},     {0x600, false},  {0x61c, false},
+                {0x200a, true},  {0x200b, false},  {0x200f, false}, {0x2010, true},
+                {0x2028, false}, {0x202a, false},  {0x202e, false}, {0x202f, true},
+                {0x2066, false}, {0x2069, false},  {0x2070, true},  {0x20ac, true},
+                {0xfeff, false}, {0xfffd, true},   {0x1f600, true}, {0xe0001, false},
+                {0xe0080, true}, {0x10ffff, true},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                char text[4];
+                size_t len = encode(rows[i].code, text);
+                if (utf8_is_graphic(text, len) != rows[i].is_graphic)
+                        fail_msg("U+%04X", rows[i].code);
+        }
+}

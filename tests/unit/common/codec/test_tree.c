@@ -55,6 +55,11 @@ TEST(reads) {
                 {"\xef\xbb\xbf"
                  "a: b",
                  "{a:b}"}, /* a byte order mark, as Windows editors write */
+                {"\xef\xbb\xbf"
+                 "a: b\nc: d\n",
+                 "{a:b,c:d}"},
+                {"\xef\xbb\xbf# comment\r\n---\r\na:\r\n  - b\r\n", "{a:[b]}"},
+                {"\xef\xbb\xbf{\"\\ud83d\\ude00\": 1}", "{\xf0\x9f\x98\x80:1}"}, /* JSON */
                 {"a: \"0.65\"\nb: 0.65", "{a:\"0.65\",b:0.65}"},
                 {"a:\nb: ~\n", "{a:,b:~}"},
                 {"a: |\n  x\n  y\n", "{a:\"x\\ny\\n\"}"},
@@ -209,12 +214,6 @@ static char *repeat(const char *text, size_t count, const char *tail) {
         return buf_take(&out);
 }
 
-static const struct tree_limits aliased = {
-        .max_bytes = TREE_MAX_BYTES,
-        .max_nodes = 1000,
-        .allows_aliases = true,
-};
-
 TEST(aliases) {
         static const struct {
                 const char *text, *printed; /* or the error's text */
@@ -235,8 +234,7 @@ TEST(aliases) {
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(tree_freep) struct tree *tree = NULL;
                 struct error err = ERROR_NULL;
-                int r = tree_parse_within(rows[i].text, strlen(rows[i].text), &aliased, &tree,
-                                          &err);
+                int r = tree_parse_aliased(rows[i].text, strlen(rows[i].text), &tree, &err);
                 _cleanup_(freep) char *printed = r == 0 ? print(tree) : xstrdup(err.msg);
                 assert_string_equal(printed, rows[i].printed);
         }
@@ -256,13 +254,13 @@ TEST(alias_bombs) {
                 buf_printf(&text, nine, i, i, i, i, i, i, i, i, i);
                 buf_puts(&text, "\n");
         }
-        assert_int_equal(tree_parse_within(text.data, text.len, &aliased, &tree, &err), -E2BIG);
-        assert_non_null(strstr(err.msg, "line 4, column "));
-        assert_non_null(strstr(err.msg, "more than 1000 values"));
+        assert_int_equal(tree_parse_aliased(text.data, text.len, &tree, &err), -E2BIG);
+        assert_non_null(strstr(err.msg, "line 6, column "));
+        assert_non_null(strstr(err.msg, "more than 100000 values"));
         buf_puts(&deep, "- &l0 [x]\n");
         for (int i = 1; i < TREE_MAX_DEPTH; i++)
                 buf_printf(&deep, "- &l%d [*l%d]\n", i, i - 1);
-        assert_int_equal(tree_parse_within(deep.data, deep.len, &aliased, &tree, &err), -E2BIG);
+        assert_int_equal(tree_parse_aliased(deep.data, deep.len, &tree, &err), -E2BIG);
         assert_string_equal(err.msg, "line 32, column 9: nested deeper than 32 levels");
         assert_null(tree);
 }
@@ -373,6 +371,29 @@ static void write_file(const char *path, const char *text, size_t len) {
         assert_non_null(file);
         assert_int_equal(fwrite(text, 1, len, file), len);
         assert_int_equal(fclose(file), 0);
+}
+
+TEST(bools) {
+        static const struct {
+                const char *text;
+                bool is_bool, value;
+        } rows[] = {
+                {"true", true, true},     {"TRUE", true, true},     {"yes", true, true},
+                {"On", true, true},       {"y", true, true},        {"false", true, false},
+                {"No", true, false},      {"off", true, false},     {"N", true, false},
+                {"'true'", false, false}, {"1", false, false},      {"tRUE", false, false},
+                {"~", false, false},      {"[true]", false, false},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(tree_freep) struct tree *tree = NULL;
+                bool value = !rows[i].value;
+                assert_int_equal(tree_parse(rows[i].text, strlen(rows[i].text), &tree, NULL), 0);
+                if (tree_read_bool(tree_root(tree), &value) != rows[i].is_bool ||
+                    (rows[i].is_bool ? value != rows[i].value : value == rows[i].value))
+                        fail_msg("%s", rows[i].text);
+        }
+        assert_false(tree_read_bool(NULL, NULL));
 }
 
 TEST(load_file) {

@@ -36,12 +36,6 @@ static inline void put_file(const char *name, const char *text) {
         free(write_file(name, text));
 }
 
-static inline void put_script(const char *name, const char *text) {
-        _cleanup_(freep) char *path = write_file(name, text);
-
-        assert_int_equal(chmod(path, 0700), 0);
-}
-
 static inline int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw) {
         return remove(path);
 }
@@ -73,8 +67,3 @@ static inline char *document(const char *cluster, const char *user) {
 }
 
 #define SERVER "server: 'https://h:6443'"
-
-#define CREDENTIAL(status)                                                                         \
-        "{\"apiVersion\":\"client.authentication.k8s.io/v1\",\"kind\":\"ExecCredential\","         \
-        "\"status\":{" status "}}"
-#define PEM_JSON "-----BEGIN X-----\\nAA==\\n"

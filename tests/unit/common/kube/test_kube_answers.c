@@ -102,22 +102,6 @@ TEST(stream_is_answered) {
         stop(&f);
 }
 
-TEST(impersonation) {
-        static const char *const groups[] = {"ops", "a b"};
-        struct fixture f = {
-                .access = {.as = "jane", .as_groups = groups, .as_group_count = ARRAY_LEN(groups)}};
-
-        scripted_add(&f.rig.server,
-                     (struct scripted_reply){.expect = {"\r\nImpersonate-User: jane\r\n",
-                                                        "\r\nImpersonate-Group: ops\r\n",
-                                                        "\r\nImpersonate-Group: a b\r\n"},
-                                             .response = scripted_http(200, "", "{}")});
-        start(&f);
-        assert_int_equal(get(&f, (struct kube_request){0}).outcome, KUBE_OK);
-        assert_int_equal(atomic_load(&f.rig.server.surprises), 0);
-        stop(&f);
-}
-
 static int64_t until(const void *userdata) {
         return *(const int64_t *)userdata;
 }

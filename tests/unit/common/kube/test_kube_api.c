@@ -20,7 +20,6 @@ struct fixture {
         size_t streamed_bytes;
         char directory[64];
         char *token_path;
-        const char *kubeconfig; /* NULL: one with a tokenFile */
 };
 
 static void on_deadline(void *userdata) {
@@ -55,7 +54,7 @@ static void start(struct fixture *f, const char *token) {
                 f->token_path = xasprintf("%s/token", f->directory);
                 kubeconfig_path = xasprintf("%s/config", f->directory);
                 write_file(f->token_path, token);
-                write_file(kubeconfig_path, f->kubeconfig ? f->kubeconfig : token_kubeconfig);
+                write_file(kubeconfig_path, token_kubeconfig);
                 options.kubeconfig = kubeconfig_path;
         }
         f->rig.server.userdata = f;
@@ -262,94 +261,6 @@ TEST(rotated_token) {
                                                            .on_done = on_done,
                                                            .userdata = &f});
         loop_run(f.rig.loop);
-        assert_int_equal(f.answer.outcome, KUBE_OK);
-        stop(&f);
-}
-
-/* Without a credential nothing is sent, and on_done is still not called from within kube_start().
- */
-TEST(no_credentials) {
-        static const char *kubeconfig =
-                "{current-context: c, contexts: [{name: c, context: {cluster: k, user: u}}], "
-                "clusters: [{name: k, cluster: {server: 'http://x'}}], users: [{name: u, user: "
-                "{exec: {apiVersion: client.authentication.k8s.io/v1, command: 'false'}}}]}";
-        struct fixture f = {.kubeconfig = kubeconfig};
-
-        start(&f, "unused");
-        (void)kube_start(f.rig.api, &(struct kube_request){.method = "GET",
-                                                           .path = "/x",
-                                                           .resource = "nodes",
-                                                           .max_retries = 3,
-                                                           .on_done = on_done,
-                                                           .userdata = &f});
-        assert_int_equal(f.done, 0);
-        loop_run(f.rig.loop);
-        assert_int_equal(f.done, 1);
-        assert_int_equal(f.answer.outcome, KUBE_UNAUTHORIZED);
-        assert_int_equal(f.answer.status, 0);
-        assert_string_equal(f.answer.err.msg, "credential plugin false: exit status 1");
-        assert_true(request_count(&f, "GET", "no_credentials") == 1);
-        stop(&f);
-}
-
-/* A plugin that hangs holds up whoever needs it, up to his own limit, and nobody else. */
-TEST(plugin_hangs) {
-        static const char *kubeconfig =
-                "{current-context: c, contexts: [{name: c, context: {cluster: k, user: u}}], "
-                "clusters: [{name: k, cluster: {server: 'http://x'}}], users: [{name: u, user: "
-                "{exec: {apiVersion: client.authentication.k8s.io/v1, command: sleep, args: "
-                "['1000']}}}]}";
-        struct fixture f = {.kubeconfig = kubeconfig};
-        struct kube_request request = {
-                .method = "GET",
-                .path = "/x",
-                .resource = "nodes",
-                .on_done = on_done,
-                .userdata = &f,
-        };
-
-        start(&f, "unused");
-        struct kube_call *waiting = kube_start(f.rig.api, &request);
-        assert_false(kube_is_answered(waiting));
-        kube_cancel(kube_start(f.rig.api, &request));
-        for (int i = 0; i < 2; i++) {
-                request.timeout_ms = i == 0 ? 100 : 0;
-                request.give_up_mono_ms = i == 0 ? 0 : clock_mono_ms() + 100;
-                (void)kube_start(f.rig.api, &request);
-                loop_run(f.rig.loop);
-                assert_int_equal(f.done, i + 1);
-                assert_int_equal(f.answer.outcome, KUBE_UNAUTHORIZED);
-                assert_string_equal(f.answer.err.msg, "credential plugin sleep is still running");
-        }
-        kube_cancel(waiting);
-        assert_int_equal(atomic_load(&f.rig.server.served), 0);
-        stop(&f);
-}
-
-/* Whoever waits for a credential is sent with it. */
-TEST(plugin_ends) {
-        static const char *kubeconfig =
-                "{current-context: c, contexts: [{name: c, context: {cluster: k, user: u}}], "
-                "clusters: [{name: k, cluster: {server: 'http://x'}}], users: [{name: u, user: "
-                "{exec: {apiVersion: client.authentication.k8s.io/v1, command: printf, args: ["
-                "'{\"apiVersion\":\"client.authentication.k8s.io/v1\",\"kind\":\"ExecCredential\","
-                "\"status\":{\"token\":\"from-plugin\"}}']}}}]}";
-        struct fixture f = {.kubeconfig = kubeconfig};
-
-        for (int i = 0; i < 2; i++)
-                scripted_add(
-                        &f.rig.server,
-                        (struct scripted_reply){.expect = {"Authorization: Bearer from-plugin\r\n"},
-                                                .response = scripted_http(200, "", "{}")});
-        start(&f, "unused");
-        for (int i = 0; i < 2; i++)
-                (void)kube_start(f.rig.api, &(struct kube_request){.method = "GET",
-                                                                   .path = "/x",
-                                                                   .resource = "nodes",
-                                                                   .on_done = on_done,
-                                                                   .userdata = &f});
-        while (f.done < 2)
-                loop_run(f.rig.loop);
         assert_int_equal(f.answer.outcome, KUBE_OK);
         stop(&f);
 }

@@ -2,8 +2,11 @@
 #include "tests/unit/fixture/test.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "net/http_client.h"
@@ -339,6 +342,54 @@ TEST_BETWEEN(request_as_sent, set_up, tear_down) {
         run(bad);
         assert_int_equal(bad->response.failure, HTTP_PROTOCOL);
         assert_int_equal(atomic_load(&peer->requests), 2);
+}
+
+/* Answers one request with what it was asked. */
+static void *serve_once(void *listener) {
+        char request[4096] = "", head[64];
+        int fd = accept(*(int *)listener, NULL, NULL);
+
+        while (fd >= 0 && !strstr(request, "\r\n\r\n")) {
+                size_t len = strlen(request);
+                ssize_t n = recv(fd, request + len, sizeof(request) - 1 - len, 0);
+                if (n <= 0)
+                        break;
+                request[len + (size_t)n] = '\0';
+        }
+        (void)snprintf(head, sizeof(head), "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n\r\n",
+                       strlen(request));
+        (void)send(fd, head, strlen(head), MSG_NOSIGNAL);
+        (void)send(fd, request, strlen(request), MSG_NOSIGNAL);
+        (void)close(fd);
+        return NULL;
+}
+
+/* The URL's host is not looked for. */
+TEST_BETWEEN(unix_socket, set_up, tear_down) {
+        struct sockaddr_un address = {.sun_family = AF_UNIX};
+        char directory[] = "/tmp/plimsoll-http-XXXXXX";
+        pthread_t server;
+
+        assert_non_null(mkdtemp(directory));
+        (void)snprintf(address.sun_path, sizeof(address.sun_path), "%s/s", directory);
+        int listener = __real_socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        assert_int_equal(bind(listener, (struct sockaddr *)&address, sizeof(address)), 0);
+        assert_int_equal(listen(listener, 1), 0);
+        assert_int_equal(pthread_create(&server, NULL, serve_once, &listener), 0);
+        _cleanup_(free_attemptp) struct attempt *get = new_attempt("http://nowhere.invalid", "/x");
+        get->request.unix_socket = address.sun_path;
+        run(get);
+        assert_int_equal(get->response.failure, HTTP_OK);
+        assert_memory_equal(get->body, "GET /x HTTP/1.1\r\nHost: nowhere.invalid\r\n", 40);
+        assert_int_equal(pthread_join(server, NULL), 0);
+        (void)close(listener);
+        (void)unlink(address.sun_path);
+        assert_int_equal(rmdir(directory), 0);
+
+        _cleanup_(free_attemptp) struct attempt *gone = new_attempt(peer->origin, "/ok");
+        gone->request.unix_socket = address.sun_path;
+        run(gone);
+        assert_int_equal(gone->response.failure, HTTP_CONNECT);
 }
 
 TEST_BETWEEN(answer, set_up, tear_down) {
