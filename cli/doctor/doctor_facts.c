@@ -1,7 +1,6 @@
 #include "cli/doctor/doctor_facts.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +13,6 @@
 #include "cli/doctor/doctor_called.h"
 #include "cli/doctor/doctor_config.h"
 #include "cli/doctor/doctor_idle.h"
-#include "cli/doctor/doctor_network.h"
 #include "cli/doctor/doctor_permission.h"
 #include "codec/json.h"
 #include "controller/exposition/exposition.h"
@@ -36,7 +34,6 @@ static const char *const paths[DOCTOR_OBJECT_COUNT] = {
         [DOCTOR_SERVICE] = KUBE_CORE "/namespaces/%s/services/plimsoll-extender",
         [DOCTOR_PODS] = KUBE_CORE "/namespaces/%s/pods?" KUBE_PART_OF_PLIMSOLL,
         [DOCTOR_CONFIG_MAPS] = KUBE_CORE "/namespaces/%s/configmaps",
-        [DOCTOR_NETWORK_POLICIES] = "/apis/networking.k8s.io/v1/namespaces/%s/networkpolicies",
         [DOCTOR_GUARD] = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/"
                          "plimsoll-controller-nodes",
         [DOCTOR_AUTOSCALER] = KUBE_CORE
@@ -51,8 +48,7 @@ static const char *const paths[DOCTOR_OBJECT_COUNT] = {
 
 /* Of these there may be thousands, so they are asked for page by page. */
 static bool is_long_list(enum doctor_object object) {
-        return object == DOCTOR_CONFIG_MAPS || object == DOCTOR_NETWORK_POLICIES ||
-               object == DOCTOR_KUBELET_REQUESTS;
+        return object == DOCTOR_CONFIG_MAPS || object == DOCTOR_KUBELET_REQUESTS;
 }
 
 static void begin_items(void *userdata) {
@@ -145,14 +141,6 @@ static void ask_lease(struct cluster *cluster, struct doctor_facts *facts) {
         }
         _cleanup_(freep) char *path = kube_path(KUBE_COORDINATION, namespace, "leases", name, "");
         ask_object_at(cluster, DOCTOR_LEASE, path, facts);
-}
-
-static void ask_prometheus(struct cluster *cluster, struct doctor_facts *facts) {
-        _cleanup_(freep) char *path = doctor_network_service(facts);
-
-        facts->objects[DOCTOR_PROMETHEUS_SERVICE].outcome = KUBE_NOT_FOUND;
-        if (path)
-                ask_object_at(cluster, DOCTOR_PROMETHEUS_SERVICE, path, facts);
 }
 
 /* ---- The policy. */
@@ -256,6 +244,24 @@ static void doctor_list_nodes(struct cluster *cluster, struct doctor_facts *fact
 
 /* ---- Pages of the programs. */
 
+/* A large cluster's page has thousands of nodes; those without a recent sample are kept. */
+static void drop_measured_nodes(json_t *status) {
+        json_t *nodes = json_object_get(status, "nodes");
+
+        for (size_t i = json_array_size(nodes); i-- > 0;)
+                if (json_at(json_array_get(nodes, i), "source", NULL))
+                        (void)json_array_remove(nodes, i);
+}
+
+static void read_status(struct cluster *cluster, const struct doctor_facts *facts,
+                        const json_t *pod, struct doctor_page *page) {
+        _cleanup_(freep) char *path = cluster_page_path(facts->namespace, pod, PROGRAM_CONTROLLER,
+                                                        "status.json");
+
+        (void)cluster_get(cluster, path, &page->status, &page->status_err);
+        drop_measured_nodes(page->status);
+}
+
 static void read_page(struct cluster *cluster, struct doctor_facts *facts, const json_t *pod,
                       enum doctor_object program, const char *name) {
         _cleanup_(freep) char *path = cluster_page_path(facts->namespace, pod, name, "metrics");
@@ -264,7 +270,8 @@ static void read_page(struct cluster *cluster, struct doctor_facts *facts, const
         if (!path || facts->page_count == DOCTOR_MAX_PAGES)
                 return;
         struct doctor_page *page = &facts->pages[facts->page_count++];
-        *page = (struct doctor_page){.program = program};
+        *page = (struct doctor_page){.program = program,
+                                     .pod = json_string_at(pod, "metadata", "name", NULL)};
         cluster_call(cluster,
                      &(struct kube_request){.method = "GET",
                                             .path = path,
@@ -278,6 +285,8 @@ static void read_page(struct cluster *cluster, struct doctor_facts *facts, const
         }
         page->text = TAKE_PTR(answer.body);
         page->text_bytes = answer.body_bytes;
+        if (program == DOCTOR_CONTROLLER)
+                read_status(cluster, facts, pod, page);
 }
 
 static void read_pages(struct cluster *cluster, struct doctor_facts *facts) {
@@ -314,8 +323,14 @@ struct doctor_sum doctor_page_sum(const struct doctor_facts *facts, enum doctor_
                                 continue;
                         bool is_first = sum.count++ == 0;
                         sum.sum += sample.value;
-                        sum.largest = is_first ? sample.value : fmax(sum.largest, sample.value);
-                        sum.smallest = is_first ? sample.value : fmin(sum.smallest, sample.value);
+                        if (is_first || sample.value > sum.largest) {
+                                sum.largest = sample.value;
+                                sum.largest_pod = page->pod;
+                        }
+                        if (is_first || sample.value < sum.smallest) {
+                                sum.smallest = sample.value;
+                                sum.smallest_pod = page->pod;
+                        }
                 }
         }
         return sum;
@@ -341,7 +356,6 @@ int doctor_facts_collect(struct cluster *cluster, const struct doctor_options *o
                         ask_object(cluster, (enum doctor_object)object, ret);
         read_flags(ret);
         ask_lease(cluster, ret);
-        ask_prometheus(cluster, ret);
         doctor_config_find(ret);
         doctor_list_nodes(cluster, ret, options->table);
         read_pages(cluster, ret);
@@ -353,8 +367,10 @@ int doctor_facts_collect(struct cluster *cluster, const struct doctor_options *o
 void doctor_facts_done(struct doctor_facts *facts) {
         for (size_t i = 0; i < DOCTOR_OBJECT_COUNT; i++)
                 json_decref(facts->objects[i].json);
-        for (size_t i = 0; i < facts->page_count; i++)
+        for (size_t i = 0; i < facts->page_count; i++) {
                 free(facts->pages[i].text);
+                json_decref(facts->pages[i].status);
+        }
         doctor_config_done(facts);
         program_flags_done(&facts->controller);
         program_flags_done(&facts->extender);

@@ -30,8 +30,6 @@ enum doctor_object {
         DOCTOR_PODS,
         DOCTOR_LEASE, /* the one that the controllers' flags name */
         DOCTOR_CONFIG_MAPS,
-        DOCTOR_NETWORK_POLICIES,
-        DOCTOR_PROMETHEUS_SERVICE, /* that the configured Prometheus is behind, if it is */
         DOCTOR_GUARD,
         DOCTOR_AUTOSCALER,
         DOCTOR_KARPENTER,
@@ -49,13 +47,17 @@ struct doctor_fact {
         struct error err; /* otherwise */
 };
 
-/* A program's /metrics, through the API server's proxy. */
+/* What a pod of ours says of itself, through the API server's proxy. */
 struct doctor_page {
         enum doctor_object program; /* DOCTOR_CONTROLLER or DOCTOR_EXTENDER */
-        enum kube_outcome outcome;
-        char *text; /* NULL unless KUBE_OK; err says why */
+        const char *pod;            /* its name, borrowed */
+        enum kube_outcome outcome;  /* of /metrics */
+        char *text;                 /* /metrics; NULL unless KUBE_OK, err says why */
         size_t text_bytes;
         struct error err;
+        json_t *status; /* a controller's /status.json, without the nodes that are measured;
+                           NULL: status_err says why */
+        struct error status_err;
 };
 
 /* Permissions of the controller's account that only spec.idle needs. */
@@ -148,7 +150,8 @@ const json_t *doctor_pod_spec(const struct doctor_facts *facts, enum doctor_obje
 
 /* Of a metric's samples. */
 struct doctor_sum {
-        double sum, largest, smallest; /* 0: there are none */
+        double sum, largest, smallest;          /* 0: there are none */
+        const char *largest_pod, *smallest_pod; /* the pods that have them, borrowed */
         size_t count;
 };
 

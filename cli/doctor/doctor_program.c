@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/mem.h"
 #include "base/timestamp.h"
 #include "cli/doctor/doctor_check.h"
-#include "cli/doctor/doctor_network.h"
 #include "codec/json.h"
 
 enum {
@@ -32,6 +32,23 @@ static void check_extender(const struct doctor_facts *facts, struct doctor_findi
                 doctor_check_there(facts, finding);
 }
 
+/* ": plimsoll-controller-0: nodes: not listed yet"; "": no controller says why it is not ready.
+ * Owned by the caller. */
+static char *unready_text(const struct doctor_facts *facts) {
+        static const char fails[] = "[-] ";
+
+        for (size_t i = 0; i < facts->page_count; i++) {
+                const json_t *checks = json_at(facts->pages[i].status, "checks", NULL);
+                for (size_t j = 0; j < json_array_size(checks); j++) {
+                        const char *line = json_string_value(json_array_get(checks, j));
+                        if (line && strncmp(line, fails, strlen(fails)) == 0)
+                                return xasprintf(": %.100s: %.300s", facts->pages[i].pod,
+                                                 line + strlen(fails));
+                }
+        }
+        return xstrdup("");
+}
+
 static void check_replicas(const struct doctor_facts *facts, struct doctor_finding *finding) {
         bool is_extender = finding->check->needs == DOCTOR_EXTENDER;
         const json_t *deployment = facts->objects[finding->check->needs].json;
@@ -42,11 +59,12 @@ static void check_replicas(const struct doctor_facts *facts, struct doctor_findi
         if (wanted == 0 && is_extender &&
             (facts->policy->level_count > 0 || facts->policy->idle_line_ratio > 0))
                 return;
+        _cleanup_(freep) char *why = is_extender ? xstrdup("") : unready_text(facts);
         if (ready == 0)
-                doctor_find(finding, DOCTOR_FAULT, "none of %lld replicas is ready", wanted);
+                doctor_find(finding, DOCTOR_FAULT, "none of %lld replicas is ready%s", wanted, why);
         else if (ready < wanted)
-                doctor_find(finding, DOCTOR_WARNING, "%lld of %lld replicas are ready", ready,
-                            wanted);
+                doctor_find(finding, DOCTOR_WARNING, "%lld of %lld replicas are ready%s", ready,
+                            wanted, why);
         else if (wanted < 2)
                 doctor_find(finding, DOCTOR_WARNING, "there is one replica");
 }
@@ -217,9 +235,6 @@ static const struct doctor_check rows[] = {
         {"idle-source", "what batch pods use counts as if services used it: nodes look busy",
          "run the controller with --metrics-source=kubelet,node-exporter", check_idle_source,
          .needs = DOCTOR_CONTROLLER},
-        {"network-policy", "a source that cannot be reached serves no node",
-         "add the port in deploy/base/network-policy.yaml; kubectl apply -k deploy/",
-         doctor_network_check, .needs = DOCTOR_CONTROLLER},
         {"kubelet-tls",
          "whoever can answer at a node's address may then do what the controller may",
          "serverTLSBootstrap: true for the kubelets, or --kubelet-client-certificate",

@@ -22,7 +22,6 @@ CRD_NAME = "dynamicschedulerpolicies.scheduler.policy.crane.io"
 CRD_PATH = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{CRD_NAME}"
 REVIEWS_PATH = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 DEPLOYMENTS = "/apis/apps/v1/namespaces/kube-system/deployments"
-NETWORK_PATH = "/apis/networking.k8s.io/v1/namespaces/kube-system/networkpolicies"
 LEASE_PATH = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/plimsoll-controller"
 REQUESTS_PATH = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 SCHEDULERS_PATH = f"{SYSTEM}/pods?labelSelector=component%3Dkube-scheduler"
@@ -89,15 +88,10 @@ CONTROLLER_PAGE = """\
 plimsoll_build_info{program="plimsoll-controller",version="VERSION"} 1
 plimsoll_leader LEADER
 plimsoll_nodes 4
-plimsoll_nodes_served{source="node-exporter"} 4
 plimsoll_nodes_stale 0
 plimsoll_patches_waiting 0
 plimsoll_policy_failed 0
 plimsoll_policy_object_deleted 0
-plimsoll_scrapes_total{result="ok",source="node-exporter"} 5000
-plimsoll_scrapes_total{result="connect",source="node-exporter"} 0
-plimsoll_scrapes_total{result="timeout",source="node-exporter"} 0
-plimsoll_targets_failing{source="node-exporter"} 0
 """
 EXTENDER_PAGE = """\
 plimsoll_build_info{program="plimsoll-extender",version="VERSION"} 1
@@ -156,7 +150,6 @@ def healthy(version):
             {"metadata": {"name": "scheduler"}, "data": {"config.yaml": config}},
             {"metadata": {"name": "other"}, "data": {"KubeSchedulerConfiguration": "{"}},
         ],
-        NETWORK_PATH: list(manifests("base/network-policy.yaml").values()),
         "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/"
         "plimsoll-controller-nodes": guard[
             ("ValidatingAdmissionPolicy", "plimsoll-controller-nodes")
@@ -169,6 +162,12 @@ def healthy(version):
     for leads, name in enumerate(reversed(CONTROLLERS)):
         page = CONTROLLER_PAGE.replace("VERSION", version).replace("LEADER", str(leads))
         found[f"{SYSTEM}/pods/{name}:8090/proxy/metrics"] = page
+        found[f"{SYSTEM}/pods/{name}:8090/proxy/status.json"] = {
+            "checks": ["[+] nodes: 4 nodes"],
+            "nodeCount": 4,
+            "sources": [{"name": "node-exporter", "nodesServed": 4, "nodesFailing": 0}],
+            "failures": [],
+        }
     for name in EXTENDERS:
         expiry = f"{time.time() + 90 * 86400:.0f}"
         page = EXTENDER_PAGE.replace("VERSION", version).replace("EXPIRY", expiry)

@@ -5,7 +5,6 @@ import json
 import re
 
 import pytest
-import yaml
 
 from pages import TOP, block, run_commands
 from paper_cluster import (
@@ -14,7 +13,6 @@ from paper_cluster import (
     CRD_PATH,
     DEPLOYMENTS,
     EXTENDERS,
-    NETWORK_PATH,
     POLICY_PATH,
     REVIEWS_PATH,
     SYSTEM,
@@ -89,25 +87,6 @@ def bare(cluster):
     cluster.nodes()[1]["metadata"].pop("annotations")
 
 
-def closed(*ports):
-    def seed(cluster):
-        for policy in cluster.objects[NETWORK_PATH]:
-            for rule in policy["spec"]["egress"]:
-                rule["ports"] = [row for row in rule["ports"] if row["port"] not in ports]
-            # A rule without ports allows all of them.
-            policy["spec"]["egress"] = [rule for rule in policy["spec"]["egress"] if rule["ports"]]
-
-    return seed
-
-
-def opened(protocol, port):
-    def seed(cluster):
-        for policy in cluster.objects[NETWORK_PATH]:
-            policy["spec"]["egress"].append({"ports": [{"protocol": protocol, "port": port}]})
-
-    return seed
-
-
 def idle(cluster):
     """All that is about idle CPU, with a node that is not read, and a pod that requests both."""
     cluster.spec()["idle"] = {}
@@ -136,7 +115,6 @@ FAULTS = {
     ),
     "extender-replicas": put(f"{DEPLOYMENTS}/plimsoll-extender", "status", "readyReplicas", to=1),
     "controller-permissions": deny("plimsoll-controller", "create", "events"),
-    "network-policy": closed(9100),
     "kubelet-tls": unverified_kubelets,
     "policy-established": put(CRD_PATH, "status", "conditions", 0, "status", to="False"),
     "policy-warnings": put(POLICY_PATH, "spec", "predicat", to=[]),
@@ -330,24 +308,6 @@ def test_flags_are_the_programs():
         assert f"--{name}{' ' if kind == 'SWITCH' else '='}" in text, name
         variable = f"${'PLIMSOLL_' + name.upper().replace('-', '_')}]"
         assert f"[default {fallback}, {variable}" in text or not fallback, name
-
-
-def test_a_prometheus_that_is_out_of_reach(cluster, doctor):
-    """As the move from crane-scheduler sets it."""
-    kustomization = TOP / "deploy" / "coming-from" / "crane-scheduler" / "kustomization.yaml"
-    patch = yaml.safe_load(yaml.safe_load(kustomization.read_text("utf-8"))["patches"][0]["patch"])
-    (told,) = patch["spec"]["template"]["spec"]["containers"]
-    spec = cluster.objects[f"{DEPLOYMENTS}/plimsoll-controller"]["spec"]["template"]["spec"]
-    spec["containers"][0]["env"] += told["env"]
-    closed(53, 5353)(cluster)
-    found = findings(doctor("-o", "json", status=2))
-    assert found.keys() == {"network-policy"}
-    where = "port 8080 (Prometheus), UDP port 53 (to resolve prometheus-server.crane-system)"
-    assert where in found["network-policy"][1]
-    opened("TCP", 8080)(cluster)
-    assert "reach UDP port 53" in findings(doctor("-o", "json", status=2))["network-policy"][1]
-    opened("UDP", 53)(cluster)
-    assert findings(doctor("-o", "json", status=0)) == {}
 
 
 def test_the_page(cluster, doctor):

@@ -57,15 +57,15 @@ enum { PAPER_NODES = 4, PAPER_CHANGES = 5, PAPER_MAX_BYTES = 1 << 20 };
         "plimsoll_build_info{version='" PLIMSOLL_VERSION "'} 1\n"                                  \
         "plimsoll_leader " leads "\n"                                                              \
         "plimsoll_nodes 4\n"                                                                       \
-        "plimsoll_nodes_served{source='node-exporter'} 4\n"                                        \
         "plimsoll_nodes_stale 0\n"                                                                 \
         "plimsoll_patches_waiting 0\n"                                                             \
         "plimsoll_policy_failed 0\n"                                                               \
-        "plimsoll_policy_object_deleted 0\n"                                                       \
-        "plimsoll_scrapes_total{result='ok'} 5000\n"                                               \
-        "plimsoll_scrapes_total{result='connect'} 0\n"                                             \
-        "plimsoll_scrapes_total{result='timeout'} 0\n"                                             \
-        "plimsoll_targets_failing{source='node-exporter'} 0\n"
+        "plimsoll_policy_object_deleted 0\n"
+#define PAPER_STATUS                                                                               \
+        "{'ready': true, 'checks': ['[+] nodes: 4 nodes'], 'nodes': [{'name': 'node-0', "          \
+        "'source': 'node-exporter'}], 'nodeCount': 4, 'sources': [{'name': 'node-exporter', "      \
+        "'nodesServed': 4, 'nodesFailing': 0}, {'name': 'kubelet', 'nodesServed': 0, "             \
+        "'nodesFailing': 0}], 'failures': []}"
 #define PAPER_LAST_CALL "1772366390" /* ten seconds ago */
 #define PAPER_EXTENDER_PAGE          /* its certificate ends in 30 days */                         \
         "plimsoll_build_info{version='" PLIMSOLL_VERSION "'} 1\n"                                  \
@@ -128,11 +128,6 @@ static const struct {
                     "  nodeCacheCapable: true\\n"
                     "  ignorable: true\\n"
                     "  httpTimeout: 200ms\\n'}}]}"},
-        {"/apis/networking.k8s.io/v1/namespaces/kube-system/networkpolicies",
-         PAPER_LIST "{'spec': {'podSelector': {'matchLabels': {'app.kubernetes.io/name': "
-                    "'plimsoll-controller'}}, 'policyTypes': ['Ingress', 'Egress'], "
-                    "'egress': [{'ports': [{'port': 443}, {'port': 9100}, {'port': 10250}]}]}}]}"},
-        {"/api/v1/namespaces/monitoring/services/prometheus", NULL},
         {"/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/"
          "plimsoll-controller-nodes",
          "{}"},
@@ -152,7 +147,8 @@ static const struct {
         {"/api/v1/nodes", NULL},
         {"/api/v1/pods", NULL},
         {PAPER_SYSTEM "/pods?component=kube-scheduler", NULL},
-        {PAPER_SYSTEM "/pods/plimsoll-controller-0:8090/proxy/status.json", NULL},
+        {PAPER_SYSTEM "/pods/plimsoll-controller-0:8090/proxy/status.json", PAPER_STATUS},
+        {PAPER_SYSTEM "/pods/plimsoll-controller-1:8090/proxy/status.json", PAPER_STATUS},
 };
 
 struct paper_change {

@@ -9,11 +9,20 @@
 #define PODS "*/kube-system/pods"
 #define LEASE "*/leases/plimsoll-controller"
 #define CONFIG "*/configmaps"
-#define NETWORK "*/networkpolicies"
 #define GUARD "*/plimsoll-controller-nodes"
 #define REQUESTS "*/certificatesigningrequests"
 #define STANDBY "*/plimsoll-controller-0:8090/proxy/metrics"
 #define CONTROLLERS "*/plimsoll-controller-?:8090/proxy/metrics"
+#define STATUSES "*/plimsoll-controller-?:8090/proxy/status.json"
+#define STANDBY_STATUS "*/plimsoll-controller-0:8090/proxy/status.json"
+#define FAILING(nodes)                                                                             \
+        { STANDBY_STATUS, "4, 'nodesFailing': 0", "0, 'nodesFailing': " nodes }
+#define FAILURE(source, nodes, examples)                                                           \
+        {                                                                                          \
+                STANDBY_STATUS, "'failures': [",                                                   \
+                        "'failures': [{'source': '" source "', 'reason': 'connect', 'flags': "     \
+                        "'--node-exporter-port', 'nodes': " nodes ", 'examples': [" examples "]}"  \
+        }
 #define EXTENDER_0 "*/plimsoll-extender-0:8010/proxy/metrics"
 
 #define BOUND "/api/v1/pods"
@@ -38,24 +47,6 @@
 #define METRIC(what, rest) "'" what "_usage_avg_5m': '" rest "'"
 #define HOUR_OLD "0.25000,2026-03-01T11:00:00Z"
 #define SOURCES "'name': 'PLIMSOLL_METRICS_SOURCE'"
-#define ALLOW_DNS                                                                                  \
-        "{'spec': {'podSelector': {}, 'policyTypes': ['Egress'], 'egress': [{'ports': "            \
-        "[{'protocol': 'UDP', 'port': 53}]}]}}"
-#define PROMETHEUS(host)                                                                           \
-        {                                                                                          \
-                CONTROLLER, "node-exporter,kubelet'",                                              \
-                        "prometheus'}, {'name': 'PLIMSOLL_PROMETHEUS_ADDRESS', 'value': "          \
-                        "'http://" host "'"                                                        \
-        }
-#define SERVED_AT(port)                                                                            \
-        {                                                                                          \
-                "*/services/prometheus", NULL,                                                     \
-                        "{'spec': {'ports': [{'port': 443}, {'port': 80, 'targetPort': " port      \
-                        "}]}}"                                                                     \
-        }
-#define NO_KUBELET                                                                                 \
-        { NETWORK, ", {'port': 10250}", "" }
-
 /* By the second scheduler. */
 #define MOUNTED                                                                                    \
         {                                                                                          \
@@ -87,8 +78,13 @@ static const struct paper_fault program_faults[] = {
         {"controller", DOCTOR_FAULT, "no Deployment", .changes = {{CONTROLLER, NULL, NULL}}},
         {"controller-replicas", DOCTOR_WARNING, "1 of 2",
          .changes = {{CONTROLLER, "Replicas': 2", "Replicas': 1"}}},
-        {"controller-replicas", DOCTOR_FAULT, "none of 2",
+        {"controller-replicas", DOCTOR_FAULT, "none of 2 replicas is ready",
          .changes = {{CONTROLLER, "'readyReplicas': 2", ""}}},
+        {"controller-replicas", DOCTOR_WARNING,
+         "1 of 2 replicas are ready: plimsoll-controller-0: nodes: not listed yet",
+         .changes = {{CONTROLLER, "Replicas': 2", "Replicas': 1"},
+                     {STANDBY_STATUS, "'[+] nodes: 4 nodes'",
+                      "'[+] policy: a', 7, '[-] nodes: not listed yet'"}}},
         {"controller-replicas", DOCTOR_FAULT, "none of 0",
          .changes = {{CONTROLLER, "eplicas': 2", "eplicas': 0"},
                      {POLICY, "'extender'", "'taints': {}, 'extender'"}}},
@@ -196,95 +192,6 @@ static const struct paper_fault program_faults[] = {
         {"extender-permissions", DOCTOR_FAULT, "it may not get pods",
          .changes = {{EXTENDER, ARGUMENT, "--bind"}}, .denied = {"plimsoll-extender", "\"get\""}},
         {.denied = {"plimsoll-extender", "binding"}}, /* it does not bind */
-        {"network-policy", DOCTOR_FAULT, "port 9100", .changes = {{NETWORK, "9100", "9101"}}},
-        {"network-policy", DOCTOR_FAULT, "port 10250", .changes = {NO_KUBELET}},
-        {"network-policy", DOCTOR_FAULT, "port 9200",
-         .changes = {{CONTROLLER, ARGUMENT, "--node-exporter-port=9200"}}},
-        {.changes = {{CONTROLLER, ARGUMENT, "--node-exporter-port=9200"},
-                     {NETWORK, "9100", "9000, 'endPort': 9300"}}},
-        {.changes = {{CONTROLLER, ARGUMENT, "--node-exporter-port=x"}}},
-        {.changes = {NO_KUBELET, {CONTROLLER, "exporter,kubelet", "exporter"}}},
-        {.changes = {NO_KUBELET, {CONTROLLER, SOURCES, "'name': 'OTHER'"}}},
-        {.changes = {NO_KUBELET,
-                     {CONTROLLER, SOURCES, "'n': 'PLIMSOLL_METRICS_SOURCE'"},
-                     {CONTROLLER, ARGUMENT, "--metrics-source-kubelet"}}},
-        {.changes = {NO_KUBELET, {NETWORK, "[{'ports'", "[{}, {'ports'"}}},
-        {.changes = {NO_KUBELET, {NETWORK, "9100", "443}, {'protocol': 'TCP'"}}}, /* any port */
-        {"network-policy", DOCTOR_FAULT, "port 10250",
-         .changes = {NO_KUBELET, {NETWORK, "443}", "443}, {'protocol': 'UDP'}"}}},
-        {.changes = {{NETWORK, NULL, PAPER_LIST "{'spec': {}}]}"}}},
-        {.changes = {{NETWORK, NULL, PAPER_LIST "{'spec': {'egress': 7}}]}"}}},
-        {.changes = {{NETWORK, NULL, NULL}}},
-        /* A policy that closes all, and ones that are not about us. */
-        {"network-policy", DOCTOR_FAULT, "port 9100 (node-exporter), port 10250 (kubelet)",
-         .changes = {{NETWORK, "'egress'", "'e'"}}},
-        {"network-policy", DOCTOR_FAULT, "port 9100 (node-exporter), port 10250 (kubelet)",
-         .changes = {{NETWORK, NULL,
-                      PAPER_LIST "{'spec': {'podSelector': {}, 'policyTypes': [7, 'Egress']}}]}"}}},
-        {.changes = {{NETWORK, "9100", "9101"}, {NETWORK, "'Ingress', 'Egress'", "'a'"}}},
-        {"network-policy", DOCTOR_FAULT, "port 9100", /* its rules say what it is about */
-         .changes = {{NETWORK, "9100", "9101"}, {NETWORK, "'policyTypes'", "'p'"}}},
-        {.changes = {{NETWORK, "9100", "9101"},
-                     {NETWORK, "'plimsoll-controller'}}", "'plimsoll-extender'}}"}}},
-        {.changes = {{NETWORK, "9100", "9101"},
-                     {NETWORK, "'matchLabels'", "'matchExpressions': [], 'matchLabels'"}}},
-        {.changes = {{NETWORK, "9100", "'exporter'"}}}, /* may be any port */
-        {"network-policy", DOCTOR_FAULT, "port 9100",   /* not only ours, but of no other is more */
-         .changes = {{NETWORK, "9100", "9101"}, {NETWORK, "[{'spec'", "[" ALLOW_DNS ", {'spec'"}}},
-        /* Prometheus: its port, and its name. */
-        {"network-policy", DOCTOR_FAULT, "reach port 9090 (Prometheus)",
-         .changes = {PROMETHEUS("10.0.0.9:9090")}},
-        {"network-policy", DOCTOR_FAULT, "reach port 9090 (Prometheus)",
-         .changes = {PROMETHEUS("[fd00::9]:9090/prefix")}},
-        {"network-policy", DOCTOR_FAULT, "reach port 80 (Prometheus)",
-         .changes = {PROMETHEUS("10.0.0.9")}},
-        {"network-policy", DOCTOR_FAULT, "reach port 80 (Prometheus)",
-         .changes = {PROMETHEUS("10.0.0.9:")}},
-        {"network-policy", DOCTOR_FAULT,
-         "reach UDP port 53 (to resolve prometheus-server.crane-system)",
-         .changes = {PROMETHEUS("prometheus-server.crane-system:8080"), {NETWORK, "443", "8080"}}},
-        {"network-policy", DOCTOR_FAULT,
-         "reach port 9090 (Prometheus), UDP port 53 (to resolve prometheus.example.com)",
-         .changes = {PROMETHEUS("prometheus.example.com:9090")}},
-        {"network-policy", DOCTOR_FAULT, "reach UDP port 53", /* one of TCP does not do */
-         .changes = {PROMETHEUS("prometheus:443"), {NETWORK, "443", "443}, {'port': 53"}}},
-        {"network-policy", DOCTOR_FAULT, "reach port 9090 (Prometheus)", /* of its pods */
-         .changes = {PROMETHEUS("prometheus.monitoring"),
-                     SERVED_AT("9090"),
-                     {NETWORK, "{'port': 443}", "{'protocol': 'UDP', 'port': 53}"}}},
-        {"network-policy", DOCTOR_FAULT, "reach port 443 (Prometheus)", /* as of its Service */
-         .changes = {PROMETHEUS("prometheus.monitoring:443"),
-                     SERVED_AT("9090"),
-                     {NETWORK, "{'port': 443}", "{'protocol': 'UDP', 'port': 53}"}}},
-        {"network-policy", DOCTOR_UNKNOWN, "has a name",
-         .changes = {PROMETHEUS("prometheus.monitoring"),
-                     SERVED_AT("'web'"),
-                     {NETWORK, "{'port': 443}", "{'protocol': 'UDP', 'port': 53}"}}},
-        {"network-policy", DOCTOR_UNKNOWN, "port 80 is closed, and GET",
-         .changes = {PROMETHEUS("prometheus.monitoring.svc.cluster.local"),
-                     {"*/services/prometheus", NULL, "403"},
-                     {NETWORK, "{'port': 443}", "{'protocol': 'UDP', 'port': 53}"}}},
-        /* Other addresses that are names. */
-        {"network-policy", DOCTOR_FAULT, "UDP port 53 (to resolve Hostname)",
-         .changes = {{CONTROLLER, ARGUMENT, "--node-address-types=Hostname,InternalIP"}}},
-        {.changes = {{CONTROLLER, ARGUMENT, "--node-address-types=ExternalIP,Hostname"}}},
-        {.changes = {{CONTROLLER, ARGUMENT, "--node-address-types=$(TYPES)"}}},
-        {.changes = {{CONTROLLER, ARGUMENT, "--exporter=dcgm"}}}, /* it has no URL */
-        {"network-policy", DOCTOR_FAULT, "UDP port 53 (to resolve proxy)",
-         .changes = {{CONTROLLER, ARGUMENT, "--target-url-template=https://proxy:1/{node}"}}},
-        {"network-policy", DOCTOR_FAULT, "UDP port 53 (to resolve api.example)",
-         .changes = {{CONTROLLER, ARGUMENT, "--master=https://api.example:6443"}}},
-        {"network-policy", DOCTOR_FAULT,
-         "port 9400 (--exporter), UDP port 53 (to resolve {node}.example)",
-         .changes = {{CONTROLLER, ARGUMENT,
-                      "--exporter=dcgm=http://{address}:9400/metrics', "
-                      "'--exporter', 'b=http://{node}.example:1"}}},
-        {"network-policy", DOCTOR_FAULT, "port 9200 (node-exporter)",
-         .changes =
-                 {{CONTROLLER, ARGUMENT,
-                   "--target-url-template=http://{address}:{port}', '--node-exporter-port=9200"}}},
-        {"network-policy", DOCTOR_FAULT, "reach port 19101 (node-metrics)",
-         .changes = {{CONTROLLER, "node-exporter,kubelet", "node-metrics"}}},
         {"kubelet-tls", DOCTOR_WARNING, "not verified",
          .changes = {{CONTROLLER, ARGUMENT, "--kubelet-insecure-skip-verify"}}},
         {.changes = {{CONTROLLER, ARGUMENT, "--kubelet-insecure-skip-verify=false"}}},
@@ -414,51 +321,51 @@ static const struct paper_fault metric_faults[] = {
          .changes = {{"*/plimsoll-controller-1:*", NULL, "403"}}},
         /* Both replicas look at all nodes. */
         {"exporters", DOCTOR_WARNING,
-         "node-exporter fails on 3 of 4 nodes; failed scrapes by reason: connect: 2, timeout: 7",
-         .changes = {{CONTROLLERS, "failing{source='node-exporter'} 0",
-                      "failing{source='node-exporter'} 3"},
-                     {STANDBY, "'connect'} 0", "'connect'} 2"},
-                     {STANDBY, "'timeout'} 0", "'timeout'} 7"}}},
-        /* What was fetched, but could not be read. */
+         "node-exporter fails on 2 of 4 nodes (node-0, node-1): connect, see --node-exporter-port",
+         .changes = {FAILING("2"), FAILURE("node-exporter", "2", "'node-0', 'node-1'")}},
+        {"exporters", DOCTOR_WARNING, "on 3 of 4 nodes (node-0, ?, ...): connect, see",
+         .changes = {FAILING("3"), FAILURE("node-exporter", "3", "'node-0', 7")}},
         {"exporters", DOCTOR_WARNING,
-         "node-exporter fails on 1 of 4 nodes, kubelet fails on 2 of 4 nodes; failed scrapes by "
-         "reason: windows_exporter: 2, other_node: 1, url_too_long: 1, over_budget: 3",
-         .changes = {{STANDBY, "failing{source='node-exporter'} 0",
-                      "failing{source='node-exporter'} 1\n"
-                      "plimsoll_targets_failing{source='kubelet'} 2"},
-                     {STANDBY, "'connect'} 0", "'windows_exporter'} 2"},
-                     {STANDBY, "'timeout'} 0",
-                      "'other_node'} 1\nplimsoll_scrapes_total{result='over_budget'} 3\n"
-                      "plimsoll_scrapes_total{result='url_too_long'} 1"}}},
-        /* The samples are their affair, too. */
-        {"exporters", DOCTOR_WARNING, "none is counted",
-         .changes = {{STANDBY, "failing{source='node-exporter'} 0",
-                      "failing{source='node-exporter'} 3"},
+         "kubelet fails on 1 of 4 nodes (node-0): ?, see the log; node-exporter fails on 2 of 4",
+         .changes = {FAILING("2"),
+                     {STANDBY_STATUS, "0, 'nodesFailing': 0", "0, 'nodesFailing': 1"},
+                     FAILURE("node-exporter", "2", "'node-0'"),
+                     {STANDBY_STATUS, "'failures': [",
+                      "'failures': [{'source': 'kubelet', 'nodes': 1, 'examples': ['node-0']}, "}}},
+        /* What it fails on has no recent sample, of course. */
+        {"exporters", DOCTOR_WARNING, "node-exporter fails on 2 of 4 nodes",
+         .changes = {FAILING("2"),
+                     FAILURE("node-exporter", "2", "'node-0'"),
                      {STANDBY, "nodes_stale 0", "nodes_stale 2"}}},
-        {"exporters", DOCTOR_FAULT, "node-exporter fails on 4 of 4 nodes;",
-         .changes = {{CONTROLLERS, "failing{source='node-exporter'} 0",
-                      "failing{source='node-exporter'} 4"}}},
+        {"exporters", DOCTOR_FAULT, "node-exporter fails on 4 of 4 nodes (node-0, ...)",
+         .changes = {FAILING("4"), FAILURE("node-exporter", "4", "'node-0'")}},
         /* Another source stands in. */
-        {"exporters", DOCTOR_WARNING, "node-exporter fails on 4 of 4 nodes;",
-         .changes = {{CONTROLLERS, "failing{source='node-exporter'} 0",
-                      "failing{source='node-exporter'} 4\n"
-                      "plimsoll_nodes_served{source='prometheus'} 4"}}},
-        {.changes = {{STANDBY, "failing{source='node-exporter'} 0",
-                      "failing{source='node-exporter'} 4\n"
-                      "plimsoll_nodes_served{source='kubelet'} 4"}}},
-        {"samples", DOCTOR_WARNING, "2 of 4 nodes have no",
-         .changes = {{CONTROLLERS, "nodes_stale 0", "nodes_stale 2"}}},
+        {"exporters", DOCTOR_WARNING, "node-exporter fails on 4 of 4 nodes",
+         .changes = {FAILING("4"),
+                     FAILURE("node-exporter", "4", "'node-0'"),
+                     {STANDBY_STATUS, "'kubelet', 'nodesServed': 0",
+                      "'prometheus', 'nodesServed': 4"}}},
+        {.changes = {FAILING("4"),
+                     FAILURE("node-exporter", "4", "'node-0'"),
+                     {STANDBY_STATUS, "'kubelet', 'nodesServed': 0",
+                      "'kubelet', 'nodesServed': 4"}}},
+        {"exporters", DOCTOR_UNKNOWN, "status.json: 404", .changes = {{STATUSES, NULL, NULL}}},
+        {.changes = {{STATUSES, "'failures': []", "'failures': [7, {'source': 'other'}]"}}},
+        {"samples", DOCTOR_WARNING, "2 of 4 nodes have no recent sample: node-2, node-3",
+         .changes = {{CONTROLLERS, "nodes_stale 0", "nodes_stale 2"},
+                     {STATUSES, "'nodes': [",
+                      "'nodes': [{'name': 'node-2'}, {'name': 'node-3'}, "}}},
+        {"samples", DOCTOR_FAULT, "4 of 4 nodes have no recent sample",
+         .changes = {{STANDBY, "nodes_stale 0", "nodes_stale 4"}}},
         /* Exporters fail where kubelets serve, and elsewhere there is no sample. */
         {"samples", DOCTOR_WARNING, "1 of 4 nodes have no",
-         .changes = {{STANDBY, "failing{source='node-exporter'} 0",
-                      "failing{source='node-exporter'} 3\n"
-                      "plimsoll_nodes_served{source='kubelet'} 3"},
+         .changes = {FAILING("3"),
+                     FAILURE("node-exporter", "3", "'node-0'"),
+                     {STANDBY_STATUS, "'kubelet', 'nodesServed': 0", "'kubelet', 'nodesServed': 3"},
                      {STANDBY, "nodes_stale 0", "nodes_stale 1"}}},
-        {"samples", DOCTOR_FAULT, "4 of 4 nodes have no",
-         .changes = {{STANDBY, "nodes_stale 0", "nodes_stale 4"}}},
-        {"policy-loaded", DOCTOR_FAULT, "a controller cannot",
+        {"policy-loaded", DOCTOR_FAULT, "plimsoll-controller-0 cannot",
          .changes = {{STANDBY, "policy_failed 0", "policy_failed 1"}}},
-        {"policy-loaded", DOCTOR_FAULT, "an extender cannot",
+        {"policy-loaded", DOCTOR_FAULT, "plimsoll-extender-0 cannot",
          .changes = {{EXTENDER_0, "policy_failed 0", "policy_failed 1"}}},
         {"patches", DOCTOR_WARNING, "15 of 20",
          .changes = {{CONTROLLERS, "waiting 0", "waiting 15"},
@@ -524,7 +431,7 @@ static const struct paper_fault metric_faults[] = {
         {"extender-speed", DOCTOR_WARNING, "400 of 1000 calls took more than 100 ms",
          .changes = {{EXTENDERS, "'0.1'} 500", "'0.1'} 300"}}},
         {.changes = {{EXTENDERS, "le='0.1'", "le='1'"}}}, /* nothing says how many were fast */
-        {"extender-table", DOCTOR_FAULT, "an extender knows 2 nodes, and there are 4",
+        {"extender-table", DOCTOR_FAULT, "plimsoll-extender-0 knows 2 nodes, and there are 4",
          .changes = {{EXTENDER_0, "nodes 4", "nodes 2"}}},
         {"extender-table", DOCTOR_FAULT, "knows 5 nodes",
          .changes = {{EXTENDERS, "nodes 4", "nodes 5"}}},
