@@ -111,13 +111,10 @@ void doctor_check_there(const struct doctor_facts *facts, struct doctor_finding 
         (void)doctor_is_there(facts, check->object, check->state, check->what, finding);
 }
 
-bool doctor_is_read(const struct doctor_facts *facts, enum program_flag flag,
-                    struct doctor_finding *finding) {
-        if (!program_flags_is_hidden(&facts->controller, flag))
-                return true;
-        doctor_find(finding, DOCTOR_UNKNOWN, "the controller's --%s stands where it cannot be read",
-                    program_flags_name(flag));
-        return false;
+bool doctor_needs_flags(const struct doctor_flags *flags, struct doctor_finding *finding) {
+        if (!flags->values)
+                doctor_find(finding, DOCTOR_UNKNOWN, "%s", flags->err.msg);
+        return flags->values;
 }
 
 unsigned doctor_minor(const struct doctor_facts *facts) {

@@ -83,10 +83,8 @@ bool doctor_is_there(const struct doctor_facts *facts, enum doctor_object object
  * are found */
 void doctor_check_there(const struct doctor_facts *facts, struct doctor_finding *finding);
 
-/** doctor_is_read() - whether the value of the controller's @flag can be read; if not, the
- * check is not known */
-bool doctor_is_read(const struct doctor_facts *facts, enum program_flag flag,
-                    struct doctor_finding *finding);
+/** doctor_needs_flags() - whether a program's flags are known */
+bool doctor_needs_flags(const struct doctor_flags *flags, struct doctor_finding *finding);
 
 /** doctor_minor() - x of the API server's version 1.x; 0: not known */
 unsigned doctor_minor(const struct doctor_facts *facts);

@@ -34,8 +34,8 @@ static bool is_our_url(const struct doctor_facts *facts, const char *url) {
         return strstr(url, "plimsoll") || strcmp(address.host, DOCTOR_PLACEHOLDER) == 0 ||
                doctor_url_is_service(facts, &address) ||
                doctor_url_has_port(facts, &address, "port") || port == KUBE_PORT_EXTENDER ||
-               port == program_flags_int(&facts->extender, FLAG_PORT, KUBE_PORT_EXTENDER) ||
-               port == program_flags_int(&facts->sidecar, FLAG_PORT, KUBE_PORT_EXTENDER);
+               port == doctor_place(facts, DOCTOR_EXTENDER).port ||
+               port == doctor_place(facts, DOCTOR_SCHEDULER).port;
 }
 
 /* There may be two: one of them, for bind alone, has a timeout of its own. */

@@ -12,7 +12,8 @@
 #include "base/attributes.h"
 #include "base/error.h"
 #include "cli/cluster/cluster.h"
-#include "cli/cluster/program_flags.h"
+#include "cli/cluster/cluster_page.h"
+#include "cli/doctor/doctor_flags.h"
 #include "cli/doctor/doctor_nodes.h"
 #include "codec/tree.h"
 #include "policy/policy.h"
@@ -91,11 +92,11 @@ struct doctor_facts {
         int64_t now_unix_ms;
         const char *namespace; /* borrowed */
         struct doctor_fact objects[DOCTOR_OBJECT_COUNT];
-        struct program_flags controller, extender, sidecar; /* as their Deployments set them */
-        struct program_annotations annotations;             /* as the extender reads them */
-        const struct policy *policy; /* in force, as far as is known; of nodes.table */
-        char *policy_from;           /* if it is not the object; owned, else NULL */
-        struct error policy_err;     /* code 0: the object, if there is one, is valid */
+        struct doctor_flags controller, extender; /* of the first replica that has the page */
+        struct program_annotations annotations;   /* as the extender reads them */
+        const struct policy *policy;              /* in force, as far as is known; of nodes.table */
+        char *policy_from;                        /* if it is not the object; owned, else NULL */
+        struct error policy_err; /* code 0: the object, if there is one, is valid */
         struct doctor_nodes nodes;
         struct doctor_bound bound;
         /* Only with spec.idle. */
@@ -138,15 +139,14 @@ static inline bool doctor_is_hidden(const struct doctor_facts *facts, enum docto
         return !doctor_has(facts, object) && !doctor_lacks(facts, object);
 }
 
-/** doctor_reader() - the flags of the program that reads annotations: the extender, wherever that
- * runs; without one the controller */
-const struct program_flags *doctor_reader(const struct doctor_facts *facts);
-
 /** doctor_lease_namespace() - of the controllers' Lease, by default their own; NULL: hidden */
 const char *doctor_lease_namespace(const struct doctor_facts *facts);
 
 /** doctor_pod_spec() - of a Deployment's pods; NULL: there is no such Deployment */
 const json_t *doctor_pod_spec(const struct doctor_facts *facts, enum doctor_object deployment);
+
+/** doctor_place() - where the extender of a Deployment's pods serves */
+struct cluster_place doctor_place(const struct doctor_facts *facts, enum doctor_object deployment);
 
 /* Of a metric's samples. */
 struct doctor_sum {

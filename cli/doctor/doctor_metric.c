@@ -33,7 +33,7 @@ static void find_silence(const struct doctor_facts *facts, enum doctor_object pr
                         return;
                 failed = &facts->pages[i];
         }
-        if (failed && !(is_extender && facts->extender.texts[FLAG_CLIENT_CA_FILE]))
+        if (failed && !(is_extender && doctor_place(facts, DOCTOR_EXTENDER).is_mutual))
                 doctor_find(finding,
                             strstr(failed->err.msg, "refused") ? DOCTOR_FAULT : DOCTOR_WARNING,
                             "no %s answers: %s", is_extender ? "extender" : "controller",

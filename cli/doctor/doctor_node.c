@@ -37,8 +37,15 @@ static void check_nodes(const struct doctor_facts *facts, struct doctor_finding 
 
         if (doctor_needs(facts, DOCTOR_NODES, finding) && set->count > 0 &&
             (!is_of_followed || set->count == all ||
-             doctor_is_read(facts, FLAG_NODE_SELECTOR, finding)))
+             doctor_needs_flags(&facts->controller, finding)))
                 find_set(set, of_whom, check->state ? check->state : by_share, finding);
+}
+
+/* Only the extender says whether it reads percent. */
+static void check_unit(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        check_nodes(facts, finding);
+        if (finding->state > DOCTOR_UNKNOWN)
+                (void)doctor_needs_flags(&facts->extender, finding);
 }
 
 static void check_bare(const struct doctor_facts *facts, struct doctor_finding *finding) {
@@ -137,7 +144,7 @@ static const struct doctor_check rows[] = {
          .set = DOCTOR_MALFORMED, .state = DOCTOR_WARNING,
          .what = "have an annotation that cannot be read"},
         {"annotations-unit", "every node is above every limit, and scores 0",
-         "run the extender with --annotation-unit=percent", check_nodes, .set = DOCTOR_LARGE,
+         "run the extender with --annotation-unit=percent", check_unit, .set = DOCTOR_LARGE,
          .state = DOCTOR_FAULT, .what = "have a usage far above 1, as if it were in percent"},
         {"annotations-clock", "they are used longer than they should be",
          "synchronise the clocks of the machines that controllers run on", check_nodes,

@@ -38,19 +38,18 @@ static void find_no_object(const struct doctor_facts *facts, struct doctor_findi
                             "one, until they start anew");
 }
 
-static bool goes_by_file(const struct program_flags *flags) {
-        return program_flags_text(flags, FLAG_POLICY_PATH) != NULL;
+static bool goes_by_file(const struct doctor_flags *flags) {
+        return doctor_flag(flags, "policy-config-path");
 }
 
 static void check_file(const struct doctor_facts *facts, struct doctor_finding *finding) {
         bool controller = goes_by_file(&facts->controller);
-        bool extender = goes_by_file(doctor_reader(facts));
+        bool extender = goes_by_file(&facts->extender);
 
-        if (program_flags_is_hidden(&facts->controller, FLAG_POLICY_PATH) ||
-            program_flags_is_hidden(doctor_reader(facts), FLAG_POLICY_PATH))
-                doctor_find(finding, DOCTOR_UNKNOWN,
-                            "--policy-config-path stands where it cannot be read");
-        else if (controller != extender)
+        if (!doctor_needs_flags(&facts->controller, finding) ||
+            !doctor_needs_flags(&facts->extender, finding))
+                return;
+        if (controller != extender)
                 doctor_find(finding, DOCTOR_FAULT,
                             "the %s goes by a file, and the %s by the object named default",
                             controller ? "controller" : "extender",
@@ -64,7 +63,7 @@ static void check_file(const struct doctor_facts *facts, struct doctor_finding *
 static void check_object(const struct doctor_facts *facts, struct doctor_finding *finding) {
         if (!doctor_has(facts, DOCTOR_CRD) || !doctor_lacks(facts, DOCTOR_POLICY))
                 (void)doctor_needs(facts, DOCTOR_POLICY, finding);
-        else if (doctor_is_read(facts, FLAG_POLICY_PATH, finding) &&
+        else if (doctor_needs_flags(&facts->controller, finding) &&
                  !goes_by_file(&facts->controller))
                 find_no_object(facts, finding);
 }
@@ -85,7 +84,7 @@ static void check_in_force(const struct doctor_facts *facts, struct doctor_findi
         const json_t *policy = facts->objects[DOCTOR_POLICY].json;
         const json_t *is = doctor_condition(policy, "InForce");
 
-        if (facts->policy_err.code != 0 || !doctor_is_read(facts, FLAG_POLICY_PATH, finding) ||
+        if (facts->policy_err.code != 0 || !doctor_needs_flags(&facts->controller, finding) ||
             goes_by_file(&facts->controller))
                 return;
         if (!doctor_is_true(is))

@@ -95,7 +95,7 @@ static bool is_of_program(const json_t *pod, const json_t *status) {
 
         if (!app || (strcmp(app, PROGRAM_CONTROLLER) != 0 && strcmp(app, PROGRAM_EXTENDER) != 0))
                 return true;
-        const json_t *own = program_flags_container(json_at(pod, "spec", NULL), app);
+        const json_t *own = cluster_page_container(json_at(pod, "spec", NULL), app);
         return json_equal(json_at(status, "name", NULL), json_at(own, "name", NULL));
 }
 
@@ -141,8 +141,8 @@ static void check_lease(const struct doctor_facts *facts, struct doctor_finding 
         const struct doctor_fact *lease = &facts->objects[DOCTOR_LEASE];
         int64_t renewed_unix_ms = 0;
 
-        if (!doctor_is_read(facts, FLAG_LEADER_ELECT, finding) ||
-            !program_flags_is_on(&facts->controller, FLAG_LEADER_ELECT) ||
+        if (!doctor_needs_flags(&facts->controller, finding) ||
+            !doctor_flag_is_on(&facts->controller, "leader-elect") ||
             !doctor_is_there(facts, DOCTOR_LEASE, DOCTOR_FAULT, "nobody has ever taken the Lease",
                              finding))
                 return;
@@ -169,14 +169,12 @@ static void check_permissions(const struct doctor_facts *facts, struct doctor_fi
 }
 
 static void check_kubelet_tls(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        const struct program_flags *flags = &facts->controller;
+        const struct doctor_flags *flags = &facts->controller;
 
-        if (!doctor_is_read(facts, FLAG_METRICS_SOURCE, finding) ||
-            !program_flags_has_word(flags, FLAG_METRICS_SOURCE, "kubelet") ||
-            !doctor_is_read(facts, FLAG_KUBELET_INSECURE, finding))
-                return;
-        if (program_flags_is_on(flags, FLAG_KUBELET_INSECURE) &&
-            !flags->texts[FLAG_KUBELET_CERTIFICATE])
+        if (doctor_needs_flags(flags, finding) &&
+            doctor_flag_has(flags, "metrics-source", "kubelet") &&
+            doctor_flag_is_on(flags, "kubelet-insecure-skip-verify") &&
+            !doctor_flag(flags, "kubelet-client-certificate"))
                 doctor_find(finding, DOCTOR_WARNING,
                             "kubelets' certificates are not verified, and they are sent a token");
 }
@@ -184,16 +182,16 @@ static void check_kubelet_tls(const struct doctor_facts *facts, struct doctor_fi
 /* Only a kubelet says what each pod uses. */
 static void check_idle_source(const struct doctor_facts *facts, struct doctor_finding *finding) {
         static const char first[] = "kubelet";
-        const char *sources = program_flags_text(&facts->controller, FLAG_METRICS_SOURCE);
+        const char *sources = doctor_flag(&facts->controller, "metrics-source");
 
-        if (facts->policy->idle_line_ratio == 0 ||
-            !doctor_is_read(facts, FLAG_METRICS_SOURCE, finding))
+        if (facts->policy->idle_line_ratio == 0 || !doctor_needs_flags(&facts->controller, finding))
                 return;
-        if (strcspn(sources, ",") != strlen(first) || strncmp(sources, first, strlen(first)) != 0)
+        if (!sources || strcspn(sources, ",") != strlen(first) ||
+            strncmp(sources, first, strlen(first)) != 0)
                 doctor_find(finding, DOCTOR_WARNING,
                             "the policy has spec.idle, and --metrics-source=%.60s does not begin "
                             "with kubelet",
-                            sources);
+                            sources ? sources : "");
 }
 
 static const struct doctor_check rows[] = {

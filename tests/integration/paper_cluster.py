@@ -7,6 +7,7 @@ healthy installation is made of deploy/, so it cannot drift from what is really 
 import copy
 import functools
 import json
+import re
 import time
 from urllib.parse import urlsplit
 
@@ -106,6 +107,32 @@ plimsoll_tls_certificate_expiry_timestamp_seconds EXPIRY
 """
 
 
+CONTROLLER_FLAGS = """
+plimsoll-controller flagz
+
+annotation-prefix=
+annotation-timezone=UTC
+events=true
+kubelet-client-certificate=
+kubelet-insecure-skip-verify=false
+leader-elect=true
+leader-elect-resource-name=plimsoll-controller
+leader-elect-resource-namespace=kube-system
+metrics-source=node-exporter,kubelet
+node-selector=
+policy-config-path=
+"""
+EXTENDER_FLAGS = """
+plimsoll-extender flagz
+
+annotation-prefix=
+annotation-timezone=UTC
+annotation-unit=ratio
+bind=false
+policy-config-path=
+"""
+
+
 def policy():
     (found,) = copy.deepcopy(documents("policy/policy.yaml"))
     found["metadata"] = {"name": "default", "generation": 3, "uid": "1"}
@@ -162,6 +189,7 @@ def healthy(version):
     for leads, name in enumerate(reversed(CONTROLLERS)):
         page = CONTROLLER_PAGE.replace("VERSION", version).replace("LEADER", str(leads))
         found[f"{SYSTEM}/pods/{name}:8090/proxy/metrics"] = page
+        found[f"{SYSTEM}/pods/{name}:8090/proxy/flagz"] = CONTROLLER_FLAGS
         found[f"{SYSTEM}/pods/{name}:8090/proxy/status.json"] = {
             "checks": ["[+] nodes: 4 nodes"],
             "nodeCount": 4,
@@ -173,6 +201,7 @@ def healthy(version):
         page = EXTENDER_PAGE.replace("VERSION", version).replace("EXPIRY", expiry)
         page = page.replace("LAST_CALL", f"{time.time() - 10:.3f}")
         found[f"{SYSTEM}/pods/{name}:8010/proxy/metrics"] = page
+        found[f"{SYSTEM}/pods/{name}:8010/proxy/flagz"] = EXTENDER_FLAGS
     return copy.deepcopy(found)
 
 
@@ -242,6 +271,13 @@ class PaperCluster:
                 self.objects[path] = content.replace(old, new)
                 changed += self.objects[path] != content
         assert changed, old
+
+    def flag(self, name, value, names=CONTROLLERS):
+        """What these pods say of a flag."""
+        for path, content in self.objects.items():
+            if path.endswith("/flagz") and any(f"/{pod}:" in path for pod in names):
+                assert f"\n{name}=" in content, name
+                self.objects[path] = re.sub(f"(?m)^{name}=.*$", f"{name}={value}", content)
 
     def configuration(self, old, new):
         """Change the scheduler's configuration."""

@@ -94,14 +94,12 @@ class Installation:
         program = getattr(self, name)
         is_ready = relay(f"{program.url}/readyz")[0] == 200
         found["status"] = {"readyReplicas": 2 if is_ready else 0}
-        (container,) = found["spec"]["template"]["spec"]["containers"]
-        container["args"] += [flag for flag in program.flags if "policy" in flag]
         return found
 
     def show(self, pod, url):
         """Its pages, which are at that URL."""
         port = 8090 if pod in CONTROLLERS else 8010
-        for page in ("metrics", "status.json", "estimate"):
+        for page in ("metrics", "flagz", "status.json", "estimate"):
             path = f"{SYSTEM}/pods/{pod}:{port}/proxy/{page}"
             self.cluster.objects[path] = lambda _, page=page: relay(f"{url}/{page}")
 
@@ -111,13 +109,11 @@ class Installation:
         argv += [f"--node-exporter-port={self.exporters.port}", "--health-port=0"]
         argv += ["--leader-elect=false", *flags]
         self.controller = Controller(self.run(argv, f"controller-{next(self.numbers)}", env))
-        self.controller.flags = flags
         self.show(CONTROLLERS[0], self.controller.url)
 
     def start_extender(self, *flags, is_called=True):
         name = f"extender-{next(self.numbers)}"
         self.extender = Extender(self.run, self.standin, *flags, name=name)
-        self.extender.flags = flags
         self.show(EXTENDERS[0], self.extender.url)
         self.extender.wait_ready()
         if is_called:

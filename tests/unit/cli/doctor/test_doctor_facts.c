@@ -13,12 +13,10 @@
 #define STATUS "*/plimsoll-controller-0:8090/proxy/status.json"
 #define NODES "/api/v1/nodes"
 #define POLICY "*/dynamicschedulerpolicies/default"
-#define DEPLOYMENTS "*/deployments/plimsoll-*"
 #define CONTROLLER "*/deployments/plimsoll-controller"
 #define EXTENDER "*/deployments/plimsoll-extender"
 #define SERVICE "*/services/plimsoll-extender"
 #define EXTENDERS "*/plimsoll-extender-?:8010/proxy/metrics"
-#define ARGUMENT "--leader-elect=true"
 #define SILENT                                                                                     \
         { EXTENDERS, PAPER_LAST_CALL, "1772107200" }
 #define URL_IS(url)                                                                                \
@@ -96,10 +94,10 @@ static const struct {
            ""},
           {CONFIG, "filterVerb: filter", ""}}},
         {"annotations in percent",
-         {{EXTENDER, ARGUMENT, "--annotation-unit=percent"}, {NODES, "0.25000", "25.0"}}},
+         {PAPER_SET(PAPER_EXTENDER_FLAGS, "annotation-unit=percent"), {NODES, "0.25000", "25.0"}}},
         {"policies in files",
-         {{DEPLOYMENTS, ARGUMENT, "--policy-config-path=/a"}, {POLICY, NULL, NULL}}},
-        {"TLS", {{EXTENDER, ARGUMENT, "--tls-cert-file=/a"}, {CONFIG, "http:", "https:"}}},
+         {PAPER_SET("*/flagz", "policy-config-path=/a"), {POLICY, NULL, NULL}}},
+        {"TLS", {{EXTENDER, "{'port'", "{'scheme': 'HTTPS', 'port'"}, {CONFIG, "http:", "https:"}}},
         {"a second scheduler",
          {{EXTENDER, NULL, NULL},
           {SERVICE, NULL, NULL},
@@ -187,7 +185,7 @@ TEST(silent_programs) {
 /* Those that only answer who has a certificate. */
 TEST(silent_with_mutual_tls) {
         const struct paper_change changes[] = {
-                {"*/deployments/plimsoll-extender", "--leader-elect=true", "--client-ca-file=/a"},
+                {"*/deployments/plimsoll-extender", "httpGet", "tcpSocket"},
                 {"*/plimsoll-extender-*/metrics", NULL, "403"}};
         _cleanup_(doctor_facts_done) struct doctor_facts facts = {0};
         struct doctor_finding finding;
@@ -319,7 +317,7 @@ TEST(policy_without_object) {
 /* A time zone that is given takes the place of the extender's, which then is not loaded. */
 TEST(zone_that_is_given) {
         static const struct paper_change changes[] = {
-                {EXTENDER, ARGUMENT, "--annotation-timezone=Nowhere/None"},
+                PAPER_SET(PAPER_EXTENDER_FLAGS, "annotation-timezone=Nowhere/None"),
                 {NODES, "T11:59:30Z", "T19:59:30Z"}};
         _cleanup_(doctor_facts_done) struct doctor_facts facts = {0};
         struct paper_cluster *paper = *state;
@@ -336,41 +334,71 @@ TEST(zone_that_is_given) {
         assert_true(paper_is_only(&facts, &(struct paper_fault){.check = NULL}));
 }
 
-/* What a flag says that cannot be read is not known. */
+/* What depends on a flag is not known without the page. */
 TEST(hidden_flags) {
         static const struct {
                 const struct doctor_checks *checks;
                 const char *id, *what;
                 struct paper_change changes[2];
         } rows[] = {
-                {&doctor_program_checks,
-                 "idle-source",
-                 "the controller's --metrics-source stands where it cannot be read",
-                 {IDLE_ANYHOW,
-                  {CONTROLLER, "'value': 'node-exporter,kubelet'",
-                   "'valueFrom': {'secretKeyRef': {'name': 'a', 'key': 'b'}}"}}},
+                {&doctor_program_checks, "leader", "controller-1:8090/proxy/flagz: 403", {{0}}},
+                {&doctor_program_checks, "kubelet-tls", "flagz: 403", {{0}}},
+                {&doctor_program_checks, "idle-source", "flagz: 403", {IDLE_ANYHOW}},
+                {&doctor_policy_checks, "policy-file", "flagz: 403", {{0}}},
                 {&doctor_policy_checks,
-                 "policy-file",
-                 "--policy-config-path stands where it cannot be read",
-                 {{CONTROLLER, ARGUMENT, "--policy-config-path=$(FILE)"}}},
+                 "policy-in-force",
+                 "flagz: 403",
+                 {{POLICY, "'status': 'True'", "'status': 'False'"}}},
                 /* Which may leave out the nodes without annotations. */
                 {&doctor_node_checks,
                  "annotations",
-                 "the controller's --node-selector stands where it cannot be read",
-                 {{CONTROLLER, ARGUMENT, "--node-selector=$(NODES)"},
-                  {NODES, "'annotations'", "'a'", 1}}},
+                 "flagz: 403",
+                 {{NODES, "'annotations'", "'a'", 1}}},
+                {&doctor_policy_checks,
+                 "policy-file",
+                 "no pod of it runs in the namespace",
+                 {{PODS, "Running", "Pending"}}},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(doctor_facts_done) struct doctor_facts facts = {0};
                 struct doctor_finding finding = {0};
                 paper_reset(*state, PAPER_NODES);
+                paper_change(*state, &(struct paper_change){PAPER_CONTROLLER_FLAGS, NULL, "403"});
                 paper_collect_changed(*state, rows[i].changes, 2, &facts);
                 for (size_t j = 0; j < rows[i].checks->count; j++)
                         if (strcmp(rows[i].checks->rows[j].id, rows[i].id) == 0)
                                 doctor_check_run(&rows[i].checks->rows[j], &facts, &finding);
-                assert_int_equal(finding.state, DOCTOR_UNKNOWN);
-                assert_string_equal(finding.what, rows[i].what);
+                if (finding.state != DOCTOR_UNKNOWN || !strstr(finding.what, rows[i].what))
+                        fail_msg("%s: %s", rows[i].id, finding.what);
+        }
+}
+
+/* Annotations are read as the extender says, or else as the controller does. */
+TEST(style) {
+        static const struct {
+                struct paper_change changes[3];
+                enum doctor_state state; /* of the first check of nodes */
+                const char *what;
+        } rows[] = {
+                {{{PAPER_EXTENDER_FLAGS, NULL, "403"}}, DOCTOR_OK, ""},
+                {{PAPER_SET(PAPER_CONTROLLER_FLAGS, "annotation-prefix=a.example")}, DOCTOR_OK, ""},
+                {{PAPER_SET(PAPER_CONTROLLER_FLAGS, "annotation-timezone=Nowhere/None"),
+                  {PAPER_EXTENDER_FLAGS, NULL, "403"}},
+                 DOCTOR_UNKNOWN,
+                 "time zone Nowhere/None"},
+                {{{"*/flagz", NULL, "403"}}, DOCTOR_UNKNOWN, "flagz: 403"},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(doctor_facts_done) struct doctor_facts facts = {0};
+                struct doctor_finding finding;
+                paper_reset(*state, PAPER_NODES);
+                paper_collect_changed(*state, rows[i].changes, 3, &facts);
+                doctor_check_run(&doctor_node_checks.rows[0], &facts, &finding);
+                assert_int_equal(finding.state, rows[i].state);
+                assert_non_null(strstr(finding.what, rows[i].what));
+                assert_int_equal(facts.nodes.count, PAPER_NODES);
         }
 }
 

@@ -46,7 +46,6 @@
 #define MEM "'mem_usage_avg_5m': '" PAPER_FRESH "'"
 #define METRIC(what, rest) "'" what "_usage_avg_5m': '" rest "'"
 #define HOUR_OLD "0.25000,2026-03-01T11:00:00Z"
-#define SOURCES "'name': 'PLIMSOLL_METRICS_SOURCE'"
 /* By the second scheduler. */
 #define MOUNTED                                                                                    \
         {                                                                                          \
@@ -139,7 +138,8 @@ static const struct paper_fault program_faults[] = {
         {"versions", DOCTOR_WARNING, "1 of 4", /* it names none */
          .changes = {{EXTENDER_0, "{version='" PLIMSOLL_VERSION "'}", ""}}},
         {"leader", DOCTOR_FAULT, "nobody has ever", .changes = {{LEASE, NULL, NULL}}},
-        {.changes = {{CONTROLLER, ARGUMENT, "--leader-elect-resource-namespace="}}}, /* its own */
+        {.changes = {PAPER_SET(PAPER_CONTROLLER_FLAGS,
+                               "leader-elect-resource-namespace=")}}, /* its own */
         {"leader", DOCTOR_UNKNOWN, "403", .changes = {{LEASE, NULL, "403"}}},
         {"leader", DOCTOR_FAULT, "nobody holds",
          .changes = {{LEASE, "'plimsoll-controller-1'", "''"}}},
@@ -154,22 +154,7 @@ static const struct paper_fault program_faults[] = {
          .changes = {{LEASE, "plimsoll-controller-1", "\\u001b[2J\\u00e9"},
                      {LEASE, "11:59:55", "11:54:55"}}},
         {.changes = {{LEASE, "11:59:55", "11:54:55"},
-                     {CONTROLLER, ARGUMENT, "--leader-elect=false"}}},
-        /* The command line decides, and its last word. */
-        {.changes = {{LEASE, NULL, NULL},
-                     {CONTROLLER, ARGUMENT,
-                      "--leader-elector', '--leader-elect', 7, '--leader-elect=false"},
-                     {CONTROLLER, SOURCES, "'name': 'PLIMSOLL_LEADER_ELECT'"}}},
-        {.changes = {{LEASE, NULL, NULL},
-                     {CONTROLLER, "'" ARGUMENT "'", ""},
-                     {CONTROLLER, SOURCES, "'name': 'PLIMSOLL_LEADER_ELECT'"},
-                     {CONTROLLER, "node-exporter,kubelet", "false"}}},
-        {"leader", DOCTOR_FAULT, "nobody has ever",
-         .changes = {{LEASE, NULL, NULL}, {CONTROLLER, ARGUMENT, "--leader-elect"}}},
-        /* What is asked of which Lease is not known, so it is not asked. */
-        {"leader", DOCTOR_UNKNOWN, "the Lease's name cannot be read",
-         .changes = {{CONTROLLER, ARGUMENT, "--leader-elect-resource-name=$(NAME)"}},
-         .denied = {"plimsoll-controller", "leases"}},
+                     PAPER_SET(PAPER_CONTROLLER_FLAGS, "leader-elect=false")}},
         {"controller-permissions", DOCTOR_FAULT, "it may not patch nodes",
          .denied = {"plimsoll-controller", "patch\",\"group\":\"\",\"resource\":\"nodes"}},
         {"controller-permissions", DOCTOR_FAULT, "it may not create events, patch events",
@@ -180,7 +165,7 @@ static const struct paper_fault program_faults[] = {
         {"controller-permissions", DOCTOR_FAULT, "it may not watch dynamicscheduler",
          .denied = {"plimsoll-controller", "watch\",\"group\":\"scheduler.policy"}},
         {"controller-permissions", DOCTOR_FAULT, "it may not list nodes.metrics.k8s.io",
-         .changes = {{CONTROLLER, "node-exporter,kubelet", "kubelet,metrics-server"}},
+         .changes = {{PAPER_CONTROLLER_FLAGS, "node-exporter,kubelet", "kubelet,metrics-server"}},
          .denied = {"plimsoll-controller", "metrics.k8s.io"}},
         {.denied = {"plimsoll-controller", "metrics.k8s.io"}},
         {"extender-permissions", DOCTOR_FAULT, "it may not watch dynamicscheduler",
@@ -188,16 +173,18 @@ static const struct paper_fault program_faults[] = {
         {"extender-permissions", DOCTOR_FAULT, "it may not watch pods",
          .denied = {"plimsoll-extender", "watch\",\"group\":\"\",\"resource\":\"pods"}},
         {"extender-permissions", DOCTOR_FAULT, "it may not create pods/binding",
-         .changes = {{EXTENDER, ARGUMENT, "--bind"}}, .denied = {"plimsoll-extender", "binding"}},
+         .changes = {PAPER_SET(PAPER_EXTENDER_FLAGS, "bind=true")},
+         .denied = {"plimsoll-extender", "binding"}},
         {"extender-permissions", DOCTOR_FAULT, "it may not get pods",
-         .changes = {{EXTENDER, ARGUMENT, "--bind"}}, .denied = {"plimsoll-extender", "\"get\""}},
+         .changes = {PAPER_SET(PAPER_EXTENDER_FLAGS, "bind=true")},
+         .denied = {"plimsoll-extender", "\"get\""}},
         {.denied = {"plimsoll-extender", "binding"}}, /* it does not bind */
         {"kubelet-tls", DOCTOR_WARNING, "not verified",
-         .changes = {{CONTROLLER, ARGUMENT, "--kubelet-insecure-skip-verify"}}},
-        {.changes = {{CONTROLLER, ARGUMENT, "--kubelet-insecure-skip-verify=false"}}},
-        {.changes = {{CONTROLLER, ARGUMENT,
-                      "--kubelet-insecure-skip-verify', "
-                      "'--kubelet-client-certificate=/a"}}},
+         .changes = {PAPER_SET(PAPER_CONTROLLER_FLAGS, "kubelet-insecure-skip-verify=true")}},
+        {.changes = {PAPER_SET(PAPER_CONTROLLER_FLAGS, "kubelet-insecure-skip-verify=false")}},
+        {.changes = {PAPER_SET(
+                 PAPER_CONTROLLER_FLAGS,
+                 "kubelet-insecure-skip-verify=true\nkubelet-client-certificate=/a")}},
         {"node-guard", DOCTOR_WARNING, "plimsoll-controller-nodes",
          .changes = {{GUARD, NULL, NULL}}},
         {"node-guard", DOCTOR_UNKNOWN, "403", .changes = {{GUARD, NULL, "403"}}},
@@ -463,7 +450,7 @@ static const struct paper_fault scheduler_faults[] = {
         {.changes = {{CONFIG, "'items': [", "'items': [{'data': 1e999}, "}}}, /* no number */
         {.changes = {{CONFIG, ":8010", ":9010"},
                      {SERVICE, "'port': 8010", "'port': 80}, {'port': 9010"}}},
-        {.changes = {{CONFIG, ":8010", ":9010"}, {EXTENDER, ARGUMENT, "--port', '9010"}}},
+        {.changes = {{CONFIG, ":8010", ":9010"}, {EXTENDER, "8010", "9010"}}},
         {.changes = {{CONFIG, "127.0.0.1", "plimsoll-extender.kube-system"}}},
         {.changes = {{CONFIG, "extenders:\\n", "extenders:\\n- urlPrefix: http://a\\n"}}},
         /* test_doctor_url.c has the others. */
