@@ -276,7 +276,9 @@ def test_flags(cluster, doctor, tmp_path):
     found = findings(doctor("-ojson", status=0))
     assert {key for key, row in found.items() if row[0] == "unknown"} == {
         f"scheduler-{what}"
-        for what in "registered url ignorable timeout weight names verbs sampling batching".split()
+        for what in (
+            "registered url ignorable timeout weight names verbs fields resources bind sampling batching"
+        ).split()
     }
     assert findings(doctor("-ojson", f"--scheduler-config={path}", status=0)) == {}
     path.write_text(template)

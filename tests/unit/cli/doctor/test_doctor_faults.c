@@ -23,6 +23,8 @@
                         "'failures': [{'source': '" source "', 'reason': 'connect', 'flags': "     \
                         "'--node-exporter-port', 'nodes': " nodes ", 'examples': [" examples "]}"  \
         }
+#define BINDS                                                                                      \
+        { CONFIG, "  weight", "  bindVerb: bind\\n  weight" }
 #define EXTENDER_0 "*/plimsoll-extender-0:8010/proxy/metrics"
 
 #define BOUND "/api/v1/pods"
@@ -460,6 +462,34 @@ static const struct paper_fault scheduler_faults[] = {
          .changes = {{CONFIG, "ignorable: true", "ignorable: [true]"}}},
         {.changes = {{CONFIG, "ignorable: true", "ignorable: True"}}},
         {.changes = {{CONFIG, "ignorable: true", "ignorable: yes"}}},
+        {.changes = {{CONFIG, "ignorable: true", "ignorable: on"},
+                     {CONFIG, "nodeCacheCapable: true", "nodeCacheCapable: On"}}},
+        {"scheduler-ignorable", DOCTOR_FAULT, "ignorable",
+         .changes = {{CONFIG, "ignorable: true", "ignorable: off"}}},
+        {"scheduler-fields", DOCTOR_WARNING,
+         "ConfigMap scheduler: an extender has no failurePolicy",
+         .changes = {{CONFIG, "  weight", "  failurePolicy: Ignore\\n  weight"}}},
+        {"scheduler-fields", DOCTOR_WARNING,
+         "an extender has no ignoreable, did you mean ignorable?",
+         .changes = {{CONFIG, "  weight", "  ignoreable: true\\n  weight"}}},
+        {"scheduler-fields", DOCTOR_WARNING, "ignorable is a string, with quotes",
+         .changes = {{CONFIG, "ignorable: true", "ignorable: \\\"true\\\""}}},
+        {"scheduler-fields", DOCTOR_WARNING, "weight is a string, with quotes",
+         .changes = {{CONFIG, "weight: 3", "weight: \\\"3\\\""}}},
+        {.changes = {{CONFIG, "httpTimeout: 200ms", "httpTimeout: \\\"200ms\\\""},
+                     {CONFIG, "  weight", "  enableHTTPS: false\\n  tlsConfig: {}\\n  weight"}}},
+        {"scheduler-resources", DOCTOR_WARNING,
+         "only about pods that request telemetry/scheduling, and 1 more",
+         .changes = {{CONFIG, "  weight",
+                      "  managedResources: [{name: telemetry/scheduling, ignoredByScheduler: true}"
+                      ", {name: b}]\\n  weight"}}},
+        {.changes = {{CONFIG, "  weight", "  managedResources: []\\n  weight"}}},
+        /* Since 1.30, kube-scheduler ignores a refused bind of an extender that is ignorable. */
+        {"scheduler-bind", DOCTOR_WARNING, "has bindVerb, and the extender runs without --bind",
+         .changes = {BINDS}},
+        {"scheduler-bind", DOCTOR_FAULT, "has bindVerb, and the extender runs without --bind",
+         .changes = {BINDS, {"/version", "36+", "29"}}},
+        {.changes = {BINDS, PAPER_SET(PAPER_EXTENDER_FLAGS, "bind=true")}},
         /* An entry for bind alone, in front of the other. */
         {.changes = {{CONFIG, "extenders:\\n",
                       "extenders:\\n- urlPrefix: http://127.0.0.1:8010/v1\\n  bindVerb: bind\\n"}}},
@@ -476,7 +506,9 @@ static const struct paper_fault scheduler_faults[] = {
         {"scheduler-timeout", DOCTOR_WARNING, "30s", .changes = {{CONFIG, "200ms", "30s"}}},
         {"scheduler-weight", DOCTOR_FAULT, "not set", .changes = {{CONFIG, "weight: 3", ""}}},
         {"scheduler-weight", DOCTOR_FAULT, "not set", .changes = {{CONFIG, "t: 3", "t: 0"}}},
+        {"scheduler-weight", DOCTOR_FAULT, "not set", .changes = {{CONFIG, "t: 3", "t: 2.5"}}},
         {"scheduler-weight", DOCTOR_WARNING, "weight is 1", .changes = {{CONFIG, "t: 3", "t: 1"}}},
+        {.changes = {{CONFIG, "weight: 3", "weight: 3.0"}}},
         {"scheduler-names", DOCTOR_WARNING, "nodeCacheCapable",
          .changes = {{CONFIG, "nodeCacheCapable: true", ""}}},
         {"scheduler-verbs", DOCTOR_FAULT, "no filterVerb",
