@@ -94,6 +94,19 @@ static void ask_object(struct cluster *cluster, enum doctor_object object,
 
 /* ---- The programs. */
 
+static void find_elsewhere(struct cluster *cluster, struct doctor_facts *facts) {
+        json_auto_t *pods = NULL;
+        struct error err = ERROR_NULL;
+
+        if (!doctor_lacks(facts, DOCTOR_CONTROLLER) || !doctor_lacks(facts, DOCTOR_EXTENDER) ||
+            cluster_get(cluster, KUBE_PODS "?" KUBE_PART_OF_PLIMSOLL, &pods, &err) != KUBE_OK)
+                return;
+        const char *namespace = json_string_at(json_array_get(json_at(pods, "items", NULL), 0),
+                                               "metadata", "namespace", NULL);
+        if (namespace && strcmp(namespace, facts->namespace) != 0)
+                facts->elsewhere = xasprintf("%.63s", namespace);
+}
+
 const json_t *doctor_pod_spec(const struct doctor_facts *facts, enum doctor_object deployment) {
         return json_at(facts->objects[deployment].json, "spec", "template", "spec", NULL);
 }
@@ -344,6 +357,7 @@ int doctor_facts_collect(struct cluster *cluster, const struct doctor_options *o
         for (int object = DOCTOR_VERSION + 1; object < DOCTOR_OBJECT_COUNT; object++)
                 if (paths[object])
                         ask_object(cluster, (enum doctor_object)object, ret);
+        find_elsewhere(cluster, ret);
         read_flags(cluster, ret, PROGRAM_CONTROLLER, &ret->controller);
         read_flags(cluster, ret, PROGRAM_EXTENDER, &ret->extender);
         ask_lease(cluster, ret);
@@ -370,6 +384,7 @@ void doctor_facts_done(struct doctor_facts *facts) {
         doctor_set_done(&facts->idle_pods);
         strmap_done(&facts->idle_nodes);
         free(facts->policy_from);
+        free(facts->elsewhere);
         program_annotations_done(&facts->annotations);
         *facts = (struct doctor_facts){0};
 }

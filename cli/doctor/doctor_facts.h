@@ -92,6 +92,8 @@ struct doctor_facts {
         int64_t now_unix_ms;
         const char *namespace; /* borrowed */
         struct doctor_fact objects[DOCTOR_OBJECT_COUNT];
+        char *elsewhere; /* another namespace, where pods of ours are and none are in this one;
+                            owned, NULL: none is known */
         struct doctor_flags controller, extender; /* of the first replica that has the page */
         struct program_annotations annotations;   /* as the extender reads them */
         const struct policy *policy;              /* in force, as far as is known; of nodes.table */

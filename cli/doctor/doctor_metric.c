@@ -33,6 +33,8 @@ static void find_silence(const struct doctor_facts *facts, enum doctor_object pr
                         return;
                 failed = &facts->pages[i];
         }
+        if (failed)
+                doctor_name(finding, failed->pod);
         if (failed && !(is_extender && doctor_place(facts, DOCTOR_EXTENDER).is_mutual))
                 doctor_find(finding,
                             strstr(failed->err.msg, "refused") ? DOCTOR_FAULT : DOCTOR_WARNING,
@@ -42,8 +44,10 @@ static void find_silence(const struct doctor_facts *facts, enum doctor_object pr
 
 static void check_pages(const struct doctor_facts *facts, struct doctor_finding *finding) {
         for (size_t i = 0; i < facts->page_count; i++)
-                if (!facts->pages[i].text)
+                if (!facts->pages[i].text) {
                         doctor_find(finding, DOCTOR_UNKNOWN, "%s", facts->pages[i].err.msg);
+                        doctor_name(finding, facts->pages[i].pod);
+                }
         find_silence(facts, DOCTOR_CONTROLLER, finding);
         find_silence(facts, DOCTOR_EXTENDER, finding);
 }
@@ -162,6 +166,7 @@ static void check_stale_nodes(const struct doctor_facts *facts, struct doctor_fi
                         append_names(json_at(page->status, "nodes", NULL), "name",
                                      (long long)stale.largest, &names);
         }
+        doctor_name(finding, stale.largest_pod);
         if (stale.largest > 0)
                 doctor_find(finding, stale.largest >= nodes ? DOCTOR_FAULT : DOCTOR_WARNING,
                             "%.0f of %.0f nodes have no recent sample%s%s", stale.largest, nodes,
@@ -179,6 +184,7 @@ static void check_policy_loads(const struct doctor_facts *facts, struct doctor_f
         if (failed.sum > 0)
                 doctor_find(finding, DOCTOR_FAULT, "%.100s cannot load the latest policy",
                             failed.largest_pod);
+        doctor_name(finding, failed.largest_pod);
 }
 
 static void check_patches(const struct doctor_facts *facts, struct doctor_finding *finding) {
@@ -229,6 +235,7 @@ static void check_table(const struct doctor_facts *facts, struct doctor_finding 
                 return;
         /* Nodes come and go meanwhile. */
         bool lacks = rows.smallest < nodes * 0.9;
+        doctor_name(finding, lacks ? rows.smallest_pod : rows.largest_pod);
         if (rows.count > 0 && (lacks || rows.largest > nodes * 1.1))
                 doctor_find(finding, DOCTOR_FAULT, "%.100s knows %.0f nodes, and there are %.0f",
                             lacks ? rows.smallest_pod : rows.largest_pod,
@@ -254,7 +261,7 @@ static void check_certificate(const struct doctor_facts *facts, struct doctor_fi
 static const struct doctor_check rows[] = {
         {"metrics-pages", "what the programs say of themselves is not known",
          "allow get on pods/proxy; with mutual TLS, ask the pod itself; if it does not answer, "
-         "kubectl -n @NS describe pod POD, and its logs",
+         "kubectl -n @NS describe pod @IT, and its logs",
          check_pages},
         {"exporters", "nodes that no source serves have no annotations",
          "connect, timeout: the port is wrong, or a NetworkPolicy or a firewall closes it; dns: "
@@ -263,12 +270,12 @@ static const struct doctor_check rows[] = {
          "deploy/plimsoll-controller | grep what=scrape",
          check_exporters, .needs_page = DOCTOR_CONTROLLER},
         {"samples", "nothing is written for them",
-         "kubectl get --raw '/api/v1/namespaces/@NS/pods/POD:" KUBE_PORT_TEXT(
+         "kubectl get --raw '/api/v1/namespaces/@NS/pods/@IT:" KUBE_PORT_TEXT(
                  KUBE_PORT_CONTROLLER) "/proxy/readyz?verbose'",
          check_stale_nodes, .needs_page = DOCTOR_CONTROLLER},
         {"policy-loaded", "the policy before it stays in force",
-         "kubectl -n @NS logs deploy/plimsoll-controller | grep 'cannot load policy'",
-         check_policy_loads, .needs_page = DOCTOR_CONTROLLER},
+         "kubectl -n @NS logs @IT | grep 'cannot load policy'", check_policy_loads,
+         .needs_page = DOCTOR_CONTROLLER},
         {"patches", "annotations come late",
          "raise --patch-qps, or lengthen the policy's shortest period", check_patches,
          .needs_page = DOCTOR_CONTROLLER},
@@ -286,7 +293,7 @@ static const struct doctor_check rows[] = {
          "give it a CPU request, and set nodeCacheCapable: true", check_speed,
          .needs_page = DOCTOR_EXTENDER},
         {"extender-table", "a node that it does not know passes, and scores 0",
-         "kubectl get --raw '/api/v1/namespaces/@NS/pods/POD:" KUBE_PORT_TEXT(
+         "kubectl get --raw '/api/v1/namespaces/@NS/pods/@IT:" KUBE_PORT_TEXT(
                  KUBE_PORT_EXTENDER) "/proxy/readyz?verbose'",
          check_table, .needs_page = DOCTOR_EXTENDER},
         {"certificate", "the scheduler will no longer reach it",

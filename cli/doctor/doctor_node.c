@@ -22,6 +22,7 @@ static void find_set(const struct doctor_set *set, const char *of_whom, enum doc
         for (size_t i = 0; i < size_min(set->count, DOCTOR_EXAMPLES); i++)
                 buf_printf(&text, "%s%s", i > 0 ? ", " : ": ", set->names[i]);
         doctor_find(finding, state, "%s%s", text.data, set->count > DOCTOR_EXAMPLES ? ", ..." : "");
+        doctor_name(finding, set->names[0]);
 }
 
 /* "3 of 200 nodes <the row's text>: a, b, c". Without a state in the row, all nodes are a fault,
@@ -140,7 +141,7 @@ static const struct doctor_check rows[] = {
          "old by whole hours, run the extender with --annotation-timezone",
          check_nodes, .set = DOCTOR_STALE, .what = "have no usable annotation any more"},
         {"annotations-format", "what cannot be read is not used",
-         "kubectl get node NODE -o jsonpath='{.metadata.annotations}'", check_nodes,
+         "kubectl get node @IT -o jsonpath='{.metadata.annotations}'", check_nodes,
          .set = DOCTOR_MALFORMED, .state = DOCTOR_WARNING,
          .what = "have an annotation that cannot be read"},
         {"annotations-unit", "every node is above every limit, and scores 0",
@@ -158,19 +159,19 @@ static const struct doctor_check rows[] = {
          .set = DOCTOR_PREFIXED, .state = DOCTOR_FAULT,
          .what = "have their annotations under another prefix"},
         {"annotations-left", "they are old, nobody renews them, and other schedulers may use them",
-         "plimsoll-controller --cleanup --dry-run, with the controllers stopped", check_nodes,
+         "kubectl annotate node @IT KEY-, for each such key of each such node", check_nodes,
          .set = DOCTOR_FOREIGN, .state = DOCTOR_WARNING,
-         .what = "have readings of metrics that the policy does not have"},
+         .what = "have readings older than a day of metrics that the policy does not have"},
         {"annotations-writers", "each overwrites the other's values",
          "stop crane-scheduler-controller, or give one of them another --annotation-prefix",
          check_nodes, .set = DOCTOR_SHARED, .state = DOCTOR_FAULT,
          .what = "have annotations that somebody else writes as well"},
         {"metrics-written", "limits and weights on it have no effect",
          "plimsoll-controller --dry-run --once prints the reason for each metric", check_unwritten},
-        {"nodes-ready", "they take no pods", "kubectl describe node NODE", check_nodes,
+        {"nodes-ready", "they take no pods", "kubectl describe node @IT", check_nodes,
          .set = DOCTOR_NOT_READY, .what = "are not ready"},
         {"nodes-cordoned", "few nodes take pods, and these get all the load",
-         "kubectl uncordon NODE", check_cordoned, .set = DOCTOR_CORDONED, .state = DOCTOR_WARNING,
+         "kubectl uncordon @IT", check_cordoned, .set = DOCTOR_CORDONED, .state = DOCTOR_WARNING,
          .what = "are cordoned"},
         {"kubelet-certificates",
          "without one a kubelet answers nobody who verifies it, neither us nor metrics-server",

@@ -142,8 +142,9 @@ static void look_at_keys(struct listing *listing, const json_t *annotations, tra
                 /* With both, another installation writes its own. */
                 if (is_of_policy && !is_ours && is[DOCTOR_BARE])
                         is[DOCTOR_PREFIXED] = key;
-                /* As crane and we call metrics; another installation's are renewed. */
-                else if (!is_of_policy && (is_ours || annotation.at_unix_ms < day_ago_unix_ms) &&
+                /* As crane and we call metrics. What another installation writes is renewed, and
+                 * what an earlier policy has left is removed. */
+                else if (!is_of_policy && annotation.at_unix_ms < day_ago_unix_ms &&
                          policy_query_parse(listing->question->policy, metric, &query))
                         is[DOCTOR_FOREIGN] = key;
         }

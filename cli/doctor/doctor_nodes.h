@@ -23,7 +23,7 @@ enum doctor_set_kind {
         DOCTOR_FUTURE,    /* a time stamp is more than a minute ahead, but not SHIFTED */
         DOCTOR_SHIFTED,   /* one is ahead by whole hours, as another zone's is */
         DOCTOR_PREFIXED,  /* has the policy's metrics under another prefix */
-        DOCTOR_FOREIGN,   /* has readings of metrics that the policy does not have */
+        DOCTOR_FOREIGN,   /* has readings of metrics that the policy does not have, and old ones */
         DOCTOR_SHARED,    /* somebody else than the controller writes the policy's metrics */
         DOCTOR_CORDONED,
         DOCTOR_NOT_READY,

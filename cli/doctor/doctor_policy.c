@@ -20,26 +20,39 @@ static void check_established(const struct doctor_facts *facts, struct doctor_fi
 
 /* Programs that run keep the policy of an object that is deleted; those that start then have the
  * built-in one. */
-static void find_no_object(const struct doctor_facts *facts, struct doctor_finding *finding) {
+static void find_no_object(const struct doctor_facts *facts, const char *what,
+                           struct doctor_finding *finding) {
         static const char metric[] = "plimsoll_policy_object_deleted";
         const struct doctor_sum kept = doctor_page_sum(facts, 0, metric, NULL, NULL);
 
         if (kept.sum <= 0)
-                doctor_find(finding, DOCTOR_WARNING, "no object named default: %s is in force",
+                doctor_find(finding, DOCTOR_WARNING, "%s: %s is in force", what,
                             facts->policy_from);
         else if (kept.sum < (double)kept.count)
                 doctor_find(finding, DOCTOR_FAULT,
-                            "no object named default: %.0f of %zu programs keep the policy of the "
-                            "deleted one, and the others do not",
-                            kept.sum, kept.count);
+                            "%s: %.0f of %zu programs keep the policy of the deleted object, and "
+                            "the others do not",
+                            what, kept.sum, kept.count);
         else
                 doctor_find(finding, DOCTOR_WARNING,
-                            "no object named default: the programs keep the policy of the deleted "
-                            "one, until they start anew");
+                            "%s: the programs keep the policy of the deleted object until they "
+                            "restart",
+                            what);
 }
 
 static bool goes_by_file(const struct doctor_flags *flags) {
         return doctor_flag(flags, "policy-config-path");
+}
+
+static void check_definition(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        static const char what[] = "the cluster has no DynamicSchedulerPolicy";
+
+        if (!doctor_lacks(facts, DOCTOR_CRD))
+                (void)doctor_needs(facts, DOCTOR_CRD, finding);
+        else if (goes_by_file(&facts->controller))
+                doctor_find(finding, DOCTOR_WARNING, "%s, and the programs go by files", what);
+        else
+                find_no_object(facts, what, finding);
 }
 
 static void check_file(const struct doctor_facts *facts, struct doctor_finding *finding) {
@@ -65,7 +78,7 @@ static void check_object(const struct doctor_facts *facts, struct doctor_finding
                 (void)doctor_needs(facts, DOCTOR_POLICY, finding);
         else if (doctor_needs_flags(&facts->controller, finding) &&
                  !goes_by_file(&facts->controller))
-                find_no_object(facts, finding);
+                find_no_object(facts, "no object named default", finding);
 }
 
 static void check_valid(const struct doctor_facts *facts, struct doctor_finding *finding) {
@@ -112,10 +125,8 @@ static void check_priorities(const struct doctor_facts *facts, struct doctor_fin
 }
 
 static const struct doctor_check rows[] = {
-        {"policy-definition",
-         "without it, the policy cannot be an object of the cluster, and is the built-in one",
-         "kubectl apply -k deploy/", doctor_check_there, .object = DOCTOR_CRD,
-         .state = DOCTOR_WARNING, .what = "the cluster has no DynamicSchedulerPolicy"},
+        {"policy-definition", "the policy cannot be changed by an object of the cluster",
+         "kubectl apply -k deploy/; kubectl apply -f policy/policy.yaml", check_definition},
         {"policy-established", "the API server refuses policies until it is",
          "kubectl describe crd dynamicschedulerpolicies.scheduler.policy.crane.io",
          check_established, .needs = DOCTOR_CRD},

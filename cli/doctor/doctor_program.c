@@ -23,13 +23,24 @@ static void check_version(const struct doctor_facts *facts, struct doctor_findin
                 doctor_find(finding, DOCTOR_WARNING, "Kubernetes 1.%u", minor);
 }
 
+/* A second installation is no remedy for looking into the wrong namespace. */
+static void check_installed(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        doctor_check_there(facts, finding);
+        if (finding->state != DOCTOR_FAULT || !facts->elsewhere)
+                return;
+        doctor_find(finding, DOCTOR_FAULT, "Plimsoll is in the namespace %s, not in %s",
+                    facts->elsewhere, facts->namespace);
+        doctor_name(finding, facts->elsewhere);
+        finding->mend = "kubectl plimsoll doctor -n @IT";
+}
+
 static void check_extender(const struct doctor_facts *facts, struct doctor_finding *finding) {
         if (doctor_has(facts, DOCTOR_SCHEDULER)) /* which has it beside it */
                 return;
         if (doctor_lacks(facts, DOCTOR_EXTENDER) && doctor_is_hidden(facts, DOCTOR_SCHEDULER))
                 (void)doctor_needs(facts, DOCTOR_SCHEDULER, finding);
         else
-                doctor_check_there(facts, finding);
+                check_installed(facts, finding);
 }
 
 /* ": plimsoll-controller-0: nodes: not listed yet"; "": no controller says why it is not ready.
@@ -49,16 +60,32 @@ static char *unready_text(const struct doctor_facts *facts) {
         return xstrdup("");
 }
 
+/* Taints and idle CPU need no extender, unless a scheduler is told to ask it. */
+static void find_no_replicas(const struct doctor_facts *facts, bool is_extender,
+                             struct doctor_finding *finding) {
+        const struct doctor_config *config = facts->config;
+        bool is_needless = is_extender &&
+                           (facts->policy->level_count > 0 || facts->policy->idle_line_ratio > 0);
+
+        if (is_needless && !config)
+                doctor_find(finding, DOCTOR_UNKNOWN,
+                            "it is scaled to 0 replicas: is no scheduler told to ask it? "
+                            "--scheduler-config");
+        else if (!is_needless || config->entry)
+                doctor_find(finding, DOCTOR_FAULT, "it is scaled to 0 replicas%s%.200s",
+                            is_needless ? ", and asked by " : "", is_needless ? config->from : "");
+}
+
 static void check_replicas(const struct doctor_facts *facts, struct doctor_finding *finding) {
         bool is_extender = finding->check->needs == DOCTOR_EXTENDER;
         const json_t *deployment = facts->objects[finding->check->needs].json;
         long long wanted = json_int_at(1, deployment, "spec", "replicas", NULL);
         long long ready = json_int_at(0, deployment, "status", "readyReplicas", NULL);
 
-        /* Taints and idle CPU need no extender. */
-        if (wanted == 0 && is_extender &&
-            (facts->policy->level_count > 0 || facts->policy->idle_line_ratio > 0))
+        if (wanted == 0) {
+                find_no_replicas(facts, is_extender, finding);
                 return;
+        }
         _cleanup_(freep) char *why = is_extender ? xstrdup("") : unready_text(facts);
         if (ready == 0)
                 doctor_find(finding, DOCTOR_FAULT, "none of %lld replicas is ready%s", wanted, why);
@@ -108,11 +135,12 @@ static void look_at_restarts(const struct doctor_facts *facts, const json_t *pod
                 const json_t *status = json_array_get(statuses, i);
                 const char *reason = json_string_at(status, "lastState", "terminated", "reason",
                                                     NULL);
-                if (is_restarting(facts, status) && is_of_program(pod, status))
-                        doctor_find(
-                                finding, DOCTOR_WARNING, "%.100s was restarted %lld times (%.60s)",
-                                name ? name : "a pod", json_int_at(0, status, "restartCount", NULL),
-                                reason ? reason : "for an unknown reason");
+                if (!is_restarting(facts, status) || !is_of_program(pod, status))
+                        continue;
+                doctor_name(finding, name);
+                doctor_find(finding, DOCTOR_WARNING, "%.100s was restarted %lld times (%.60s)",
+                            name ? name : "a pod", json_int_at(0, status, "restartCount", NULL),
+                            reason ? reason : "for an unknown reason");
         }
 }
 
@@ -197,7 +225,7 @@ static void check_idle_source(const struct doctor_facts *facts, struct doctor_fi
 static const struct doctor_check rows[] = {
         {"kubernetes", "nothing older than 1.28 is supported", "upgrade the cluster",
          check_version},
-        {"controller", "nobody writes annotations", "kubectl apply -k deploy/", doctor_check_there,
+        {"controller", "nobody writes annotations", "kubectl apply -k deploy/", check_installed,
          .object = DOCTOR_CONTROLLER, .state = DOCTOR_FAULT,
          .what = "no Deployment plimsoll-controller in @NS"},
         {"controller-replicas", "while none is ready, annotations expire",
@@ -213,7 +241,7 @@ static const struct doctor_check rows[] = {
          check_replicas, .needs = DOCTOR_EXTENDER},
         {"extender-service", "the scheduler's urlPrefix is its address", "kubectl apply -k deploy/",
          check_service, .needs = DOCTOR_EXTENDER},
-        {"restarts", "windows begin anew at each", "kubectl -n @NS logs --previous POD",
+        {"restarts", "windows begin anew at each", "kubectl -n @NS logs --previous @IT",
          check_restarts, .needs = DOCTOR_PODS},
         {"versions", "old and new may read a policy differently",
          "set newTag in deploy/images/kustomization.yaml; kubectl apply -k deploy/", check_skew},

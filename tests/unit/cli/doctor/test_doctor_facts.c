@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "codec/json.h"
+
 #define PODS PAPER_SYSTEM "/pods"
 #define CONFIG PAPER_SYSTEM "/configmaps"
 #define STATUS "*/plimsoll-controller-0:8090/proxy/status.json"
@@ -407,6 +409,70 @@ TEST(style) {
         }
 }
 
+/* Without a scheduler's configuration it is not known whether one asks an extender of no replicas.
+ */
+TEST(no_replicas) {
+        static const struct paper_change changes[] = {
+                {CONFIG, NULL, PAPER_LIST "]}"},
+                {"*/deployments/plimsoll-extender", "eplicas': 2", "eplicas': 0"},
+                {POLICY, "'extender'", "'taints': {}, 'extender'"}};
+        static const char *const states[] = {"no configuration", "one that does not ask"};
+
+        for (size_t i = 0; i < ARRAY_LEN(states); i++) {
+                _cleanup_(doctor_facts_done) struct doctor_facts facts = {0};
+                const struct doctor_config other = {.from = NULL};
+                struct doctor_finding finding = {0};
+                paper_reset(*state, PAPER_NODES);
+                paper_collect_changed(*state, changes, ARRAY_LEN(changes), &facts);
+                if (i == 1)
+                        facts.config = &other;
+                for (size_t j = 0; j < doctor_program_checks.count; j++)
+                        if (strcmp(doctor_program_checks.rows[j].id, "extender-replicas") == 0)
+                                doctor_check_run(&doctor_program_checks.rows[j], &facts, &finding);
+                assert_int_equal(finding.state, i == 0 ? DOCTOR_UNKNOWN : DOCTOR_OK);
+        }
+}
+
+static const char pod_elsewhere[] = "{'metadata': {'namespace': 'load', 'name': 'a'}}";
+
+/* Who looks into the wrong namespace is shown the right one. */
+TEST(elsewhere) {
+        static const struct {
+                const char *pods; /* of all namespaces that are Plimsoll's */
+                const char *what, *mend;
+        } rows[] = {
+                {pod_elsewhere, "Plimsoll is in the namespace load, not in kube-system",
+                 "kubectl plimsoll doctor -n load"},
+                {"", "no Deployment plimsoll-controller in kube-system",
+                 "kubectl apply -k deploy/"},
+                {"{'metadata': {'namespace': 'kube-system'}}", "no Deployment plimsoll-controller",
+                 "kubectl apply -k deploy/"},
+                {"{'metadata': {'namespace': 'a;b'}}", "Plimsoll is in the namespace a;b",
+                 "kubectl plimsoll doctor -n NAME"},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(doctor_facts_done) struct doctor_facts facts = {0};
+                _cleanup_(freep) char *list = xasprintf(PAPER_LIST "%s]}", rows[i].pods);
+                const struct paper_change changes[] = {{"*/deployments/plimsoll-*", NULL, NULL},
+                                                       {"/api/v1/pods", NULL, list}};
+                paper_reset(*state, PAPER_NODES);
+                paper_collect_changed(*state, changes, ARRAY_LEN(changes), &facts);
+                _cleanup_(freep) struct doctor_report *report = doctor_report_new(&facts);
+                json_auto_t *json = doctor_report_json(report);
+                for (size_t j = 0; j < 2; j++) {
+                        const json_t *found = json_find_at(j == 0 ? "controller" : "extender",
+                                                           json_at(json, "checks", NULL), "id",
+                                                           NULL);
+                        const char *what = json_string_at(found, "what", NULL);
+                        const char *mend = json_string_at(found, "mend", NULL);
+                        if (j == 0)
+                                assert_non_null(strstr(what, rows[i].what));
+                        assert_string_equal(mend, rows[i].mend);
+                }
+        }
+}
+
 /* What is not known for one reason is one row, which names the other checks. */
 TEST(report) {
         _cleanup_(doctor_facts_done) struct doctor_facts facts = {0};
@@ -438,7 +504,7 @@ TEST(prefix) {
                 {"load.example.com/mem_usage_avg_5m", 0, 0},
                 {"mem_usage_avg_5m", 4, 0},
                 {"a.example/mem_usage_avg_5m", 4, 0},
-                {"load.example.com/net_usage_avg_5m", 0, 4},
+                {"load.example.com/net_usage_avg_5m", 0, 0},
                 {"load.example.com/", 0, 0},
         };
         struct paper_cluster *paper = *state;
