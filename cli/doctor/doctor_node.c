@@ -60,8 +60,7 @@ static void check_unwritten(const struct doctor_facts *facts, struct doctor_find
         const struct policy *policy = facts->policy;
         _cleanup_(buf_done) struct buf names = BUF_INIT(DOCTOR_WHAT_MAX / 2);
         size_t with_some = facts->nodes.count - facts->nodes.ignored -
-                           facts->nodes.sets[DOCTOR_BARE].count -
-                           facts->nodes.sets[DOCTOR_STALE].count;
+                           facts->nodes.sets[DOCTOR_BARE].count;
 
         if (!doctor_needs(facts, DOCTOR_NODES, finding))
                 return;
@@ -136,10 +135,11 @@ static const struct doctor_check rows[] = {
         {"annotations", "such nodes pass, and nothing is known of them",
          "kubectl -n @NS logs deploy/plimsoll-controller | grep 'node is failing'", check_bare,
          .set = DOCTOR_BARE, .what = "have no annotation of the policy"},
-        {"annotations-fresh", "such nodes pass, and rank by old values",
-         "kubectl -n @NS logs deploy/plimsoll-controller | grep -e failing -e lease; if they are "
-         "old by whole hours, run the extender with --annotation-timezone",
-         check_nodes, .set = DOCTOR_STALE, .what = "have no usable annotation any more"},
+        {"annotations-fresh",
+         "a limit on it has no effect on such nodes, and they rank by old values",
+         "kubectl -n @NS logs deploy/plimsoll-controller | grep -e failing -e lease -e clock; "
+         "if they are old by whole hours, run the extender with --annotation-timezone",
+         check_nodes, .set = DOCTOR_STALE, .what = "have an annotation that has expired"},
         {"annotations-format", "what cannot be read is not used",
          "kubectl get node @IT -o jsonpath='{.metadata.annotations}'", check_nodes,
          .set = DOCTOR_MALFORMED, .state = DOCTOR_WARNING,

@@ -398,17 +398,21 @@ def exporters_closed(installation):
     installation.start_controller("--node-exporter-port=9")
 
 
-def clock_ahead(installation):
-    clock = WallClock(os.path.join(installation.folder, "clock"))
-    clock.set(600)
-    installation.start_controller(env=clock.env, build="release")
+def clock_off(seconds):
+    def seed(installation):
+        clock = WallClock(os.path.join(installation.folder, "clock"))
+        clock.set(seconds)
+        installation.start_controller(env=clock.env, build="release")
+
+    return seed
 
 
 AT_THE_START = {
     "the controller's kubeconfig is another cluster's": controller_kubeconfig,
     "the controller may not patch nodes": no_right_to_patch,
     "the exporters' port is closed": exporters_closed,
-    "the controller's clock is ten minutes ahead": clock_ahead,
+    "the controller's clock is ten minutes ahead": clock_off(600),
+    "the controller's clock is ten minutes behind": clock_off(-600),
 }
 
 

@@ -203,8 +203,14 @@ static const struct paper_fault node_faults[] = {
          "4 of 4 nodes have no annotation of the policy: node-0, "
          "node-1, node-2, ...",
          .changes = {{NODES, "'annotations'", "'a'"}}},
-        {"annotations-fresh", DOCTOR_WARNING, "1 of 4 nodes have no usable",
+        {"annotations-fresh", DOCTOR_WARNING, "1 of 4 nodes have an annotation that has expired",
          .changes = {{NODES, PAPER_FRESH, HOUR_OLD, 2}}},
+        /* The other one is usable. */
+        {"annotations-fresh", DOCTOR_FAULT,
+         "4 of 4 nodes have an annotation that has expired (cpu_usage_avg_5m): node-0",
+         .changes = {{NODES, CPU, METRIC("cpu", HOUR_OLD)}}},
+        /* Nothing uses it. */
+        {.changes = {{NODES, CPU, CPU ", 'cpu_usage_max_avg_1h': '0.2,2026-02-28T11:00:00Z'"}}},
         {"annotations-fresh", DOCTOR_FAULT, "4 of 4", .changes = {{NODES, PAPER_FRESH, HOUR_OLD}}},
         {"annotations-format", DOCTOR_WARNING, "read (cpu_usage_avg_5m): node-0",
          .changes = {{NODES, CPU, METRIC("cpu", "much"), 1}}},
