@@ -244,8 +244,12 @@ static void describe_status(const struct kube_call *call, const struct http_resp
         }
         json_auto_t *status = parse_status(response);
         const char *message = json_string_at(status, "message", NULL);
+        char code[16];
+        int code_len = snprintf(code, sizeof(code), "%d ", response->status);
         if (!message)
                 message = response->body;
+        if (strncmp(message, code, (size_t)code_len) == 0) /* "404 page not found" */
+                message += code_len;
         int len = (int)size_min(strcspn(message, "\r\n"), MESSAGE_MAX_BYTES);
         (void)error_set(err, outcomes[outcome].errno_code, "%d %.*s", response->status,
                         len > 0 ? len : (int)sizeof("(no message)") - 1,

@@ -121,7 +121,7 @@ TEST(outcomes) {
                 {"POST", 0, KUBE_OK, 201, .steps = {{201, "", "{}"}}},
                 {"GET", 3, KUBE_FORBIDDEN, 403, "403 nodes is forbidden: User \"x\" cannot list",
                  .steps = {{403, "", FORBIDDEN}}},
-                {"GET", 3, KUBE_NOT_FOUND, 404, "404 404 page not found",
+                {"GET", 3, KUBE_NOT_FOUND, 404, "404 page not found",
                  .steps = {{404, "", "404 page not found\n"}}},
                 {"GET", 3, KUBE_CONFLICT, 409, "409 {}", .steps = {{409, "", "{}"}}},
                 {"GET", 3, KUBE_GONE, 410, "410 (no message)", .steps = {{410, "", ""}}},
