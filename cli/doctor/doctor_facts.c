@@ -157,16 +157,9 @@ const char *doctor_lease_namespace(const struct doctor_facts *facts) {
 }
 
 static void ask_lease(struct cluster *cluster, struct doctor_facts *facts) {
-        struct doctor_fact *lease = &facts->objects[DOCTOR_LEASE];
         const char *name = doctor_flag(&facts->controller, "leader-elect-resource-name");
-
-        if (!name) {
-                *lease = (struct doctor_fact){.outcome = KUBE_UNAVAILABLE,
-                                              .err = facts->controller.err};
-                return;
-        }
         _cleanup_(freep) char *path = kube_path(KUBE_COORDINATION, doctor_lease_namespace(facts),
-                                                "leases", name, "");
+                                                "leases", name ? name : PROGRAM_CONTROLLER, "");
         ask_object_at(cluster, DOCTOR_LEASE, path, facts);
 }
 
@@ -190,14 +183,17 @@ static struct policy *read_policy(struct cluster *cluster, struct doctor_facts *
 
 /* ---- How annotations are read. */
 
+const struct doctor_flags *doctor_reader(const struct doctor_facts *facts) {
+        return facts->extender.values ? &facts->extender : &facts->controller;
+}
+
 /*
- * As the extender reads them; where it does not say, as the controller writes them.
+ * As the extender reads them, or else as the controller writes them, or else as by default.
  * A program can load one time zone: if @given has one, the flags' is not loaded.
  */
 static int read_style(struct doctor_facts *facts, const struct node_table_options *given,
                       struct node_table_options *ret, struct error *err) {
-        const struct doctor_flags *flags = facts->extender.values ? &facts->extender
-                                                                  : &facts->controller;
+        const struct doctor_flags *flags = doctor_reader(facts);
         const char *prefix = doctor_flag(flags, "annotation-prefix");
         const char *zone = doctor_flag(flags, "annotation-timezone");
         const char *unit = doctor_flag(flags, "annotation-unit");
@@ -209,10 +205,6 @@ static int read_style(struct doctor_facts *facts, const struct node_table_option
         };
 
         *ret = *given;
-        if (!flags->values && !given->annotation_prefix[0] && !given->zone && !given->is_percent) {
-                *err = flags->err;
-                return -ENODATA;
-        }
         int r = program_annotations_init(&facts->annotations, &options, err);
         if (r < 0)
                 return r;

@@ -141,7 +141,11 @@ static inline bool doctor_is_hidden(const struct doctor_facts *facts, enum docto
         return !doctor_has(facts, object) && !doctor_lacks(facts, object);
 }
 
-/** doctor_lease_namespace() - of the controllers' Lease, by default their own; NULL: hidden */
+/** doctor_reader() - the flags by which annotations are read: the extender's, or else the
+ * controller's */
+const struct doctor_flags *doctor_reader(const struct doctor_facts *facts);
+
+/** doctor_lease_namespace() - of the controllers' Lease, by default their own */
 const char *doctor_lease_namespace(const struct doctor_facts *facts);
 
 /** doctor_pod_spec() - of a Deployment's pods; NULL: there is no such Deployment */

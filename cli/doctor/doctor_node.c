@@ -42,11 +42,15 @@ static void check_nodes(const struct doctor_facts *facts, struct doctor_finding 
                 find_set(set, of_whom, check->state ? check->state : by_share, finding);
 }
 
-/* Only the extender says whether it reads percent. */
-static void check_unit(const struct doctor_facts *facts, struct doctor_finding *finding) {
+/* How annotations are read is not known without the programs; only the extender says whether they
+ * are in percent. */
+static void check_style(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        bool is_unit = finding->check->set == DOCTOR_LARGE;
+
         check_nodes(facts, finding);
         if (finding->state > DOCTOR_UNKNOWN)
-                (void)doctor_needs_flags(&facts->extender, finding);
+                (void)doctor_needs_flags(is_unit ? &facts->extender : doctor_reader(facts),
+                                         finding);
 }
 
 static void check_bare(const struct doctor_facts *facts, struct doctor_finding *finding) {
@@ -145,17 +149,17 @@ static const struct doctor_check rows[] = {
          .set = DOCTOR_MALFORMED, .state = DOCTOR_WARNING,
          .what = "have an annotation that cannot be read"},
         {"annotations-unit", "every node is above every limit, and scores 0",
-         "run the extender with --annotation-unit=percent", check_unit, .set = DOCTOR_LARGE,
+         "run the extender with --annotation-unit=percent", check_style, .set = DOCTOR_LARGE,
          .state = DOCTOR_FAULT, .what = "have a usage far above 1, as if it were in percent"},
         {"annotations-clock", "they are used longer than they should be",
          "synchronise the clocks of the machines that controllers run on", check_nodes,
          .set = DOCTOR_FUTURE, .state = DOCTOR_WARNING, .what = "have values from the future"},
         {"annotations-timezone", "they are used for hours after they should have expired",
          "run the extender with --annotation-timezone=Asia/Shanghai, or the zone of the writer",
-         check_nodes, .set = DOCTOR_SHIFTED, .state = DOCTOR_FAULT,
+         check_style, .set = DOCTOR_SHIFTED, .state = DOCTOR_FAULT,
          .what = "have time stamps that are ahead by whole hours"},
         {"annotations-prefix", "the extender looks for other keys",
-         "give controller and extender the same --annotation-prefix", check_nodes,
+         "give controller and extender the same --annotation-prefix", check_style,
          .set = DOCTOR_PREFIXED, .state = DOCTOR_FAULT,
          .what = "have their annotations under another prefix"},
         {"annotations-left", "they are old, nobody renews them, and other schedulers may use them",

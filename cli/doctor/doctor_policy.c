@@ -97,8 +97,7 @@ static void check_in_force(const struct doctor_facts *facts, struct doctor_findi
         const json_t *policy = facts->objects[DOCTOR_POLICY].json;
         const json_t *is = doctor_condition(policy, "InForce");
 
-        if (facts->policy_err.code != 0 || !doctor_needs_flags(&facts->controller, finding) ||
-            goes_by_file(&facts->controller))
+        if (facts->policy_err.code != 0 || goes_by_file(&facts->controller))
                 return;
         if (!doctor_is_true(is))
                 doctor_find(finding, DOCTOR_FAULT, "the controller does not confirm it: %.300s",
@@ -107,6 +106,8 @@ static void check_in_force(const struct doctor_facts *facts, struct doctor_findi
                  json_int_at(0, policy, "metadata", "generation", NULL))
                 doctor_find(finding, DOCTOR_WARNING,
                             "the controller has not seen the latest change yet");
+        if (finding->state != DOCTOR_OK) /* else it may go by a file */
+                (void)doctor_needs_flags(&facts->controller, finding);
 }
 
 static void check_limits(const struct doctor_facts *facts, struct doctor_finding *finding) {

@@ -169,8 +169,12 @@ static void check_lease(const struct doctor_facts *facts, struct doctor_finding 
         const struct doctor_fact *lease = &facts->objects[DOCTOR_LEASE];
         int64_t renewed_unix_ms = 0;
 
-        if (!doctor_needs_flags(&facts->controller, finding) ||
-            !doctor_flag_is_on(&facts->controller, "leader-elect") ||
+        bool is_known = facts->controller.values;
+
+        /* Without the flags it may be another Lease, or none. */
+        if ((is_known && !doctor_flag_is_on(&facts->controller, "leader-elect")) ||
+            (!is_known && doctor_lacks(facts, DOCTOR_LEASE) &&
+             !doctor_needs_flags(&facts->controller, finding)) ||
             !doctor_is_there(facts, DOCTOR_LEASE, DOCTOR_FAULT, "nobody has ever taken the Lease",
                              finding))
                 return;

@@ -343,7 +343,10 @@ TEST(hidden_flags) {
                 const char *id, *what;
                 struct paper_change changes[2];
         } rows[] = {
-                {&doctor_program_checks, "leader", "controller-1:8090/proxy/flagz: 403", {{0}}},
+                {&doctor_program_checks,
+                 "leader",
+                 "controller-1:8090/proxy/flagz: 403",
+                 {{"*/leases/plimsoll-controller", NULL, NULL}}},
                 {&doctor_program_checks, "kubelet-tls", "flagz: 403", {{0}}},
                 {&doctor_program_checks, "idle-source", "flagz: 403", {IDLE_ANYHOW}},
                 {&doctor_policy_checks, "policy-file", "flagz: 403", {{0}}},
@@ -356,6 +359,14 @@ TEST(hidden_flags) {
                  "annotations",
                  "flagz: 403",
                  {{NODES, "'annotations'", "'a'", 1}}},
+                {&doctor_node_checks,
+                 "annotations-unit",
+                 "extender-1:8010/proxy/flagz: 403",
+                 {{PAPER_EXTENDER_FLAGS, NULL, "403"}, {NODES, "0.25000", "25.0"}}},
+                {&doctor_node_checks,
+                 "annotations-timezone",
+                 "controller-1:8090/proxy/flagz: 403",
+                 {{PAPER_EXTENDER_FLAGS, NULL, "403"}, {NODES, "T11:59:30Z", "T19:59:30Z"}}},
                 {&doctor_scheduler_checks,
                  "scheduler-bind",
                  "extender-1:8010/proxy/flagz: 403",
@@ -381,7 +392,8 @@ TEST(hidden_flags) {
         }
 }
 
-/* Annotations are read as the extender says, or else as the controller does. */
+/* Annotations are read as the extender says, or else as the controller does, or else as by default.
+ */
 TEST(style) {
         static const struct {
                 struct paper_change changes[3];
@@ -394,7 +406,7 @@ TEST(style) {
                   {PAPER_EXTENDER_FLAGS, NULL, "403"}},
                  DOCTOR_UNKNOWN,
                  "time zone Nowhere/None"},
-                {{{"*/flagz", NULL, "403"}}, DOCTOR_UNKNOWN, "flagz: 403"},
+                {{{"*/flagz", NULL, "403"}}, DOCTOR_OK, ""},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
