@@ -28,7 +28,7 @@ const struct tree_node *doctor_config_list(const struct tree *tree, const char *
 
 /* By the addresses and ports of the extender and its Service, or by its name. */
 static bool is_our_url(const struct doctor_facts *facts, const char *url) {
-        const struct doctor_address address = doctor_address_parse(url, 0);
+        const struct doctor_address address = doctor_address_parse(url);
         long long port = address.port;
 
         return strstr(url, "plimsoll") || strcmp(address.host, DOCTOR_PLACEHOLDER) == 0 ||

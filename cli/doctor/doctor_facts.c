@@ -221,7 +221,7 @@ static void doctor_list_nodes(struct cluster *cluster, struct doctor_facts *fact
         struct doctor_fact *nodes = &facts->objects[DOCTOR_NODES];
         const struct tree_node *entry = facts->config ? facts->config->entry : NULL;
         const struct doctor_address host = doctor_address_parse(
-                doctor_config_text(entry, "urlPrefix"), 0);
+                doctor_config_text(entry, "urlPrefix"));
         struct error err = ERROR_NULL;
         struct node_table_options table;
         struct policy *policy = read_policy(cluster, facts);

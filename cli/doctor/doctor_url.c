@@ -180,7 +180,7 @@ void doctor_url_check(const struct doctor_facts *facts, struct doctor_finding *f
         const struct doctor_config *config = facts->config;
         const char *url = doctor_config_text(config->entry, "urlPrefix");
         struct target target = {
-                .facts = facts, .config = config, .address = doctor_address_parse(url, 0)};
+                .facts = facts, .config = config, .address = doctor_address_parse(url)};
 
         enum doctor_object deployment = is_beside(&target) ? DOCTOR_SCHEDULER : DOCTOR_EXTENDER;
         target.place = doctor_place(facts, deployment);
@@ -202,7 +202,7 @@ void doctor_url_check(const struct doctor_facts *facts, struct doctor_finding *f
 }
 
 bool doctor_url_leads_to(const char *prefix, const char *verb, const char *name) {
-        const char *path = doctor_address_parse(prefix, 0).path;
+        const char *path = doctor_address_parse(prefix).path;
         size_t len = strlen(verb);
 
         while (len > 0 && verb[len - 1] == '/')

@@ -254,7 +254,7 @@ TEST(services) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                const struct doctor_address address = doctor_address_parse(cases[i].url, 0);
+                const struct doctor_address address = doctor_address_parse(cases[i].url);
                 _cleanup_(freep) char *path = doctor_address_service(&address, "load");
                 if (!path != !cases[i].path || (path && strcmp(path, cases[i].path) != 0))
                         fail_msg("%s: %s", cases[i].url, path ? path : "no Service");
