@@ -1,12 +1,18 @@
 #include <math.h>
+#include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/number.h"
 #include "controller/controller_loop.h"
 #include "controller/writing/load_events.h"
+#include "kube/kube_api.h"
 
-enum { SOURCES_MAX_BYTES = 480 }; /* what a health check keeps of its detail */
+enum {
+        SOURCES_MAX_BYTES = 480, /* what a health check keeps of its detail */
+        CLOCK_MAX_APART_MS = MS_PER_MIN,
+};
 
 void controller_health_init(struct controller *c) {
         struct metrics *metrics = c->parts.daemon->metrics;
@@ -39,6 +45,7 @@ void controller_health_init(struct controller *c) {
                 .scrapes = health_add(health, "scrapes", "no scrape has completed yet"),
                 .writes = health_add(health, "writes", "not started yet"),
                 .sources = health_add(health, "sources", "not checked yet"),
+                .clock = health_add(health, "clock", "not checked yet"),
         };
         for (size_t i = 0; i < c->compiled->ordered_count; i++)
                 c->health.served[i] = metrics_gauge(
@@ -193,6 +200,29 @@ static void check_sources(const struct controller *c, const struct tally *tally)
         health_pass(c->health.sources, "%s", line.data);
 }
 
+/* Who reads annotations judges by another clock. From one that is behind they come expired, and
+ * limits have no effect; from one that is ahead they are used for too long. */
+static void check_clock(struct controller *c) {
+        const struct kube_api *api = c->parts.daemon->api;
+        int64_t ahead_ms = api ? kube_api_clock_ahead_ms(api) : 0;
+        bool is_behind = ahead_ms<0, is_wrong = llabs(ahead_ms)> CLOCK_MAX_APART_MS;
+        long long off_s = llabs(ahead_ms) / MS_PER_S;
+
+        if (is_wrong)
+                health_fail(c->health.clock,
+                            "%lld s %s the API server's: annotations expire too %s; synchronise "
+                            "this machine's clock",
+                            off_s, is_behind ? "behind" : "ahead of", is_behind ? "soon" : "late");
+        else
+                health_pass(c->health.clock, "%s", "as the API server's");
+        if (is_wrong && !c->health.is_clock_wrong)
+                log_warn(MSG("this machine's clock differs from the API server's"),
+                         INT("ahead_ms", ahead_ms));
+        else if (!is_wrong && c->health.is_clock_wrong)
+                log_info(MSG("this machine's clock is the API server's again"));
+        c->health.is_clock_wrong = is_wrong;
+}
+
 void controller_health_count(struct controller *c) {
         struct tally tally = {0};
         struct controller_node *n;
@@ -215,4 +245,5 @@ void controller_health_count(struct controller *c) {
         check_scrapes(c, &tally);
         check_writes(c);
         check_sources(c, &tally);
+        check_clock(c);
 }

@@ -21,7 +21,9 @@
 struct controller_health {
         struct metrics_series *nodes, *stale, *windows, *oldest, *served[SOURCE_MAX];
         struct metrics_series *idle_offered, *idle_taken, *idle_used;
-        struct health_check *node_watch, *binding_watch, *idle_watch, *scrapes, *writes, *sources;
+        struct health_check *node_watch, *binding_watch, *idle_watch, *scrapes, *writes, *sources,
+                *clock;
+        bool is_clock_wrong; /* has been logged */
 };
 
 /* What was logged of nodes that were switched to another source (controller_switch.c). */

@@ -81,16 +81,18 @@ static void write_all_nodes(const struct controller *c, struct status_view *view
                 struct idle_pods_use idle = controller_node_idle(n);
                 controller_node_values(n, &values);
                 status_view_node(
-                        view, &(struct status_node){
-                                      .name = n->node->name,
-                                      .labels_json = n->node->labels_json,
-                                      .track = &n->track,
-                                      .values = &values,
-                                      .taint_level = node_taints_count(&n->writing.taints.taints),
-                                      .idle_offered_cores = idle.offered_cores,
-                                      .idle_taken_cores = idle.taken_cores,
-                                      .idle_used_cores = idle.used_cores,
-                              });
+                        view,
+                        &(struct status_node){
+                                .name = n->node->name,
+                                .labels_json = n->node->labels_json,
+                                .track = &n->track,
+                                .values = &values,
+                                .taint_level = node_taints_count(&n->writing.taints.taints),
+                                .idle_offered_cores = idle.offered_cores,
+                                .idle_room_cores = (double)n->writing.idle.offer.room_milli / 1000,
+                                .idle_taken_cores = idle.taken_cores,
+                                .idle_used_cores = idle.used_cores,
+                        });
         }
 }
 

@@ -53,7 +53,7 @@ static void on_controller_signal(void *userdata, int signal_number) {
 static void on_request(void *userdata, struct http_exchange *exchange) {
         struct program *state = userdata;
 
-        if (daemon_pages(state->daemon->health, state->daemon->metrics_page, exchange) ||
+        if (daemon_pages(state->daemon, exchange) ||
             (state->page && status_page_answer(state->page, exchange)) ||
             (state->query && query_api_answer(state->query, exchange, clock_wall_unix_ms())))
                 return;
@@ -167,7 +167,7 @@ static int run_controller(const struct settings *settings, struct error *err) {
         struct program state = {.daemon = &daemon};
         struct policy *policy = NULL;
 
-        daemon_init(&daemon, PROGRAM);
+        daemon_init(&daemon, PROGRAM, settings_flagz());
         const struct policy_source_options source_options = {
                 .loop = daemon.loop,
                 .metrics = daemon.metrics,
@@ -201,7 +201,7 @@ static int run_cleanup(const struct settings *settings, struct error *err) {
         _cleanup_(policy_freep) struct policy *policy = NULL;
         const struct controller_options *options = &settings->controller;
 
-        daemon_init(&daemon, PROGRAM);
+        daemon_init(&daemon, PROGRAM, NULL);
         if (policy_load_file(settings->shared.policy_path, settings->shared.is_strict, &policy,
                              err) < 0 ||
             daemon_connect(&daemon, PROGRAM, &settings->shared.kube, err) < 0 ||

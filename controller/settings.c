@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "controller/exposition/node_network.h"
 #include "controller/source_kinds.h"
@@ -92,7 +93,7 @@ static const struct option_row rows_behind[] = {
 
         {.help = "Pages and log"},
         {.name = "bind-address", .type = OPTION_STRING, .value = &parsed.bind_address, .metavar = "ADDRESS",
-         .help = "Address that serves / /status.json /api/v1/query /healthz /livez /readyz /metrics. Default: all addresses."},
+         .help = "Address that serves / /status.json /api/v1/query /healthz /livez /readyz /metrics /flagz. Default: all addresses."},
         {.name = "health-port", .type = OPTION_INT, .value = &parsed.health_port, .fallback = KUBE_PORT_TEXT(KUBE_PORT_CONTROLLER), .metavar = "PORT", .min = 0, .max = 65535,
          .help = "Port of all pages. 0 picks a free port and logs it. Not served with --once, --cleanup or --target."},
         PROGRAM_STATUS_PAGE_ROW(parsed.shared,
@@ -242,6 +243,13 @@ void settings_help(FILE *out) {
 
 int settings_check(struct error *err) {
         return policy_options_check("plimsoll-controller", &parsed.shared, rows, row_count, err);
+}
+
+char *settings_flagz(void) {
+        struct buf out = BUF_INIT(OPTIONS_FLAGZ_MAX_BYTES);
+
+        options_flagz("plimsoll-controller", rows, row_count, &out);
+        return buf_take(&out);
 }
 
 void settings_done(struct settings *settings) {

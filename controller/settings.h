@@ -33,5 +33,7 @@ _must_check_ int settings_parse(int argc, char **argv, enum options_outcome *ret
 void settings_help(FILE *out);
 /** settings_check() - for --check-config, see policy_options_check() */
 _must_check_ int settings_check(struct error *err);
+/** settings_flagz() - the text of the page /flagz, see options_flagz(); owned by the caller */
+char *settings_flagz(void);
 /** settings_done() - frees the strings that @settings refers to */
 void settings_done(struct settings *settings);

@@ -454,7 +454,7 @@ void handlers_answer(void *userdata, struct http_exchange *exchange) {
         const struct handlers_options *options = &handlers->options;
         const struct verb *verb = find_verb(handlers, exchange->path);
 
-        if (daemon_pages(options->daemon->health, options->daemon->metrics_page, exchange))
+        if (daemon_pages(options->daemon, exchange))
                 return;
         if (options->decisions &&
             decisions_page(options->decisions, options->decisions_list, exchange))

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -268,9 +269,11 @@ static void extender_done(struct extender *extender) {
 
 static int extender_run(struct extender *extender, struct error *err) {
         struct daemon *daemon = &extender->daemon;
+        struct buf flagz = BUF_INIT(OPTIONS_FLAGZ_MAX_BYTES);
         struct policy *policy = NULL;
 
-        daemon_init(daemon, PROGRAM);
+        options_flagz(PROGRAM, rows, ARRAY_LEN(rows), &flagz);
+        daemon_init(daemon, PROGRAM, buf_take(&flagz));
         const struct policy_source_options source_options = {
                 .loop = daemon->loop,
                 .metrics = daemon->metrics,

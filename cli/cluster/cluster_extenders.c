@@ -5,7 +5,6 @@
 
 #include "base/mem.h"
 #include "cli/cluster/cluster_page.h"
-#include "cli/cluster/program_flags.h"
 #include "codec/json.h"
 #include "kube/kube_path.h"
 
@@ -46,7 +45,8 @@ static void set_why(struct cluster_question *question, char *why) {
 static json_t *ask_one(struct cluster_question *question, const json_t *pod) {
         _cleanup_(freep) char *path = cluster_page_path(question->extenders->namespace, pod,
                                                         PROGRAM_EXTENDER, question->page);
-        bool is_mutual = cluster_page_is_mutual(pod);
+        const struct cluster_place place = cluster_page_place(json_at(pod, "spec", NULL),
+                                                              PROGRAM_EXTENDER);
         struct error err = ERROR_NULL;
         json_t *answer = NULL;
 
@@ -62,7 +62,8 @@ static json_t *ask_one(struct cluster_question *question, const json_t *pod) {
         else if (outcome != KUBE_NOT_FOUND || !strstr(err.msg, "no such pod"))
                 set_why(question,
                         xasprintf("%s%s", err.msg,
-                                  is_mutual ? "; it answers only clients with a certificate" : ""));
+                                  place.is_mutual ? "; it answers only clients with a certificate"
+                                                  : ""));
         json_decref(answer);
         return NULL;
 }

@@ -3,39 +3,50 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "cli/cluster/program_flags.h"
 #include "codec/json.h"
 #include "kube/kube_path.h"
 
-bool cluster_page_is_mutual(const json_t *pod) {
-        _cleanup_(program_flags_done) struct program_flags flags = {0};
+const json_t *cluster_page_container(const json_t *spec, const char *program) {
+        const json_t *containers = json_at(spec, "containers", NULL);
+        const json_t *named = json_find_at(program + strlen("plimsoll-"), containers, "name", NULL);
 
-        program_flags_read(json_at(pod, "spec", NULL), PROGRAM_EXTENDER, NULL, NULL, &flags);
-        return program_flags_text(&flags, FLAG_CLIENT_CA_FILE) != NULL;
+        return named ? named : json_array_get(containers, 0);
 }
 
-/* The port of the program's flags, or else the one that the container declares. */
-static int port_of(const json_t *spec, const char *program, const struct program_flags *flags) {
-        bool is_controller = strcmp(program, PROGRAM_CONTROLLER) == 0;
-        const json_t *ports = json_at(program_flags_container(spec, program), "ports", NULL);
-        long long declared = json_int_at(is_controller ? KUBE_PORT_CONTROLLER : KUBE_PORT_EXTENDER,
-                                         json_array_get(ports, 0), "containerPort", NULL);
+/* A probe has the port's number or its name. */
+static int port_of(const json_t *container, const json_t *probed) {
+        const json_t *ports = json_at(container, "ports", NULL), *port = json_array_get(ports, 0);
+        const char *name = json_string_at(probed, "port", NULL);
 
-        return (int)program_flags_int(flags, is_controller ? FLAG_HEALTH_PORT : FLAG_PORT,
-                                      declared);
+        if (name)
+                port = json_find_at(name, ports, "name", NULL);
+        return (int)json_int_at(json_int_at(0, port, "containerPort", NULL), probed, "port", NULL);
+}
+
+struct cluster_place cluster_page_place(const json_t *spec, const char *program) {
+        const json_t *container = cluster_page_container(spec, program);
+        const json_t *asked = json_at(container, "readinessProbe", "httpGet", NULL);
+        const json_t *knocked = json_at(container, "readinessProbe", "tcpSocket", NULL);
+
+        return (struct cluster_place){
+                .port = port_of(container, asked ? asked : knocked),
+                .is_tls = knocked || json_is_at("HTTPS", asked, "scheme", NULL),
+                .is_mutual = knocked != NULL,
+        };
 }
 
 char *cluster_page_path(const char *namespace, const json_t *pod, const char *program,
                         const char *page) {
-        _cleanup_(program_flags_done) struct program_flags flags = {0};
         const json_t *spec = json_at(pod, "spec", NULL);
+        const struct cluster_place place = cluster_page_place(spec, program);
         const char *name = json_string_at(pod, "metadata", "name", NULL);
+        bool is_controller = strcmp(program, PROGRAM_CONTROLLER) == 0;
+        int usual = is_controller ? KUBE_PORT_CONTROLLER : KUBE_PORT_EXTENDER;
 
         if (!name || !json_is_at("Running", pod, "status", "phase", NULL))
                 return NULL;
-        program_flags_read(spec, program, namespace, NULL, &flags);
         _cleanup_(freep) char *escaped = kube_escape(name);
         return xasprintf(KUBE_CORE "/namespaces/%s/pods/%s%s:%d/proxy/%s", namespace,
-                         program_flags_text(&flags, FLAG_TLS_CERT_FILE) ? "https:" : "", escaped,
-                         port_of(spec, program, &flags), page);
+                         place.is_tls ? "https:" : "", escaped, place.port ? place.port : usual,
+                         page);
 }

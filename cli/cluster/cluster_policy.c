@@ -8,7 +8,6 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "cli/cluster/cluster_page.h"
-#include "cli/cluster/program_flags.h"
 #include "codec/json.h"
 #include "codec/tree.h"
 #include "kube/kube_path.h"

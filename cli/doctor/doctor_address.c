@@ -7,7 +7,7 @@
 #include "base/number.h"
 #include "kube/kube_path.h"
 
-struct doctor_address doctor_address_parse(const char *url, long long port) {
+struct doctor_address doctor_address_parse(const char *url) {
         const char *scheme = strstr(url, "://"), *host = scheme ? scheme + strlen("://") : url;
         bool has_bracket = host[0] == '[';
         int64_t number;
@@ -24,10 +24,7 @@ struct doctor_address doctor_address_parse(const char *url, long long port) {
         address.port = address.is_https ? 443 : 80;
         if (*rest != ':')
                 return address;
-        if (strncmp(rest, ":{port}", strlen(":{port}")) == 0)
-                address.port = port;
-        else if (number_parse_i64(rest + 1, number_skip_digits(rest + 1, strlen(rest + 1), 0),
-                                  &number))
+        if (number_parse_i64(rest + 1, number_skip_digits(rest + 1, strlen(rest + 1), 0), &number))
                 address.port = number;
         return address;
 }

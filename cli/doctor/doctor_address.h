@@ -1,4 +1,4 @@
-/* Host and port of an URL that a program, or the scheduler, is configured with. Pure. */
+/* Host and port of an URL that the scheduler is configured with. Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,11 +12,10 @@ struct doctor_address {
         const char *path; /* of the URL, from its slash on; "": it has none */
 };
 
-/** doctor_address_parse() - of @url, with or without a scheme
- * @port: in place of {port} */
-struct doctor_address doctor_address_parse(const char *url, long long port);
+/** doctor_address_parse() - of @url, with or without a scheme */
+struct doctor_address doctor_address_parse(const char *url);
 
-/** doctor_address_is_loopback() - no NetworkPolicy is between the containers of a pod */
+/** doctor_address_is_loopback() - it leads to the same host, or the same pod */
 bool doctor_address_is_loopback(const struct doctor_address *address);
 
 /**

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/name.h"
 #include "base/number.h"
 #include "codec/json.h"
 
@@ -25,13 +26,21 @@ void doctor_find(struct doctor_finding *finding, enum doctor_state state, const 
                         *at = '?';
 }
 
-char *doctor_text(const struct doctor_facts *facts, const char *text) {
-        struct buf out = BUF_INIT(TEXT_MAX_BYTES);
-        const char *there;
+void doctor_name(struct doctor_finding *finding, const char *subject) {
+        if (subject && !subject[strspn(subject, NAME_LOWER "-.")])
+                (void)snprintf(finding->subject, sizeof(finding->subject), "%s", subject);
+}
 
-        for (; (there = strstr(text, "@NS")) != NULL; text = there + strlen("@NS")) {
+char *doctor_text(const struct doctor_facts *facts, const struct doctor_finding *finding,
+                  const char *text) {
+        struct buf out = BUF_INIT(TEXT_MAX_BYTES);
+        const char *subject = finding->subject[0] ? finding->subject : "NAME";
+
+        for (const char *there; (there = strchr(text, '@')) != NULL; text = there) {
+                bool is_namespace = strncmp(there, "@NS", strlen("@NS")) == 0;
                 buf_append(&out, text, (size_t)(there - text));
-                buf_puts(&out, facts->namespace);
+                buf_puts(&out, is_namespace ? facts->namespace : subject);
+                there += strlen("@NS");
         }
         buf_puts(&out, text);
         return buf_take(&out);
@@ -97,7 +106,7 @@ bool doctor_needs_entry(const struct doctor_facts *facts, struct doctor_finding 
 
 bool doctor_is_there(const struct doctor_facts *facts, enum doctor_object object,
                      enum doctor_state state, const char *what, struct doctor_finding *finding) {
-        _cleanup_(freep) char *text = doctor_text(facts, what);
+        _cleanup_(freep) char *text = doctor_text(facts, finding, what);
 
         if (!doctor_lacks(facts, object))
                 return doctor_needs(facts, object, finding);
@@ -111,13 +120,10 @@ void doctor_check_there(const struct doctor_facts *facts, struct doctor_finding 
         (void)doctor_is_there(facts, check->object, check->state, check->what, finding);
 }
 
-bool doctor_is_read(const struct doctor_facts *facts, enum program_flag flag,
-                    struct doctor_finding *finding) {
-        if (!program_flags_is_hidden(&facts->controller, flag))
-                return true;
-        doctor_find(finding, DOCTOR_UNKNOWN, "the controller's --%s stands where it cannot be read",
-                    program_flags_name(flag));
-        return false;
+bool doctor_needs_flags(const struct doctor_flags *flags, struct doctor_finding *finding) {
+        if (!flags->values)
+                doctor_find(finding, DOCTOR_UNKNOWN, "%s", flags->err.msg);
+        return flags->values;
 }
 
 unsigned doctor_minor(const struct doctor_facts *facts) {

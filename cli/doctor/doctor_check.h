@@ -12,12 +12,14 @@
 /* In the order of gravity. UNKNOWN: the facts that it needs could not be had; that is no fault. */
 enum doctor_state { DOCTOR_OK, DOCTOR_UNKNOWN, DOCTOR_WARNING, DOCTOR_FAULT };
 
-enum { DOCTOR_WHAT_MAX = 512 };
+enum { DOCTOR_WHAT_MAX = 512, DOCTOR_SUBJECT_MAX = 254 /* the name of a node or a pod */ };
 
 struct doctor_finding {
         const struct doctor_check *check;
         enum doctor_state state;
-        char what[DOCTOR_WHAT_MAX]; /* printable ASCII; "": all is well */
+        char what[DOCTOR_WHAT_MAX];       /* printable ASCII; "": all is well */
+        char subject[DOCTOR_SUBJECT_MAX]; /* a name for @IT in the remedy; "": none */
+        const char *mend;                 /* in place of the check's; NULL: that one */
 };
 
 typedef void doctor_check_fn(const struct doctor_facts *facts, struct doctor_finding *finding);
@@ -25,7 +27,7 @@ typedef void doctor_check_fn(const struct doctor_facts *facts, struct doctor_fin
 struct doctor_check {
         const char *id;
         const char *why;  /* it matters */
-        const char *mend; /* a command, or what to change; @NS stands for the namespace */
+        const char *mend; /* a command, or what to change; see doctor_text() */
         doctor_check_fn *fn;
         /* Without these the function is not called. */
         enum doctor_object needs;      /* see doctor_needs() */
@@ -56,6 +58,10 @@ void doctor_check_run(const struct doctor_check *check, const struct doctor_fact
 void doctor_find(struct doctor_finding *finding, enum doctor_state state, const char *fmt, ...)
         _printf_(3, 4);
 
+/** doctor_name() - which node, pod or namespace the remedy is for. What is no such name is left
+ * out, since people copy the remedy into a shell */
+void doctor_name(struct doctor_finding *finding, const char *subject);
+
 /**
  * doctor_needs() - whether an object is there
  *
@@ -83,13 +89,13 @@ bool doctor_is_there(const struct doctor_facts *facts, enum doctor_object object
  * are found */
 void doctor_check_there(const struct doctor_facts *facts, struct doctor_finding *finding);
 
-/** doctor_is_read() - whether the value of the controller's @flag can be read; if not, the
- * check is not known */
-bool doctor_is_read(const struct doctor_facts *facts, enum program_flag flag,
-                    struct doctor_finding *finding);
+/** doctor_needs_flags() - whether a program's flags are known */
+bool doctor_needs_flags(const struct doctor_flags *flags, struct doctor_finding *finding);
 
 /** doctor_minor() - x of the API server's version 1.x; 0: not known */
 unsigned doctor_minor(const struct doctor_facts *facts);
 
-/** doctor_text() - @text with the namespace in place of @NS; owned by the caller */
-char *doctor_text(const struct doctor_facts *facts, const char *text);
+/** doctor_text() - @text with the namespace in place of @NS, and the finding's subject in place of
+ * @IT; owned by the caller */
+char *doctor_text(const struct doctor_facts *facts, const struct doctor_finding *finding,
+                  const char *text);

@@ -28,14 +28,14 @@ const struct tree_node *doctor_config_list(const struct tree *tree, const char *
 
 /* By the addresses and ports of the extender and its Service, or by its name. */
 static bool is_our_url(const struct doctor_facts *facts, const char *url) {
-        const struct doctor_address address = doctor_address_parse(url, 0);
+        const struct doctor_address address = doctor_address_parse(url);
         long long port = address.port;
 
         return strstr(url, "plimsoll") || strcmp(address.host, DOCTOR_PLACEHOLDER) == 0 ||
                doctor_url_is_service(facts, &address) ||
                doctor_url_has_port(facts, &address, "port") || port == KUBE_PORT_EXTENDER ||
-               port == program_flags_int(&facts->extender, FLAG_PORT, KUBE_PORT_EXTENDER) ||
-               port == program_flags_int(&facts->sidecar, FLAG_PORT, KUBE_PORT_EXTENDER);
+               port == doctor_place(facts, DOCTOR_EXTENDER).port ||
+               port == doctor_place(facts, DOCTOR_SCHEDULER).port;
 }
 
 /* There may be two: one of them, for bind alone, has a timeout of its own. */

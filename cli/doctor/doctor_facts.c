@@ -1,7 +1,6 @@
 #include "cli/doctor/doctor_facts.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +13,6 @@
 #include "cli/doctor/doctor_called.h"
 #include "cli/doctor/doctor_config.h"
 #include "cli/doctor/doctor_idle.h"
-#include "cli/doctor/doctor_network.h"
 #include "cli/doctor/doctor_permission.h"
 #include "codec/json.h"
 #include "controller/exposition/exposition.h"
@@ -36,7 +34,6 @@ static const char *const paths[DOCTOR_OBJECT_COUNT] = {
         [DOCTOR_SERVICE] = KUBE_CORE "/namespaces/%s/services/plimsoll-extender",
         [DOCTOR_PODS] = KUBE_CORE "/namespaces/%s/pods?" KUBE_PART_OF_PLIMSOLL,
         [DOCTOR_CONFIG_MAPS] = KUBE_CORE "/namespaces/%s/configmaps",
-        [DOCTOR_NETWORK_POLICIES] = "/apis/networking.k8s.io/v1/namespaces/%s/networkpolicies",
         [DOCTOR_GUARD] = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/"
                          "plimsoll-controller-nodes",
         [DOCTOR_AUTOSCALER] = KUBE_CORE
@@ -51,8 +48,7 @@ static const char *const paths[DOCTOR_OBJECT_COUNT] = {
 
 /* Of these there may be thousands, so they are asked for page by page. */
 static bool is_long_list(enum doctor_object object) {
-        return object == DOCTOR_CONFIG_MAPS || object == DOCTOR_NETWORK_POLICIES ||
-               object == DOCTOR_KUBELET_REQUESTS;
+        return object == DOCTOR_CONFIG_MAPS || object == DOCTOR_KUBELET_REQUESTS;
 }
 
 static void begin_items(void *userdata) {
@@ -96,63 +92,75 @@ static void ask_object(struct cluster *cluster, enum doctor_object object,
         (is_long_list(object) ? ask_list_at : ask_object_at)(cluster, object, path, facts);
 }
 
-/* ---- The programs' flags. */
+/* ---- The programs. */
+
+static void find_elsewhere(struct cluster *cluster, struct doctor_facts *facts) {
+        json_auto_t *pods = NULL;
+        struct error err = ERROR_NULL;
+
+        if (!doctor_lacks(facts, DOCTOR_CONTROLLER) || !doctor_lacks(facts, DOCTOR_EXTENDER) ||
+            cluster_get(cluster, KUBE_PODS "?" KUBE_PART_OF_PLIMSOLL, &pods, &err) != KUBE_OK)
+                return;
+        const char *namespace = json_string_at(json_array_get(json_at(pods, "items", NULL), 0),
+                                               "metadata", "namespace", NULL);
+        if (namespace && strcmp(namespace, facts->namespace) != 0)
+                facts->elsewhere = xasprintf("%.63s", namespace);
+}
 
 const json_t *doctor_pod_spec(const struct doctor_facts *facts, enum doctor_object deployment) {
         return json_at(facts->objects[deployment].json, "spec", "template", "spec", NULL);
 }
 
-static void read_flags(struct doctor_facts *facts) {
-        const struct {
-                enum doctor_object deployment;
-                const char *program;
-                struct program_flags *flags;
-        } programs[] = {
-                {DOCTOR_CONTROLLER, PROGRAM_CONTROLLER, &facts->controller},
-                {DOCTOR_EXTENDER, PROGRAM_EXTENDER, &facts->extender},
-                {DOCTOR_SCHEDULER, PROGRAM_EXTENDER, &facts->sidecar},
-        };
+struct cluster_place doctor_place(const struct doctor_facts *facts, enum doctor_object deployment) {
+        return cluster_page_place(doctor_pod_spec(facts, deployment), PROGRAM_EXTENDER);
+}
 
-        for (size_t i = 0; i < ARRAY_LEN(programs); i++) {
-                enum doctor_object deployment = programs[i].deployment;
-                if (doctor_is_hidden(facts, deployment))
-                        program_flags_hide(programs[i].flags);
+static void call_page(struct cluster *cluster, const char *path, struct cluster_answer *ret) {
+        cluster_call(cluster,
+                     &(struct kube_request){.method = "GET",
+                                            .path = path,
+                                            .accept = "text/plain",
+                                            .give_up_mono_ms = clock_mono_ms() + PAGE_MAX_MS},
+                     ret);
+        if (ret->outcome != KUBE_OK)
+                (void)error_wrap(&ret->err, ret->err.code, "GET %s", path);
+}
+
+/* Of a program's first pod that has the page. */
+static void read_flags(struct cluster *cluster, const struct doctor_facts *facts,
+                       const char *program, struct doctor_flags *ret) {
+        const json_t *pods = json_at(facts->objects[DOCTOR_PODS].json, "items", NULL);
+
+        ret->err = facts->objects[DOCTOR_PODS].err;
+        if (ret->err.code == 0)
+                (void)error_set(&ret->err, ENODATA, "no pod of it runs in the namespace");
+        for (size_t i = 0; i < json_array_size(pods) && !ret->values; i++) {
+                const json_t *pod = json_array_get(pods, i);
+                _cleanup_(freep) char *path = cluster_page_path(facts->namespace, pod, program,
+                                                                "flagz");
+                _cleanup_(cluster_answer_done) struct cluster_answer answer = {0};
+                if (!path ||
+                    !json_is_at(program, pod, "metadata", "labels", "app.kubernetes.io/name", NULL))
+                        continue;
+                call_page(cluster, path, &answer);
+                if (answer.outcome == KUBE_OK)
+                        doctor_flags_parse(answer.body, ret);
                 else
-                        program_flags_read(doctor_pod_spec(facts, deployment), programs[i].program,
-                                           facts->namespace,
-                                           facts->objects[DOCTOR_CONFIG_MAPS].json,
-                                           programs[i].flags);
+                        ret->err = answer.err;
         }
 }
 
 const char *doctor_lease_namespace(const struct doctor_facts *facts) {
-        const char *text = facts->controller.texts[FLAG_LEASE_NAMESPACE];
+        const char *text = doctor_flag(&facts->controller, "leader-elect-resource-namespace");
 
-        if (program_flags_is_hidden(&facts->controller, FLAG_LEASE_NAMESPACE))
-                return NULL;
-        return text && *text ? text : facts->namespace;
+        return text ? text : facts->namespace;
 }
 
 static void ask_lease(struct cluster *cluster, struct doctor_facts *facts) {
-        struct doctor_fact *lease = &facts->objects[DOCTOR_LEASE];
-        const char *name = program_flags_text(&facts->controller, FLAG_LEASE_NAME);
-        const char *namespace = doctor_lease_namespace(facts);
-
-        if (!name || !namespace) {
-                lease->outcome = KUBE_UNAVAILABLE;
-                (void)error_set(&lease->err, ENODATA, "the Lease's name cannot be read");
-                return;
-        }
-        _cleanup_(freep) char *path = kube_path(KUBE_COORDINATION, namespace, "leases", name, "");
+        const char *name = doctor_flag(&facts->controller, "leader-elect-resource-name");
+        _cleanup_(freep) char *path = kube_path(KUBE_COORDINATION, doctor_lease_namespace(facts),
+                                                "leases", name ? name : PROGRAM_CONTROLLER, "");
         ask_object_at(cluster, DOCTOR_LEASE, path, facts);
-}
-
-static void ask_prometheus(struct cluster *cluster, struct doctor_facts *facts) {
-        _cleanup_(freep) char *path = doctor_network_service(facts);
-
-        facts->objects[DOCTOR_PROMETHEUS_SERVICE].outcome = KUBE_NOT_FOUND;
-        if (path)
-                ask_object_at(cluster, DOCTOR_PROMETHEUS_SERVICE, path, facts);
 }
 
 /* ---- The policy. */
@@ -161,7 +169,7 @@ static void ask_prometheus(struct cluster *cluster, struct doctor_facts *facts) 
  * gone or refused. */
 static struct policy *read_policy(struct cluster *cluster, struct doctor_facts *facts) {
         const json_t *object = facts->objects[DOCTOR_POLICY].json;
-        bool goes_by_file = program_flags_text(&facts->controller, FLAG_POLICY_PATH) != NULL;
+        bool goes_by_file = doctor_flag(&facts->controller, "policy-config-path");
         _cleanup_(policy_freep) struct policy *policy = NULL;
 
         if (doctor_is_hidden(facts, DOCTOR_POLICY))
@@ -175,52 +183,34 @@ static struct policy *read_policy(struct cluster *cluster, struct doctor_facts *
 
 /* ---- How annotations are read. */
 
-const struct program_flags *doctor_reader(const struct doctor_facts *facts) {
-        if (!doctor_lacks(facts, DOCTOR_EXTENDER))
-                return &facts->extender;
-        return doctor_lacks(facts, DOCTOR_SCHEDULER) ? &facts->controller : &facts->sidecar;
+const struct doctor_flags *doctor_reader(const struct doctor_facts *facts) {
+        return facts->extender.values ? &facts->extender : &facts->controller;
 }
 
-/* A flag that cannot be read matters only if @given has no value for it. */
-static int check_style(const struct program_flags *flags, const struct node_table_options *given,
-                       struct error *err) {
-        const struct {
-                enum program_flag flag;
-                bool is_given;
-        } needed[] = {
-                {FLAG_ANNOTATION_PREFIX, given->annotation_prefix[0]},
-                {FLAG_ANNOTATION_TIMEZONE, given->zone},
-                {FLAG_ANNOTATION_UNIT, given->is_percent},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(needed); i++)
-                if (!needed[i].is_given && program_flags_is_hidden(flags, needed[i].flag))
-                        return error_set(err, ENODATA,
-                                         "the extender's --%s stands where it cannot be read",
-                                         program_flags_name(needed[i].flag));
-        return 0;
-}
-
-/* A program can load one time zone: if @given has one, the flags' is not loaded. */
+/*
+ * As the extender reads them, or else as the controller writes them, or else as by default.
+ * A program can load one time zone: if @given has one, the flags' is not loaded.
+ */
 static int read_style(struct doctor_facts *facts, const struct node_table_options *given,
                       struct node_table_options *ret, struct error *err) {
-        const struct program_flags *flags = doctor_reader(facts);
+        const struct doctor_flags *flags = doctor_reader(facts);
+        const char *prefix = doctor_flag(flags, "annotation-prefix");
+        const char *zone = doctor_flag(flags, "annotation-timezone");
+        const char *unit = doctor_flag(flags, "annotation-unit");
         const struct program_options options = {
-                .annotation_prefix = given->annotation_prefix[0]
-                                             ? given->annotation_prefix
-                                             : flags->texts[FLAG_ANNOTATION_PREFIX],
-                .annotation_timezone = given->zone ? "UTC" : flags->texts[FLAG_ANNOTATION_TIMEZONE],
+                .annotation_prefix = given->annotation_prefix[0] ? given->annotation_prefix
+                                     : prefix                    ? prefix
+                                                                 : "",
+                .annotation_timezone = given->zone || !zone ? "UTC" : zone,
         };
 
         *ret = *given;
-        int r = check_style(flags, given, err);
-        if (r == 0)
-                r = program_annotations_init(&facts->annotations, &options, err);
+        int r = program_annotations_init(&facts->annotations, &options, err);
         if (r < 0)
                 return r;
         ret->annotation_prefix = facts->annotations.prefix;
         ret->zone = given->zone ? given->zone : facts->annotations.zone;
-        ret->is_percent |= strcmp(flags->texts[FLAG_ANNOTATION_UNIT], "percent") == 0;
+        ret->is_percent |= unit && strcmp(unit, "percent") == 0;
         return 0;
 }
 
@@ -231,17 +221,16 @@ static void doctor_list_nodes(struct cluster *cluster, struct doctor_facts *fact
         struct doctor_fact *nodes = &facts->objects[DOCTOR_NODES];
         const struct tree_node *entry = facts->config ? facts->config->entry : NULL;
         const struct doctor_address host = doctor_address_parse(
-                doctor_config_text(entry, "urlPrefix"), 0);
+                doctor_config_text(entry, "urlPrefix"));
         struct error err = ERROR_NULL;
         struct node_table_options table;
         struct policy *policy = read_policy(cluster, facts);
-        const struct doctor_question question = {
-                &table,
-                policy,
-                host.host,
-                &facts->idle_nodes,
-                program_flags_text(&facts->controller, FLAG_NODE_SELECTOR),
-                facts->now_unix_ms};
+        const struct doctor_question question = {&table,
+                                                 policy,
+                                                 host.host,
+                                                 &facts->idle_nodes,
+                                                 doctor_flag(&facts->controller, "node-selector"),
+                                                 facts->now_unix_ms};
 
         int r = read_style(facts, given, &table, &err);
         facts->policy = policy;
@@ -256,6 +245,24 @@ static void doctor_list_nodes(struct cluster *cluster, struct doctor_facts *fact
 
 /* ---- Pages of the programs. */
 
+/* A large cluster's page has thousands of nodes; those without a recent sample are kept. */
+static void drop_measured_nodes(json_t *status) {
+        json_t *nodes = json_object_get(status, "nodes");
+
+        for (size_t i = json_array_size(nodes); i-- > 0;)
+                if (json_at(json_array_get(nodes, i), "source", NULL))
+                        (void)json_array_remove(nodes, i);
+}
+
+static void read_status(struct cluster *cluster, const struct doctor_facts *facts,
+                        const json_t *pod, struct doctor_page *page) {
+        _cleanup_(freep) char *path = cluster_page_path(facts->namespace, pod, PROGRAM_CONTROLLER,
+                                                        "status.json");
+
+        (void)cluster_get(cluster, path, &page->status, &page->status_err);
+        drop_measured_nodes(page->status);
+}
+
 static void read_page(struct cluster *cluster, struct doctor_facts *facts, const json_t *pod,
                       enum doctor_object program, const char *name) {
         _cleanup_(freep) char *path = cluster_page_path(facts->namespace, pod, name, "metrics");
@@ -264,20 +271,17 @@ static void read_page(struct cluster *cluster, struct doctor_facts *facts, const
         if (!path || facts->page_count == DOCTOR_MAX_PAGES)
                 return;
         struct doctor_page *page = &facts->pages[facts->page_count++];
-        *page = (struct doctor_page){.program = program};
-        cluster_call(cluster,
-                     &(struct kube_request){.method = "GET",
-                                            .path = path,
-                                            .accept = "text/plain",
-                                            .give_up_mono_ms = clock_mono_ms() + PAGE_MAX_MS},
-                     &answer);
+        *page = (struct doctor_page){.program = program,
+                                     .pod = json_string_at(pod, "metadata", "name", NULL)};
+        call_page(cluster, path, &answer);
         page->outcome = answer.outcome;
-        if (answer.outcome != KUBE_OK) {
-                (void)error_set(&page->err, EIO, "GET %s: %s", path, answer.err.msg);
+        page->err = answer.err;
+        if (answer.outcome != KUBE_OK)
                 return;
-        }
         page->text = TAKE_PTR(answer.body);
         page->text_bytes = answer.body_bytes;
+        if (program == DOCTOR_CONTROLLER)
+                read_status(cluster, facts, pod, page);
 }
 
 static void read_pages(struct cluster *cluster, struct doctor_facts *facts) {
@@ -314,8 +318,14 @@ struct doctor_sum doctor_page_sum(const struct doctor_facts *facts, enum doctor_
                                 continue;
                         bool is_first = sum.count++ == 0;
                         sum.sum += sample.value;
-                        sum.largest = is_first ? sample.value : fmax(sum.largest, sample.value);
-                        sum.smallest = is_first ? sample.value : fmin(sum.smallest, sample.value);
+                        if (is_first || sample.value > sum.largest) {
+                                sum.largest = sample.value;
+                                sum.largest_pod = page->pod;
+                        }
+                        if (is_first || sample.value < sum.smallest) {
+                                sum.smallest = sample.value;
+                                sum.smallest_pod = page->pod;
+                        }
                 }
         }
         return sum;
@@ -339,9 +349,10 @@ int doctor_facts_collect(struct cluster *cluster, const struct doctor_options *o
         for (int object = DOCTOR_VERSION + 1; object < DOCTOR_OBJECT_COUNT; object++)
                 if (paths[object])
                         ask_object(cluster, (enum doctor_object)object, ret);
-        read_flags(ret);
+        find_elsewhere(cluster, ret);
+        read_flags(cluster, ret, PROGRAM_CONTROLLER, &ret->controller);
+        read_flags(cluster, ret, PROGRAM_EXTENDER, &ret->extender);
         ask_lease(cluster, ret);
-        ask_prometheus(cluster, ret);
         doctor_config_find(ret);
         doctor_list_nodes(cluster, ret, options->table);
         read_pages(cluster, ret);
@@ -353,17 +364,19 @@ int doctor_facts_collect(struct cluster *cluster, const struct doctor_options *o
 void doctor_facts_done(struct doctor_facts *facts) {
         for (size_t i = 0; i < DOCTOR_OBJECT_COUNT; i++)
                 json_decref(facts->objects[i].json);
-        for (size_t i = 0; i < facts->page_count; i++)
+        for (size_t i = 0; i < facts->page_count; i++) {
                 free(facts->pages[i].text);
+                json_decref(facts->pages[i].status);
+        }
         doctor_config_done(facts);
-        program_flags_done(&facts->controller);
-        program_flags_done(&facts->extender);
-        program_flags_done(&facts->sidecar);
+        doctor_flags_done(&facts->controller);
+        doctor_flags_done(&facts->extender);
         doctor_nodes_done(&facts->nodes);
         doctor_called_done(facts);
         doctor_set_done(&facts->idle_pods);
         strmap_done(&facts->idle_nodes);
         free(facts->policy_from);
+        free(facts->elsewhere);
         program_annotations_done(&facts->annotations);
         *facts = (struct doctor_facts){0};
 }

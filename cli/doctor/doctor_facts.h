@@ -12,7 +12,8 @@
 #include "base/attributes.h"
 #include "base/error.h"
 #include "cli/cluster/cluster.h"
-#include "cli/cluster/program_flags.h"
+#include "cli/cluster/cluster_page.h"
+#include "cli/doctor/doctor_flags.h"
 #include "cli/doctor/doctor_nodes.h"
 #include "codec/tree.h"
 #include "policy/policy.h"
@@ -30,8 +31,6 @@ enum doctor_object {
         DOCTOR_PODS,
         DOCTOR_LEASE, /* the one that the controllers' flags name */
         DOCTOR_CONFIG_MAPS,
-        DOCTOR_NETWORK_POLICIES,
-        DOCTOR_PROMETHEUS_SERVICE, /* that the configured Prometheus is behind, if it is */
         DOCTOR_GUARD,
         DOCTOR_AUTOSCALER,
         DOCTOR_KARPENTER,
@@ -49,13 +48,17 @@ struct doctor_fact {
         struct error err; /* otherwise */
 };
 
-/* A program's /metrics, through the API server's proxy. */
+/* What a pod of ours says of itself, through the API server's proxy. */
 struct doctor_page {
         enum doctor_object program; /* DOCTOR_CONTROLLER or DOCTOR_EXTENDER */
-        enum kube_outcome outcome;
-        char *text; /* NULL unless KUBE_OK; err says why */
+        const char *pod;            /* its name, borrowed */
+        enum kube_outcome outcome;  /* of /metrics */
+        char *text;                 /* /metrics; NULL unless KUBE_OK, err says why */
         size_t text_bytes;
         struct error err;
+        json_t *status; /* a controller's /status.json, without the nodes that are measured;
+                           NULL: status_err says why */
+        struct error status_err;
 };
 
 /* Permissions of the controller's account that only spec.idle needs. */
@@ -89,11 +92,13 @@ struct doctor_facts {
         int64_t now_unix_ms;
         const char *namespace; /* borrowed */
         struct doctor_fact objects[DOCTOR_OBJECT_COUNT];
-        struct program_flags controller, extender, sidecar; /* as their Deployments set them */
-        struct program_annotations annotations;             /* as the extender reads them */
-        const struct policy *policy; /* in force, as far as is known; of nodes.table */
-        char *policy_from;           /* if it is not the object; owned, else NULL */
-        struct error policy_err;     /* code 0: the object, if there is one, is valid */
+        char *elsewhere; /* another namespace, where pods of ours are and none are in this one;
+                            owned, NULL: none is known */
+        struct doctor_flags controller, extender; /* of the first replica that has the page */
+        struct program_annotations annotations;   /* as the extender reads them */
+        const struct policy *policy;              /* in force, as far as is known; of nodes.table */
+        char *policy_from;                        /* if it is not the object; owned, else NULL */
+        struct error policy_err; /* code 0: the object, if there is one, is valid */
         struct doctor_nodes nodes;
         struct doctor_bound bound;
         /* Only with spec.idle. */
@@ -136,19 +141,23 @@ static inline bool doctor_is_hidden(const struct doctor_facts *facts, enum docto
         return !doctor_has(facts, object) && !doctor_lacks(facts, object);
 }
 
-/** doctor_reader() - the flags of the program that reads annotations: the extender, wherever that
- * runs; without one the controller */
-const struct program_flags *doctor_reader(const struct doctor_facts *facts);
+/** doctor_reader() - the flags by which annotations are read: the extender's, or else the
+ * controller's */
+const struct doctor_flags *doctor_reader(const struct doctor_facts *facts);
 
-/** doctor_lease_namespace() - of the controllers' Lease, by default their own; NULL: hidden */
+/** doctor_lease_namespace() - of the controllers' Lease, by default their own */
 const char *doctor_lease_namespace(const struct doctor_facts *facts);
 
 /** doctor_pod_spec() - of a Deployment's pods; NULL: there is no such Deployment */
 const json_t *doctor_pod_spec(const struct doctor_facts *facts, enum doctor_object deployment);
 
+/** doctor_place() - where the extender of a Deployment's pods serves */
+struct cluster_place doctor_place(const struct doctor_facts *facts, enum doctor_object deployment);
+
 /* Of a metric's samples. */
 struct doctor_sum {
-        double sum, largest, smallest; /* 0: there are none */
+        double sum, largest, smallest;          /* 0: there are none */
+        const char *largest_pod, *smallest_pod; /* the pods that have them, borrowed */
         size_t count;
 };
 

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "cli/doctor/doctor_called.h"
 #include "cli/doctor/doctor_check.h"
+#include "codec/json.h"
 #include "kube/kube_path.h"
 
 enum { EXPIRES_SOON_DAYS = 21 };
@@ -32,7 +33,9 @@ static void find_silence(const struct doctor_facts *facts, enum doctor_object pr
                         return;
                 failed = &facts->pages[i];
         }
-        if (failed && !(is_extender && facts->extender.texts[FLAG_CLIENT_CA_FILE]))
+        if (failed)
+                doctor_name(finding, failed->pod);
+        if (failed && !(is_extender && doctor_place(facts, DOCTOR_EXTENDER).is_mutual))
                 doctor_find(finding,
                             strstr(failed->err.msg, "refused") ? DOCTOR_FAULT : DOCTOR_WARNING,
                             "no %s answers: %s", is_extender ? "extender" : "controller",
@@ -41,87 +44,147 @@ static void find_silence(const struct doctor_facts *facts, enum doctor_object pr
 
 static void check_pages(const struct doctor_facts *facts, struct doctor_finding *finding) {
         for (size_t i = 0; i < facts->page_count; i++)
-                if (!facts->pages[i].text)
+                if (!facts->pages[i].text) {
                         doctor_find(finding, DOCTOR_UNKNOWN, "%s", facts->pages[i].err.msg);
+                        doctor_name(finding, facts->pages[i].pod);
+                }
         find_silence(facts, DOCTOR_CONTROLLER, finding);
         find_silence(facts, DOCTOR_EXTENDER, finding);
 }
 
-/* "connect: 3, timeout: 1": failed scrapes by reason. */
-static void append_reasons(const struct doctor_facts *facts, struct buf *out) {
-        static const char *const reasons[] = {
-                "dns",          "connect",          "tls",          "timeout",   "reset",
-                "too_large",    "credentials",      "unauthorized", "not_found", "status_4xx",
-                "status_5xx",   "status_other",     "protocol",     "malformed", "no_address",
-                "no_metrics",   "windows_exporter", "other_node",   "stale",     "no_capacity",
-                "scrape_error", "url_too_long",     "over_budget"};
+/* ---- Sources, by the controllers' status pages. */
 
-        for (size_t i = 0; i < ARRAY_LEN(reasons); i++) {
-                double sum = doctor_page_sum(facts, DOCTOR_CONTROLLER, "plimsoll_scrapes_total",
-                                             "result", reasons[i])
-                                     .sum;
-                if (sum > 0)
-                        buf_printf(out, "%s%s: %.0f", out->len > 0 ? ", " : "", reasons[i], sum);
+static long long of_source(const json_t *status, const char *source, const char *key) {
+        return json_int_at(0, json_find_at(source, json_at(status, "sources", NULL), "name", NULL),
+                           key, NULL);
+}
+
+/* A node that a kubelet serves needs no exporter. */
+static long long failing_of(const json_t *status, const char *source) {
+        bool has_other = strcmp(source, "node-exporter") == 0;
+
+        return of_source(status, source, "nodesFailing") -
+               (has_other ? of_source(status, "kubelet", "nodesServed") : 0);
+}
+
+/* The failures of one source, for one reason; NULL: it is none. */
+static const char *failing_source(const json_t *status, const json_t *failure) {
+        const char *source = json_string_at(failure, "source", NULL);
+
+        return source && failing_of(status, source) > 0 ? source : NULL;
+}
+
+/* On how many nodes sources fail. */
+static long long count_failing(const json_t *status) {
+        const json_t *failures = json_at(status, "failures", NULL);
+        long long count = 0;
+
+        for (size_t i = 0; i < json_array_size(failures); i++)
+                if (failing_source(status, json_array_get(failures, i)))
+                        count += json_int_at(0, json_array_get(failures, i), "nodes", NULL);
+        return count;
+}
+
+/* The page of the replica that sees most of what fails, since all look at the same nodes. NULL: no
+ * page can be read, and the check is not known. */
+static const json_t *worst_status(const struct doctor_facts *facts,
+                                  struct doctor_finding *finding) {
+        const json_t *worst = NULL;
+
+        for (size_t i = 0; i < facts->page_count; i++) {
+                const struct doctor_page *page = &facts->pages[i];
+                if (page->status && (!worst || count_failing(page->status) > count_failing(worst)))
+                        worst = page->status;
+                else if (page->status_err.code)
+                        doctor_find(finding, DOCTOR_UNKNOWN, "%s", page->status_err.msg);
         }
+        if (worst)
+                doctor_find(finding, DOCTOR_OK, "%s", "");
+        return worst;
 }
 
-static const char *const sources[] = {"node-exporter", "kubelet", "node-metrics", "prometheus",
-                                      "metrics-server"};
+/* No other source serves a node. */
+static bool is_outage(const json_t *status, const char *source) {
+        const json_t *sources = json_at(status, "sources", NULL);
+        long long served = 0;
 
-static double of_source(const struct doctor_facts *facts, const char *metric, const char *source) {
-        return doctor_page_sum(facts, DOCTOR_CONTROLLER, metric, "source", source).largest;
+        for (size_t i = 0; i < json_array_size(sources); i++)
+                served += json_int_at(0, json_array_get(sources, i), "nodesServed", NULL);
+        return failing_of(status, source) >= json_int_at(0, status, "nodeCount", NULL) &&
+               served <= of_source(status, source, "nodesServed");
 }
 
-/* Of source number @i. A node that a kubelet serves needs no exporter. */
-static double failing_of(const struct doctor_facts *facts, size_t i) {
-        double needless = i == 0 ? of_source(facts, "plimsoll_nodes_served", "kubelet") : 0;
+/* "node-0, node-1, ..." */
+static void append_names(const json_t *names, const char *key, long long count, struct buf *out) {
+        size_t shown = size_min(json_array_size(names), DOCTOR_EXAMPLES);
 
-        return of_source(facts, "plimsoll_targets_failing", sources[i]) - needless;
+        for (size_t i = 0; i < shown; i++) {
+                const json_t *item = json_array_get(names, i);
+                const char *name = key ? json_string_at(item, key, NULL) : json_string_value(item);
+                buf_printf(out, "%s%.64s", i > 0 ? ", " : "", name ? name : "?");
+        }
+        if (shown > 0 && (long long)shown < count)
+                buf_puts(out, ", ...");
 }
 
 static void check_exporters(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        _cleanup_(buf_done) struct buf text = BUF_INIT(DOCTOR_WHAT_MAX / 2),
-                                       reasons = BUF_INIT(DOCTOR_WHAT_MAX / 2);
-        double nodes = largest_of(facts, "plimsoll_nodes"), served = 0;
-        bool is_outage = false;
+        _cleanup_(buf_done) struct buf text = BUF_INIT(DOCTOR_WHAT_MAX - 1);
+        const json_t *status = worst_status(facts, finding);
+        const json_t *failures = json_at(status, "failures", NULL);
+        bool is_fault = false;
 
-        for (size_t i = 0; i < ARRAY_LEN(sources); i++)
-                served += of_source(facts, "plimsoll_nodes_served", sources[i]);
-        for (size_t i = 0; i < ARRAY_LEN(sources); i++) {
-                double failing = failing_of(facts, i);
-                double others = served - of_source(facts, "plimsoll_nodes_served", sources[i]);
-                if (failing > 0)
-                        buf_printf(&text, "%s%s fails on %.0f of %.0f nodes",
-                                   text.len > 0 ? ", " : "", sources[i], failing, nodes);
-                is_outage |= failing > 0 && failing >= nodes && others <= 0;
+        for (size_t i = 0; i < json_array_size(failures); i++) {
+                const json_t *failure = json_array_get(failures, i);
+                const char *source = failing_source(status, failure);
+                const char *reason = json_string_at(failure, "reason", NULL);
+                const char *flags = json_string_at(failure, "flags", NULL);
+                long long nodes = json_int_at(0, failure, "nodes", NULL);
+                if (!source)
+                        continue;
+                is_fault |= is_outage(status, source);
+                buf_printf(&text, "%s%.40s fails on %lld of %lld nodes (", text.len > 0 ? "; " : "",
+                           source, nodes, json_int_at(0, status, "nodeCount", NULL));
+                append_names(json_at(failure, "examples", NULL), NULL, nodes, &text);
+                buf_printf(&text, "): %.40s, see %.100s", reason ? reason : "?",
+                           flags ? flags : "the log");
         }
-        append_reasons(facts, &reasons);
         if (text.len > 0)
-                doctor_find(finding, is_outage ? DOCTOR_FAULT : DOCTOR_WARNING,
-                            "%s; failed scrapes by reason: %s", text.data,
-                            reasons.len > 0 ? reasons.data : "none is counted");
+                doctor_find(finding, is_fault ? DOCTOR_FAULT : DOCTOR_WARNING, "%s", text.data);
 }
 
 static void check_stale_nodes(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        double stale = largest_of(facts, "plimsoll_nodes_stale");
+        _cleanup_(buf_done) struct buf names = BUF_INIT(DOCTOR_WHAT_MAX / 2);
+        const struct doctor_sum stale = doctor_page_sum(facts, DOCTOR_CONTROLLER,
+                                                        "plimsoll_nodes_stale", NULL, NULL);
         double nodes = largest_of(facts, "plimsoll_nodes");
 
-        for (size_t i = 0; i < ARRAY_LEN(sources); i++)
-                if (failing_of(facts, i) > 0) /* which is found by another check */
+        for (size_t i = 0; i < facts->page_count; i++) {
+                const struct doctor_page *page = &facts->pages[i];
+                if (count_failing(page->status) > 0) /* which is found by another check */
                         return;
-        if (stale > 0)
-                doctor_find(finding, stale >= nodes ? DOCTOR_FAULT : DOCTOR_WARNING,
-                            "%.0f of %.0f nodes have no recent sample", stale, nodes);
+                if (page->pod == stale.largest_pod)
+                        append_names(json_at(page->status, "nodes", NULL), "name",
+                                     (long long)stale.largest, &names);
+        }
+        doctor_name(finding, stale.largest_pod);
+        if (stale.largest > 0)
+                doctor_find(finding, stale.largest >= nodes ? DOCTOR_FAULT : DOCTOR_WARNING,
+                            "%.0f of %.0f nodes have no recent sample%s%s", stale.largest, nodes,
+                            names.len > 0 ? ": " : "", names.len > 0 ? names.data : "");
 }
+
+/* ---- The programs. */
 
 /* That the object is refused is found by another check. */
 static void check_policy_loads(const struct doctor_facts *facts, struct doctor_finding *finding) {
         if (facts->policy_err.code != 0)
                 return;
-        if (sum_of(facts, DOCTOR_CONTROLLER, "plimsoll_policy_failed") > 0)
-                doctor_find(finding, DOCTOR_FAULT, "a controller cannot load the latest policy");
-        else if (sum_of(facts, DOCTOR_EXTENDER, "plimsoll_policy_failed") > 0)
-                doctor_find(finding, DOCTOR_FAULT, "an extender cannot load the latest policy");
+        const struct doctor_sum failed = doctor_page_sum(facts, 0, "plimsoll_policy_failed", NULL,
+                                                         NULL);
+        if (failed.sum > 0)
+                doctor_find(finding, DOCTOR_FAULT, "%.100s cannot load the latest policy",
+                            failed.largest_pod);
+        doctor_name(finding, failed.largest_pod);
 }
 
 static void check_patches(const struct doctor_facts *facts, struct doctor_finding *finding) {
@@ -171,10 +234,12 @@ static void check_table(const struct doctor_facts *facts, struct doctor_finding 
         if (!doctor_needs_count(facts, finding))
                 return;
         /* Nodes come and go meanwhile. */
-        if (rows.count > 0 && (rows.smallest < nodes * 0.9 || rows.largest > nodes * 1.1))
-                doctor_find(finding, DOCTOR_FAULT,
-                            "an extender knows %.0f nodes, and there are %.0f",
-                            rows.smallest < nodes * 0.9 ? rows.smallest : rows.largest, nodes);
+        bool lacks = rows.smallest < nodes * 0.9;
+        doctor_name(finding, lacks ? rows.smallest_pod : rows.largest_pod);
+        if (rows.count > 0 && (lacks || rows.largest > nodes * 1.1))
+                doctor_find(finding, DOCTOR_FAULT, "%.100s knows %.0f nodes, and there are %.0f",
+                            lacks ? rows.smallest_pod : rows.largest_pod,
+                            lacks ? rows.smallest : rows.largest, nodes);
 }
 
 static void check_certificate(const struct doctor_facts *facts, struct doctor_finding *finding) {
@@ -196,18 +261,21 @@ static void check_certificate(const struct doctor_facts *facts, struct doctor_fi
 static const struct doctor_check rows[] = {
         {"metrics-pages", "what the programs say of themselves is not known",
          "allow get on pods/proxy; with mutual TLS, ask the pod itself; if it does not answer, "
-         "kubectl -n @NS describe pod POD, and its logs",
+         "kubectl -n @NS describe pod @IT, and its logs",
          check_pages},
-        {"exporters", "nodes without an exporter have no annotations",
-         "kubectl -n @NS logs deploy/plimsoll-controller | grep what=scrape", check_exporters,
-         .needs_page = DOCTOR_CONTROLLER},
+        {"exporters", "nodes that no source serves have no annotations",
+         "connect, timeout: the port is wrong, or a NetworkPolicy or a firewall closes it; dns: "
+         "nobody resolves the name, or a NetworkPolicy closes port 53 (UDP). "
+         "deploy/base/network-policy.yaml has the open ports. The addresses: kubectl -n @NS logs "
+         "deploy/plimsoll-controller | grep what=scrape",
+         check_exporters, .needs_page = DOCTOR_CONTROLLER},
         {"samples", "nothing is written for them",
-         "kubectl get --raw '/api/v1/namespaces/@NS/pods/POD:" KUBE_PORT_TEXT(
+         "kubectl get --raw '/api/v1/namespaces/@NS/pods/@IT:" KUBE_PORT_TEXT(
                  KUBE_PORT_CONTROLLER) "/proxy/readyz?verbose'",
          check_stale_nodes, .needs_page = DOCTOR_CONTROLLER},
         {"policy-loaded", "the policy before it stays in force",
-         "kubectl -n @NS logs deploy/plimsoll-controller | grep 'cannot load policy'",
-         check_policy_loads, .needs_page = DOCTOR_CONTROLLER},
+         "kubectl -n @NS logs @IT | grep 'cannot load policy'", check_policy_loads,
+         .needs_page = DOCTOR_CONTROLLER},
         {"patches", "annotations come late",
          "raise --patch-qps, or lengthen the policy's shortest period", check_patches,
          .needs_page = DOCTOR_CONTROLLER},
@@ -225,7 +293,7 @@ static const struct doctor_check rows[] = {
          "give it a CPU request, and set nodeCacheCapable: true", check_speed,
          .needs_page = DOCTOR_EXTENDER},
         {"extender-table", "a node that it does not know passes, and scores 0",
-         "kubectl get --raw '/api/v1/namespaces/@NS/pods/POD:" KUBE_PORT_TEXT(
+         "kubectl get --raw '/api/v1/namespaces/@NS/pods/@IT:" KUBE_PORT_TEXT(
                  KUBE_PORT_EXTENDER) "/proxy/readyz?verbose'",
          check_table, .needs_page = DOCTOR_EXTENDER},
         {"certificate", "the scheduler will no longer reach it",

@@ -22,6 +22,7 @@ static void find_set(const struct doctor_set *set, const char *of_whom, enum doc
         for (size_t i = 0; i < size_min(set->count, DOCTOR_EXAMPLES); i++)
                 buf_printf(&text, "%s%s", i > 0 ? ", " : ": ", set->names[i]);
         doctor_find(finding, state, "%s%s", text.data, set->count > DOCTOR_EXAMPLES ? ", ..." : "");
+        doctor_name(finding, set->names[0]);
 }
 
 /* "3 of 200 nodes <the row's text>: a, b, c". Without a state in the row, all nodes are a fault,
@@ -37,8 +38,19 @@ static void check_nodes(const struct doctor_facts *facts, struct doctor_finding 
 
         if (doctor_needs(facts, DOCTOR_NODES, finding) && set->count > 0 &&
             (!is_of_followed || set->count == all ||
-             doctor_is_read(facts, FLAG_NODE_SELECTOR, finding)))
+             doctor_needs_flags(&facts->controller, finding)))
                 find_set(set, of_whom, check->state ? check->state : by_share, finding);
+}
+
+/* How annotations are read is not known without the programs; only the extender says whether they
+ * are in percent. */
+static void check_style(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        bool is_unit = finding->check->set == DOCTOR_LARGE;
+
+        check_nodes(facts, finding);
+        if (finding->state > DOCTOR_UNKNOWN)
+                (void)doctor_needs_flags(is_unit ? &facts->extender : doctor_reader(facts),
+                                         finding);
 }
 
 static void check_bare(const struct doctor_facts *facts, struct doctor_finding *finding) {
@@ -52,8 +64,7 @@ static void check_unwritten(const struct doctor_facts *facts, struct doctor_find
         const struct policy *policy = facts->policy;
         _cleanup_(buf_done) struct buf names = BUF_INIT(DOCTOR_WHAT_MAX / 2);
         size_t with_some = facts->nodes.count - facts->nodes.ignored -
-                           facts->nodes.sets[DOCTOR_BARE].count -
-                           facts->nodes.sets[DOCTOR_STALE].count;
+                           facts->nodes.sets[DOCTOR_BARE].count;
 
         if (!doctor_needs(facts, DOCTOR_NODES, finding))
                 return;
@@ -128,42 +139,43 @@ static const struct doctor_check rows[] = {
         {"annotations", "such nodes pass, and nothing is known of them",
          "kubectl -n @NS logs deploy/plimsoll-controller | grep 'node is failing'", check_bare,
          .set = DOCTOR_BARE, .what = "have no annotation of the policy"},
-        {"annotations-fresh", "such nodes pass, and rank by old values",
-         "kubectl -n @NS logs deploy/plimsoll-controller | grep -e failing -e lease; if they are "
-         "old by whole hours, run the extender with --annotation-timezone",
-         check_nodes, .set = DOCTOR_STALE, .what = "have no usable annotation any more"},
+        {"annotations-fresh",
+         "a limit on it has no effect on such nodes, and they rank by old values",
+         "kubectl -n @NS logs deploy/plimsoll-controller | grep -e failing -e lease -e clock; "
+         "if they are old by whole hours, run the extender with --annotation-timezone",
+         check_nodes, .set = DOCTOR_STALE, .what = "have an annotation that has expired"},
         {"annotations-format", "what cannot be read is not used",
-         "kubectl get node NODE -o jsonpath='{.metadata.annotations}'", check_nodes,
+         "kubectl get node @IT -o jsonpath='{.metadata.annotations}'", check_nodes,
          .set = DOCTOR_MALFORMED, .state = DOCTOR_WARNING,
          .what = "have an annotation that cannot be read"},
         {"annotations-unit", "every node is above every limit, and scores 0",
-         "run the extender with --annotation-unit=percent", check_nodes, .set = DOCTOR_LARGE,
+         "run the extender with --annotation-unit=percent", check_style, .set = DOCTOR_LARGE,
          .state = DOCTOR_FAULT, .what = "have a usage far above 1, as if it were in percent"},
         {"annotations-clock", "they are used longer than they should be",
          "synchronise the clocks of the machines that controllers run on", check_nodes,
          .set = DOCTOR_FUTURE, .state = DOCTOR_WARNING, .what = "have values from the future"},
         {"annotations-timezone", "they are used for hours after they should have expired",
          "run the extender with --annotation-timezone=Asia/Shanghai, or the zone of the writer",
-         check_nodes, .set = DOCTOR_SHIFTED, .state = DOCTOR_FAULT,
+         check_style, .set = DOCTOR_SHIFTED, .state = DOCTOR_FAULT,
          .what = "have time stamps that are ahead by whole hours"},
         {"annotations-prefix", "the extender looks for other keys",
-         "give controller and extender the same --annotation-prefix", check_nodes,
+         "give controller and extender the same --annotation-prefix", check_style,
          .set = DOCTOR_PREFIXED, .state = DOCTOR_FAULT,
          .what = "have their annotations under another prefix"},
         {"annotations-left", "they are old, nobody renews them, and other schedulers may use them",
-         "plimsoll-controller --cleanup --dry-run, with the controllers stopped", check_nodes,
+         "kubectl annotate node @IT KEY-, for each such key of each such node", check_nodes,
          .set = DOCTOR_FOREIGN, .state = DOCTOR_WARNING,
-         .what = "have readings of metrics that the policy does not have"},
+         .what = "have readings older than a day of metrics that the policy does not have"},
         {"annotations-writers", "each overwrites the other's values",
          "stop crane-scheduler-controller, or give one of them another --annotation-prefix",
          check_nodes, .set = DOCTOR_SHARED, .state = DOCTOR_FAULT,
          .what = "have annotations that somebody else writes as well"},
         {"metrics-written", "limits and weights on it have no effect",
          "plimsoll-controller --dry-run --once prints the reason for each metric", check_unwritten},
-        {"nodes-ready", "they take no pods", "kubectl describe node NODE", check_nodes,
+        {"nodes-ready", "they take no pods", "kubectl describe node @IT", check_nodes,
          .set = DOCTOR_NOT_READY, .what = "are not ready"},
         {"nodes-cordoned", "few nodes take pods, and these get all the load",
-         "kubectl uncordon NODE", check_cordoned, .set = DOCTOR_CORDONED, .state = DOCTOR_WARNING,
+         "kubectl uncordon @IT", check_cordoned, .set = DOCTOR_CORDONED, .state = DOCTOR_WARNING,
          .what = "are cordoned"},
         {"kubelet-certificates",
          "without one a kubelet answers nobody who verifies it, neither us nor metrics-server",

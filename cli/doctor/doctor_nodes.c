@@ -73,7 +73,7 @@ static bool is_of_other_zone(int64_t age_ms) {
 
 static void look_at_readings(struct listing *listing, size_t row, traits is) {
         struct doctor_nodes *nodes = listing->nodes;
-        size_t written = 0, present = 0, usable = 0;
+        size_t written = 0, present = 0;
 
         for (size_t i = 0; i < listing->question->policy->metric_count; i++) {
                 const struct policy_metric *metric = &listing->question->policy->metrics[i];
@@ -83,12 +83,14 @@ static void look_at_readings(struct listing *listing, size_t row, traits is) {
                 written++;
                 node_table_reading(nodes->table, row, i, listing->question->now_unix_ms, &reading);
                 int64_t age_ms = listing->question->now_unix_ms - reading.at_unix_ms;
+                bool is_wanted = listing->is_followed &&
+                                 policy_pool_uses(listing->question->policy,
+                                                  node_table_pool(nodes->table, row), i);
                 present += reading.state != READING_MISSING;
-                usable += reading.state == READING_USABLE;
-                nodes->read_of[i] += reading.state == READING_USABLE;
-                nodes->wanted_of[i] += listing->is_followed &&
-                                       policy_pool_uses(listing->question->policy,
-                                                        node_table_pool(nodes->table, row), i);
+                nodes->read_of[i] += reading.state != READING_MISSING;
+                nodes->wanted_of[i] += is_wanted;
+                if (is_wanted && reading.state == READING_EXPIRED)
+                        is[DOCTOR_STALE] = metric->name;
                 if (reading.state == READING_MALFORMED)
                         is[DOCTOR_MALFORMED] = metric->name;
                 if (reading.state == READING_MALFORMED || reading.state == READING_MISSING)
@@ -104,8 +106,6 @@ static void look_at_readings(struct listing *listing, size_t row, traits is) {
                 nodes->ignored++;
         else if (written > 0 && present == 0)
                 is[DOCTOR_BARE] = "";
-        else if (written > 0 && usable == 0)
-                is[DOCTOR_STALE] = "";
         if (is[DOCTOR_SHIFTED])
                 is[DOCTOR_FUTURE] = NULL;
 }
@@ -142,8 +142,9 @@ static void look_at_keys(struct listing *listing, const json_t *annotations, tra
                 /* With both, another installation writes its own. */
                 if (is_of_policy && !is_ours && is[DOCTOR_BARE])
                         is[DOCTOR_PREFIXED] = key;
-                /* As crane and we call metrics; another installation's are renewed. */
-                else if (!is_of_policy && (is_ours || annotation.at_unix_ms < day_ago_unix_ms) &&
+                /* As crane and we call metrics. What another installation writes is renewed, and
+                 * what an earlier policy has left is removed. */
+                else if (!is_of_policy && annotation.at_unix_ms < day_ago_unix_ms &&
                          policy_query_parse(listing->question->policy, metric, &query))
                         is[DOCTOR_FOREIGN] = key;
         }

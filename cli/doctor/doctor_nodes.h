@@ -17,13 +17,13 @@ enum { DOCTOR_EXAMPLES = 3 };
 /* What is true of some nodes. */
 enum doctor_set_kind {
         DOCTOR_BARE,      /* without any annotation of the policy */
-        DOCTOR_STALE,     /* with some, but none that is usable */
+        DOCTOR_STALE,     /* one that limits or scores use has expired */
         DOCTOR_MALFORMED, /* some annotation of the policy cannot be read */
         DOCTOR_LARGE,     /* a ratio of the built-in resources is above 1.5 */
         DOCTOR_FUTURE,    /* a time stamp is more than a minute ahead, but not SHIFTED */
         DOCTOR_SHIFTED,   /* one is ahead by whole hours, as another zone's is */
         DOCTOR_PREFIXED,  /* has the policy's metrics under another prefix */
-        DOCTOR_FOREIGN,   /* has readings of metrics that the policy does not have */
+        DOCTOR_FOREIGN,   /* has readings of metrics that the policy does not have, and old ones */
         DOCTOR_SHARED,    /* somebody else than the controller writes the policy's metrics */
         DOCTOR_CORDONED,
         DOCTOR_NOT_READY,
@@ -50,7 +50,7 @@ struct doctor_nodes {
         size_t ignored; /* which the controller does not follow */
         size_t over;    /* rejected by a limit */
         bool has_host;  /* doctor_question.host is an address of a node */
-        /* Nodes with a usable value of the metric; nodes for which it is in limits or scores. */
+        /* Nodes with an annotation of the metric; nodes for which it is in limits or scores. */
         size_t read_of[POLICY_MAX_METRICS], wanted_of[POLICY_MAX_METRICS];
 };
 

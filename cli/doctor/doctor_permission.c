@@ -60,7 +60,7 @@ static const struct need {
 
 /* The body of a SubjectAccessReview; owned by the caller. */
 static char *review_of(const struct need *need, const struct doctor_facts *facts) {
-        const char *lease = program_flags_text(&facts->controller, FLAG_LEASE_NAME);
+        const char *lease = doctor_flag(&facts->controller, "leader-elect-resource-name");
         _cleanup_(freep) char *user = xasprintf("system:serviceaccount:%s:%s", facts->namespace,
                                                 accounts[need->account]);
         _cleanup_(freep) char *group = xasprintf("system:serviceaccounts:%s", facts->namespace);
@@ -102,27 +102,26 @@ static int may(struct cluster *cluster, const struct need *need, const struct do
 
 /* Whether the program does what the right is for, as far as is known. */
 static bool is_needed(const struct need *need, const struct doctor_facts *facts) {
-        const struct program_flags *flags = need->account == 1 ? &facts->extender
-                                                               : &facts->controller;
+        const struct doctor_flags *flags = need->account == 1 ? &facts->extender
+                                                              : &facts->controller;
 
         switch (need->what) {
         case FOR_ALL:
                 break;
         case FOR_KUBELETS:
-                return program_flags_has_word(flags, FLAG_METRICS_SOURCE, "kubelet");
+                return doctor_flag_has(flags, "metrics-source", "kubelet");
         case FOR_METRICS_SERVER:
-                return program_flags_has_word(flags, FLAG_METRICS_SOURCE, "metrics-server");
+                return doctor_flag_has(flags, "metrics-source", "metrics-server");
         case FOR_EVENTS:
-                return program_flags_is_on(flags, FLAG_EVENTS);
+                return doctor_flag_is_on(flags, "events");
         case FOR_POLICY:
-                return !program_flags_text(flags, FLAG_POLICY_PATH);
+                return !doctor_flag(flags, "policy-config-path");
         case FOR_LEASE:
-                return program_flags_is_on(flags, FLAG_LEADER_ELECT) &&
-                       doctor_lease_namespace(facts) && program_flags_text(flags, FLAG_LEASE_NAME);
+                return doctor_flag_is_on(flags, "leader-elect");
         case FOR_IDLE:
                 return facts->policy->idle_line_ratio > 0;
         case FOR_BIND:
-                return program_flags_is_on(flags, FLAG_BIND);
+                return doctor_flag_is_on(flags, "bind");
         }
         return true;
 }

@@ -20,37 +20,49 @@ static void check_established(const struct doctor_facts *facts, struct doctor_fi
 
 /* Programs that run keep the policy of an object that is deleted; those that start then have the
  * built-in one. */
-static void find_no_object(const struct doctor_facts *facts, struct doctor_finding *finding) {
+static void find_no_object(const struct doctor_facts *facts, const char *what,
+                           struct doctor_finding *finding) {
         static const char metric[] = "plimsoll_policy_object_deleted";
         const struct doctor_sum kept = doctor_page_sum(facts, 0, metric, NULL, NULL);
 
         if (kept.sum <= 0)
-                doctor_find(finding, DOCTOR_WARNING, "no object named default: %s is in force",
+                doctor_find(finding, DOCTOR_WARNING, "%s: %s is in force", what,
                             facts->policy_from);
         else if (kept.sum < (double)kept.count)
                 doctor_find(finding, DOCTOR_FAULT,
-                            "no object named default: %.0f of %zu programs keep the policy of the "
-                            "deleted one, and the others do not",
-                            kept.sum, kept.count);
+                            "%s: %.0f of %zu programs keep the policy of the deleted object, and "
+                            "the others do not",
+                            what, kept.sum, kept.count);
         else
                 doctor_find(finding, DOCTOR_WARNING,
-                            "no object named default: the programs keep the policy of the deleted "
-                            "one, until they start anew");
+                            "%s: the programs keep the policy of the deleted object until they "
+                            "restart",
+                            what);
 }
 
-static bool goes_by_file(const struct program_flags *flags) {
-        return program_flags_text(flags, FLAG_POLICY_PATH) != NULL;
+static bool goes_by_file(const struct doctor_flags *flags) {
+        return doctor_flag(flags, "policy-config-path");
+}
+
+static void check_definition(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        static const char what[] = "the cluster has no DynamicSchedulerPolicy";
+
+        if (!doctor_lacks(facts, DOCTOR_CRD))
+                (void)doctor_needs(facts, DOCTOR_CRD, finding);
+        else if (goes_by_file(&facts->controller))
+                doctor_find(finding, DOCTOR_WARNING, "%s, and the programs go by files", what);
+        else
+                find_no_object(facts, what, finding);
 }
 
 static void check_file(const struct doctor_facts *facts, struct doctor_finding *finding) {
         bool controller = goes_by_file(&facts->controller);
-        bool extender = goes_by_file(doctor_reader(facts));
+        bool extender = goes_by_file(&facts->extender);
 
-        if (program_flags_is_hidden(&facts->controller, FLAG_POLICY_PATH) ||
-            program_flags_is_hidden(doctor_reader(facts), FLAG_POLICY_PATH))
-                doctor_find(finding, DOCTOR_UNKNOWN,
-                            "--policy-config-path stands where it cannot be read");
-        else if (controller != extender)
+        if (!doctor_needs_flags(&facts->controller, finding) ||
+            !doctor_needs_flags(&facts->extender, finding))
+                return;
+        if (controller != extender)
                 doctor_find(finding, DOCTOR_FAULT,
                             "the %s goes by a file, and the %s by the object named default",
                             controller ? "controller" : "extender",
@@ -64,9 +76,9 @@ static void check_file(const struct doctor_facts *facts, struct doctor_finding *
 static void check_object(const struct doctor_facts *facts, struct doctor_finding *finding) {
         if (!doctor_has(facts, DOCTOR_CRD) || !doctor_lacks(facts, DOCTOR_POLICY))
                 (void)doctor_needs(facts, DOCTOR_POLICY, finding);
-        else if (doctor_is_read(facts, FLAG_POLICY_PATH, finding) &&
+        else if (doctor_needs_flags(&facts->controller, finding) &&
                  !goes_by_file(&facts->controller))
-                find_no_object(facts, finding);
+                find_no_object(facts, "no object named default", finding);
 }
 
 static void check_valid(const struct doctor_facts *facts, struct doctor_finding *finding) {
@@ -85,8 +97,7 @@ static void check_in_force(const struct doctor_facts *facts, struct doctor_findi
         const json_t *policy = facts->objects[DOCTOR_POLICY].json;
         const json_t *is = doctor_condition(policy, "InForce");
 
-        if (facts->policy_err.code != 0 || !doctor_is_read(facts, FLAG_POLICY_PATH, finding) ||
-            goes_by_file(&facts->controller))
+        if (facts->policy_err.code != 0 || goes_by_file(&facts->controller))
                 return;
         if (!doctor_is_true(is))
                 doctor_find(finding, DOCTOR_FAULT, "the controller does not confirm it: %.300s",
@@ -95,6 +106,8 @@ static void check_in_force(const struct doctor_facts *facts, struct doctor_findi
                  json_int_at(0, policy, "metadata", "generation", NULL))
                 doctor_find(finding, DOCTOR_WARNING,
                             "the controller has not seen the latest change yet");
+        if (finding->state != DOCTOR_OK) /* else it may go by a file */
+                (void)doctor_needs_flags(&facts->controller, finding);
 }
 
 static void check_limits(const struct doctor_facts *facts, struct doctor_finding *finding) {
@@ -113,10 +126,8 @@ static void check_priorities(const struct doctor_facts *facts, struct doctor_fin
 }
 
 static const struct doctor_check rows[] = {
-        {"policy-definition",
-         "without it, the policy cannot be an object of the cluster, and is the built-in one",
-         "kubectl apply -k deploy/", doctor_check_there, .object = DOCTOR_CRD,
-         .state = DOCTOR_WARNING, .what = "the cluster has no DynamicSchedulerPolicy"},
+        {"policy-definition", "the policy cannot be changed by an object of the cluster",
+         "kubectl apply -k deploy/; kubectl apply -f policy/policy.yaml", check_definition},
         {"policy-established", "the API server refuses policies until it is",
          "kubectl describe crd dynamicschedulerpolicies.scheduler.policy.crane.io",
          check_established, .needs = DOCTOR_CRD},

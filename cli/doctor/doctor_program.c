@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/mem.h"
 #include "base/timestamp.h"
 #include "cli/doctor/doctor_check.h"
-#include "cli/doctor/doctor_network.h"
 #include "codec/json.h"
 
 enum {
@@ -23,13 +23,57 @@ static void check_version(const struct doctor_facts *facts, struct doctor_findin
                 doctor_find(finding, DOCTOR_WARNING, "Kubernetes 1.%u", minor);
 }
 
+/* A second installation is no remedy for looking into the wrong namespace. */
+static void check_installed(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        doctor_check_there(facts, finding);
+        if (finding->state != DOCTOR_FAULT || !facts->elsewhere)
+                return;
+        doctor_find(finding, DOCTOR_FAULT, "Plimsoll is in the namespace %s, not in %s",
+                    facts->elsewhere, facts->namespace);
+        doctor_name(finding, facts->elsewhere);
+        finding->mend = "kubectl plimsoll doctor -n @IT";
+}
+
 static void check_extender(const struct doctor_facts *facts, struct doctor_finding *finding) {
         if (doctor_has(facts, DOCTOR_SCHEDULER)) /* which has it beside it */
                 return;
         if (doctor_lacks(facts, DOCTOR_EXTENDER) && doctor_is_hidden(facts, DOCTOR_SCHEDULER))
                 (void)doctor_needs(facts, DOCTOR_SCHEDULER, finding);
         else
-                doctor_check_there(facts, finding);
+                check_installed(facts, finding);
+}
+
+/* ": plimsoll-controller-0: nodes: not listed yet"; "": no controller says why it is not ready.
+ * Owned by the caller. */
+static char *unready_text(const struct doctor_facts *facts) {
+        static const char fails[] = "[-] ";
+
+        for (size_t i = 0; i < facts->page_count; i++) {
+                const json_t *checks = json_at(facts->pages[i].status, "checks", NULL);
+                for (size_t j = 0; j < json_array_size(checks); j++) {
+                        const char *line = json_string_value(json_array_get(checks, j));
+                        if (line && strncmp(line, fails, strlen(fails)) == 0)
+                                return xasprintf(": %.100s: %.300s", facts->pages[i].pod,
+                                                 line + strlen(fails));
+                }
+        }
+        return xstrdup("");
+}
+
+/* Taints and idle CPU need no extender, unless a scheduler is told to ask it. */
+static void find_no_replicas(const struct doctor_facts *facts, bool is_extender,
+                             struct doctor_finding *finding) {
+        const struct doctor_config *config = facts->config;
+        bool is_needless = is_extender &&
+                           (facts->policy->level_count > 0 || facts->policy->idle_line_ratio > 0);
+
+        if (is_needless && !config)
+                doctor_find(finding, DOCTOR_UNKNOWN,
+                            "it is scaled to 0 replicas: is no scheduler told to ask it? "
+                            "--scheduler-config");
+        else if (!is_needless || config->entry)
+                doctor_find(finding, DOCTOR_FAULT, "it is scaled to 0 replicas%s%.200s",
+                            is_needless ? ", and asked by " : "", is_needless ? config->from : "");
 }
 
 static void check_replicas(const struct doctor_facts *facts, struct doctor_finding *finding) {
@@ -38,15 +82,16 @@ static void check_replicas(const struct doctor_facts *facts, struct doctor_findi
         long long wanted = json_int_at(1, deployment, "spec", "replicas", NULL);
         long long ready = json_int_at(0, deployment, "status", "readyReplicas", NULL);
 
-        /* Taints and idle CPU need no extender. */
-        if (wanted == 0 && is_extender &&
-            (facts->policy->level_count > 0 || facts->policy->idle_line_ratio > 0))
+        if (wanted == 0) {
+                find_no_replicas(facts, is_extender, finding);
                 return;
+        }
+        _cleanup_(freep) char *why = is_extender ? xstrdup("") : unready_text(facts);
         if (ready == 0)
-                doctor_find(finding, DOCTOR_FAULT, "none of %lld replicas is ready", wanted);
+                doctor_find(finding, DOCTOR_FAULT, "none of %lld replicas is ready%s", wanted, why);
         else if (ready < wanted)
-                doctor_find(finding, DOCTOR_WARNING, "%lld of %lld replicas are ready", ready,
-                            wanted);
+                doctor_find(finding, DOCTOR_WARNING, "%lld of %lld replicas are ready%s", ready,
+                            wanted, why);
         else if (wanted < 2)
                 doctor_find(finding, DOCTOR_WARNING, "there is one replica");
 }
@@ -77,7 +122,7 @@ static bool is_of_program(const json_t *pod, const json_t *status) {
 
         if (!app || (strcmp(app, PROGRAM_CONTROLLER) != 0 && strcmp(app, PROGRAM_EXTENDER) != 0))
                 return true;
-        const json_t *own = program_flags_container(json_at(pod, "spec", NULL), app);
+        const json_t *own = cluster_page_container(json_at(pod, "spec", NULL), app);
         return json_equal(json_at(status, "name", NULL), json_at(own, "name", NULL));
 }
 
@@ -90,11 +135,12 @@ static void look_at_restarts(const struct doctor_facts *facts, const json_t *pod
                 const json_t *status = json_array_get(statuses, i);
                 const char *reason = json_string_at(status, "lastState", "terminated", "reason",
                                                     NULL);
-                if (is_restarting(facts, status) && is_of_program(pod, status))
-                        doctor_find(
-                                finding, DOCTOR_WARNING, "%.100s was restarted %lld times (%.60s)",
-                                name ? name : "a pod", json_int_at(0, status, "restartCount", NULL),
-                                reason ? reason : "for an unknown reason");
+                if (!is_restarting(facts, status) || !is_of_program(pod, status))
+                        continue;
+                doctor_name(finding, name);
+                doctor_find(finding, DOCTOR_WARNING, "%.100s was restarted %lld times (%.60s)",
+                            name ? name : "a pod", json_int_at(0, status, "restartCount", NULL),
+                            reason ? reason : "for an unknown reason");
         }
 }
 
@@ -123,8 +169,12 @@ static void check_lease(const struct doctor_facts *facts, struct doctor_finding 
         const struct doctor_fact *lease = &facts->objects[DOCTOR_LEASE];
         int64_t renewed_unix_ms = 0;
 
-        if (!doctor_is_read(facts, FLAG_LEADER_ELECT, finding) ||
-            !program_flags_is_on(&facts->controller, FLAG_LEADER_ELECT) ||
+        bool is_known = facts->controller.values;
+
+        /* Without the flags it may be another Lease, or none. */
+        if ((is_known && !doctor_flag_is_on(&facts->controller, "leader-elect")) ||
+            (!is_known && doctor_lacks(facts, DOCTOR_LEASE) &&
+             !doctor_needs_flags(&facts->controller, finding)) ||
             !doctor_is_there(facts, DOCTOR_LEASE, DOCTOR_FAULT, "nobody has ever taken the Lease",
                              finding))
                 return;
@@ -151,14 +201,12 @@ static void check_permissions(const struct doctor_facts *facts, struct doctor_fi
 }
 
 static void check_kubelet_tls(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        const struct program_flags *flags = &facts->controller;
+        const struct doctor_flags *flags = &facts->controller;
 
-        if (!doctor_is_read(facts, FLAG_METRICS_SOURCE, finding) ||
-            !program_flags_has_word(flags, FLAG_METRICS_SOURCE, "kubelet") ||
-            !doctor_is_read(facts, FLAG_KUBELET_INSECURE, finding))
-                return;
-        if (program_flags_is_on(flags, FLAG_KUBELET_INSECURE) &&
-            !flags->texts[FLAG_KUBELET_CERTIFICATE])
+        if (doctor_needs_flags(flags, finding) &&
+            doctor_flag_has(flags, "metrics-source", "kubelet") &&
+            doctor_flag_is_on(flags, "kubelet-insecure-skip-verify") &&
+            !doctor_flag(flags, "kubelet-client-certificate"))
                 doctor_find(finding, DOCTOR_WARNING,
                             "kubelets' certificates are not verified, and they are sent a token");
 }
@@ -166,22 +214,22 @@ static void check_kubelet_tls(const struct doctor_facts *facts, struct doctor_fi
 /* Only a kubelet says what each pod uses. */
 static void check_idle_source(const struct doctor_facts *facts, struct doctor_finding *finding) {
         static const char first[] = "kubelet";
-        const char *sources = program_flags_text(&facts->controller, FLAG_METRICS_SOURCE);
+        const char *sources = doctor_flag(&facts->controller, "metrics-source");
 
-        if (facts->policy->idle_line_ratio == 0 ||
-            !doctor_is_read(facts, FLAG_METRICS_SOURCE, finding))
+        if (facts->policy->idle_line_ratio == 0 || !doctor_needs_flags(&facts->controller, finding))
                 return;
-        if (strcspn(sources, ",") != strlen(first) || strncmp(sources, first, strlen(first)) != 0)
+        if (!sources || strcspn(sources, ",") != strlen(first) ||
+            strncmp(sources, first, strlen(first)) != 0)
                 doctor_find(finding, DOCTOR_WARNING,
                             "the policy has spec.idle, and --metrics-source=%.60s does not begin "
                             "with kubelet",
-                            sources);
+                            sources ? sources : "");
 }
 
 static const struct doctor_check rows[] = {
         {"kubernetes", "nothing older than 1.28 is supported", "upgrade the cluster",
          check_version},
-        {"controller", "nobody writes annotations", "kubectl apply -k deploy/", doctor_check_there,
+        {"controller", "nobody writes annotations", "kubectl apply -k deploy/", check_installed,
          .object = DOCTOR_CONTROLLER, .state = DOCTOR_FAULT,
          .what = "no Deployment plimsoll-controller in @NS"},
         {"controller-replicas", "while none is ready, annotations expire",
@@ -197,7 +245,7 @@ static const struct doctor_check rows[] = {
          check_replicas, .needs = DOCTOR_EXTENDER},
         {"extender-service", "the scheduler's urlPrefix is its address", "kubectl apply -k deploy/",
          check_service, .needs = DOCTOR_EXTENDER},
-        {"restarts", "windows begin anew at each", "kubectl -n @NS logs --previous POD",
+        {"restarts", "windows begin anew at each", "kubectl -n @NS logs --previous @IT",
          check_restarts, .needs = DOCTOR_PODS},
         {"versions", "old and new may read a policy differently",
          "set newTag in deploy/images/kustomization.yaml; kubectl apply -k deploy/", check_skew},
@@ -217,9 +265,6 @@ static const struct doctor_check rows[] = {
         {"idle-source", "what batch pods use counts as if services used it: nodes look busy",
          "run the controller with --metrics-source=kubelet,node-exporter", check_idle_source,
          .needs = DOCTOR_CONTROLLER},
-        {"network-policy", "a source that cannot be reached serves no node",
-         "add the port in deploy/base/network-policy.yaml; kubectl apply -k deploy/",
-         doctor_network_check, .needs = DOCTOR_CONTROLLER},
         {"kubelet-tls",
          "whoever can answer at a node's address may then do what the controller may",
          "serverTLSBootstrap: true for the kubelets, or --kubelet-client-certificate",

@@ -35,6 +35,12 @@ struct doctor_report *doctor_report_new(const struct doctor_facts *facts) {
         return report;
 }
 
+/* Owned by the caller. */
+static char *mend_text(const struct doctor_report *report, const struct doctor_finding *finding) {
+        return doctor_text(report->facts, finding,
+                           finding->mend ? finding->mend : finding->check->mend);
+}
+
 /* ---- For people. */
 
 /* What is not known for the same reason is one row. */
@@ -65,7 +71,7 @@ static void put_finding(const struct doctor_report *report, size_t index, const 
                         struct table *table) {
         const struct doctor_finding *finding = &report->findings[index];
         const char *colors[] = {style->green, style->dim, style->yellow, style->red};
-        _cleanup_(freep) char *mend = doctor_text(report->facts, finding->check->mend);
+        _cleanup_(freep) char *mend = mend_text(report, finding);
 
         table_row(table);
         table_cell(table, colors[finding->state], "%s", state_names[finding->state]);
@@ -119,7 +125,7 @@ json_t *doctor_report_json(const struct doctor_report *report) {
                                     json_integer((json_int_t)report->counts[i]));
         for (size_t i = 0; i < report->count; i++) {
                 const struct doctor_finding *finding = &report->findings[i];
-                _cleanup_(freep) char *mend = doctor_text(report->facts, finding->check->mend);
+                _cleanup_(freep) char *mend = mend_text(report, finding);
                 json_array_append_new(
                         checks, json_pack("{s:s, s:s, s:s, s:s, s:s}", "id", finding->check->id,
                                           "state", state_names[finding->state], "what",

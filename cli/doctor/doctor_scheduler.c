@@ -1,8 +1,11 @@
 /* kube-scheduler's configuration, and who else decides about nodes. */
+#include <math.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/duration.h"
+#include "base/mem.h"
+#include "base/nearest.h"
 #include "base/number.h"
 #include "cli/doctor/doctor_check.h"
 #include "cli/doctor/doctor_config.h"
@@ -11,6 +14,7 @@
 
 enum {
         TIMEOUT_MAX_MS = 1000,
+        BIND_IGNORED_SINCE_MINOR = 30, /* https://github.com/kubernetes/kubernetes/pull/122503 */
         BATCHING_SINCE_MINOR = 35,
         SAMPLED_FROM = 100, /* kube-scheduler's minFeasibleNodesToFind: below, it looks at all */
 };
@@ -29,10 +33,79 @@ static void check_registered(const struct doctor_facts *facts, struct doctor_fin
                             facts->config->from, KUBE_PORT_EXTENDER);
 }
 
-static void check_true(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        const char *key = finding->check->key, *text = entry_text(facts, key);
+/* As YAML 1.1 writes it, which kube-scheduler reads. */
+static bool is_true(const struct doctor_facts *facts, const char *key) {
+        static const char *const words[] = {"true", "yes", "on", "y"};
+        const char *text = entry_text(facts, key);
 
-        if (strcasecmp(text, "true") != 0 && strcasecmp(text, "yes") != 0)
+        for (size_t i = 0; i < ARRAY_LEN(words); i++)
+                if (strcasecmp(text, words[i]) == 0)
+                        return true;
+        return false;
+}
+
+/* Of an entry of `extenders`: kube-scheduler does not start with a field, or a type, that it does
+ * not know. */
+static const struct {
+        const char *name;
+        bool is_text; /* with quotes or without */
+} fields[] = {{"urlPrefix", true},  {"filterVerb", true},        {"preemptVerb", true},
+              {"bindVerb", true},   {"httpTimeout", true},       {"prioritizeVerb", true},
+              {"weight", false},    {"ignorable", false},        {"enableHTTPS", false},
+              {"tlsConfig", false}, {"nodeCacheCapable", false}, {"managedResources", false}};
+
+static void check_field(const char *from, const struct tree_node *field,
+                        struct doctor_finding *finding) {
+        struct nearest nearest = NEAREST_TO(field->key);
+
+        for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
+                nearest_offer(&nearest, fields[i].name);
+                if (strcmp(field->key, fields[i].name) != 0)
+                        continue;
+                if (!fields[i].is_text && field->is_quoted)
+                        doctor_find(finding, DOCTOR_WARNING,
+                                    "%s: %s is a string, with quotes around it", from, field->key);
+                return;
+        }
+        doctor_find(finding, DOCTOR_WARNING, "%s: an extender has no %.60s%s%s%s", from, field->key,
+                    nearest.candidate ? ", did you mean " : "",
+                    nearest.candidate ? nearest.candidate : "", nearest.candidate ? "?" : "");
+}
+
+static void check_fields(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        const struct doctor_config *config = facts->config;
+
+        for (size_t i = 0; i < config->entry->count; i++)
+                check_field(config->from, &config->entry->items[i], finding);
+}
+
+static void check_resources(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        const struct tree_node *list = tree_get(facts->config->entry, "managedResources");
+        _cleanup_(freep) char *others = xasprintf(", and %zu more", list ? list->count - 1 : 0);
+
+        if (list && list->kind == TREE_LIST && list->count > 0)
+                doctor_find(finding, DOCTOR_WARNING,
+                            "%s: managedResources: it is asked only about pods that request %.100s"
+                            "%s",
+                            facts->config->from, doctor_config_text(&list->items[0], "name"),
+                            list->count > 1 ? others : "");
+}
+
+static void check_bind(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        bool is_ignored = doctor_minor(facts) >= BIND_IGNORED_SINCE_MINOR &&
+                          is_true(facts, "ignorable");
+
+        if (entry_text(facts, "bindVerb")[0] && doctor_needs_flags(&facts->extender, finding) &&
+            !doctor_flag_is_on(&facts->extender, "bind"))
+                doctor_find(finding, is_ignored ? DOCTOR_WARNING : DOCTOR_FAULT,
+                            "%s: it has bindVerb, and the extender runs without --bind",
+                            facts->config->from);
+}
+
+static void check_true(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        const char *key = finding->check->key;
+
+        if (!is_true(facts, key))
                 doctor_find(finding, finding->check->state, "%s: %s is not true",
                             facts->config->from, key);
 }
@@ -50,13 +123,13 @@ static void check_timeout(const struct doctor_facts *facts, struct doctor_findin
 
 static void check_weight(const struct doctor_facts *facts, struct doctor_finding *finding) {
         const char *from = facts->config->from, *text = entry_text(facts, "weight");
-        int64_t weight = 0;
+        double weight = 0;
 
         if (!entry_text(facts, "prioritizeVerb")[0])
                 return;
-        if (!number_parse_i64(text, strlen(text), &weight) || weight < 1)
-                doctor_find(finding, DOCTOR_FAULT, "%s: weight is not set", from);
-        else if (weight == 1)
+        if (!number_parse(text, strlen(text), &weight) || weight < 1 || floor(weight) != weight)
+                doctor_find(finding, DOCTOR_FAULT, "%s: weight is not set to an integer", from);
+        else if (weight <= 1)
                 doctor_find(finding, DOCTOR_WARNING, "%s: weight is 1", from);
 }
 
@@ -170,6 +243,17 @@ static const struct doctor_check rows[] = {
          .state = DOCTOR_WARNING},
         {"scheduler-verbs", "limits that reject need filterVerb, scores prioritizeVerb",
          "set filterVerb: filter, prioritizeVerb: prioritize", check_verbs, .needs_entry = true},
+        {"scheduler-fields", "a kube-scheduler that reads it refuses to start",
+         "see deploy/scheduler/config-http.yaml", check_fields, .needs_entry = true},
+        {"scheduler-resources", "other pods are placed without it, and they are most",
+         "take managedResources out: load is every pod's affair", check_resources,
+         .needs_entry = true},
+        {"scheduler-bind",
+         "before Kubernetes 1.30, or with ignorable: false, no pod is bound; else each binding "
+         "begins with a refused call",
+         "take bindVerb out, or run the extender with --bind (kubectl apply -k "
+         "deploy/extender-bind)",
+         check_bind, .needs_entry = true},
         {"scheduler-sampling",
          "pods get the best node of a sample, or wait if all nodes in it are above a limit",
          "set percentageOfNodesToScore: 100", check_sampling, .needs_entry = true},

@@ -13,7 +13,7 @@
 struct target {
         const struct doctor_facts *facts;
         const struct doctor_config *config;
-        const struct program_flags *flags; /* of the extender that it is for */
+        struct cluster_place place; /* of the extender that it is for */
         struct doctor_address address;
 };
 
@@ -54,9 +54,7 @@ bool doctor_url_has_port(const struct doctor_facts *facts, const struct doctor_a
 /* ---- The pods. */
 
 static bool is_own_port(const struct target *target) {
-        return program_flags_is_hidden(target->flags, FLAG_PORT) ||
-               program_flags_int(target->flags, FLAG_PORT, KUBE_PORT_EXTENDER) ==
-                       target->address.port;
+        return target->place.port == 0 || target->place.port == target->address.port;
 }
 
 static bool is_pod_address(const struct target *target) {
@@ -182,10 +180,11 @@ void doctor_url_check(const struct doctor_facts *facts, struct doctor_finding *f
         const struct doctor_config *config = facts->config;
         const char *url = doctor_config_text(config->entry, "urlPrefix");
         struct target target = {
-                .facts = facts, .config = config, .address = doctor_address_parse(url, 0)};
+                .facts = facts, .config = config, .address = doctor_address_parse(url)};
 
-        target.flags = is_beside(&target) ? &facts->sidecar : &facts->extender;
-        bool is_tls = program_flags_text(target.flags, FLAG_TLS_CERT_FILE) != NULL;
+        enum doctor_object deployment = is_beside(&target) ? DOCTOR_SCHEDULER : DOCTOR_EXTENDER;
+        target.place = doctor_place(facts, deployment);
+        bool is_tls = target.place.is_tls;
         if (strcmp(target.address.host, DOCTOR_PLACEHOLDER) == 0)
                 doctor_find(finding, DOCTOR_FAULT,
                             "%.200s: urlPrefix has " DOCTOR_PLACEHOLDER
@@ -194,8 +193,7 @@ void doctor_url_check(const struct doctor_facts *facts, struct doctor_finding *f
         else if (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0)
                 doctor_find(finding, DOCTOR_FAULT, "%.200s: urlPrefix has no http:// before %.100s",
                             config->from, target.address.host);
-        else if (target.address.is_https != is_tls &&
-                 !program_flags_is_hidden(target.flags, FLAG_TLS_CERT_FILE))
+        else if (target.address.is_https != is_tls && !doctor_is_hidden(facts, deployment))
                 doctor_find(finding, DOCTOR_FAULT,
                             "%.200s: urlPrefix is of %s, and the extender serves %s", config->from,
                             target.address.is_https ? "https" : "http", is_tls ? "https" : "http");
@@ -204,7 +202,7 @@ void doctor_url_check(const struct doctor_facts *facts, struct doctor_finding *f
 }
 
 bool doctor_url_leads_to(const char *prefix, const char *verb, const char *name) {
-        const char *path = doctor_address_parse(prefix, 0).path;
+        const char *path = doctor_address_parse(prefix).path;
         size_t len = strlen(verb);
 
         while (len > 0 && verb[len - 1] == '/')

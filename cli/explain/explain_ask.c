@@ -26,9 +26,6 @@ json_t *explain_ask(const struct cluster_extenders *extenders, const char *full_
         while ((answer = cluster_question_next(&question)))
                 decision = explain_decision_newer(decision, answer);
         *ret_why_not = question.why_not;
-        if (!decision && !question.why_not)
-                *ret_why_not = xstrdup("the scheduler has not asked about it lately: each extender "
-                                       "keeps the last 1,024 pods");
         return decision;
 }
 

@@ -15,7 +15,8 @@ bool explain_is_full_name(const char *text);
  * explain_ask() - ask every extender, and take the newest answers
  * @full_name:   explain_is_full_name()
  * @ret_why_not: why none, or not every extender, answered; owned by the caller; NULL: all did
- * Return: see explain_decision.h; owned by the caller; NULL: no extender has one
+ * Return: see explain_decision.h; owned by the caller; NULL: no extender has one. If all have
+ * answered, none was asked about the pod, see explain_place_unasked()
  */
 json_t *explain_ask(const struct cluster_extenders *extenders, const char *full_name,
                     char **ret_why_not);

@@ -1,5 +1,6 @@
 #include "cli/explain/explain_place.h"
 
+#include "base/mem.h"
 #include "codec/json.h"
 
 enum { NAME_MAX_COLUMNS = 317, MESSAGE_MAX_COLUMNS = 4096 };
@@ -37,6 +38,28 @@ void explain_place_print(const struct explain_place *place, const struct style *
                                  MESSAGE_MAX_COLUMNS, out);
         }
         (void)fputc('\n', out);
+}
+
+char *explain_place_unasked(const struct explain_place *place) {
+        const json_t *gates = json_at(place->pod, "spec", "schedulingGates", NULL);
+        const char *gate = json_string_at(json_array_get(gates, 0), "name", NULL);
+        const char *scheduler = json_string_at(place->pod, "spec", "schedulerName", NULL);
+
+        if (json_at(place->pod, "metadata", "annotations", "kubernetes.io/config.mirror", NULL))
+                return xstrdup("it is a static pod, which its kubelet runs without a scheduler");
+        if (explain_place_node(place))
+                return xstrdup("the scheduler has not asked about it lately: each extender keeps "
+                               "the last 1,024 pods since its start; a pod that is created with "
+                               "spec.nodeName is never asked about");
+        if (gate)
+                return xasprintf("no scheduler looks at it as long as it has scheduling gates: "
+                                 "%.63s%s",
+                                 gate, json_array_size(gates) > 1 ? ", ..." : "");
+        if (json_is_at("False", scheduled_condition(place), "status", NULL))
+                return xstrdup("the scheduler asks only about nodes that pass its own checks "
+                               "(nodeSelector, affinity, taints, requests), see above");
+        return xasprintf("the scheduler %.63s has not looked at it yet",
+                         scheduler ? scheduler : "default-scheduler");
 }
 
 json_t *explain_place_json(const struct explain_place *place) {

@@ -17,5 +17,8 @@ struct explain_place {
 const char *explain_place_node(const struct explain_place *place);
 /** explain_place_print() - print a line with the node, or why the scheduler has found none */
 void explain_place_print(const struct explain_place *place, const struct style *style, FILE *out);
+/** explain_place_unasked() - why no extender was asked about the pod, as far as the pod shows it;
+ * owned by the caller */
+char *explain_place_unasked(const struct explain_place *place);
 /** explain_place_json() - pod, phase, node and condition (PodScheduled); owned by the caller */
 json_t *explain_place_json(const struct explain_place *place);

@@ -235,6 +235,8 @@ static int run_pod(struct cluster *cluster, const struct subject *subject,
         find_place(cluster, full_name, &place);
         cluster_extenders_find(cluster, settings.plimsoll_namespace, &extenders);
         json_auto_t *decision = explain_ask(&extenders, full_name, &why_not);
+        if (!decision && !why_not && place.pod)
+                why_not = explain_place_unasked(&place);
         if (!decision && !place.pod) {
                 *err = place.why_not;
                 r = err->code;

@@ -20,9 +20,12 @@ enum {
         METRICS_PAGE_MAX_BYTES = 16 * 1024 * 1024,
 };
 
+static const char plain_text[] = "text/plain; charset=utf-8";
+
 /* Start and end */
 
-void daemon_init(struct daemon *daemon, const char *program) {
+void daemon_init(struct daemon *daemon, const char *program, char *flagz) {
+        daemon->flagz = flagz;
         daemon->loop = loop_new();
         daemon->metrics = metrics_new();
         daemon->health = health_new();
@@ -56,6 +59,7 @@ void daemon_done(struct daemon *daemon) {
         }
         health_free(daemon->health);
         shared_page_free(daemon->metrics_page);
+        free(daemon->flagz);
         metrics_free(daemon->metrics);
         loop_free(daemon->loop);
 }
@@ -153,8 +157,7 @@ static void reply_health(const struct health *health, struct http_exchange *exch
                 (void)buf_printf(&out, "%s check %s\n", name, is_passing ? "passed" : "failed");
         }
         size_t len = out.len;
-        reply_with(exchange, is_passing ? 200 : 503, "text/plain; charset=utf-8", buf_take(&out),
-                   len);
+        reply_with(exchange, is_passing ? 200 : 503, plain_text, buf_take(&out), len);
 }
 
 static void write_metrics(void *userdata, struct buf *out) {
@@ -171,22 +174,25 @@ struct shared_page *daemon_metrics_page(struct loop *loop, struct metrics *metri
         });
 }
 
-bool daemon_pages(const struct health *health, struct shared_page *metrics_page,
-                  struct http_exchange *exchange) {
-        bool is_metrics = metrics_page && strcmp(exchange->path, "/metrics") == 0;
+bool daemon_pages(const struct daemon *daemon, struct http_exchange *exchange) {
+        bool is_metrics = daemon->metrics_page && strcmp(exchange->path, "/metrics") == 0;
+        bool is_flagz = daemon->flagz && strcmp(exchange->path, "/flagz") == 0;
         bool is_ready = strcmp(exchange->path, "/readyz") == 0;
         bool is_live = strcmp(exchange->path, "/livez") == 0;
         bool is_health = strcmp(exchange->path, "/healthz") == 0;
 
-        if (!is_metrics && !is_ready && !is_live && !is_health)
+        if (!is_metrics && !is_flagz && !is_ready && !is_live && !is_health)
                 return false;
         if (strcmp(exchange->method, "GET") != 0)
                 exchange->status = 405;
         else if (is_metrics)
-                shared_page_answer(metrics_page, exchange);
+                shared_page_answer(daemon->metrics_page, exchange);
+        else if (is_flagz)
+                daemon_reply_text(exchange, 200, plain_text, daemon->flagz, strlen(daemon->flagz));
         else if (is_ready)
-                reply_health(health, exchange, "readyz", health_write_ready);
+                reply_health(daemon->health, exchange, "readyz", health_write_ready);
         else
-                reply_health(health, exchange, is_live ? "livez" : "healthz", health_write_live);
+                reply_health(daemon->health, exchange, is_live ? "livez" : "healthz",
+                             health_write_live);
         return true;
 }

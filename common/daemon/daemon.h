@@ -1,6 +1,6 @@
 /*
  * What both daemons begin with: the loop, metrics, health, and the client of the API server;
- * signals on the loop, and the pages /healthz /livez /readyz /metrics.
+ * signals on the loop, and the pages /healthz /livez /readyz /metrics /flagz.
  */
 #pragma once
 
@@ -24,6 +24,7 @@ struct daemon {
         struct metrics *metrics;
         struct health *health;
         struct shared_page *metrics_page;
+        char *flagz;                                          /* the page's text */
         void (*on_signal)(void *userdata, int signal_number); /* NULL until daemon_on_signals() */
         void *signal_userdata;
         int signal_fd;
@@ -32,9 +33,10 @@ struct daemon {
         struct kube_api *api;
 };
 
-/** daemon_init() - the loop, metrics with their page, and health, with a heartbeat;
- * @program: its name */
-void daemon_init(struct daemon *daemon, const char *program);
+/** daemon_init() - the loop, metrics with their page, and health, with a heartbeat
+ * @program: its name
+ * @flagz:   the text of the page /flagz, consumed; NULL: there is no such page */
+void daemon_init(struct daemon *daemon, const char *program, char *flagz);
 
 /**
  * daemon_connect() - read the configuration of the API server and create its client
@@ -67,16 +69,15 @@ _must_check_ int daemon_on_signals(struct daemon *daemon,
 struct shared_page *daemon_metrics_page(struct loop *loop, struct metrics *metrics);
 
 /**
- * daemon_pages() - answer /healthz /livez /readyz /metrics
+ * daemon_pages() - answer /healthz /livez /readyz /metrics /flagz
  *
  * Format of the first three as in kube-apiserver: 200 "ok", or 503 with one line per check
  * ("[+] node-watch: 5000 nodes", "[-] policy: ...") and "readyz check failed". With ?verbose the
  * lines are also in a 200 reply. Methods other than GET and HEAD get 405.
- * @metrics_page: NULL: /metrics is not handled
+ * @daemon: a page is only handled if what it shows is there
  * Return: false for any other path; @exchange is then unchanged
  */
-bool daemon_pages(const struct health *health, struct shared_page *metrics_page,
-                  struct http_exchange *exchange);
+bool daemon_pages(const struct daemon *daemon, struct http_exchange *exchange);
 
 /** daemon_reply_text() - reply with @text, which is copied; @content_type is a static string */
 void daemon_reply_text(struct http_exchange *exchange, int status, const char *content_type,

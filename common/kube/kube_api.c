@@ -34,6 +34,8 @@ struct kube_api {
         struct http_client *client;
         struct kube_access *config;
         struct metrics *metrics;
+        struct metrics_series *clock; /* NULL: no metrics */
+        int64_t clock_ahead_ms;
         LIST_HEAD(, kube_call) calls;
 };
 
@@ -80,7 +82,25 @@ struct kube_api *kube_api_new(struct loop *loop, struct http_client *client,
 
         *api = (struct kube_api){
                 .loop = loop, .client = client, .config = config, .metrics = metrics};
+        if (metrics)
+                api->clock = metrics_gauge(
+                        metrics, "plimsoll_clock_ahead_seconds",
+                        "By how much this machine's clock is ahead of the API server's, whose "
+                        "answers have whole seconds; negative: behind.",
+                        NULL);
         return api;
+}
+
+int64_t kube_api_clock_ahead_ms(const struct kube_api *api) {
+        return api->clock_ahead_ms;
+}
+
+static void note_clock(struct kube_api *api, const struct http_response *response) {
+        if (!response->has_date)
+                return;
+        api->clock_ahead_ms = response->clock_ahead_ms;
+        if (api->clock)
+                metrics_set(api->clock, (double)response->clock_ahead_ms / (double)MS_PER_S);
 }
 
 void kube_api_free(struct kube_api *api) {
@@ -209,8 +229,12 @@ static void describe_status(const struct kube_call *call, const struct http_resp
         }
         json_auto_t *status = parse_status(response);
         const char *message = json_string_at(status, "message", NULL);
+        char code[16];
+        int code_len = snprintf(code, sizeof(code), "%d ", response->status);
         if (!message)
                 message = response->body;
+        if (strncmp(message, code, (size_t)code_len) == 0) /* "404 page not found" */
+                message += code_len;
         int len = (int)size_min(strcspn(message, "\r\n"), MESSAGE_MAX_BYTES);
         (void)error_set(err, outcomes[outcome].errno_code, "%d %.*s", response->status,
                         len > 0 ? len : (int)sizeof("(no message)") - 1,
@@ -275,6 +299,7 @@ static void on_http_done(void *userdata, const struct http_response *response) {
         _cleanup_(freep) char *code = xasprintf("%d", response->status);
 
         call->http = NULL;
+        note_clock(call->api, response);
         count_call(call, response->failure == HTTP_OK ? code : http_failure_name(response->failure),
                    response->duration_ms);
         if (response->failure == HTTP_TLS)

@@ -23,6 +23,9 @@ struct kube_api *kube_api_new(struct loop *loop, struct http_client *client,
 /** kube_api_free() - cancels all calls, without callbacks */
 void kube_api_free(struct kube_api *api);
 DEFINE_FREEP(struct kube_api, kube_api_free);
+/** kube_api_clock_ahead_ms() - by how much this machine's clock was ahead of the API server's at
+ * the last answer, within a second; negative: behind; 0 before there is one */
+int64_t kube_api_clock_ahead_ms(const struct kube_api *api);
 
 /* The outcome of a call; expected ones are states, not errors. */
 enum kube_outcome {

@@ -240,8 +240,38 @@ static size_t on_write(char *data, size_t size, size_t count, void *userdata) {
         return len;
 }
 
+/* The value of a header line of that name, without white space around it; NULL: it is another
+ * header. Owned by the caller. */
+static char *header_value(const char *line, size_t len, const char *name) {
+        size_t name_len = strlen(name);
+
+        if (len <= name_len || strncasecmp(line, name, name_len) != 0)
+                return NULL;
+        const char *value = line + name_len, *end = line + len;
+        while (end > value && strchr(" \t\r\n", end[-1]))
+                end--;
+        while (value < end && (*value == ' ' || *value == '\t'))
+                value++;
+        return xmemdup0(value, (size_t)(end - value));
+}
+
+static void note_retry_after(struct http_call *call, const char *text) {
+        uint64_t seconds = 0;
+
+        if (number_parse_u64(text, strlen(text), &seconds))
+                call->retry_after_ms = MS_PER_S * (int64_t)(seconds < RETRY_AFTER_MAX_S
+                                                                    ? seconds
+                                                                    : RETRY_AFTER_MAX_S);
+}
+
+static void note_date(struct http_call *call, const char *text) {
+        time_t date_unix_s = curl_getdate(text, NULL);
+
+        call->has_date = date_unix_s >= 0;
+        call->clock_ahead_ms = clock_wall_unix_ms() - (int64_t)date_unix_s * MS_PER_S;
+}
+
 static size_t on_header(char *data, size_t size, size_t count, void *userdata) {
-        static const char retry_after[] = "retry-after:";
         struct http_call *call = userdata;
         size_t len = size * count;
 
@@ -255,20 +285,12 @@ static size_t on_header(char *data, size_t size, size_t count, void *userdata) {
         }
         if (len <= 2) /* the empty line behind the last one; after "100 Continue" others follow */
                 call->has_headers = status_of(call) >= 200;
-        if (len >= sizeof(retry_after) && is_header(data, retry_after)) {
-                const char *value = data + sizeof(retry_after) - 1;
-                const char *end = data + len;
-                uint64_t seconds = 0;
-
-                while (end > value && strchr(" \t\r\n", end[-1]))
-                        end--;
-                while (value < end && (*value == ' ' || *value == '\t'))
-                        value++;
-                if (number_parse_u64(value, (size_t)(end - value), &seconds))
-                        call->retry_after_ms = MS_PER_S * (int64_t)(seconds < RETRY_AFTER_MAX_S
-                                                                            ? seconds
-                                                                            : RETRY_AFTER_MAX_S);
-        }
+        _cleanup_(freep) char *retry_after = header_value(data, len, "retry-after:");
+        _cleanup_(freep) char *date = header_value(data, len, "date:");
+        if (retry_after)
+                note_retry_after(call, retry_after);
+        if (date)
+                note_date(call, date);
         return len;
 }
 
@@ -525,6 +547,8 @@ void http_call_result(struct http_call *call, CURLcode code, struct http_respons
                 .body = "",
                 .body_bytes = call->body_received ? 0 : call->received_bytes,
                 .retry_after_ms = call->retry_after_ms,
+                .has_date = call->has_date,
+                .clock_ahead_ms = call->clock_ahead_ms,
                 .duration_ms = clock_mono_ms() - call->started_mono_ms,
                 .err = ERROR_NULL,
         };

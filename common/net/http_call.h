@@ -73,6 +73,8 @@ struct http_call {
         size_t received_bytes;      /* decoded, on_data's included */
         size_t header_bytes;
         int64_t retry_after_ms;
+        bool has_date;
+        int64_t clock_ahead_ms;
         bool has_headers; /* all of them */
         bool is_too_large;
         bool is_refused; /* by on_data */

@@ -83,6 +83,9 @@ struct http_response {
         const char *body;       /* borrowed for the callback, NUL-terminated; "" when streamed */
         size_t body_bytes;      /* also counts what on_data took */
         int64_t retry_after_ms; /* of Retry-After in seconds, at most a minute; -1: none */
+        bool has_date;          /* there was a header Date */
+        int64_t clock_ahead_ms; /* by how much this machine's clock was ahead of Date, which is in
+                                   seconds, when it came; negative: behind */
         char content_type[96];  /* "" when absent */
         int64_t duration_ms;    /* from start of the transfer to its end, without queueing */
         struct error err;       /* what went wrong, unless failure is HTTP_OK */

@@ -15,6 +15,7 @@
 enum {
         HELP_WIDTH = 80,
         HELP_COLUMN = 30, /* where the sentences begin */
+        VARIABLE_MAX = 80,
         TEXT_MAX = 1 << 20,
 };
 
@@ -26,19 +27,19 @@ static struct {
         enum origin origins[OPTIONS_MAX_ROWS];
 } last_parse;
 
-void options_variable(const char *name, char text[static OPTIONS_VARIABLE_MAX]) {
-        size_t len = (size_t)snprintf(text, OPTIONS_VARIABLE_MAX, "PLIMSOLL_%s", name);
+static void option_variable(const char *name, char text[static VARIABLE_MAX]) {
+        size_t len = (size_t)snprintf(text, VARIABLE_MAX, "PLIMSOLL_%s", name);
 
         for (size_t i = 0; i < len; i++)
                 text[i] = text[i] == '-' ? '_' : (char)toupper((unsigned char)text[i]);
 }
 
 /* "": it has none */
-static void row_variable(const struct option_row *row, char text[static OPTIONS_VARIABLE_MAX]) {
+static void row_variable(const struct option_row *row, char text[static VARIABLE_MAX]) {
         if (row->variable)
-                (void)snprintf(text, OPTIONS_VARIABLE_MAX, "%s", row->variable);
+                (void)snprintf(text, VARIABLE_MAX, "%s", row->variable);
         else
-                options_variable(row->name, text);
+                option_variable(row->name, text);
 }
 
 struct given {
@@ -78,7 +79,7 @@ static int check_bounds(const struct option_row *row, double value, struct given
         return refuse_option(given, err, expected.data);
 }
 
-bool options_parse_bool(const char *text, bool *ret) {
+static bool parse_bool(const char *text, bool *ret) {
         static const char *const yes[] = {"true", "True", "TRUE", "t", "T", "1"};
         static const char *const no[] = {"false", "False", "FALSE", "f", "F", "0"};
 
@@ -93,9 +94,7 @@ bool options_parse_bool(const char *text, bool *ret) {
 }
 
 static int set_bool(const struct option_row *row, struct given given, struct error *err) {
-        return options_parse_bool(given.text, row->value)
-                       ? 0
-                       : refuse_option(given, err, "true or false");
+        return parse_bool(given.text, row->value) ? 0 : refuse_option(given, err, "true or false");
 }
 
 /* An integer, or a duration in ms. */
@@ -248,22 +247,6 @@ int options_flag_words(const struct option_row *rows, size_t count, const char *
         return !row ? 0 : value || row->type == OPTION_BOOL ? 1 : 2;
 }
 
-const char *options_given(const struct option_row *row, char *const *words, size_t count,
-                          size_t *at) {
-        while (*at < count && strcmp(words[*at], "--") != 0) {
-                const char *word = words[(*at)++], *value;
-                if (word[0] != '-' || !word[1] || !find_flag(row, 1, word, &value))
-                        continue;
-                if (value)
-                        return value;
-                if (row->type == OPTION_BOOL)
-                        return "true";
-                if (*at < count)
-                        return words[(*at)++];
-        }
-        return NULL;
-}
-
 /* One flag at argv[*at]; leaves *at on the last argument that it has used. */
 static int read_flag(const struct option_row *rows, size_t count, int argc, char **argv, int *at,
                      struct error *err) {
@@ -325,12 +308,12 @@ static int read_option_flags(const struct option_row *rows, size_t count, int ar
 /* For a row that no flag has set. */
 static int read_environment_or_default(const struct option_row *row, enum origin *origin,
                                        struct error *err) {
-        char variable[OPTIONS_VARIABLE_MAX];
+        char variable[VARIABLE_MAX];
 
         row_variable(row, variable);
         const char *text = getenv(variable);
         if ((!text || !*text) && row->alias) {
-                options_variable(row->alias, variable);
+                option_variable(row->alias, variable);
                 text = getenv(variable);
         }
         if (text && *text) {
@@ -425,7 +408,7 @@ static void print_entry(const char *flag, const char *text, FILE *out) {
 /* " [default 10s, $PLIMSOLL_INTERVAL]" */
 static void append_defaults(struct buf *out, const struct option_row *row) {
         bool has_default = row->fallback && *row->fallback;
-        char variable[OPTIONS_VARIABLE_MAX];
+        char variable[VARIABLE_MAX];
 
         row_variable(row, variable);
         if (!has_default && !*variable)
@@ -461,8 +444,15 @@ void options_help(const struct option_row *rows, size_t count, FILE *out) {
         print_entry("--version", "Print the version and exit.", out);
 }
 
-/* What a terminal or a line-wise reader could misread is quoted. */
+/* What a terminal or a line-wise reader could misread is quoted. Of an URL, user and password are
+ * left out. */
 static void append_dumped(struct buf *out, const struct option_row *row, const char *text) {
+        const char *scheme = strstr(text, "://"), *host = scheme ? scheme + strlen("://") : text;
+        const char *user_end = scheme ? memrchr(host, '@', strcspn(host, "/?#")) : NULL;
+
+        _cleanup_(freep) char *masked =
+                user_end ? xasprintf("%.*s...%s", (int)(host - text), text, user_end) : NULL;
+        text = masked ? masked : text;
         size_t len = row->hides_query ? strcspn(text, "?#") : strlen(text);
         bool is_plain = true;
 
@@ -529,5 +519,28 @@ void options_dump(const struct option_row *rows, size_t count, FILE *out) {
                 buf_printf(&text, "%s=", rows[i].name);
                 append_value(&text, &rows[i]);
                 (void)fprintf(out, "%s (%s)\n", text.data, names[last_parse.origins[i]]);
+        }
+}
+
+static int compare_option_names(const void *a, const void *b) {
+        const struct option_row *const *x = a, *const *y = b;
+
+        return strcmp((*x)->name, (*y)->name);
+}
+
+void options_flagz(const char *program, const struct option_row *rows, size_t count,
+                   struct buf *out) {
+        const struct option_row *sorted[OPTIONS_MAX_ROWS];
+        size_t named = 0;
+
+        for (size_t i = 0; i < count; i++)
+                if (rows[i].name)
+                        sorted[named++] = &rows[i];
+        qsort(sorted, named, sizeof(*sorted), compare_option_names);
+        buf_printf(out, "\n%s flagz\n\n", program);
+        for (size_t i = 0; i < named; i++) {
+                buf_printf(out, "%s=", sorted[i]->name);
+                append_value(out, sorted[i]);
+                buf_putc(out, '\n');
         }
 }

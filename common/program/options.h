@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "base/attributes.h"
+#include "base/buf.h"
 #include "base/error.h"
 
 enum option_type {
@@ -44,7 +45,7 @@ struct option_row {
         const char *metavar;        /* FILE, DURATION, ... for --help; FILE: shells offer files */
         double min, max;            /* OPTION_INT, _DURATION_MS, _NUMBER */
         const char *const *choices; /* OPTION_ENUM: NULL-terminated */
-        bool hides_query;           /* of an URL; dumped up to its query, which may hold a secret */
+        bool hides_query;           /* of an URL; shown up to its query, which may hold a secret */
         const char *help;           /* one or more sentences; wrapped by --help */
 };
 
@@ -54,7 +55,11 @@ enum options_outcome {
         OPTIONS_VERSION, /* --version */
 };
 
-enum { OPTIONS_MAX_ROWS = 128, OPTIONS_NAME_MAX = 64, OPTIONS_VARIABLE_MAX = 80 };
+enum {
+        OPTIONS_MAX_ROWS = 128,
+        OPTIONS_NAME_MAX = 64,
+        OPTIONS_FLAGZ_MAX_BYTES = 1 << 20,
+};
 
 /**
  * options_parse() - flags, else environment, else defaults, into the rows' places
@@ -84,20 +89,12 @@ void options_help(const struct option_row *rows, size_t count, FILE *out);
  */
 void options_dump(const struct option_row *rows, size_t count, FILE *out);
 
-/* ---- Of a program that runs elsewhere, and may be of another version. */
-
-/** options_variable() - the environment variable of an option: PLIMSOLL_SCRAPE_INTERVAL */
-void options_variable(const char *name, char text[static OPTIONS_VARIABLE_MAX]);
-
 /**
- * options_given() - the next value that a command line gives an option; all else is passed over
- * @words: without the program's name
- * @at:    0 at first
- * Return: borrowed from @words, or constant; NULL: there is none any more
+ * options_flagz() - the page /flagz, as Kubernetes' programs have it: an empty line, a heading, an
+ * empty line, and one line "name=value" per option, by name
+ *
+ * Values are written as by options_dump(): without secrets, and with quotes around what is no plain
+ * text, so that none can look like a line of its own.
  */
-const char *options_given(const struct option_row *row, char *const *words, size_t count,
-                          size_t *at);
-
-/** options_parse_bool() - what Go's strconv.ParseBool takes, since users bring their flags along;
- * false: @text is neither true nor false */
-bool options_parse_bool(const char *text, bool *ret);
+void options_flagz(const char *program, const struct option_row *rows, size_t count,
+                   struct buf *out);

@@ -9,10 +9,16 @@ function table(titles, rows) {
   rows.forEach((cells) => body.append(make("tr", "", ...cells.map((cell, i) => make("td", titles[i][1], cell)))));
   return make("table", "", make("thead", "", head), body);
 }
-function idleText({ offeredCores, takenCores, usedCores }) {
-  const cores = (value) => value.toLocaleString("en", { maximumFractionDigits: 2 });
-  const used = usedCores === undefined ? "" : `, ${cores(usedCores)} used`;
-  return `idle CPU: ${cores(offeredCores)} offered, ${cores(takenCores)} taken${used}`;
+/* Why a node offers less than it could. */
+function idleWhy({ offeredCores, roomCores, takenCores }) {
+  if (roomCores === undefined) return " (no reading)";
+  if (roomCores <= 0) return " (services leave none below the line)";
+  if (takenCores > roomCores) return " (batch pods have taken more than services leave)";
+  return offeredCores < roomCores ? ` (rising to ${cores(roomCores)})` : "";
+}
+function idleText(idle) {
+  const used = idle.usedCores === undefined ? "" : `, ${cores(idle.usedCores)} used`;
+  return `idle CPU: ${cores(idle.offeredCores)} offered${idleWhy(idle)}, ${cores(idle.takenCores)} taken${used}`;
 }
 function showDetail() {
   const row = state.rows.find((one) => one.name === state.open);
@@ -23,7 +29,7 @@ function showDetail() {
   const facts = [
     make("b", row.verdict === "rejected" ? "over" : "", row.verdict === "rejected" ? row.reason : reason(row)),
   ];
-  if (row.score100 !== undefined) facts.push(`score ${row.score100} of 100`);
+  if (row.score100 !== undefined) facts.push(`score ${score10(row)} of 10`);
   if (row.hot !== undefined) facts.push(`recent bindings ${row.hot}`);
   if (row.pool) facts.push(`pool ${row.pool}`);
   if (row.taintLevel !== undefined) facts.push(`taint level ${row.taintLevel}`);

@@ -167,7 +167,7 @@ function columns() {
       need: 1.7,
       value: (row) => row.score100,
       className: "number",
-      fill: (cell, row) => cell.append(row.score100 ?? NONE),
+      fill: (cell, row) => cell.append(score10(row)),
       falls: true,
     });
   list.push({

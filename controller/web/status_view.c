@@ -204,6 +204,8 @@ static void write_verdict(struct status_view *view, const struct status_node *no
 static void write_idle(const struct status_node *node, struct buf *out) {
         json_write_object(out, "idle");
         json_write_number(out, "offeredCores", node->idle_offered_cores, IDLE_DIGITS);
+        if (node->idle_room_cores >= 0)
+                json_write_number(out, "roomCores", node->idle_room_cores, IDLE_DIGITS);
         json_write_number(out, "takenCores", node->idle_taken_cores, IDLE_DIGITS);
         if (node->idle_used_cores >= 0)
                 json_write_number(out, "usedCores", node->idle_used_cores, IDLE_DIGITS);

@@ -52,8 +52,8 @@ struct status_node {
         const struct node_track *track;
         const struct plan_values *values;
         unsigned taint_level; /* the number of our taints that it carries */
-        /* With spec.idle; a negative use is not known. */
-        double idle_offered_cores, idle_taken_cores, idle_used_cores;
+        /* With spec.idle. The room is what the offer rises to; what is negative is not known. */
+        double idle_offered_cores, idle_room_cores, idle_taken_cores, idle_used_cores;
 };
 
 enum status_verdict {

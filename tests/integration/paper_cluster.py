@@ -7,6 +7,7 @@ healthy installation is made of deploy/, so it cannot drift from what is really 
 import copy
 import functools
 import json
+import re
 import time
 from urllib.parse import urlsplit
 
@@ -22,7 +23,6 @@ CRD_NAME = "dynamicschedulerpolicies.scheduler.policy.crane.io"
 CRD_PATH = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{CRD_NAME}"
 REVIEWS_PATH = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 DEPLOYMENTS = "/apis/apps/v1/namespaces/kube-system/deployments"
-NETWORK_PATH = "/apis/networking.k8s.io/v1/namespaces/kube-system/networkpolicies"
 LEASE_PATH = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/plimsoll-controller"
 REQUESTS_PATH = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 SCHEDULERS_PATH = f"{SYSTEM}/pods?labelSelector=component%3Dkube-scheduler"
@@ -89,15 +89,10 @@ CONTROLLER_PAGE = """\
 plimsoll_build_info{program="plimsoll-controller",version="VERSION"} 1
 plimsoll_leader LEADER
 plimsoll_nodes 4
-plimsoll_nodes_served{source="node-exporter"} 4
 plimsoll_nodes_stale 0
 plimsoll_patches_waiting 0
 plimsoll_policy_failed 0
 plimsoll_policy_object_deleted 0
-plimsoll_scrapes_total{result="ok",source="node-exporter"} 5000
-plimsoll_scrapes_total{result="connect",source="node-exporter"} 0
-plimsoll_scrapes_total{result="timeout",source="node-exporter"} 0
-plimsoll_targets_failing{source="node-exporter"} 0
 """
 EXTENDER_PAGE = """\
 plimsoll_build_info{program="plimsoll-extender",version="VERSION"} 1
@@ -109,6 +104,32 @@ plimsoll_extender_table_nodes 4
 plimsoll_policy_failed 0
 plimsoll_policy_object_deleted 0
 plimsoll_tls_certificate_expiry_timestamp_seconds EXPIRY
+"""
+
+
+CONTROLLER_FLAGS = """
+plimsoll-controller flagz
+
+annotation-prefix=
+annotation-timezone=UTC
+events=true
+kubelet-client-certificate=
+kubelet-insecure-skip-verify=false
+leader-elect=true
+leader-elect-resource-name=plimsoll-controller
+leader-elect-resource-namespace=kube-system
+metrics-source=node-exporter,kubelet
+node-selector=
+policy-config-path=
+"""
+EXTENDER_FLAGS = """
+plimsoll-extender flagz
+
+annotation-prefix=
+annotation-timezone=UTC
+annotation-unit=ratio
+bind=false
+policy-config-path=
 """
 
 
@@ -156,7 +177,6 @@ def healthy(version):
             {"metadata": {"name": "scheduler"}, "data": {"config.yaml": config}},
             {"metadata": {"name": "other"}, "data": {"KubeSchedulerConfiguration": "{"}},
         ],
-        NETWORK_PATH: list(manifests("base/network-policy.yaml").values()),
         "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/"
         "plimsoll-controller-nodes": guard[
             ("ValidatingAdmissionPolicy", "plimsoll-controller-nodes")
@@ -169,11 +189,19 @@ def healthy(version):
     for leads, name in enumerate(reversed(CONTROLLERS)):
         page = CONTROLLER_PAGE.replace("VERSION", version).replace("LEADER", str(leads))
         found[f"{SYSTEM}/pods/{name}:8090/proxy/metrics"] = page
+        found[f"{SYSTEM}/pods/{name}:8090/proxy/flagz"] = CONTROLLER_FLAGS
+        found[f"{SYSTEM}/pods/{name}:8090/proxy/status.json"] = {
+            "checks": ["[+] nodes: 4 nodes"],
+            "nodeCount": 4,
+            "sources": [{"name": "node-exporter", "nodesServed": 4, "nodesFailing": 0}],
+            "failures": [],
+        }
     for name in EXTENDERS:
         expiry = f"{time.time() + 90 * 86400:.0f}"
         page = EXTENDER_PAGE.replace("VERSION", version).replace("EXPIRY", expiry)
         page = page.replace("LAST_CALL", f"{time.time() - 10:.3f}")
         found[f"{SYSTEM}/pods/{name}:8010/proxy/metrics"] = page
+        found[f"{SYSTEM}/pods/{name}:8010/proxy/flagz"] = EXTENDER_FLAGS
     return copy.deepcopy(found)
 
 
@@ -243,6 +271,13 @@ class PaperCluster:
                 self.objects[path] = content.replace(old, new)
                 changed += self.objects[path] != content
         assert changed, old
+
+    def flag(self, name, value, names=CONTROLLERS):
+        """What these pods say of a flag."""
+        for path, content in self.objects.items():
+            if path.endswith("/flagz") and any(f"/{pod}:" in path for pod in names):
+                assert f"\n{name}=" in content, name
+                self.objects[path] = re.sub(f"(?m)^{name}=.*$", f"{name}={value}", content)
 
     def configuration(self, old, new):
         """Change the scheduler's configuration."""

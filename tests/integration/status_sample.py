@@ -64,6 +64,7 @@ def node(rng, name, index, dead):
     offered = 32 * max(0, 0.65 - peaks[0])
     row["idle"] = {
         "offeredCores": offered,
+        "roomCores": offered,
         "takenCores": 0.75 * offered,
         "usedCores": 0.5 * offered,
     }

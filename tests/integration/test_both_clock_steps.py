@@ -5,6 +5,7 @@ when somebody sets the clock.
 """
 
 import itertools
+import re
 import time
 
 import pytest
@@ -18,7 +19,7 @@ from controller_kit import (
     read_annotation,
 )
 from extender_kit import Extender
-from harness import wait_until
+from harness import fetch, wait_until
 from policies import ago, node_names, write_policy
 from wall_clock import WallClock
 
@@ -60,6 +61,11 @@ def start_replica(start_controller, start_exporters, standin, tmp_path):
         return start_controller(kubeconfig, exporters, *flags, **more)
 
     return start
+
+
+def troubles(controller):
+    """The checks of its readiness that fail."""
+    return re.findall(r"(?m)^\[-\] ([a-z ]+):", fetch(f"{controller.url}/readyz").text)
 
 
 def are_of_now(standin, clock):
@@ -129,7 +135,11 @@ def test_clock_steps(start_replica, standin, run, tmp_path):
             wait_until(lambda: clock.is_near(lease_renewed_unix(standin)), what="a renewal")
             # Every node has its next turn.
             wait_until(lambda t=right_unix: patched_nodes(standin, t) == set(NODES), what="turns")
-            assert leader.ready()[0] and standby.ready()[0]
+            for replica in (leader, standby):
+                wait_until(
+                    lambda r=replica, off=offset_s: troubles(r) == (["clock"] if off else []),
+                    what="a replica to lack nothing but the right time",
+                )
 
     assert lease_object(standin)["spec"]["leaseTransitions"] == 0
     assert (leader.metric("plimsoll_leader"), standby.metric("plimsoll_leader")) == (1, 0)
@@ -144,3 +154,17 @@ def test_clock_steps(start_replica, standin, run, tmp_path):
         values = {key: read_annotation(text).value for key, text in patched(row).items()}
         assert values.get(PEAK, OLD_PEAK) == OLD_PEAK, row
         assert abs(values.get(MEAN, LOADS[row["name"]]) - LOADS[row["name"]]) < 0.02, row
+
+
+def test_a_clock_that_differs_from_the_api_servers(start_replica, tmp_path):
+    """The controller notices by itself, and that it ends."""
+    clock = WallClock(tmp_path / "clock")
+    clock.set(-600)
+    controller = start_replica("a", clock)
+    controller.process.wait_log(r"clock differs from the API server's\" ahead_ms=-(59|60)\d{4}$")
+    assert troubles(controller) == ["clock"]
+    text = fetch(f"{controller.url}/readyz").text
+    assert " s behind the API server's: annotations expire too soon" in text
+    clock.set(0)
+    controller.process.wait_log("this machine's clock is the API server's again")
+    controller.wait_ready()

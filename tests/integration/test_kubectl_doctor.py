@@ -5,7 +5,6 @@ import json
 import re
 
 import pytest
-import yaml
 
 from pages import TOP, block, run_commands
 from paper_cluster import (
@@ -14,7 +13,6 @@ from paper_cluster import (
     CRD_PATH,
     DEPLOYMENTS,
     EXTENDERS,
-    NETWORK_PATH,
     POLICY_PATH,
     REVIEWS_PATH,
     SYSTEM,
@@ -89,25 +87,6 @@ def bare(cluster):
     cluster.nodes()[1]["metadata"].pop("annotations")
 
 
-def closed(*ports):
-    def seed(cluster):
-        for policy in cluster.objects[NETWORK_PATH]:
-            for rule in policy["spec"]["egress"]:
-                rule["ports"] = [row for row in rule["ports"] if row["port"] not in ports]
-            # A rule without ports allows all of them.
-            policy["spec"]["egress"] = [rule for rule in policy["spec"]["egress"] if rule["ports"]]
-
-    return seed
-
-
-def opened(protocol, port):
-    def seed(cluster):
-        for policy in cluster.objects[NETWORK_PATH]:
-            policy["spec"]["egress"].append({"ports": [{"protocol": protocol, "port": port}]})
-
-    return seed
-
-
 def idle(cluster):
     """All that is about idle CPU, with a node that is not read, and a pod that requests both."""
     cluster.spec()["idle"] = {}
@@ -124,11 +103,6 @@ def idle(cluster):
     ]
 
 
-def unverified_kubelets(cluster):
-    spec = cluster.objects[f"{DEPLOYMENTS}/plimsoll-controller"]["spec"]["template"]["spec"]
-    spec["containers"][0]["args"].append("--kubelet-insecure-skip-verify")
-
-
 # In objects as deploy/ has them.
 FAULTS = {
     "extender-service": put(
@@ -136,8 +110,7 @@ FAULTS = {
     ),
     "extender-replicas": put(f"{DEPLOYMENTS}/plimsoll-extender", "status", "readyReplicas", to=1),
     "controller-permissions": deny("plimsoll-controller", "create", "events"),
-    "network-policy": closed(9100),
-    "kubelet-tls": unverified_kubelets,
+    "kubelet-tls": lambda cluster: cluster.flag("kubelet-insecure-skip-verify", "true"),
     "policy-established": put(CRD_PATH, "status", "conditions", 0, "status", to="False"),
     "policy-warnings": put(POLICY_PATH, "spec", "predicat", to=[]),
     "annotations": bare,
@@ -181,8 +154,7 @@ def test_idle_cpu(cluster, doctor):
 
 def test_nodes_that_the_controller_does_not_follow(cluster, doctor):
     """They need no annotations, and offer nothing; those that it follows do."""
-    container = cluster.objects[f"{DEPLOYMENTS}/plimsoll-controller"]["spec"]["template"]["spec"]
-    container["containers"][0]["args"] += ["--node-selector=pool in (a,b)"]
+    cluster.flag("node-selector", '"pool in (a,b)"')
     some = "/api/v1/nodes?labelSelector=pool%20in%20%28a%2Cb%29&limit=500"
     nodes = cluster.nodes()
     unreadable = {"metadata": {"name": "node-0"}, "odd": 10**400}
@@ -304,7 +276,9 @@ def test_flags(cluster, doctor, tmp_path):
     found = findings(doctor("-ojson", status=0))
     assert {key for key, row in found.items() if row[0] == "unknown"} == {
         f"scheduler-{what}"
-        for what in "registered url ignorable timeout weight names verbs sampling batching".split()
+        for what in (
+            "registered url ignorable timeout weight names verbs fields resources bind sampling batching"
+        ).split()
     }
     assert findings(doctor("-ojson", f"--scheduler-config={path}", status=0)) == {}
     path.write_text(template)
@@ -320,34 +294,13 @@ def test_flags(cluster, doctor, tmp_path):
 
 
 def test_flags_are_the_programs():
-    """What the plugin knows of the programs' flags is what their tables say."""
+    """The flags that doctor looks at are on the programs' pages."""
+    sources = [path.read_text("utf-8") for path in (TOP / "cli" / "doctor").glob("*.c")]
+    found = re.findall(r'doctor_flag\w*\(\s*&?[\w>-]+,\s+"([a-z-]+)"', "".join(sources))
     programs = ("plimsoll-controller", "plimsoll-extender")
-    text = " ".join(" ".join(complete(name, "--help").stdout for name in programs).split())
-    source = (TOP / "cli" / "cluster" / "program_flags.c").read_text("utf-8")
-    rows = re.findall(r'(TEXT|SWITCH)\("([a-z-]+)",\s+(?:\w+|\w+\(\w+\)|"([^"]*)")\)', source)
-    assert len(rows) == source.count("[FLAG_") - 1
-    for kind, name, fallback in rows:
-        assert f"--{name}{' ' if kind == 'SWITCH' else '='}" in text, name
-        variable = f"${'PLIMSOLL_' + name.upper().replace('-', '_')}]"
-        assert f"[default {fallback}, {variable}" in text or not fallback, name
-
-
-def test_a_prometheus_that_is_out_of_reach(cluster, doctor):
-    """As the move from crane-scheduler sets it."""
-    kustomization = TOP / "deploy" / "coming-from" / "crane-scheduler" / "kustomization.yaml"
-    patch = yaml.safe_load(yaml.safe_load(kustomization.read_text("utf-8"))["patches"][0]["patch"])
-    (told,) = patch["spec"]["template"]["spec"]["containers"]
-    spec = cluster.objects[f"{DEPLOYMENTS}/plimsoll-controller"]["spec"]["template"]["spec"]
-    spec["containers"][0]["env"] += told["env"]
-    closed(53, 5353)(cluster)
-    found = findings(doctor("-o", "json", status=2))
-    assert found.keys() == {"network-policy"}
-    where = "port 8080 (Prometheus), UDP port 53 (to resolve prometheus-server.crane-system)"
-    assert where in found["network-policy"][1]
-    opened("TCP", 8080)(cluster)
-    assert "reach UDP port 53" in findings(doctor("-o", "json", status=2))["network-policy"][1]
-    opened("UDP", 53)(cluster)
-    assert findings(doctor("-o", "json", status=0)) == {}
+    text = "".join(complete(name, "--check-config").stdout for name in programs)
+    assert len(set(found)) >= 12
+    assert not {name for name in found if f"\n{name}=" not in text}
 
 
 def test_the_page(cluster, doctor):

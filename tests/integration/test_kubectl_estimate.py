@@ -215,7 +215,8 @@ def mutual_tls(cluster):
     for item in cluster.objects[PODS]:
         if item["metadata"]["name"] in EXTENDERS:
             item["spec"] = copy.deepcopy(spec)
-            item["spec"]["containers"][0]["args"] += [1, "--tls-cert-file=c", "--client-ca-file=a"]
+            probe = {"tcpSocket": {"port": "extender"}}
+            item["spec"]["containers"][0]["readinessProbe"] = probe
     for name in EXTENDERS:
         cluster.objects[proxy(name, "https:")] = 403
 

@@ -94,14 +94,12 @@ class Installation:
         program = getattr(self, name)
         is_ready = relay(f"{program.url}/readyz")[0] == 200
         found["status"] = {"readyReplicas": 2 if is_ready else 0}
-        (container,) = found["spec"]["template"]["spec"]["containers"]
-        container["args"] += [flag for flag in program.flags if "policy" in flag]
         return found
 
     def show(self, pod, url):
         """Its pages, which are at that URL."""
         port = 8090 if pod in CONTROLLERS else 8010
-        for page in ("metrics", "status.json", "estimate"):
+        for page in ("metrics", "flagz", "status.json", "estimate"):
             path = f"{SYSTEM}/pods/{pod}:{port}/proxy/{page}"
             self.cluster.objects[path] = lambda _, page=page: relay(f"{url}/{page}")
 
@@ -111,13 +109,11 @@ class Installation:
         argv += [f"--node-exporter-port={self.exporters.port}", "--health-port=0"]
         argv += ["--leader-elect=false", *flags]
         self.controller = Controller(self.run(argv, f"controller-{next(self.numbers)}", env))
-        self.controller.flags = flags
         self.show(CONTROLLERS[0], self.controller.url)
 
     def start_extender(self, *flags, is_called=True):
         name = f"extender-{next(self.numbers)}"
         self.extender = Extender(self.run, self.standin, *flags, name=name)
-        self.extender.flags = flags
         self.show(EXTENDERS[0], self.extender.url)
         self.extender.wait_ready()
         if is_called:
@@ -402,17 +398,21 @@ def exporters_closed(installation):
     installation.start_controller("--node-exporter-port=9")
 
 
-def clock_ahead(installation):
-    clock = WallClock(os.path.join(installation.folder, "clock"))
-    clock.set(600)
-    installation.start_controller(env=clock.env, build="release")
+def clock_off(seconds):
+    def seed(installation):
+        clock = WallClock(os.path.join(installation.folder, "clock"))
+        clock.set(seconds)
+        installation.start_controller(env=clock.env, build="release")
+
+    return seed
 
 
 AT_THE_START = {
     "the controller's kubeconfig is another cluster's": controller_kubeconfig,
     "the controller may not patch nodes": no_right_to_patch,
     "the exporters' port is closed": exporters_closed,
-    "the controller's clock is ten minutes ahead": clock_ahead,
+    "the controller's clock is ten minutes ahead": clock_off(600),
+    "the controller's clock is ten minutes behind": clock_off(-600),
 }
 
 

@@ -8,7 +8,7 @@
 #define IDLE_ANYHOW                                                                                \
         { IDLE_POLICY, "{'scoring': 'estimate'}", "{'scoring': 'estimate'}, 'idle': {}" }
 #define SOURCES_ARE(sources)                                                                       \
-        { "*/deployments/plimsoll-controller", "node-exporter,kubelet", sources }
+        { PAPER_CONTROLLER_FLAGS, "node-exporter,kubelet", sources }
 #define IDLE IDLE_ANYHOW, SOURCES_ARE("kubelet,node-exporter")
 #define OFFERS(capacity, allocatable, times)                                                       \
         {                                                                                          \

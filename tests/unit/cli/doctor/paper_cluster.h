@@ -26,46 +26,50 @@ enum { PAPER_NODES = 4, PAPER_CHANGES = 5, PAPER_MAX_BYTES = 1 << 20 };
 #define PAPER_CRD "dynamicschedulerpolicies.scheduler.policy.crane.io"
 #define PAPER_LABELS(program)                                                                      \
         "'metadata': {'labels': {'app.kubernetes.io/name': 'plimsoll-" program "'}}"
-#define PAPER_CONTAINER(program)                                                                   \
-        "{'name': '" program "', 'image': 'a.example:5000/plimsoll-" program ":0.2.0', "
+#define PAPER_SPEC(program, port)                                                                  \
+        "'spec': {'containers': [{'name': '" program "', 'ports': [{'name': 'p', "                 \
+        "'containerPort': " port "}], 'readinessProbe': {'httpGet': {'port': 'p'}}}]}"
 #define PAPER_POD(program, number, port)                                                           \
         "{'metadata': {'name': 'plimsoll-" program "-" number "', 'labels': "                      \
-        "{'app.kubernetes.io/name': 'plimsoll-" program "'}}, "                                    \
-        "'spec': {'containers': [" PAPER_CONTAINER(                                                \
-                program) "'ports': [{'containerPort': " port "}]}]}, "                             \
-                         "'status': {'phase': 'Running', 'containerStatuses': [{'name': "          \
-                         "'" program "', 'restartCount': 0}]}}"
-#define PAPER_DEPLOYMENT(program, env)                                                             \
-        "{'spec': {'replicas': 2, 'template': {" PAPER_LABELS(                                     \
-                program) ", 'spec': {'containers': [" PAPER_CONTAINER(program) "'args': ["         \
-                                                                               "'--leader-elect="  \
-                                                                               "true'], 'env': "   \
-                                                                               "[{'name': "        \
-                                                                               "'POD_NAMESPACE', " \
-                                                                               "'valueFrom': "     \
-                                                                               "{'fieldRef': "     \
-                                                                               "{'fieldPath': "    \
-                                                                               "'metadata."        \
-                                                                               "namespace'}}}" env \
-                                                                               "]}]}}}, "          \
-                                                                               "'status': "        \
-                                                                               "{'readyReplicas':" \
-                                                                               " 2}}"
+        "{'app.kubernetes.io/name': 'plimsoll-" program "'}}, " PAPER_SPEC(                        \
+                program,                                                                           \
+                port) ", "                                                                         \
+                      "'status': {'phase': 'Running', 'containerStatuses': [{'name': '" program    \
+                      "', "                                                                        \
+                      "'restartCount': 0}]}}"
+#define PAPER_DEPLOYMENT(program, port)                                                            \
+        "{'spec': {'replicas': 2, 'template': {" PAPER_LABELS(program) ", " PAPER_SPEC(            \
+                program, port) "}}, 'status': {'readyReplicas': 2}}"
+/* A change of a flag replaces the last line. */
+#define PAPER_CONTROLLER_FLAGZ                                                                     \
+        "\nplimsoll-controller flagz\n\n"                                                          \
+        "annotation-prefix=\nannotation-timezone=UTC\nevents=true\nleader-elect=true\n"            \
+        "leader-elect-resource-name=plimsoll-controller\nleader-elect-resource-namespace=\n"       \
+        "metrics-source=node-exporter,kubelet\nnode-selector=\npolicy-config-path=\nstrict="       \
+        "false\n"
+#define PAPER_EXTENDER_FLAGZ                                                                       \
+        "\nplimsoll-extender flagz\n\n"                                                            \
+        "annotation-prefix=\nannotation-timezone=UTC\nannotation-unit=ratio\nbind=false\n"         \
+        "policy-config-path=\nstrict=false\n"
+#define PAPER_CONTROLLER_FLAGS "*/plimsoll-controller-?:*/proxy/flagz"
+#define PAPER_EXTENDER_FLAGS "*/plimsoll-extender-?:*/proxy/flagz"
+#define PAPER_SET(program, flag)                                                                   \
+        { program, "strict=false", flag }
 #define PAPER_LIST "{'kind': 'List', 'metadata': {'resourceVersion': '1'}, 'items': ["
 #define PAPER_LEASES "/apis/coordination.k8s.io/v1/namespaces/"
 #define PAPER_CONTROLLER_PAGE(leads)                                                               \
         "plimsoll_build_info{version='" PLIMSOLL_VERSION "'} 1\n"                                  \
         "plimsoll_leader " leads "\n"                                                              \
         "plimsoll_nodes 4\n"                                                                       \
-        "plimsoll_nodes_served{source='node-exporter'} 4\n"                                        \
         "plimsoll_nodes_stale 0\n"                                                                 \
         "plimsoll_patches_waiting 0\n"                                                             \
         "plimsoll_policy_failed 0\n"                                                               \
-        "plimsoll_policy_object_deleted 0\n"                                                       \
-        "plimsoll_scrapes_total{result='ok'} 5000\n"                                               \
-        "plimsoll_scrapes_total{result='connect'} 0\n"                                             \
-        "plimsoll_scrapes_total{result='timeout'} 0\n"                                             \
-        "plimsoll_targets_failing{source='node-exporter'} 0\n"
+        "plimsoll_policy_object_deleted 0\n"
+#define PAPER_STATUS                                                                               \
+        "{'ready': true, 'checks': ['[+] nodes: 4 nodes'], 'nodes': [{'name': 'node-0', "          \
+        "'source': 'node-exporter'}], 'nodeCount': 4, 'sources': [{'name': 'node-exporter', "      \
+        "'nodesServed': 4, 'nodesFailing': 0}, {'name': 'kubelet', 'nodesServed': 0, "             \
+        "'nodesFailing': 0}], 'failures': []}"
 #define PAPER_LAST_CALL "1772366390" /* ten seconds ago */
 #define PAPER_EXTENDER_PAGE          /* its certificate ends in 30 days */                         \
         "plimsoll_build_info{version='" PLIMSOLL_VERSION "'} 1\n"                                  \
@@ -95,10 +99,8 @@ static const struct {
          "'priority': [{'name': 'mem_usage_avg_5m', 'weight': 1}], "
          "'extender': {'scoring': 'estimate'}}, 'status': {'observedGeneration': 3, "
          "'conditions': [{'type': 'InForce', 'status': 'True', 'message': 'valid'}]}}"},
-        {PAPER_APPS "controller",
-         PAPER_DEPLOYMENT("controller", ", {'name': 'PLIMSOLL_METRICS_SOURCE', "
-                                        "'value': 'node-exporter,kubelet'}")},
-        {PAPER_APPS "extender", PAPER_DEPLOYMENT("extender", "")},
+        {PAPER_APPS "controller", PAPER_DEPLOYMENT("controller", "8090")},
+        {PAPER_APPS "extender", PAPER_DEPLOYMENT("extender", "8010")},
         {PAPER_APPS "scheduler", NULL},
         {PAPER_SYSTEM "/services/plimsoll-extender",
          "{'spec': {'clusterIP': '10.96.0.10', 'clusterIPs': ['10.96.0.10', 'fd00:96::10'], "
@@ -128,11 +130,6 @@ static const struct {
                     "  nodeCacheCapable: true\\n"
                     "  ignorable: true\\n"
                     "  httpTimeout: 200ms\\n'}}]}"},
-        {"/apis/networking.k8s.io/v1/namespaces/kube-system/networkpolicies",
-         PAPER_LIST "{'spec': {'podSelector': {'matchLabels': {'app.kubernetes.io/name': "
-                    "'plimsoll-controller'}}, 'policyTypes': ['Ingress', 'Egress'], "
-                    "'egress': [{'ports': [{'port': 443}, {'port': 9100}, {'port': 10250}]}]}}]}"},
-        {"/api/v1/namespaces/monitoring/services/prometheus", NULL},
         {"/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/"
          "plimsoll-controller-nodes",
          "{}"},
@@ -148,11 +145,16 @@ static const struct {
         {PAPER_SYSTEM "/pods/plimsoll-controller-1:8090/proxy/metrics", PAPER_CONTROLLER_PAGE("1")},
         {PAPER_SYSTEM "/pods/plimsoll-extender-0:8010/proxy/metrics", PAPER_EXTENDER_PAGE},
         {PAPER_SYSTEM "/pods/plimsoll-extender-1:8010/proxy/metrics", PAPER_EXTENDER_PAGE},
+        {PAPER_SYSTEM "/pods/plimsoll-controller-0:8090/proxy/flagz", PAPER_CONTROLLER_FLAGZ},
+        {PAPER_SYSTEM "/pods/plimsoll-controller-1:8090/proxy/flagz", PAPER_CONTROLLER_FLAGZ},
+        {PAPER_SYSTEM "/pods/plimsoll-extender-0:8010/proxy/flagz", PAPER_EXTENDER_FLAGZ},
+        {PAPER_SYSTEM "/pods/plimsoll-extender-1:8010/proxy/flagz", PAPER_EXTENDER_FLAGZ},
         {PAPER_REVIEWS, "{'status': {'allowed': true}}"},
         {"/api/v1/nodes", NULL},
         {"/api/v1/pods", NULL},
         {PAPER_SYSTEM "/pods?component=kube-scheduler", NULL},
-        {PAPER_SYSTEM "/pods/plimsoll-controller-0:8090/proxy/status.json", NULL},
+        {PAPER_SYSTEM "/pods/plimsoll-controller-0:8090/proxy/status.json", PAPER_STATUS},
+        {PAPER_SYSTEM "/pods/plimsoll-controller-1:8090/proxy/status.json", PAPER_STATUS},
 };
 
 struct paper_change {

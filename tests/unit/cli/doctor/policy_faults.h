@@ -19,8 +19,8 @@
         "kind: DynamicSchedulerPolicy\\nspec:\\n  syncPolicy:\\n"                                  \
         "  - {name: cpu_usage_avg_5m, period: 3m}\\n  - {name: mem_usage_avg_5m, period: 3m}\\n"   \
         "  priority:\\n  - {name: mem_usage_avg_5m, weight: 1}\\n'}}"
-#define ARGUMENT "--leader-elect=true"
-#define BY_FILE "--policy-config-path=/etc/policy.yaml"
+#define BY_FILE "policy-config-path=/etc/policy.yaml"
+#define FLAGS "*/proxy/flagz"
 #define CPU "'cpu_usage_avg_5m': '" PAPER_FRESH "'"
 #define REJECTS                                                                                    \
         { POLICY, "'estimate'", "'estimate', 'whenAllOver': 'reject'" }
@@ -35,8 +35,17 @@
         }
 
 static const struct paper_fault policy_faults[] = {
-        {"policy-definition", DOCTOR_WARNING, "has no DynamicSchedulerPolicy",
+        {"policy-definition", DOCTOR_WARNING,
+         "has no DynamicSchedulerPolicy: the built-in policy (whether the programs keep",
          .changes = {{CRD, NULL, NULL}, {POLICY, NULL, NULL}}},
+        {"policy-definition", DOCTOR_WARNING,
+         "has no DynamicSchedulerPolicy: the programs keep the policy of the deleted object",
+         .changes = {{CRD, NULL, NULL},
+                     {POLICY, NULL, NULL},
+                     {STATUS, NULL, KEPT},
+                     {PAGES, "deleted 0", "deleted 1"}}},
+        {"policy-definition", DOCTOR_WARNING, "has no DynamicSchedulerPolicy, and the programs go",
+         .changes = {{CRD, NULL, NULL}, {POLICY, NULL, NULL}, PAPER_SET(FLAGS, BY_FILE)}},
         {"policy-established", DOCTOR_FAULT, "not established",
          .changes = {{CRD, "'True'", "'False', 'message': 'no'"}}},
         {"policy-established", DOCTOR_FAULT, "it has no such condition",
@@ -51,31 +60,28 @@ static const struct paper_fault policy_faults[] = {
          .changes = {{POLICY, NULL, NULL}, {STATUS, NULL, KEPT}}},
         {"policy-object", DOCTOR_WARNING, "status.json: it has no policy) is in force",
          .changes = {{POLICY, NULL, NULL}, {STATUS, NULL, "{'policy': {}}"}}},
-        {"policy-object", DOCTOR_WARNING, "the programs keep the policy of the deleted one",
+        {"policy-object", DOCTOR_WARNING,
+         "the programs keep the policy of the deleted object until they restart",
          .changes = {{POLICY, NULL, NULL},
                      {STATUS, NULL, KEPT},
                      {PAGES, "deleted 0", "deleted 1"}}},
-        {"policy-object", DOCTOR_FAULT, "2 of 4 programs keep the policy of the deleted one",
+        {"policy-object", DOCTOR_FAULT, "2 of 4 programs keep the policy of the deleted object",
          .changes = {{POLICY, NULL, NULL},
                      {STATUS, NULL, KEPT},
                      {EXTENDERS, "deleted 0", "deleted 1"}}},
         {"policy-file", DOCTOR_FAULT,
          "the extender goes by a file, and the controller by the object named default",
-         .changes = {{EXTENDER, ARGUMENT, BY_FILE}}},
+         .changes = {PAPER_SET(PAPER_EXTENDER_FLAGS, BY_FILE)}},
         {"policy-file", DOCTOR_FAULT, "the controller goes by a file, and the extender by",
-         .changes = {{CONTROLLER, ARGUMENT, BY_FILE},
-                     {EXTENDER, NULL, NULL},
-                     {SCHEDULER, NULL, "{}"}}},
+         .changes = {PAPER_SET(PAPER_CONTROLLER_FLAGS, BY_FILE)}},
         {"policy-file", DOCTOR_WARNING, "the object named default has no effect",
-         .changes = {{DEPLOYMENTS, ARGUMENT, BY_FILE}, {POLICY, "'True'", "'False'"}}},
-        {"policy-file", DOCTOR_UNKNOWN, "where it cannot be read",
-         .changes = {{EXTENDER, ARGUMENT, "--policy-config-path=$(FILE)"}}},
-        {.changes = {{DEPLOYMENTS, ARGUMENT, BY_FILE}, {POLICY, NULL, NULL}}},
+         .changes = {PAPER_SET(FLAGS, BY_FILE), {POLICY, "'True'", "'False'"}}},
+        {"policy-file", DOCTOR_UNKNOWN, "flagz: 403",
+         .changes = {{PAPER_EXTENDER_FLAGS, NULL, "403"}}},
+        {.changes = {PAPER_SET(FLAGS, BY_FILE), {POLICY, NULL, NULL}}},
         /* The file asks for no CPU, and the built-in policy would. */
         {"policy-file", DOCTOR_WARNING, "the object named default has no effect",
-         .changes = {{DEPLOYMENTS, ARGUMENT, BY_FILE},
-                     {STATUS, NULL, KEPT},
-                     {NODES, CPU ", ", ""}}},
+         .changes = {PAPER_SET(FLAGS, BY_FILE), {STATUS, NULL, KEPT}, {NODES, CPU ", ", ""}}},
         {"policy-valid", DOCTOR_FAULT, "refused", .changes = {{POLICY, "t': 1", "t': -1"}}},
         {"policy-valid", DOCTOR_FAULT, "refused",
          .changes = {{POLICY, "t': 1", "t': -1"}, {STATUS, NULL, KEPT}, {NODES, CPU ", ", ""}}},

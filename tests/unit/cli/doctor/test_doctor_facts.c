@@ -8,17 +8,17 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "codec/json.h"
+
 #define PODS PAPER_SYSTEM "/pods"
 #define CONFIG PAPER_SYSTEM "/configmaps"
 #define STATUS "*/plimsoll-controller-0:8090/proxy/status.json"
 #define NODES "/api/v1/nodes"
 #define POLICY "*/dynamicschedulerpolicies/default"
-#define DEPLOYMENTS "*/deployments/plimsoll-*"
 #define CONTROLLER "*/deployments/plimsoll-controller"
 #define EXTENDER "*/deployments/plimsoll-extender"
 #define SERVICE "*/services/plimsoll-extender"
 #define EXTENDERS "*/plimsoll-extender-?:8010/proxy/metrics"
-#define ARGUMENT "--leader-elect=true"
 #define SILENT                                                                                     \
         { EXTENDERS, PAPER_LAST_CALL, "1772107200" }
 #define URL_IS(url)                                                                                \
@@ -96,10 +96,10 @@ static const struct {
            ""},
           {CONFIG, "filterVerb: filter", ""}}},
         {"annotations in percent",
-         {{EXTENDER, ARGUMENT, "--annotation-unit=percent"}, {NODES, "0.25000", "25.0"}}},
+         {PAPER_SET(PAPER_EXTENDER_FLAGS, "annotation-unit=percent"), {NODES, "0.25000", "25.0"}}},
         {"policies in files",
-         {{DEPLOYMENTS, ARGUMENT, "--policy-config-path=/a"}, {POLICY, NULL, NULL}}},
-        {"TLS", {{EXTENDER, ARGUMENT, "--tls-cert-file=/a"}, {CONFIG, "http:", "https:"}}},
+         {PAPER_SET("*/flagz", "policy-config-path=/a"), {POLICY, NULL, NULL}}},
+        {"TLS", {{EXTENDER, "{'port'", "{'scheme': 'HTTPS', 'port'"}, {CONFIG, "http:", "https:"}}},
         {"a second scheduler",
          {{EXTENDER, NULL, NULL},
           {SERVICE, NULL, NULL},
@@ -187,7 +187,7 @@ TEST(silent_programs) {
 /* Those that only answer who has a certificate. */
 TEST(silent_with_mutual_tls) {
         const struct paper_change changes[] = {
-                {"*/deployments/plimsoll-extender", "--leader-elect=true", "--client-ca-file=/a"},
+                {"*/deployments/plimsoll-extender", "httpGet", "tcpSocket"},
                 {"*/plimsoll-extender-*/metrics", NULL, "403"}};
         _cleanup_(doctor_facts_done) struct doctor_facts facts = {0};
         struct doctor_finding finding;
@@ -319,7 +319,7 @@ TEST(policy_without_object) {
 /* A time zone that is given takes the place of the extender's, which then is not loaded. */
 TEST(zone_that_is_given) {
         static const struct paper_change changes[] = {
-                {EXTENDER, ARGUMENT, "--annotation-timezone=Nowhere/None"},
+                PAPER_SET(PAPER_EXTENDER_FLAGS, "annotation-timezone=Nowhere/None"),
                 {NODES, "T11:59:30Z", "T19:59:30Z"}};
         _cleanup_(doctor_facts_done) struct doctor_facts facts = {0};
         struct paper_cluster *paper = *state;
@@ -336,7 +336,7 @@ TEST(zone_that_is_given) {
         assert_true(paper_is_only(&facts, &(struct paper_fault){.check = NULL}));
 }
 
-/* What a flag says that cannot be read is not known. */
+/* What depends on a flag is not known without the page. */
 TEST(hidden_flags) {
         static const struct {
                 const struct doctor_checks *checks;
@@ -344,33 +344,144 @@ TEST(hidden_flags) {
                 struct paper_change changes[2];
         } rows[] = {
                 {&doctor_program_checks,
-                 "idle-source",
-                 "the controller's --metrics-source stands where it cannot be read",
-                 {IDLE_ANYHOW,
-                  {CONTROLLER, "'value': 'node-exporter,kubelet'",
-                   "'valueFrom': {'secretKeyRef': {'name': 'a', 'key': 'b'}}"}}},
+                 "leader",
+                 "controller-1:8090/proxy/flagz: 403",
+                 {{"*/leases/plimsoll-controller", NULL, NULL}}},
+                {&doctor_program_checks, "kubelet-tls", "flagz: 403", {{0}}},
+                {&doctor_program_checks, "idle-source", "flagz: 403", {IDLE_ANYHOW}},
+                {&doctor_policy_checks, "policy-file", "flagz: 403", {{0}}},
                 {&doctor_policy_checks,
-                 "policy-file",
-                 "--policy-config-path stands where it cannot be read",
-                 {{CONTROLLER, ARGUMENT, "--policy-config-path=$(FILE)"}}},
+                 "policy-in-force",
+                 "flagz: 403",
+                 {{POLICY, "'status': 'True'", "'status': 'False'"}}},
                 /* Which may leave out the nodes without annotations. */
                 {&doctor_node_checks,
                  "annotations",
-                 "the controller's --node-selector stands where it cannot be read",
-                 {{CONTROLLER, ARGUMENT, "--node-selector=$(NODES)"},
-                  {NODES, "'annotations'", "'a'", 1}}},
+                 "flagz: 403",
+                 {{NODES, "'annotations'", "'a'", 1}}},
+                {&doctor_node_checks,
+                 "annotations-unit",
+                 "extender-1:8010/proxy/flagz: 403",
+                 {{PAPER_EXTENDER_FLAGS, NULL, "403"}, {NODES, "0.25000", "25.0"}}},
+                {&doctor_node_checks,
+                 "annotations-timezone",
+                 "controller-1:8090/proxy/flagz: 403",
+                 {{PAPER_EXTENDER_FLAGS, NULL, "403"}, {NODES, "T11:59:30Z", "T19:59:30Z"}}},
+                {&doctor_scheduler_checks,
+                 "scheduler-bind",
+                 "extender-1:8010/proxy/flagz: 403",
+                 {{PAPER_EXTENDER_FLAGS, NULL, "403"},
+                  {CONFIG, "  weight", "  bindVerb: bind\\n  weight"}}},
+                {&doctor_policy_checks,
+                 "policy-file",
+                 "no pod of it runs in the namespace",
+                 {{PODS, "Running", "Pending"}}},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(doctor_facts_done) struct doctor_facts facts = {0};
                 struct doctor_finding finding = {0};
                 paper_reset(*state, PAPER_NODES);
+                paper_change(*state, &(struct paper_change){PAPER_CONTROLLER_FLAGS, NULL, "403"});
                 paper_collect_changed(*state, rows[i].changes, 2, &facts);
                 for (size_t j = 0; j < rows[i].checks->count; j++)
                         if (strcmp(rows[i].checks->rows[j].id, rows[i].id) == 0)
                                 doctor_check_run(&rows[i].checks->rows[j], &facts, &finding);
-                assert_int_equal(finding.state, DOCTOR_UNKNOWN);
-                assert_string_equal(finding.what, rows[i].what);
+                if (finding.state != DOCTOR_UNKNOWN || !strstr(finding.what, rows[i].what))
+                        fail_msg("%s: %s", rows[i].id, finding.what);
+        }
+}
+
+/* Annotations are read as the extender says, or else as the controller does, or else as by default.
+ */
+TEST(style) {
+        static const struct {
+                struct paper_change changes[3];
+                enum doctor_state state; /* of the first check of nodes */
+                const char *what;
+        } rows[] = {
+                {{{PAPER_EXTENDER_FLAGS, NULL, "403"}}, DOCTOR_OK, ""},
+                {{PAPER_SET(PAPER_CONTROLLER_FLAGS, "annotation-prefix=a.example")}, DOCTOR_OK, ""},
+                {{PAPER_SET(PAPER_CONTROLLER_FLAGS, "annotation-timezone=Nowhere/None"),
+                  {PAPER_EXTENDER_FLAGS, NULL, "403"}},
+                 DOCTOR_UNKNOWN,
+                 "time zone Nowhere/None"},
+                {{{"*/flagz", NULL, "403"}}, DOCTOR_OK, ""},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(doctor_facts_done) struct doctor_facts facts = {0};
+                struct doctor_finding finding;
+                paper_reset(*state, PAPER_NODES);
+                paper_collect_changed(*state, rows[i].changes, 3, &facts);
+                doctor_check_run(&doctor_node_checks.rows[0], &facts, &finding);
+                assert_int_equal(finding.state, rows[i].state);
+                assert_non_null(strstr(finding.what, rows[i].what));
+                assert_int_equal(facts.nodes.count, PAPER_NODES);
+        }
+}
+
+/* Without a scheduler's configuration it is not known whether one asks an extender of no replicas.
+ */
+TEST(no_replicas) {
+        static const struct paper_change changes[] = {
+                {CONFIG, NULL, PAPER_LIST "]}"},
+                {"*/deployments/plimsoll-extender", "eplicas': 2", "eplicas': 0"},
+                {POLICY, "'extender'", "'taints': {}, 'extender'"}};
+        static const char *const states[] = {"no configuration", "one that does not ask"};
+
+        for (size_t i = 0; i < ARRAY_LEN(states); i++) {
+                _cleanup_(doctor_facts_done) struct doctor_facts facts = {0};
+                const struct doctor_config other = {.from = NULL};
+                struct doctor_finding finding = {0};
+                paper_reset(*state, PAPER_NODES);
+                paper_collect_changed(*state, changes, ARRAY_LEN(changes), &facts);
+                if (i == 1)
+                        facts.config = &other;
+                for (size_t j = 0; j < doctor_program_checks.count; j++)
+                        if (strcmp(doctor_program_checks.rows[j].id, "extender-replicas") == 0)
+                                doctor_check_run(&doctor_program_checks.rows[j], &facts, &finding);
+                assert_int_equal(finding.state, i == 0 ? DOCTOR_UNKNOWN : DOCTOR_OK);
+        }
+}
+
+static const char pod_elsewhere[] = "{'metadata': {'namespace': 'load', 'name': 'a'}}";
+
+/* Who looks into the wrong namespace is shown the right one. */
+TEST(elsewhere) {
+        static const struct {
+                const char *pods; /* of all namespaces that are Plimsoll's */
+                const char *what, *mend;
+        } rows[] = {
+                {pod_elsewhere, "Plimsoll is in the namespace load, not in kube-system",
+                 "kubectl plimsoll doctor -n load"},
+                {"", "no Deployment plimsoll-controller in kube-system",
+                 "kubectl apply -k deploy/"},
+                {"{'metadata': {'namespace': 'kube-system'}}", "no Deployment plimsoll-controller",
+                 "kubectl apply -k deploy/"},
+                {"{'metadata': {'namespace': 'a;b'}}", "Plimsoll is in the namespace a;b",
+                 "kubectl plimsoll doctor -n NAME"},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(doctor_facts_done) struct doctor_facts facts = {0};
+                _cleanup_(freep) char *list = xasprintf(PAPER_LIST "%s]}", rows[i].pods);
+                const struct paper_change changes[] = {{"*/deployments/plimsoll-*", NULL, NULL},
+                                                       {"/api/v1/pods", NULL, list}};
+                paper_reset(*state, PAPER_NODES);
+                paper_collect_changed(*state, changes, ARRAY_LEN(changes), &facts);
+                _cleanup_(freep) struct doctor_report *report = doctor_report_new(&facts);
+                json_auto_t *json = doctor_report_json(report);
+                for (size_t j = 0; j < 2; j++) {
+                        const json_t *found = json_find_at(j == 0 ? "controller" : "extender",
+                                                           json_at(json, "checks", NULL), "id",
+                                                           NULL);
+                        const char *what = json_string_at(found, "what", NULL);
+                        const char *mend = json_string_at(found, "mend", NULL);
+                        if (j == 0)
+                                assert_non_null(strstr(what, rows[i].what));
+                        assert_string_equal(mend, rows[i].mend);
+                }
         }
 }
 
@@ -405,7 +516,7 @@ TEST(prefix) {
                 {"load.example.com/mem_usage_avg_5m", 0, 0},
                 {"mem_usage_avg_5m", 4, 0},
                 {"a.example/mem_usage_avg_5m", 4, 0},
-                {"load.example.com/net_usage_avg_5m", 0, 4},
+                {"load.example.com/net_usage_avg_5m", 0, 0},
                 {"load.example.com/", 0, 0},
         };
         struct paper_cluster *paper = *state;

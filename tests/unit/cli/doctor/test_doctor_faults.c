@@ -9,11 +9,22 @@
 #define PODS "*/kube-system/pods"
 #define LEASE "*/leases/plimsoll-controller"
 #define CONFIG "*/configmaps"
-#define NETWORK "*/networkpolicies"
 #define GUARD "*/plimsoll-controller-nodes"
 #define REQUESTS "*/certificatesigningrequests"
 #define STANDBY "*/plimsoll-controller-0:8090/proxy/metrics"
 #define CONTROLLERS "*/plimsoll-controller-?:8090/proxy/metrics"
+#define STATUSES "*/plimsoll-controller-?:8090/proxy/status.json"
+#define STANDBY_STATUS "*/plimsoll-controller-0:8090/proxy/status.json"
+#define FAILING(nodes)                                                                             \
+        { STANDBY_STATUS, "4, 'nodesFailing': 0", "0, 'nodesFailing': " nodes }
+#define FAILURE(source, nodes, examples)                                                           \
+        {                                                                                          \
+                STANDBY_STATUS, "'failures': [",                                                   \
+                        "'failures': [{'source': '" source "', 'reason': 'connect', 'flags': "     \
+                        "'--node-exporter-port', 'nodes': " nodes ", 'examples': [" examples "]}"  \
+        }
+#define BINDS                                                                                      \
+        { CONFIG, "  weight", "  bindVerb: bind\\n  weight" }
 #define EXTENDER_0 "*/plimsoll-extender-0:8010/proxy/metrics"
 
 #define BOUND "/api/v1/pods"
@@ -37,25 +48,6 @@
 #define MEM "'mem_usage_avg_5m': '" PAPER_FRESH "'"
 #define METRIC(what, rest) "'" what "_usage_avg_5m': '" rest "'"
 #define HOUR_OLD "0.25000,2026-03-01T11:00:00Z"
-#define SOURCES "'name': 'PLIMSOLL_METRICS_SOURCE'"
-#define ALLOW_DNS                                                                                  \
-        "{'spec': {'podSelector': {}, 'policyTypes': ['Egress'], 'egress': [{'ports': "            \
-        "[{'protocol': 'UDP', 'port': 53}]}]}}"
-#define PROMETHEUS(host)                                                                           \
-        {                                                                                          \
-                CONTROLLER, "node-exporter,kubelet'",                                              \
-                        "prometheus'}, {'name': 'PLIMSOLL_PROMETHEUS_ADDRESS', 'value': "          \
-                        "'http://" host "'"                                                        \
-        }
-#define SERVED_AT(port)                                                                            \
-        {                                                                                          \
-                "*/services/prometheus", NULL,                                                     \
-                        "{'spec': {'ports': [{'port': 443}, {'port': 80, 'targetPort': " port      \
-                        "}]}}"                                                                     \
-        }
-#define NO_KUBELET                                                                                 \
-        { NETWORK, ", {'port': 10250}", "" }
-
 /* By the second scheduler. */
 #define MOUNTED                                                                                    \
         {                                                                                          \
@@ -87,9 +79,14 @@ static const struct paper_fault program_faults[] = {
         {"controller", DOCTOR_FAULT, "no Deployment", .changes = {{CONTROLLER, NULL, NULL}}},
         {"controller-replicas", DOCTOR_WARNING, "1 of 2",
          .changes = {{CONTROLLER, "Replicas': 2", "Replicas': 1"}}},
-        {"controller-replicas", DOCTOR_FAULT, "none of 2",
+        {"controller-replicas", DOCTOR_FAULT, "none of 2 replicas is ready",
          .changes = {{CONTROLLER, "'readyReplicas': 2", ""}}},
-        {"controller-replicas", DOCTOR_FAULT, "none of 0",
+        {"controller-replicas", DOCTOR_WARNING,
+         "1 of 2 replicas are ready: plimsoll-controller-0: nodes: not listed yet",
+         .changes = {{CONTROLLER, "Replicas': 2", "Replicas': 1"},
+                     {STANDBY_STATUS, "'[+] nodes: 4 nodes'",
+                      "'[+] policy: a', 7, '[-] nodes: not listed yet'"}}},
+        {"controller-replicas", DOCTOR_FAULT, "it is scaled to 0 replicas",
          .changes = {{CONTROLLER, "eplicas': 2", "eplicas': 0"},
                      {POLICY, "'extender'", "'taints': {}, 'extender'"}}},
         {"controller-replicas", DOCTOR_WARNING, "one replica",
@@ -99,11 +96,15 @@ static const struct paper_fault program_faults[] = {
         {.changes = {{EXTENDER, NULL, NULL}, {SCHEDULER, NULL, "{}"}}},
         {"extender-replicas", DOCTOR_FAULT, "none",
          .changes = {{EXTENDER, "Replicas': 2", "Replicas': 0"}}},
-        /* Taints of load need none, nor does idle CPU. */
-        {.changes = {IDLE, OFFERED, {EXTENDER, "eplicas': 2", "eplicas': 0"}}},
-        {.changes = {{EXTENDER, "eplicas': 2", "eplicas': 0"},
+        /* Taints of load need none, nor does idle CPU; a scheduler that asks it does. */
+        {"extender-replicas", DOCTOR_FAULT,
+         "it is scaled to 0 replicas, and asked by ConfigMap scheduler",
+         .changes = {IDLE, OFFERED, {EXTENDER, "eplicas': 2", "eplicas': 0"}}},
+        {"extender-replicas", DOCTOR_FAULT,
+         "it is scaled to 0 replicas, and asked by ConfigMap scheduler",
+         .changes = {{EXTENDER, "eplicas': 2", "eplicas': 0"},
                      {POLICY, "'extender'", "'taints': {}, 'extender'"}}},
-        {"extender-replicas", DOCTOR_FAULT, "none of 0",
+        {"extender-replicas", DOCTOR_FAULT, "it is scaled to 0 replicas",
          .changes = {{EXTENDER, "eplicas': 2", "eplicas': 0"}}},
         {"extender-service", DOCTOR_FAULT, "no Service", .changes = {{SERVICE, NULL, NULL}}},
         {"extender-service", DOCTOR_FAULT, "does not select",
@@ -143,7 +144,8 @@ static const struct paper_fault program_faults[] = {
         {"versions", DOCTOR_WARNING, "1 of 4", /* it names none */
          .changes = {{EXTENDER_0, "{version='" PLIMSOLL_VERSION "'}", ""}}},
         {"leader", DOCTOR_FAULT, "nobody has ever", .changes = {{LEASE, NULL, NULL}}},
-        {.changes = {{CONTROLLER, ARGUMENT, "--leader-elect-resource-namespace="}}}, /* its own */
+        {.changes = {PAPER_SET(PAPER_CONTROLLER_FLAGS,
+                               "leader-elect-resource-namespace=")}}, /* its own */
         {"leader", DOCTOR_UNKNOWN, "403", .changes = {{LEASE, NULL, "403"}}},
         {"leader", DOCTOR_FAULT, "nobody holds",
          .changes = {{LEASE, "'plimsoll-controller-1'", "''"}}},
@@ -158,22 +160,7 @@ static const struct paper_fault program_faults[] = {
          .changes = {{LEASE, "plimsoll-controller-1", "\\u001b[2J\\u00e9"},
                      {LEASE, "11:59:55", "11:54:55"}}},
         {.changes = {{LEASE, "11:59:55", "11:54:55"},
-                     {CONTROLLER, ARGUMENT, "--leader-elect=false"}}},
-        /* The command line decides, and its last word. */
-        {.changes = {{LEASE, NULL, NULL},
-                     {CONTROLLER, ARGUMENT,
-                      "--leader-elector', '--leader-elect', 7, '--leader-elect=false"},
-                     {CONTROLLER, SOURCES, "'name': 'PLIMSOLL_LEADER_ELECT'"}}},
-        {.changes = {{LEASE, NULL, NULL},
-                     {CONTROLLER, "'" ARGUMENT "'", ""},
-                     {CONTROLLER, SOURCES, "'name': 'PLIMSOLL_LEADER_ELECT'"},
-                     {CONTROLLER, "node-exporter,kubelet", "false"}}},
-        {"leader", DOCTOR_FAULT, "nobody has ever",
-         .changes = {{LEASE, NULL, NULL}, {CONTROLLER, ARGUMENT, "--leader-elect"}}},
-        /* What is asked of which Lease is not known, so it is not asked. */
-        {"leader", DOCTOR_UNKNOWN, "the Lease's name cannot be read",
-         .changes = {{CONTROLLER, ARGUMENT, "--leader-elect-resource-name=$(NAME)"}},
-         .denied = {"plimsoll-controller", "leases"}},
+                     PAPER_SET(PAPER_CONTROLLER_FLAGS, "leader-elect=false")}},
         {"controller-permissions", DOCTOR_FAULT, "it may not patch nodes",
          .denied = {"plimsoll-controller", "patch\",\"group\":\"\",\"resource\":\"nodes"}},
         {"controller-permissions", DOCTOR_FAULT, "it may not create events, patch events",
@@ -184,7 +171,7 @@ static const struct paper_fault program_faults[] = {
         {"controller-permissions", DOCTOR_FAULT, "it may not watch dynamicscheduler",
          .denied = {"plimsoll-controller", "watch\",\"group\":\"scheduler.policy"}},
         {"controller-permissions", DOCTOR_FAULT, "it may not list nodes.metrics.k8s.io",
-         .changes = {{CONTROLLER, "node-exporter,kubelet", "kubelet,metrics-server"}},
+         .changes = {{PAPER_CONTROLLER_FLAGS, "node-exporter,kubelet", "kubelet,metrics-server"}},
          .denied = {"plimsoll-controller", "metrics.k8s.io"}},
         {.denied = {"plimsoll-controller", "metrics.k8s.io"}},
         {"extender-permissions", DOCTOR_FAULT, "it may not watch dynamicscheduler",
@@ -192,105 +179,18 @@ static const struct paper_fault program_faults[] = {
         {"extender-permissions", DOCTOR_FAULT, "it may not watch pods",
          .denied = {"plimsoll-extender", "watch\",\"group\":\"\",\"resource\":\"pods"}},
         {"extender-permissions", DOCTOR_FAULT, "it may not create pods/binding",
-         .changes = {{EXTENDER, ARGUMENT, "--bind"}}, .denied = {"plimsoll-extender", "binding"}},
+         .changes = {PAPER_SET(PAPER_EXTENDER_FLAGS, "bind=true")},
+         .denied = {"plimsoll-extender", "binding"}},
         {"extender-permissions", DOCTOR_FAULT, "it may not get pods",
-         .changes = {{EXTENDER, ARGUMENT, "--bind"}}, .denied = {"plimsoll-extender", "\"get\""}},
+         .changes = {PAPER_SET(PAPER_EXTENDER_FLAGS, "bind=true")},
+         .denied = {"plimsoll-extender", "\"get\""}},
         {.denied = {"plimsoll-extender", "binding"}}, /* it does not bind */
-        {"network-policy", DOCTOR_FAULT, "port 9100", .changes = {{NETWORK, "9100", "9101"}}},
-        {"network-policy", DOCTOR_FAULT, "port 10250", .changes = {NO_KUBELET}},
-        {"network-policy", DOCTOR_FAULT, "port 9200",
-         .changes = {{CONTROLLER, ARGUMENT, "--node-exporter-port=9200"}}},
-        {.changes = {{CONTROLLER, ARGUMENT, "--node-exporter-port=9200"},
-                     {NETWORK, "9100", "9000, 'endPort': 9300"}}},
-        {.changes = {{CONTROLLER, ARGUMENT, "--node-exporter-port=x"}}},
-        {.changes = {NO_KUBELET, {CONTROLLER, "exporter,kubelet", "exporter"}}},
-        {.changes = {NO_KUBELET, {CONTROLLER, SOURCES, "'name': 'OTHER'"}}},
-        {.changes = {NO_KUBELET,
-                     {CONTROLLER, SOURCES, "'n': 'PLIMSOLL_METRICS_SOURCE'"},
-                     {CONTROLLER, ARGUMENT, "--metrics-source-kubelet"}}},
-        {.changes = {NO_KUBELET, {NETWORK, "[{'ports'", "[{}, {'ports'"}}},
-        {.changes = {NO_KUBELET, {NETWORK, "9100", "443}, {'protocol': 'TCP'"}}}, /* any port */
-        {"network-policy", DOCTOR_FAULT, "port 10250",
-         .changes = {NO_KUBELET, {NETWORK, "443}", "443}, {'protocol': 'UDP'}"}}},
-        {.changes = {{NETWORK, NULL, PAPER_LIST "{'spec': {}}]}"}}},
-        {.changes = {{NETWORK, NULL, PAPER_LIST "{'spec': {'egress': 7}}]}"}}},
-        {.changes = {{NETWORK, NULL, NULL}}},
-        /* A policy that closes all, and ones that are not about us. */
-        {"network-policy", DOCTOR_FAULT, "port 9100 (node-exporter), port 10250 (kubelet)",
-         .changes = {{NETWORK, "'egress'", "'e'"}}},
-        {"network-policy", DOCTOR_FAULT, "port 9100 (node-exporter), port 10250 (kubelet)",
-         .changes = {{NETWORK, NULL,
-                      PAPER_LIST "{'spec': {'podSelector': {}, 'policyTypes': [7, 'Egress']}}]}"}}},
-        {.changes = {{NETWORK, "9100", "9101"}, {NETWORK, "'Ingress', 'Egress'", "'a'"}}},
-        {"network-policy", DOCTOR_FAULT, "port 9100", /* its rules say what it is about */
-         .changes = {{NETWORK, "9100", "9101"}, {NETWORK, "'policyTypes'", "'p'"}}},
-        {.changes = {{NETWORK, "9100", "9101"},
-                     {NETWORK, "'plimsoll-controller'}}", "'plimsoll-extender'}}"}}},
-        {.changes = {{NETWORK, "9100", "9101"},
-                     {NETWORK, "'matchLabels'", "'matchExpressions': [], 'matchLabels'"}}},
-        {.changes = {{NETWORK, "9100", "'exporter'"}}}, /* may be any port */
-        {"network-policy", DOCTOR_FAULT, "port 9100",   /* not only ours, but of no other is more */
-         .changes = {{NETWORK, "9100", "9101"}, {NETWORK, "[{'spec'", "[" ALLOW_DNS ", {'spec'"}}},
-        /* Prometheus: its port, and its name. */
-        {"network-policy", DOCTOR_FAULT, "reach port 9090 (Prometheus)",
-         .changes = {PROMETHEUS("10.0.0.9:9090")}},
-        {"network-policy", DOCTOR_FAULT, "reach port 9090 (Prometheus)",
-         .changes = {PROMETHEUS("[fd00::9]:9090/prefix")}},
-        {"network-policy", DOCTOR_FAULT, "reach port 80 (Prometheus)",
-         .changes = {PROMETHEUS("10.0.0.9")}},
-        {"network-policy", DOCTOR_FAULT, "reach port 80 (Prometheus)",
-         .changes = {PROMETHEUS("10.0.0.9:")}},
-        {"network-policy", DOCTOR_FAULT,
-         "reach UDP port 53 (to resolve prometheus-server.crane-system)",
-         .changes = {PROMETHEUS("prometheus-server.crane-system:8080"), {NETWORK, "443", "8080"}}},
-        {"network-policy", DOCTOR_FAULT,
-         "reach port 9090 (Prometheus), UDP port 53 (to resolve prometheus.example.com)",
-         .changes = {PROMETHEUS("prometheus.example.com:9090")}},
-        {"network-policy", DOCTOR_FAULT, "reach UDP port 53", /* one of TCP does not do */
-         .changes = {PROMETHEUS("prometheus:443"), {NETWORK, "443", "443}, {'port': 53"}}},
-        {"network-policy", DOCTOR_FAULT, "reach port 9090 (Prometheus)", /* of its pods */
-         .changes = {PROMETHEUS("prometheus.monitoring"),
-                     SERVED_AT("9090"),
-                     {NETWORK, "{'port': 443}", "{'protocol': 'UDP', 'port': 53}"}}},
-        {"network-policy", DOCTOR_FAULT, "reach port 443 (Prometheus)", /* as of its Service */
-         .changes = {PROMETHEUS("prometheus.monitoring:443"),
-                     SERVED_AT("9090"),
-                     {NETWORK, "{'port': 443}", "{'protocol': 'UDP', 'port': 53}"}}},
-        {"network-policy", DOCTOR_UNKNOWN, "has a name",
-         .changes = {PROMETHEUS("prometheus.monitoring"),
-                     SERVED_AT("'web'"),
-                     {NETWORK, "{'port': 443}", "{'protocol': 'UDP', 'port': 53}"}}},
-        {"network-policy", DOCTOR_UNKNOWN, "port 80 is closed, and GET",
-         .changes = {PROMETHEUS("prometheus.monitoring.svc.cluster.local"),
-                     {"*/services/prometheus", NULL, "403"},
-                     {NETWORK, "{'port': 443}", "{'protocol': 'UDP', 'port': 53}"}}},
-        /* Other addresses that are names. */
-        {"network-policy", DOCTOR_FAULT, "UDP port 53 (to resolve Hostname)",
-         .changes = {{CONTROLLER, ARGUMENT, "--node-address-types=Hostname,InternalIP"}}},
-        {.changes = {{CONTROLLER, ARGUMENT, "--node-address-types=ExternalIP,Hostname"}}},
-        {.changes = {{CONTROLLER, ARGUMENT, "--node-address-types=$(TYPES)"}}},
-        {.changes = {{CONTROLLER, ARGUMENT, "--exporter=dcgm"}}}, /* it has no URL */
-        {"network-policy", DOCTOR_FAULT, "UDP port 53 (to resolve proxy)",
-         .changes = {{CONTROLLER, ARGUMENT, "--target-url-template=https://proxy:1/{node}"}}},
-        {"network-policy", DOCTOR_FAULT, "UDP port 53 (to resolve api.example)",
-         .changes = {{CONTROLLER, ARGUMENT, "--master=https://api.example:6443"}}},
-        {"network-policy", DOCTOR_FAULT,
-         "port 9400 (--exporter), UDP port 53 (to resolve {node}.example)",
-         .changes = {{CONTROLLER, ARGUMENT,
-                      "--exporter=dcgm=http://{address}:9400/metrics', "
-                      "'--exporter', 'b=http://{node}.example:1"}}},
-        {"network-policy", DOCTOR_FAULT, "port 9200 (node-exporter)",
-         .changes =
-                 {{CONTROLLER, ARGUMENT,
-                   "--target-url-template=http://{address}:{port}', '--node-exporter-port=9200"}}},
-        {"network-policy", DOCTOR_FAULT, "reach port 19101 (node-metrics)",
-         .changes = {{CONTROLLER, "node-exporter,kubelet", "node-metrics"}}},
         {"kubelet-tls", DOCTOR_WARNING, "not verified",
-         .changes = {{CONTROLLER, ARGUMENT, "--kubelet-insecure-skip-verify"}}},
-        {.changes = {{CONTROLLER, ARGUMENT, "--kubelet-insecure-skip-verify=false"}}},
-        {.changes = {{CONTROLLER, ARGUMENT,
-                      "--kubelet-insecure-skip-verify', "
-                      "'--kubelet-client-certificate=/a"}}},
+         .changes = {PAPER_SET(PAPER_CONTROLLER_FLAGS, "kubelet-insecure-skip-verify=true")}},
+        {.changes = {PAPER_SET(PAPER_CONTROLLER_FLAGS, "kubelet-insecure-skip-verify=false")}},
+        {.changes = {PAPER_SET(
+                 PAPER_CONTROLLER_FLAGS,
+                 "kubelet-insecure-skip-verify=true\nkubelet-client-certificate=/a")}},
         {"node-guard", DOCTOR_WARNING, "plimsoll-controller-nodes",
          .changes = {{GUARD, NULL, NULL}}},
         {"node-guard", DOCTOR_UNKNOWN, "403", .changes = {{GUARD, NULL, "403"}}},
@@ -303,8 +203,14 @@ static const struct paper_fault node_faults[] = {
          "4 of 4 nodes have no annotation of the policy: node-0, "
          "node-1, node-2, ...",
          .changes = {{NODES, "'annotations'", "'a'"}}},
-        {"annotations-fresh", DOCTOR_WARNING, "1 of 4 nodes have no usable",
+        {"annotations-fresh", DOCTOR_WARNING, "1 of 4 nodes have an annotation that has expired",
          .changes = {{NODES, PAPER_FRESH, HOUR_OLD, 2}}},
+        /* The other one is usable. */
+        {"annotations-fresh", DOCTOR_FAULT,
+         "4 of 4 nodes have an annotation that has expired (cpu_usage_avg_5m): node-0",
+         .changes = {{NODES, CPU, METRIC("cpu", HOUR_OLD)}}},
+        /* Nothing uses it. */
+        {.changes = {{NODES, CPU, CPU ", 'cpu_usage_max_avg_1h': '0.2,2026-02-28T11:00:00Z'"}}},
         {"annotations-fresh", DOCTOR_FAULT, "4 of 4", .changes = {{NODES, PAPER_FRESH, HOUR_OLD}}},
         {"annotations-format", DOCTOR_WARNING, "read (cpu_usage_avg_5m): node-0",
          .changes = {{NODES, CPU, METRIC("cpu", "much"), 1}}},
@@ -347,10 +253,14 @@ static const struct paper_fault node_faults[] = {
         {"annotations-left", DOCTOR_WARNING, "(a.example/net_usage_avg_5m)",
          .changes = {{NODES, CPU,
                       CPU ", 'a.example/net_usage_avg_5m': '0.25000,2026-02-28T11:00:00Z'"}}},
-        {"annotations-left", DOCTOR_WARNING, "(cpu_usage_max_avg_1d)",
-         .changes = {{NODES, CPU, CPU ", 'cpu_usage_max_avg_1d': '" HOUR_OLD "'"}}},
+        /* An earlier policy's, which the controller is about to remove. */
+        {.changes = {{NODES, CPU, CPU ", 'cpu_usage_max_avg_1d': '" HOUR_OLD "'"}}},
+        {"annotations-left", DOCTOR_WARNING, "(cpu_usage_max_avg_1d): node-0",
+         .changes = {{NODES, CPU, CPU ", 'cpu_usage_max_avg_1d': '0.25000,2026-02-28T11:00:00Z'",
+                      1}}},
         {"annotations-left", DOCTOR_WARNING, "(cpu_usage_max_avg_1d_peak)",
-         .changes = {{NODES, CPU, CPU ", 'cpu_usage_max_avg_1d_peak': '" HOUR_OLD "'"}}},
+         .changes = {{NODES, CPU,
+                      CPU ", 'cpu_usage_max_avg_1d_peak': '0.25000,2026-02-28T11:00:00Z'"}}},
         /* Peaks of the policy's, and what is no reading or no metric. */
         {.changes = {{NODES, CPU,
                       CPU ", 'cpu_usage_max_avg_1h_peak': '" HOUR_OLD "', "
@@ -414,51 +324,51 @@ static const struct paper_fault metric_faults[] = {
          .changes = {{"*/plimsoll-controller-1:*", NULL, "403"}}},
         /* Both replicas look at all nodes. */
         {"exporters", DOCTOR_WARNING,
-         "node-exporter fails on 3 of 4 nodes; failed scrapes by reason: connect: 2, timeout: 7",
-         .changes = {{CONTROLLERS, "failing{source='node-exporter'} 0",
-                      "failing{source='node-exporter'} 3"},
-                     {STANDBY, "'connect'} 0", "'connect'} 2"},
-                     {STANDBY, "'timeout'} 0", "'timeout'} 7"}}},
-        /* What was fetched, but could not be read. */
+         "node-exporter fails on 2 of 4 nodes (node-0, node-1): connect, see --node-exporter-port",
+         .changes = {FAILING("2"), FAILURE("node-exporter", "2", "'node-0', 'node-1'")}},
+        {"exporters", DOCTOR_WARNING, "on 3 of 4 nodes (node-0, ?, ...): connect, see",
+         .changes = {FAILING("3"), FAILURE("node-exporter", "3", "'node-0', 7")}},
         {"exporters", DOCTOR_WARNING,
-         "node-exporter fails on 1 of 4 nodes, kubelet fails on 2 of 4 nodes; failed scrapes by "
-         "reason: windows_exporter: 2, other_node: 1, url_too_long: 1, over_budget: 3",
-         .changes = {{STANDBY, "failing{source='node-exporter'} 0",
-                      "failing{source='node-exporter'} 1\n"
-                      "plimsoll_targets_failing{source='kubelet'} 2"},
-                     {STANDBY, "'connect'} 0", "'windows_exporter'} 2"},
-                     {STANDBY, "'timeout'} 0",
-                      "'other_node'} 1\nplimsoll_scrapes_total{result='over_budget'} 3\n"
-                      "plimsoll_scrapes_total{result='url_too_long'} 1"}}},
-        /* The samples are their affair, too. */
-        {"exporters", DOCTOR_WARNING, "none is counted",
-         .changes = {{STANDBY, "failing{source='node-exporter'} 0",
-                      "failing{source='node-exporter'} 3"},
+         "kubelet fails on 1 of 4 nodes (node-0): ?, see the log; node-exporter fails on 2 of 4",
+         .changes = {FAILING("2"),
+                     {STANDBY_STATUS, "0, 'nodesFailing': 0", "0, 'nodesFailing': 1"},
+                     FAILURE("node-exporter", "2", "'node-0'"),
+                     {STANDBY_STATUS, "'failures': [",
+                      "'failures': [{'source': 'kubelet', 'nodes': 1, 'examples': ['node-0']}, "}}},
+        /* What it fails on has no recent sample, of course. */
+        {"exporters", DOCTOR_WARNING, "node-exporter fails on 2 of 4 nodes",
+         .changes = {FAILING("2"),
+                     FAILURE("node-exporter", "2", "'node-0'"),
                      {STANDBY, "nodes_stale 0", "nodes_stale 2"}}},
-        {"exporters", DOCTOR_FAULT, "node-exporter fails on 4 of 4 nodes;",
-         .changes = {{CONTROLLERS, "failing{source='node-exporter'} 0",
-                      "failing{source='node-exporter'} 4"}}},
+        {"exporters", DOCTOR_FAULT, "node-exporter fails on 4 of 4 nodes (node-0, ...)",
+         .changes = {FAILING("4"), FAILURE("node-exporter", "4", "'node-0'")}},
         /* Another source stands in. */
-        {"exporters", DOCTOR_WARNING, "node-exporter fails on 4 of 4 nodes;",
-         .changes = {{CONTROLLERS, "failing{source='node-exporter'} 0",
-                      "failing{source='node-exporter'} 4\n"
-                      "plimsoll_nodes_served{source='prometheus'} 4"}}},
-        {.changes = {{STANDBY, "failing{source='node-exporter'} 0",
-                      "failing{source='node-exporter'} 4\n"
-                      "plimsoll_nodes_served{source='kubelet'} 4"}}},
-        {"samples", DOCTOR_WARNING, "2 of 4 nodes have no",
-         .changes = {{CONTROLLERS, "nodes_stale 0", "nodes_stale 2"}}},
+        {"exporters", DOCTOR_WARNING, "node-exporter fails on 4 of 4 nodes",
+         .changes = {FAILING("4"),
+                     FAILURE("node-exporter", "4", "'node-0'"),
+                     {STANDBY_STATUS, "'kubelet', 'nodesServed': 0",
+                      "'prometheus', 'nodesServed': 4"}}},
+        {.changes = {FAILING("4"),
+                     FAILURE("node-exporter", "4", "'node-0'"),
+                     {STANDBY_STATUS, "'kubelet', 'nodesServed': 0",
+                      "'kubelet', 'nodesServed': 4"}}},
+        {"exporters", DOCTOR_UNKNOWN, "status.json: 404", .changes = {{STATUSES, NULL, NULL}}},
+        {.changes = {{STATUSES, "'failures': []", "'failures': [7, {'source': 'other'}]"}}},
+        {"samples", DOCTOR_WARNING, "2 of 4 nodes have no recent sample: node-2, node-3",
+         .changes = {{CONTROLLERS, "nodes_stale 0", "nodes_stale 2"},
+                     {STATUSES, "'nodes': [",
+                      "'nodes': [{'name': 'node-2'}, {'name': 'node-3'}, "}}},
+        {"samples", DOCTOR_FAULT, "4 of 4 nodes have no recent sample",
+         .changes = {{STANDBY, "nodes_stale 0", "nodes_stale 4"}}},
         /* Exporters fail where kubelets serve, and elsewhere there is no sample. */
         {"samples", DOCTOR_WARNING, "1 of 4 nodes have no",
-         .changes = {{STANDBY, "failing{source='node-exporter'} 0",
-                      "failing{source='node-exporter'} 3\n"
-                      "plimsoll_nodes_served{source='kubelet'} 3"},
+         .changes = {FAILING("3"),
+                     FAILURE("node-exporter", "3", "'node-0'"),
+                     {STANDBY_STATUS, "'kubelet', 'nodesServed': 0", "'kubelet', 'nodesServed': 3"},
                      {STANDBY, "nodes_stale 0", "nodes_stale 1"}}},
-        {"samples", DOCTOR_FAULT, "4 of 4 nodes have no",
-         .changes = {{STANDBY, "nodes_stale 0", "nodes_stale 4"}}},
-        {"policy-loaded", DOCTOR_FAULT, "a controller cannot",
+        {"policy-loaded", DOCTOR_FAULT, "plimsoll-controller-0 cannot",
          .changes = {{STANDBY, "policy_failed 0", "policy_failed 1"}}},
-        {"policy-loaded", DOCTOR_FAULT, "an extender cannot",
+        {"policy-loaded", DOCTOR_FAULT, "plimsoll-extender-0 cannot",
          .changes = {{EXTENDER_0, "policy_failed 0", "policy_failed 1"}}},
         {"patches", DOCTOR_WARNING, "15 of 20",
          .changes = {{CONTROLLERS, "waiting 0", "waiting 15"},
@@ -524,7 +434,7 @@ static const struct paper_fault metric_faults[] = {
         {"extender-speed", DOCTOR_WARNING, "400 of 1000 calls took more than 100 ms",
          .changes = {{EXTENDERS, "'0.1'} 500", "'0.1'} 300"}}},
         {.changes = {{EXTENDERS, "le='0.1'", "le='1'"}}}, /* nothing says how many were fast */
-        {"extender-table", DOCTOR_FAULT, "an extender knows 2 nodes, and there are 4",
+        {"extender-table", DOCTOR_FAULT, "plimsoll-extender-0 knows 2 nodes, and there are 4",
          .changes = {{EXTENDER_0, "nodes 4", "nodes 2"}}},
         {"extender-table", DOCTOR_FAULT, "knows 5 nodes",
          .changes = {{EXTENDERS, "nodes 4", "nodes 5"}}},
@@ -556,7 +466,7 @@ static const struct paper_fault scheduler_faults[] = {
         {.changes = {{CONFIG, "'items': [", "'items': [{'data': 1e999}, "}}}, /* no number */
         {.changes = {{CONFIG, ":8010", ":9010"},
                      {SERVICE, "'port': 8010", "'port': 80}, {'port': 9010"}}},
-        {.changes = {{CONFIG, ":8010", ":9010"}, {EXTENDER, ARGUMENT, "--port', '9010"}}},
+        {.changes = {{CONFIG, ":8010", ":9010"}, {EXTENDER, "8010", "9010"}}},
         {.changes = {{CONFIG, "127.0.0.1", "plimsoll-extender.kube-system"}}},
         {.changes = {{CONFIG, "extenders:\\n", "extenders:\\n- urlPrefix: http://a\\n"}}},
         /* test_doctor_url.c has the others. */
@@ -566,6 +476,34 @@ static const struct paper_fault scheduler_faults[] = {
          .changes = {{CONFIG, "ignorable: true", "ignorable: [true]"}}},
         {.changes = {{CONFIG, "ignorable: true", "ignorable: True"}}},
         {.changes = {{CONFIG, "ignorable: true", "ignorable: yes"}}},
+        {.changes = {{CONFIG, "ignorable: true", "ignorable: on"},
+                     {CONFIG, "nodeCacheCapable: true", "nodeCacheCapable: On"}}},
+        {"scheduler-ignorable", DOCTOR_FAULT, "ignorable",
+         .changes = {{CONFIG, "ignorable: true", "ignorable: off"}}},
+        {"scheduler-fields", DOCTOR_WARNING,
+         "ConfigMap scheduler: an extender has no failurePolicy",
+         .changes = {{CONFIG, "  weight", "  failurePolicy: Ignore\\n  weight"}}},
+        {"scheduler-fields", DOCTOR_WARNING,
+         "an extender has no ignoreable, did you mean ignorable?",
+         .changes = {{CONFIG, "  weight", "  ignoreable: true\\n  weight"}}},
+        {"scheduler-fields", DOCTOR_WARNING, "ignorable is a string, with quotes",
+         .changes = {{CONFIG, "ignorable: true", "ignorable: \\\"true\\\""}}},
+        {"scheduler-fields", DOCTOR_WARNING, "weight is a string, with quotes",
+         .changes = {{CONFIG, "weight: 3", "weight: \\\"3\\\""}}},
+        {.changes = {{CONFIG, "httpTimeout: 200ms", "httpTimeout: \\\"200ms\\\""},
+                     {CONFIG, "  weight", "  enableHTTPS: false\\n  tlsConfig: {}\\n  weight"}}},
+        {"scheduler-resources", DOCTOR_WARNING,
+         "only about pods that request telemetry/scheduling, and 1 more",
+         .changes = {{CONFIG, "  weight",
+                      "  managedResources: [{name: telemetry/scheduling, ignoredByScheduler: true}"
+                      ", {name: b}]\\n  weight"}}},
+        {.changes = {{CONFIG, "  weight", "  managedResources: []\\n  weight"}}},
+        /* Since 1.30, kube-scheduler ignores a refused bind of an extender that is ignorable. */
+        {"scheduler-bind", DOCTOR_WARNING, "has bindVerb, and the extender runs without --bind",
+         .changes = {BINDS}},
+        {"scheduler-bind", DOCTOR_FAULT, "has bindVerb, and the extender runs without --bind",
+         .changes = {BINDS, {"/version", "36+", "29"}}},
+        {.changes = {BINDS, PAPER_SET(PAPER_EXTENDER_FLAGS, "bind=true")}},
         /* An entry for bind alone, in front of the other. */
         {.changes = {{CONFIG, "extenders:\\n",
                       "extenders:\\n- urlPrefix: http://127.0.0.1:8010/v1\\n  bindVerb: bind\\n"}}},
@@ -582,7 +520,9 @@ static const struct paper_fault scheduler_faults[] = {
         {"scheduler-timeout", DOCTOR_WARNING, "30s", .changes = {{CONFIG, "200ms", "30s"}}},
         {"scheduler-weight", DOCTOR_FAULT, "not set", .changes = {{CONFIG, "weight: 3", ""}}},
         {"scheduler-weight", DOCTOR_FAULT, "not set", .changes = {{CONFIG, "t: 3", "t: 0"}}},
+        {"scheduler-weight", DOCTOR_FAULT, "not set", .changes = {{CONFIG, "t: 3", "t: 2.5"}}},
         {"scheduler-weight", DOCTOR_WARNING, "weight is 1", .changes = {{CONFIG, "t: 3", "t: 1"}}},
+        {.changes = {{CONFIG, "weight: 3", "weight: 3.0"}}},
         {"scheduler-names", DOCTOR_WARNING, "nodeCacheCapable",
          .changes = {{CONFIG, "nodeCacheCapable: true", ""}}},
         {"scheduler-verbs", DOCTOR_FAULT, "no filterVerb",

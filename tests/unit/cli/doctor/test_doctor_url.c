@@ -15,9 +15,8 @@
 #define SCHEDULERS "*/pods?component=kube-scheduler"
 #define NODES "/api/v1/nodes"
 #define PODS PAPER_SYSTEM "/pods"
-#define ARGUMENT "'--leader-elect=true'"
 #define TLS                                                                                        \
-        { EXTENDER, ARGUMENT, "'--tls-cert-file=/a'" }
+        { EXTENDER, "{'port'", "{'scheme': 'HTTPS', 'port'" }
 #define HOST_NETWORK                                                                               \
         { EXTENDER, "'containers'", "'hostNetwork': true, 'containers'" }
 #define SILENT                                                                                     \
@@ -32,8 +31,8 @@
         {                                                                                          \
                 SCHEDULER, NULL,                                                                   \
                         "{'spec': {'template': {'spec': {'containers': [{'name': 'extender', "     \
-                        "'args': ['--port=" port                                                   \
-                        "']}], 'volumes': [{'configMap': {'name': 'scheduler'}}]}}}}"              \
+                        "'ports': [{'containerPort': " port                                        \
+                        "}]}], 'volumes': [{'configMap': {'name': 'scheduler'}}]}}}}"              \
         }
 
 enum from { FILE_OF_HOST, CONFIG_MAP };
@@ -57,7 +56,7 @@ static const struct {
          .changes = {TLS}},
         {FILE_OF_HOST, "https://10.96.0.10:8010/v1", NULL, .changes = {TLS}},
         {FILE_OF_HOST, "https://10.96.0.10:8010/v1", NULL,
-         .changes = {{EXTENDER, ARGUMENT, "'--tls-cert-file=$(FILE)'"}}},
+         .changes = {{EXTENDER, "httpGet", "tcpSocket"}}},
         /* The Service: its name, and its port. */
         {FILE_OF_HOST, "http://plimsoll-extender.kube-system.svc:8010/v1",
          "has plimsoll-extender.kube-system.svc, the name of a Service"},
@@ -99,11 +98,10 @@ static const struct {
         {FILE_OF_HOST, "http://127.0.0.1:8010/v1", "has 127.0.0.1, the scheduler's own host",
          .changes = {{EXTENDER, "'containers'", "'hostNetwork': false, 'containers'"}}},
         {FILE_OF_HOST, "http://localhost:8010/v1", "has port 8010, on which localhost is not",
-         .changes = {HOST_NETWORK, {EXTENDER, ARGUMENT, "'--port=9010'"}}},
+         .changes = {HOST_NETWORK, {EXTENDER, "8010", "9010"}}},
         {FILE_OF_HOST, "http://127.0.0.1:8010/v1", NULL,
-         .changes = {HOST_NETWORK, {EXTENDER, ARGUMENT, "'--port=$(PORT)'"}}},
-        {CONFIG_MAP, "http://127.0.0.1:8010/v1", NULL,
-         .changes = {{EXTENDER, ARGUMENT, "'--port=9010'"}}},
+         .changes = {HOST_NETWORK, {EXTENDER, "'containerPort'", "'c'"}}},
+        {CONFIG_MAP, "http://127.0.0.1:8010/v1", NULL, .changes = {{EXTENDER, "8010", "9010"}}},
         {CONFIG_MAP, "http://127.0.0.1:8010/v1", "has port 8010, on which 127.0.0.1 is not",
          .changes = {SECOND("9010")}},
         {CONFIG_MAP, "http://127.0.0.1:9010/v1", NULL, .changes = {SECOND("9010")}},
@@ -256,7 +254,7 @@ TEST(services) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                const struct doctor_address address = doctor_address_parse(cases[i].url, 0);
+                const struct doctor_address address = doctor_address_parse(cases[i].url);
                 _cleanup_(freep) char *path = doctor_address_service(&address, "load");
                 if (!path != !cases[i].path || (path && strcmp(path, cases[i].path) != 0))
                         fail_msg("%s: %s", cases[i].url, path ? path : "no Service");

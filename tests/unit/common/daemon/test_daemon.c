@@ -12,11 +12,12 @@
 #include "base/mem.h"
 #include "daemon/daemon.h"
 
-static struct http_exchange ask(const struct health *health, struct shared_page *metrics_page,
+static struct http_exchange ask(struct health *health, struct shared_page *metrics_page,
                                 const char *method, const char *path) {
+        const struct daemon daemon = {.health = health, .metrics_page = metrics_page};
         struct http_exchange exchange = {.method = method, .path = path, .body = "", .status = 500};
 
-        assert_true(daemon_pages(health, metrics_page, &exchange));
+        assert_true(daemon_pages(&daemon, &exchange));
         return exchange;
 }
 
@@ -89,14 +90,21 @@ TEST(methods_and_paths) {
         _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
         _cleanup_(loop_freep) struct loop *loop = loop_new();
         _cleanup_(shared_page_freep) struct shared_page *page = daemon_metrics_page(loop, metrics);
+        char flagz[] = "\na flagz\n\nb=c\n";
+        const struct daemon bare = {.health = health},
+                            daemon = {.health = health, .metrics_page = page, .flagz = flagz};
         struct http_exchange other = {.method = "GET", .path = "/filter", .status = 500};
 
-        assert_false(daemon_pages(health, page, &other));
+        assert_false(daemon_pages(&daemon, &other));
         assert_int_equal(other.status, 500);
         other.path = "/metrics";
-        assert_false(daemon_pages(health, NULL, &other));
+        assert_false(daemon_pages(&bare, &other));
+        other.path = "/flagz";
+        assert_false(daemon_pages(&bare, &other));
+        assert_true(daemon_pages(&daemon, &other));
+        expect(other, 200, flagz);
         other.path = "/readyz/";
-        assert_false(daemon_pages(health, page, &other));
+        assert_false(daemon_pages(&daemon, &other));
         expect(ask(health, page, "POST", "/readyz"), 405, NULL);
         expect(ask(health, page, "DELETE", "/metrics"), 405, NULL);
 

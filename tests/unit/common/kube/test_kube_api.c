@@ -120,7 +120,7 @@ TEST(outcomes) {
                 {"POST", 0, KUBE_OK, 201, .steps = {{201, "", "{}"}}},
                 {"GET", 3, KUBE_FORBIDDEN, 403, "403 nodes is forbidden: User \"x\" cannot list",
                  .steps = {{403, "", FORBIDDEN}}},
-                {"GET", 3, KUBE_NOT_FOUND, 404, "404 404 page not found",
+                {"GET", 3, KUBE_NOT_FOUND, 404, "404 page not found",
                  .steps = {{404, "", "404 page not found\n"}}},
                 {"GET", 3, KUBE_CONFLICT, 409, "409 {}", .steps = {{409, "", "{}"}}},
                 {"GET", 3, KUBE_GONE, 410, "410 (no message)", .steps = {{410, "", ""}}},
@@ -233,6 +233,38 @@ TEST(request_on_the_wire) {
         assert_int_equal(f.answer.outcome, KUBE_OK);
         assert_true(request_count(&f, "PATCH", "503") == 1);
         assert_true(request_count(&f, "PATCH", "200") == 1);
+        stop(&f);
+}
+
+/* The API server's time is in its answers. */
+TEST(clock) {
+        struct fixture f = {0};
+        static const char *const dates[] = {"", "Date: Thu, 01 Jan 1970 00:00:10 GMT\r\n", ""};
+
+        for (size_t i = 0; i < ARRAY_LEN(dates); i++)
+                scripted_add(&f.rig.server, (struct scripted_reply){.response = scripted_http(
+                                                                            200, dates[i], "{}")});
+        start(&f, NULL);
+        for (size_t i = 0; i < ARRAY_LEN(dates); i++) {
+                int64_t before_unix_ms = clock_wall_unix_ms();
+                (void)kube_start(f.rig.api, &(struct kube_request){.method = "GET",
+                                                                   .path = "/version",
+                                                                   .resource = "nodes",
+                                                                   .on_done = on_done,
+                                                                   .userdata = &f});
+                loop_run(f.rig.loop);
+                int64_t ahead_ms = kube_api_clock_ahead_ms(f.rig.api);
+                if (i == 0)
+                        assert_int_equal(ahead_ms, 0);
+                else if (i == 1)
+                        assert_true(ahead_ms >= before_unix_ms - 10000 &&
+                                    ahead_ms <= clock_wall_unix_ms() - 10000);
+                else /* of the last answer that had one */
+                        assert_true(ahead_ms <= before_unix_ms - 10000);
+        }
+        double shown_s = metrics_value(
+                metrics_gauge(f.rig.metrics, "plimsoll_clock_ahead_seconds", "", NULL));
+        assert_true(shown_s * 1000 > (double)clock_wall_unix_ms() - 70000);
         stop(&f);
 }
 

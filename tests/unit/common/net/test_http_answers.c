@@ -184,6 +184,40 @@ TEST_BETWEEN(retry_after, set_up, tear_down) {
         }
 }
 
+/* By how much this machine's clock is ahead of the server's. */
+TEST_BETWEEN(date, set_up, tear_down) {
+        static const struct {
+                const char *header;
+                bool has_date;
+                int64_t unix_s;
+        } rows[] = {
+                {"Date: Thu, 26 Nov 2026 23:00:00 GMT\r\n", true, 1795734000},
+                {"dAtE:Thu, 26 Nov 2026 23:00:00 GMT \r\n", true, 1795734000},
+                {"Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n", true, 784111777},
+                {"Date: now\r\n", false, 0},
+                {"Date:\r\n", false, 0},
+                {"Dated: Sun, 06 Nov 1994 08:49:37 GMT\r\n", false, 0},
+                {"", false, 0},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+                scripted_add(&server, (struct scripted_reply){
+                                              .response = scripted_http(200, rows[i].header, "")});
+        scripted_server_start(&server);
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct attempt attempt = {0};
+                int64_t before_unix_ms = clock_wall_unix_ms();
+                begin(&attempt, NULL);
+                loop_run(loop);
+                if (attempt.response.has_date != rows[i].has_date)
+                        fail_msg("row %zu: %d", i, attempt.response.has_date);
+                int64_t at_unix_ms = attempt.response.clock_ahead_ms + rows[i].unix_s * MS_PER_S;
+                if (rows[i].has_date)
+                        assert_true(at_unix_ms >= before_unix_ms &&
+                                    at_unix_ms <= clock_wall_unix_ms());
+        }
+}
+
 /* An error page where a stream was asked for has a limit of its own. */
 TEST_BETWEEN(large_refusal, set_up, tear_down) {
         static char body[REFUSAL_BYTES + 2];

@@ -282,41 +282,6 @@ static char *capture(void (*print)(const struct option_row *, size_t, FILE *)) {
 }
 
 /* Of a program that runs elsewhere, with flags that this table does not have. */
-TEST(given) {
-        static const struct {
-                const char *name;
-                enum option_type type;
-                const char *words[5];
-                const char *given[3];
-        } cases[] = {
-                {"workers", OPTION_INT, {"--workers=7"}, {"7"}},
-                {"workers", OPTION_INT, {"--new", "x", "--workers", "7"}, {"7"}},
-                {"workers", OPTION_INT, {"--workers=7", "--workers", "8"}, {"7", "8"}},
-                {"workers", OPTION_INT, {"--workers"}, {NULL}},
-                {"workers", OPTION_INT, {"--workers="}, {""}},
-                {"workers", OPTION_INT, {"--workers-of=7", "workers=7", "-", "", "-w"}, {NULL}},
-                {"workers", OPTION_INT, {"--workers=1", "--", "--workers=7"}, {"1"}},
-                {"dry-run", OPTION_BOOL, {"--dry-run", "false"}, {"true"}},
-                {"dry-run", OPTION_BOOL, {"--dry-run=false"}, {"false"}},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                const struct option_row row = {.name = cases[i].name, .type = cases[i].type};
-                char *words[ARRAY_LEN(cases[i].words)];
-                size_t count = 0, at = 0;
-                for (; count < ARRAY_LEN(words) && cases[i].words[count]; count++)
-                        words[count] = (char *)(uintptr_t)cases[i].words[count];
-                for (size_t j = 0; j < ARRAY_LEN(cases[i].given); j++) {
-                        const char *given = options_given(&row, words, count, &at);
-                        const char *expected = cases[i].given[j];
-                        assert_int_equal(given == NULL, expected == NULL);
-                        if (!given)
-                                break;
-                        assert_string_equal(given, expected);
-                }
-        }
-}
-
 TEST_BETWEEN(help, clear, done) {
         static const char expected[] =
                 "What is read:\n"
@@ -421,6 +386,44 @@ TEST_BETWEEN(dump, clear, done) {
         must_parse(ARGS("--policy-config-path=a\nworkers=9 (flag)", "--ratio=.25"), 3);
         _cleanup_(freep) char *text = capture(options_dump);
         assert_string_equal(text, expected);
+}
+
+/* The page has the values by name, without where they come from. */
+TEST_BETWEEN(flagz, clear, done) {
+        static const char expected[] = "\nprogram flagz\n\n"
+                                       "dry-run=false\n"
+                                       "leader-elect=true\n"
+                                       "log-format=logfmt\n"
+                                       "policy-config-path=\"a\\nworkers=9\"\n"
+                                       "ratio=0.25\n"
+                                       "scrape-interval=15s\n"
+                                       "target=one,two\n"
+                                       "workers=4\n";
+        _cleanup_(buf_done) struct buf out = BUF_INIT(OPTIONS_FLAGZ_MAX_BYTES);
+
+        must_parse(ARGS("--policy-config-path=a\nworkers=9", "--ratio=.25"), 3);
+        options_flagz("program", rows, ARRAY_LEN(rows), &out);
+        assert_string_equal(out.data, expected);
+}
+
+/* The user and the password of an URL are shown nowhere. */
+TEST_BETWEEN(dump_user, clear, done) {
+        static const struct {
+                const char *value, *dumped;
+        } cases[] = {
+                {"http://user:pass@a:1/b@c", "http://...@a:1/b@c"},
+                {"name=http://p@a@b", "name=http://...@b"},
+                {"http://a/b@c?d@e", "http://a/b@c?d@e"},
+                {"a@b", "a@b"},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                must_parse(ARGS("--policy-config-path", cases[i].value), 3);
+                _cleanup_(freep) char *text = capture(options_dump);
+                _cleanup_(freep) char *line = xasprintf("policy-config-path=%s (flag)\n",
+                                                        cases[i].dumped);
+                assert_memory_equal(text, line, strlen(line));
+        }
 }
 
 TEST_BETWEEN(dump_quotes, clear, done) {

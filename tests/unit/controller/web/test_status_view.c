@@ -50,7 +50,7 @@ struct row {
         double usage_ratio[3]; /* negative: not usable */
         int64_t hot;           /* negative: not counted */
         unsigned taint_level;
-        double idle_cores[3]; /* offered, taken, used */
+        double idle_cores[4]; /* offered, taken, used, room */
         uint8_t pool;
 };
 
@@ -115,7 +115,8 @@ static json_t *view_of(const struct compiled_policy *compiled, const struct row 
                                                         .taint_level = rows[i].taint_level,
                                                         .idle_offered_cores = rows[i].idle_cores[0],
                                                         .idle_taken_cores = rows[i].idle_cores[1],
-                                                        .idle_used_cores = rows[i].idle_cores[2]});
+                                                        .idle_used_cores = rows[i].idle_cores[2],
+                                                        .idle_room_cores = rows[i].idle_cores[3]});
                 }
         } while (status_view_again(&view));
         status_view_end(&view);
@@ -166,19 +167,21 @@ TEST(idle_cpu) {
                                    "  - {name: cpu_usage_max_avg_1h, period: 15m}\n"
                                    "  idle: {}\n";
         static const struct row rows[] = {
-                {"a", NULL, NULL, {0.2, 0.3}, -1, .idle_cores = {2.8, 2, 1.5}},
-                {"unread", NULL, NULL, {0.2, 0.3}, -1, .idle_cores = {0, 4, -1}},
+                {"a", NULL, NULL, {0.2, 0.3}, -1, .idle_cores = {2.8, 2, 1.5, 3.2}},
+                {"unread", NULL, NULL, {0.2, 0.3}, -1, .idle_cores = {0, 4, -1, -0.001}},
         };
         _cleanup_(compiled_policy_freep) struct compiled_policy *compiled = compile(text);
         json_auto_t *json = view_of(compiled, rows, ARRAY_LEN(rows));
         const json_t *idle = json_at(node(json, 0), "idle", NULL);
 
         assert_float_equal(number(idle, "offeredCores"), 2.8, 1e-9);
+        assert_float_equal(number(idle, "roomCores"), 3.2, 1e-9);
         assert_float_equal(number(idle, "takenCores"), 2, 0);
         assert_float_equal(number(idle, "usedCores"), 1.5, 1e-9);
         idle = json_at(node(json, 1), "idle", NULL);
         assert_float_equal(number(idle, "offeredCores"), 0, 0);
         assert_float_equal(number(idle, "takenCores"), 4, 0);
+        assert_null(json_at(idle, "roomCores", NULL));
         assert_null(json_at(idle, "usedCores", NULL));
 }
 

@@ -1,0 +1,68 @@
+/* Where a pod's pages are. */
+#include "tests/unit/fixture/test.h"
+
+#include "base/mem.h"
+#include "cli/cluster/cluster_page.h"
+#include "codec/json.h"
+
+/* With ' in place of "; owned by the caller. */
+static json_t *pod_of(const char *spec) {
+        _cleanup_(freep) char *text = xasprintf("{'metadata': {'name': 'a b'}, 'spec': %s, "
+                                                "'status': {'phase': 'Running'}}",
+                                                spec);
+        json_t *json = NULL;
+
+        for (char *at = text; *at; at++)
+                *at = *at == '\'' ? '"' : *at;
+        assert_int_equal(json_parse(text, strlen(text), &json, NULL), 0);
+        return json;
+}
+
+#define PORTS "'ports': [{'name': 'm', 'containerPort': 1}, {'name': 'e', 'containerPort': 2}]"
+
+TEST(paths) {
+        static const struct {
+                const char *spec, *program, *path;
+                bool is_mutual;
+        } rows[] = {
+                {"{}", PROGRAM_CONTROLLER, "a%20b:8090/proxy/p"},
+                {"7", PROGRAM_EXTENDER, "a%20b:8010/proxy/p"},
+                {"{'containers': [{" PORTS "}]}", PROGRAM_EXTENDER, "a%20b:1/proxy/p"},
+                {"{'containers': [{" PORTS ", 'readinessProbe': {'httpGet': {'port': 'e'}}}]}",
+                 PROGRAM_EXTENDER, "a%20b:2/proxy/p"},
+                {"{'containers': [{" PORTS ", 'readinessProbe': {'httpGet': {'port': 3, "
+                 "'scheme': 'HTTPS'}}}]}",
+                 PROGRAM_EXTENDER, "https:a%20b:3/proxy/p"},
+                {"{'containers': [{" PORTS ", 'readinessProbe': {'httpGet': {'port': 'none'}}}]}",
+                 PROGRAM_EXTENDER, "a%20b:8010/proxy/p"},
+                {"{'containers': [{" PORTS ", 'readinessProbe': {'tcpSocket': {'port': 'e'}}}]}",
+                 PROGRAM_EXTENDER, "https:a%20b:2/proxy/p", true},
+                /* Beside a sidecar. */
+                {"{'containers': [{'name': 'mesh', 'ports': [{'containerPort': 9}]}, "
+                 "{'name': 'controller', " PORTS "}]}",
+                 PROGRAM_CONTROLLER, "a%20b:1/proxy/p"},
+                {"{'containers': [{'name': 'mesh', 'ports': [{'containerPort': 9}]}, "
+                 "{'name': 'extender', " PORTS "}]}",
+                 PROGRAM_CONTROLLER, "a%20b:9/proxy/p"},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                json_auto_t *pod = pod_of(rows[i].spec);
+                _cleanup_(freep) char *path = cluster_page_path("n", pod, rows[i].program, "p");
+                _cleanup_(freep) char *expected = xasprintf("/api/v1/namespaces/n/pods/%s",
+                                                            rows[i].path);
+                assert_string_equal(path, expected);
+                assert_int_equal(
+                        cluster_page_place(json_at(pod, "spec", NULL), rows[i].program).is_mutual,
+                        rows[i].is_mutual);
+        }
+}
+
+TEST(pod_that_does_not_run) {
+        json_auto_t *pod = pod_of("{}"), *nameless = json_deep_copy(pod);
+
+        json_object_set_new(json_object_get(pod, "status"), "phase", json_string("Pending"));
+        assert_null(cluster_page_path("n", pod, PROGRAM_EXTENDER, "p"));
+        json_object_del(nameless, "metadata");
+        assert_null(cluster_page_path("n", nameless, PROGRAM_EXTENDER, "p"));
+}
