@@ -33,7 +33,7 @@ void list_page_done(struct list_page *page);
  * @pages: that have been read
  * @limit: objects in each, as requested
  *
- * A server or a proxy that is broken gives a continue token for ever.
+ * A broken server or proxy returns a continue token with every page.
  * Return: 0; -E2BIG after so many pages as a list of a million objects has
  */
 _must_check_ int list_page_check_end(size_t pages, size_t limit, struct error *err);
