@@ -55,7 +55,6 @@ struct verb {
         /* Judges the candidates and fills the reply; false when that is too large. NULL: the binder
          * answers, if there is one. */
         bool (*act)(struct handlers *handlers, struct job *job, int64_t now_unix_ms);
-        bool is_skimmed; /* usually: a request that is not is counted */
 };
 
 struct handlers {
@@ -68,7 +67,7 @@ struct handlers {
 
         struct verb_metrics verbs[VERB_COUNT];
         struct metrics_series *last_call;
-        struct metrics_series *passed, *unknown, *duplicates, *strict, *daemonset, *all_over;
+        struct metrics_series *passed, *unknown, *duplicates, *daemonset, *all_over;
         struct metrics_series *scored_current, *scored_expired; /* with scoring: estimate */
         struct metrics_series *short_lists, *whole_for_preferences, *whole_for_retry, *left_out;
 };
@@ -171,10 +170,10 @@ static bool preempt(struct handlers *handlers, struct job *job, int64_t now_unix
 }
 
 static const struct verb verbs[] = {
-        {"filter", request_parse, filter, true},
-        {"prioritize", request_parse, prioritize, true},
-        {"preempt", request_parse_preemption, preempt, false},
-        {"bind", NULL, NULL, false},
+        {"filter", request_parse, filter},
+        {"prioritize", request_parse, prioritize},
+        {"preempt", request_parse_preemption, preempt},
+        {"bind", NULL, NULL},
 };
 
 static_assert(ARRAY_LEN(verbs) == VERB_COUNT, "metrics are kept for each verb");
@@ -241,8 +240,6 @@ static void handlers_register_metrics(struct handlers *handlers, struct metrics 
                 "Candidates that are not in the node table: they pass, with a score of 0.", NULL);
         handlers->duplicates = metrics_counter(metrics, "plimsoll_extender_duplicate_nodes_total",
                                                "Candidates named twice in one request.", NULL);
-        handlers->strict = metrics_counter(metrics, "plimsoll_extender_strict_parses_total",
-                                           "Requests that needed the slow parser.", NULL);
         handlers->daemonset = metrics_counter(metrics, "plimsoll_extender_daemonset_pods_total",
                                               "Filter calls for pods of a DaemonSet, which pass "
                                               "everywhere.",
@@ -417,8 +414,6 @@ static void answer_verb(struct handlers *handlers, const struct verb *verb,
                 metrics_add(handlers->unknown, job->answer.judge.unknown_count);
         if (job->answer.judge.duplicate_count > 0)
                 metrics_add(handlers->duplicates, job->answer.judge.duplicate_count);
-        if (verb->is_skimmed && !job->request.is_contiguous)
-                metrics_inc(handlers->strict);
         job->sending_bytes = job->request.cap * CANDIDATE_BYTES + job->reply.text.cap;
         atomic_fetch_add(&handlers->sending_bytes, job->sending_bytes);
         exchange->status = 200;
