@@ -5,8 +5,10 @@
 #include "base/mem.h"
 
 enum {
-        REPLY_MAX_TEXT_BYTES = 512 << 20,
-        SLICE_MIN_BYTES = 4096, /* copying a shorter run of the request is cheaper than a piece */
+        REPLY_MAX_TEXT_BYTES = 16 << 20,
+        /* Copying a shorter run of the request is cheaper than a piece. No Node object is shorter,
+         * so large requests are not copied. */
+        SLICE_MIN_BYTES = 1024,
 };
 
 struct reply_piece {
@@ -24,6 +26,11 @@ void reply_done(struct reply *reply) {
         free(reply->marks);
         free(reply->pieces);
         reply_init(reply);
+}
+
+size_t reply_memory_bytes(const struct reply *reply) {
+        return reply->text.cap + reply->mark_cap * sizeof(*reply->marks) +
+               reply->piece_cap * sizeof(*reply->pieces);
 }
 
 static void reply_begin(struct reply *reply) {
