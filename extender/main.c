@@ -239,8 +239,7 @@ static bool is_loopback(const char *address) {
 static void prepare_to_bind(struct extender *extender) {
         if (!settings.is_binding)
                 return;
-        extender->binder = binder_new(&extender->daemon, extender->table_watch, extender->table,
-                                      settings.bind_timeout_ms);
+        extender->binder = binder_new(&extender->daemon, settings.bind_timeout_ms);
         if (!settings.tls.client_ca_file && !is_loopback(settings.bind_address))
                 log_warn(MSG("every client that reaches this port can bind pods; set "
                              "--client-ca-file"),
