@@ -408,7 +408,7 @@ static void judge_request(struct handlers *handlers, const struct verb *verb, st
         job->reply = &parcel->reply;
         exchange->release = parcel_free;
         exchange->release_userdata = parcel;
-        /* When the request was read: pods that later snapshots have are no longer reserved. */
+        /* Once the request has been read, which may take long: the newest there is. */
         job->snapshot = node_table_acquire(handlers->options.table);
         bool has_reply = verb->act(handlers, job, clock_wall_unix_ms());
         node_snapshot_unref(TAKE_PTR(job->snapshot));
