@@ -263,7 +263,7 @@ static size_t decode_escape(const char **at, const char *end, char ret[static 4]
 }
 
 bool skim_decode(const struct skim_string *string, char *ret_text, size_t cap) {
-        const char *at = string->text, *end = at + string->len;
+        const char *at = string->text, *end = string->len > 0 ? at + string->len : at;
         size_t len = 0;
 
         ret_text[0] = '\0';
