@@ -17,25 +17,29 @@
 #include "extender/refusal_log.h"
 
 enum {
-        POOL_MAX = 64, /* idle jobs kept; in use are as many as there are workers, and replies being
-                          sent */
-        /* A job that has grown past this many candidates, or this much reply text (nodes that are
-         * copied one by one), is freed: the pool keeps jobs of usual size only. */
-        POOL_MAX_CANDIDATES = 1 << 16,
-        POOL_MAX_TEXT_BYTES = 4 << 20,
-        /* Of all jobs whose replies are being sent; beyond: 503. */
-        SENDING_MAX_BYTES = 64 << 20,
-        CANDIDATE_BYTES = 128, /* at most, of a job's working memory */
+        POOL_MAX = 64, /* idle jobs kept; in use are no more than workers */
+        /* A job that has grown past this many candidates is freed: the pool keeps jobs of usual
+         * size only. */
+        POOL_MAX_CANDIDATES = 1 << 14,
+        /* A reply of at most this is always sent; there are no more of them than connections. */
+        SMALL_REPLY_BYTES = 64 << 10,
+        /* Of all larger ones that are being sent; beyond: 503. */
+        SENDING_MAX_BYTES = 32 << 20,
 };
 
-/* The working memory of one request, until its reply has been sent. */
+/* The working memory of one request. */
 struct job {
         struct job *next;
-        struct handlers *handlers;
-        size_t sending_bytes;           /* its part of the handlers' */
-        struct node_snapshot *snapshot; /* NULL: the request is being read, or the reply sent */
+        struct node_snapshot *snapshot; /* NULL: the request is being read */
         struct request request;
         struct answer answer;
+        struct reply *reply; /* of the parcel */
+};
+
+/* A reply until it has been sent. */
+struct parcel {
+        struct handlers *handlers;
+        size_t sending_bytes; /* its part of the handlers'; 0: it is small */
         struct reply reply;
 };
 
@@ -55,7 +59,6 @@ struct verb {
         /* Judges the candidates and fills the reply; false when that is too large. NULL: the binder
          * answers, if there is one. */
         bool (*act)(struct handlers *handlers, struct job *job, int64_t now_unix_ms);
-        bool is_skimmed; /* usually: a request that is not is counted */
 };
 
 struct handlers {
@@ -68,7 +71,7 @@ struct handlers {
 
         struct verb_metrics verbs[VERB_COUNT];
         struct metrics_series *last_call;
-        struct metrics_series *passed, *unknown, *duplicates, *strict, *daemonset, *all_over;
+        struct metrics_series *passed, *unknown, *duplicates, *daemonset, *all_over;
         struct metrics_series *scored_current, *scored_expired; /* with scoring: estimate */
         struct metrics_series *short_lists, *whole_for_preferences, *whole_for_retry, *left_out;
 };
@@ -119,7 +122,7 @@ static void keep_ranking(struct decisions *decisions, const struct job *job) {
 
         if (!decisions || !decision_take_pod(&job->request.pod, &pod))
                 return;
-        decision_take_ranking(&job->answer, job->reply.score_base, &ranking);
+        decision_take_ranking(&job->answer, job->reply->score_base, &ranking);
         decisions_put_ranking(decisions, &pod, &ranking);
 }
 
@@ -136,7 +139,7 @@ static bool filter(struct handlers *handlers, struct job *job, int64_t now_unix_
         if (judge->is_all_over)
                 metrics_inc(handlers->all_over);
         count_shortlist(handlers, &job->answer);
-        if (!reply_filter(&job->reply, &job->answer))
+        if (!reply_filter(job->reply, &job->answer))
                 return false;
         keep_filter(handlers->options.decisions, job);
         return true;
@@ -154,7 +157,7 @@ static bool prioritize(struct handlers *handlers, struct job *job, int64_t now_u
         answer_score(&job->answer, job->snapshot, &job->request, now_unix_ms, clock_mono_ms());
         if (job->snapshot->nodes.policy->scoring == POLICY_SCORING_ESTIMATE)
                 count_scored(handlers, job);
-        if (!reply_prioritize(&job->reply, &job->answer, handlers->options.is_compact))
+        if (!reply_prioritize(job->reply, &job->answer, handlers->options.is_compact))
                 return false;
         keep_ranking(handlers->options.decisions, job);
         return true;
@@ -167,14 +170,14 @@ static bool prioritize(struct handlers *handlers, struct job *job, int64_t now_u
 static bool preempt(struct handlers *handlers, struct job *job, int64_t now_unix_ms) {
         (void)handlers;
         answer_filter(&job->answer, job->snapshot, &job->request, now_unix_ms);
-        return reply_preempt(&job->reply, &job->answer);
+        return reply_preempt(job->reply, &job->answer);
 }
 
 static const struct verb verbs[] = {
-        {"filter", request_parse, filter, true},
-        {"prioritize", request_parse, prioritize, true},
-        {"preempt", request_parse_preemption, preempt, false},
-        {"bind", NULL, NULL, false},
+        {"filter", request_parse, filter},
+        {"prioritize", request_parse, prioritize},
+        {"preempt", request_parse_preemption, preempt},
+        {"bind", NULL, NULL},
 };
 
 static_assert(ARRAY_LEN(verbs) == VERB_COUNT, "metrics are kept for each verb");
@@ -241,8 +244,6 @@ static void handlers_register_metrics(struct handlers *handlers, struct metrics 
                 "Candidates that are not in the node table: they pass, with a score of 0.", NULL);
         handlers->duplicates = metrics_counter(metrics, "plimsoll_extender_duplicate_nodes_total",
                                                "Candidates named twice in one request.", NULL);
-        handlers->strict = metrics_counter(metrics, "plimsoll_extender_strict_parses_total",
-                                           "Requests that needed the slow parser.", NULL);
         handlers->daemonset = metrics_counter(metrics, "plimsoll_extender_daemonset_pods_total",
                                               "Filter calls for pods of a DaemonSet, which pass "
                                               "everywhere.",
@@ -274,7 +275,6 @@ struct handlers *handlers_new(const struct handlers_options *options) {
 static void job_free(struct job *job) {
         request_done(&job->request);
         answer_done(&job->answer);
-        reply_done(&job->reply);
         free(job);
 }
 
@@ -298,23 +298,12 @@ static struct job *job_take(struct handlers *handlers) {
                 handlers->pool_count--;
         }
         (void)pthread_mutex_unlock(&handlers->pool_lock);
-        if (!job) {
-                job = xcalloc(1, sizeof(*job));
-                job->handlers = handlers;
-                reply_init(&job->reply);
-        }
-        return job;
+        return job ? job : xcalloc(1, sizeof(*job));
 }
 
-/* An http_exchange's release: the reply has been sent. */
-static void job_give_back(void *userdata) {
-        struct job *job = userdata;
-        struct handlers *handlers = job->handlers;
-        bool is_usual = job->request.cap <= POOL_MAX_CANDIDATES &&
-                        job->reply.text.cap <= POOL_MAX_TEXT_BYTES;
+static void job_give_back(struct handlers *handlers, struct job *job) {
+        bool is_usual = job->request.cap <= POOL_MAX_CANDIDATES;
 
-        atomic_fetch_sub(&handlers->sending_bytes, job->sending_bytes);
-        job->sending_bytes = 0;
         request_reset(&job->request);
         if (is_usual) {
                 (void)pthread_mutex_lock(&handlers->pool_lock);
@@ -328,6 +317,34 @@ static void job_give_back(void *userdata) {
         }
         if (!is_usual)
                 job_free(job);
+}
+
+static struct parcel *parcel_new(struct handlers *handlers) {
+        struct parcel *parcel = xcalloc(1, sizeof(*parcel));
+
+        parcel->handlers = handlers;
+        reply_init(&parcel->reply);
+        return parcel;
+}
+
+/* An http_exchange's release: the reply has been sent. */
+static void parcel_free(void *userdata) {
+        struct parcel *parcel = userdata;
+
+        atomic_fetch_sub(&parcel->handlers->sending_bytes, parcel->sending_bytes);
+        reply_done(&parcel->reply);
+        free(parcel);
+}
+
+/* Whether there is memory for it until it has been sent. */
+static bool parcel_is_admitted(struct parcel *parcel) {
+        atomic_size_t *sending_bytes = &parcel->handlers->sending_bytes;
+        size_t bytes = reply_memory_bytes(&parcel->reply);
+
+        if (bytes <= SMALL_REPLY_BYTES)
+                return true;
+        parcel->sending_bytes = bytes;
+        return atomic_fetch_add(sending_bytes, bytes) + bytes <= SENDING_MAX_BYTES;
 }
 
 static void log_refusal(struct handlers *handlers, const struct http_exchange *exchange,
@@ -359,7 +376,7 @@ static void log_request(const struct job *job, const struct verb *verb) {
                   INT("rejected", job->answer.judge.rejected_count),
                   INT("left_out", job->answer.judge.left_out_count),
                   INT("unknown", job->answer.judge.unknown_count),
-                  INT("reply_bytes", job->reply.bytes));
+                  INT("reply_bytes", job->reply->bytes));
 }
 
 static void refuse(struct handlers *handlers, const struct verb *verb,
@@ -383,53 +400,59 @@ static void answer_bind(struct handlers *handlers, const struct verb *verb,
         count_answer(handlers, verb, 200);
 }
 
-static void answer_verb(struct handlers *handlers, const struct verb *verb,
-                        struct http_exchange *exchange) {
-        int64_t begin_ns = clock_mono_ns();
+static void judge_request(struct handlers *handlers, const struct verb *verb, struct job *job,
+                          struct http_exchange *exchange) {
+        struct parcel *parcel = parcel_new(handlers);
         struct error err = ERROR_NULL;
 
-        if (atomic_load(&handlers->sending_bytes) >= SENDING_MAX_BYTES) {
+        job->reply = &parcel->reply;
+        exchange->release = parcel_free;
+        exchange->release_userdata = parcel;
+        /* Once the request has been read, which may take long: the newest there is. */
+        job->snapshot = node_table_acquire(handlers->options.table);
+        bool has_reply = verb->act(handlers, job, clock_wall_unix_ms());
+        node_snapshot_unref(TAKE_PTR(job->snapshot));
+        if (!has_reply) {
+                count_answer(handlers, verb, 500); /* reply too large: without a body */
+                return;
+        }
+        if (!parcel_is_admitted(parcel)) {
                 refuse(handlers, verb, exchange,
                        error_set(&err, EBUSY, "clients have yet to read %d MiB of replies",
                                  SENDING_MAX_BYTES >> 20),
                        &err);
                 return;
         }
-        struct job *job = job_take(handlers);
-        exchange->release = job_give_back;
-        exchange->release_userdata = job;
-        int r = verb->parse(&job->request, exchange->body, exchange->body_bytes, &err);
-        if (r < 0) {
-                refuse(handlers, verb, exchange, r, &err);
-                return;
-        }
-        log_recovery(handlers);
-        /* When the request was read: pods that later snapshots have are no longer reserved. */
-        job->snapshot = node_table_acquire(handlers->options.table);
-        bool has_reply = verb->act(handlers, job, clock_wall_unix_ms());
-        /* The reply holds none of it, and may be read slowly. */
-        node_snapshot_unref(TAKE_PTR(job->snapshot));
-        if (!has_reply) {
-                count_answer(handlers, verb, 500); /* reply too large: without a body */
-                return;
-        }
         if (job->answer.judge.unknown_count > 0)
                 metrics_add(handlers->unknown, job->answer.judge.unknown_count);
         if (job->answer.judge.duplicate_count > 0)
                 metrics_add(handlers->duplicates, job->answer.judge.duplicate_count);
-        if (verb->is_skimmed && !job->request.is_contiguous)
-                metrics_inc(handlers->strict);
-        job->sending_bytes = job->request.cap * CANDIDATE_BYTES + job->reply.text.cap;
-        atomic_fetch_add(&handlers->sending_bytes, job->sending_bytes);
         exchange->status = 200;
         exchange->reply_content_type = "application/json";
-        exchange->reply = job->reply.pieces;
-        exchange->reply_count = job->reply.count;
+        exchange->reply = parcel->reply.pieces;
+        exchange->reply_count = parcel->reply.count;
         count_answer(handlers, verb, 200);
-        metrics_observe(metrics_of(handlers, verb)->duration,
-                        (double)(clock_mono_ns() - begin_ns) / 1e9);
         if (handlers->options.is_debug)
                 log_request(job, verb);
+}
+
+static void answer_verb(struct handlers *handlers, const struct verb *verb,
+                        struct http_exchange *exchange) {
+        int64_t begin_ns = clock_mono_ns();
+        struct job *job = job_take(handlers);
+        struct error err = ERROR_NULL;
+
+        int r = verb->parse(&job->request, exchange->body, exchange->body_bytes, &err);
+        if (r < 0) {
+                refuse(handlers, verb, exchange, r, &err);
+        } else {
+                log_recovery(handlers);
+                judge_request(handlers, verb, job, exchange);
+        }
+        job_give_back(handlers, job);
+        if (exchange->status == 200)
+                metrics_observe(metrics_of(handlers, verb)->duration,
+                                (double)(clock_mono_ns() - begin_ns) / 1e9);
 }
 
 /* The verb is the path's last segment; the scheduler makes "//filter" of a verb "/filter", and

@@ -1,5 +1,6 @@
 /* plimsoll-extender: answers kube-scheduler's filter and prioritize calls from node annotations. */
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,7 @@
 
 enum {
         REQUEST_MAX_BYTES = 128 << 20, /* 16,000 whole nodes of 8 kB */
+        MMAP_THRESHOLD_BYTES = 1 << 20,
         DRAIN_MS = 5000,
         BIND_TIMEOUT_MIN_MS = 100,
         BIND_TIMEOUT_MAX_MS = 60000,
@@ -238,8 +240,7 @@ static bool is_loopback(const char *address) {
 static void prepare_to_bind(struct extender *extender) {
         if (!settings.is_binding)
                 return;
-        extender->binder = binder_new(&extender->daemon, extender->table_watch, extender->table,
-                                      settings.bind_timeout_ms);
+        extender->binder = binder_new(&extender->daemon, settings.bind_timeout_ms);
         if (!settings.tls.client_ca_file && !is_loopback(settings.bind_address))
                 log_warn(MSG("every client that reaches this port can bind pods; set "
                              "--client-ca-file"),
@@ -376,6 +377,9 @@ int main(int argc, char **argv) {
                 return program_end(PROGRAM " explain", explain_main(argc - 1, argv + 1));
 
         daemon_begin();
+        /* What a large request takes is returned to the system when it is freed. By default glibc
+         * raises this threshold after the first one and keeps the rest on its heaps. */
+        (void)mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES);
         int r = options_parse(rows, ARRAY_LEN(rows), argc, argv, &outcome, &first, &err);
         settings.tls.client_names = (const char *const *)settings.client_names.items;
         settings.tls.client_name_count = settings.client_names.count;

@@ -4,7 +4,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/mem.h"
 #include "base/utf8.h"
@@ -57,20 +56,6 @@ json_t *json_at(const json_t *root, ...) {
         json_t *value = descend(root, keys);
         va_end(keys);
         return value;
-}
-
-json_t *json_member(const json_t *object, const char *name) {
-        json_t *exact = json_object_get(object, name);
-        json_t *similar = NULL;
-        const char *key;
-        json_t *value;
-
-        if (exact)
-                return exact;
-        json_object_foreach (json_iterable(object), key, value)
-                if (strcasecmp(key, name) == 0)
-                        similar = value;
-        return similar;
 }
 
 const char *json_string_at(const json_t *root, ...) {

@@ -34,9 +34,6 @@ static inline json_t *json_iterable(const json_t *json) {
  * treat a value of another type as missing.
  */
 json_t *json_at(const json_t *root, ...) __attribute__((sentinel));
-/** json_member() - a member of @object as Go's decoder finds it: by its exact name, else the last
- * one that differs in case. Borrowed, or NULL */
-json_t *json_member(const json_t *object, const char *name);
 /** json_string_at() - the string, borrowed, or NULL. May hold no NUL: such a string gives NULL */
 const char *json_string_at(const json_t *root, ...) __attribute__((sentinel));
 /** json_is_at() - the string is there, and is @text */

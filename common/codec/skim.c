@@ -3,7 +3,6 @@
 #include <stdint.h>
 
 #include "base/utf8.h"
-#include "codec/json.h"
 
 static inline void skip_blanks(struct skim *skim) {
         while (skim->at < skim->end &&
@@ -221,33 +220,85 @@ bool skim_string(struct skim *skim, struct skim_string *ret) {
         return true;
 }
 
-bool skim_decode(const struct skim_string *string, char *ret_text, size_t cap) {
-        json_auto_t *decoded = NULL;
-        const char *text = string->text;
-        size_t len = string->len;
+static uint32_t hex_digit(char c) {
+        return (uint32_t)(skim_is_digit(c) ? c - '0' : (c | 0x20) - 'a' + 10);
+}
 
-        if (string->is_escaped) {
-                decoded = json_loadb(text - 1, len + 2, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
-                text = json_string_value(decoded);
-                len = json_string_length(decoded);
+/* The four digits at @at, which are there: skim_string() has checked all escapes. */
+static uint32_t code_unit(const char *at) {
+        return hex_digit(at[0]) << 12 | hex_digit(at[1]) << 8 | hex_digit(at[2]) << 4 |
+               hex_digit(at[3]);
+}
+
+static size_t put_utf8(uint32_t code_point, char ret[static 4]) {
+        size_t len = code_point < 0x80 ? 1 : code_point < 0x800 ? 2 : code_point < 0x10000 ? 3 : 4;
+        static const unsigned char leads[] = {0, 0, 0xc0, 0xe0, 0xf0};
+
+        for (size_t i = len; i-- > 1; code_point >>= 6)
+                ret[i] = (char)(0x80 | (code_point & 0x3f));
+        ret[0] = (char)(leads[len] | code_point);
+        return len;
+}
+
+/* What the escape at @*at stands for, in UTF-8. Return: its bytes; 0: half a surrogate pair */
+static size_t decode_escape(const char **at, const char *end, char ret[static 4]) {
+        static const char letters[] = "\"\\/bfnrt", meanings[] = "\"\\/\b\f\n\r\t";
+        const char *behind = *at + 2;
+
+        if (behind[-1] != 'u') {
+                *at = behind;
+                ret[0] = meanings[strchr(letters, behind[-1]) - letters];
+                return 1;
         }
-        size_t kept = size_min(len, cap - 1);
-        if (kept > 0)
-                memcpy(ret_text, text, kept);
-        ret_text[kept] = '\0';
-        return text && strlen(ret_text) == len;
+        uint32_t code_point = code_unit(behind);
+        behind += 4;
+        if (code_point >> 10 == 0xd800 >> 10 && end - behind >= 6 && behind[0] == '\\' &&
+            behind[1] == 'u' && code_unit(behind + 2) >> 10 == 0xdc00 >> 10) {
+                code_point = 0x10000 +
+                             ((code_point & 0x3ff) << 10 | (code_unit(behind + 2) & 0x3ff));
+                behind += 6;
+        }
+        *at = behind;
+        return code_point >> 11 == 0xd800 >> 11 ? 0 : put_utf8(code_point, ret);
+}
+
+bool skim_decode(const struct skim_string *string, char *ret_text, size_t cap) {
+        const char *at = string->text, *end = string->len > 0 ? at + string->len : at;
+        size_t len = 0;
+
+        ret_text[0] = '\0';
+        while (at < end) {
+                char escaped[4];
+                const char *escape = memchr(at, '\\', (size_t)(end - at));
+                size_t plain = (size_t)((escape ? escape : end) - at);
+                size_t kept = size_min(plain, cap - 1 - len);
+                memcpy(ret_text + len, at, kept);
+                len += kept;
+                ret_text[len] = '\0';
+                at += plain;
+                if (kept < plain)
+                        return false;
+                if (!escape)
+                        break;
+                size_t bytes = decode_escape(&at, end, escaped);
+                if (bytes == 0 || escaped[0] == '\0' || bytes >= cap - len)
+                        return false;
+                memcpy(ret_text + len, escaped, bytes);
+                len += bytes;
+                ret_text[len] = '\0';
+        }
+        return true;
 }
 
 bool skim_plain_text(struct skim *skim, struct skim_string *ret) {
-        struct skim behind = *skim;
+        bool is_text = skim_peek(skim) == '"';
+        bool is_well = is_text ? skim_string(skim, ret) : skim_value(skim);
 
-        if (skim_string(&behind, ret) && !ret->is_escaped) {
-                *skim = behind;
+        if (is_text && is_well && !ret->is_escaped)
                 return true;
-        }
-        skim->has_odd_text |= skim_peek(skim) == '"';
+        skim->has_odd_text |= is_text;
         *ret = (struct skim_string){"", 0, false};
-        return skim_value(skim);
+        return is_well;
 }
 
 /* To the next item of a container that @close ends. */
@@ -269,12 +320,12 @@ static enum skim_step next_item(struct skim *skim, char close) {
         return skim->at < skim->end ? SKIM_MORE : SKIM_ODD;
 }
 
-static enum skim_step next_member(struct skim *skim, bool takes_any, struct skim_string *ret_key) {
+enum skim_step skim_member(struct skim *skim, struct skim_string *ret_key) {
         enum skim_step step = next_item(skim, '}');
 
         if (step != SKIM_MORE)
                 return step;
-        if (!skim_string(skim, ret_key) || (ret_key->is_escaped && !takes_any))
+        if (!skim_string(skim, ret_key))
                 return SKIM_ODD;
         skip_blanks(skim);
         if (skim_peek(skim) != ':')
@@ -282,14 +333,6 @@ static enum skim_step next_member(struct skim *skim, bool takes_any, struct skim
         skim->at++;
         skip_blanks(skim);
         return SKIM_MORE;
-}
-
-enum skim_step skim_member(struct skim *skim, struct skim_string *ret_key) {
-        return next_member(skim, false, ret_key);
-}
-
-enum skim_step skim_any_member(struct skim *skim, struct skim_string *ret_key) {
-        return next_member(skim, true, ret_key);
 }
 
 enum skim_step skim_element(struct skim *skim) {

@@ -2,9 +2,8 @@
  * Stepping through JSON text without building anything: a cursor that enters the few objects and
  * arrays that matter and jumps over all other values. Never reads outside [text, text + len).
  *
- * What is jumped over is checked to be JSON in UTF-8, but not interpreted. Where the cursor looks
- * itself it gives up (returns false or SKIM_ODD) on anything it does not expect: keys with escapes
- * or bytes outside printable ASCII, nesting past SKIM_MAX_DEPTH.
+ * What is jumped over is checked to be JSON in UTF-8, but not interpreted. The cursor gives up
+ * (returns false or SKIM_ODD) on anything that is not JSON, and on nesting past SKIM_MAX_DEPTH.
  */
 #pragma once
 
@@ -56,8 +55,6 @@ static inline void skim_enter(struct skim *skim) {
 
 /** skim_member() - to the next member of the object: its key, and the cursor at its value */
 _must_check_ enum skim_step skim_member(struct skim *skim, struct skim_string *ret_key);
-/** skim_any_member() - the same, also with a key that skim_member() gives up on */
-_must_check_ enum skim_step skim_any_member(struct skim *skim, struct skim_string *ret_key);
 /** skim_element() - to the next element of the array */
 _must_check_ enum skim_step skim_element(struct skim *skim);
 
@@ -65,8 +62,9 @@ _must_check_ enum skim_step skim_element(struct skim *skim);
 _must_check_ bool skim_string(struct skim *skim, struct skim_string *ret);
 /**
  * skim_decode() - what a string of skim_string() stands for
- * @ret_text: room for @cap > 0 bytes; a longer one is cut
- * Return: false when it was cut, holds a NUL, or is half a surrogate pair, which stands for nothing
+ * @ret_text: room for @cap > 0 bytes
+ * Return: false when @ret_text is only the beginning: there is no room for more, or a NUL or half a
+ * surrogate pair follows
  */
 bool skim_decode(const struct skim_string *string, char *ret_text, size_t cap);
 /**
@@ -78,7 +76,7 @@ _must_check_ bool skim_plain_text(struct skim *skim, struct skim_string *ret);
 /** skim_value() - jump over the value at the cursor; false when it is malformed, or too deep */
 _must_check_ bool skim_value(struct skim *skim);
 
-/** skim_is() - whether @string is exactly @text */
+/** skim_is() - whether @string is exactly @text, without an escape */
 static inline bool skim_is(const struct skim_string *string, const char *text) {
         size_t len = strlen(text);
 

@@ -35,5 +35,11 @@ struct skim_field {
 /** skim_fields() - take the value at the cursor; any but an object has no members
  * @ret: the struct of the table; what has no member stays as it is */
 _must_check_ bool skim_fields(struct skim *skim, const struct skim_field *fields, void *ret);
+/** skim_fields_any_case() - the same, with keys in any case of letters, as Go's decoder takes them
+ */
+_must_check_ bool skim_fields_any_case(struct skim *skim, const struct skim_field *fields,
+                                       void *ret);
 /** skim_field_text() - skim_plain_text() into a struct skim_string */
 _must_check_ bool skim_field_text(struct skim *skim, void *ret);
+/** skim_field_any_text() - a string of any characters, as it stands; text NULL: it is none */
+_must_check_ bool skim_field_any_text(struct skim *skim, void *ret);

@@ -32,12 +32,6 @@ struct list {
 
 /* ---- JSON. */
 
-/* Of any characters, unlike skim_field_text(). */
-static bool read_list_text(struct skim *skim, void *ret) {
-        *(struct skim_string *)ret = (struct skim_string){0};
-        return skim_peek(skim) == '"' ? skim_string(skim, ret) : skim_value(skim);
-}
-
 static int each_json_item(struct skim *skim, struct list *list, struct error *err) {
         enum skim_step step;
 
@@ -69,12 +63,12 @@ static bool read_items(struct skim *skim, void *ret) {
 
 static int read_json_list(struct list *list, const char *text, size_t len, struct error *err) {
         static const struct skim_field meta_fields[] = {
-                SKIM_VALUE("resourceVersion", struct list_meta, version, read_list_text),
-                SKIM_VALUE("continue", struct list_meta, next, read_list_text),
+                SKIM_VALUE("resourceVersion", struct list_meta, version, skim_field_any_text),
+                SKIM_VALUE("continue", struct list_meta, next, skim_field_any_text),
                 {0},
         };
         static const struct skim_field fields[] = {
-                SKIM_VALUE("kind", struct list, kind, read_list_text),
+                SKIM_VALUE("kind", struct list, kind, skim_field_any_text),
                 SKIM_OBJECT("metadata", struct list, meta, meta_fields),
                 {SKIM_ONLY("items", struct list), .read = read_items},
                 {0},

@@ -1,6 +1,5 @@
 #include "net/http_connection.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
@@ -12,7 +11,11 @@
 #include "base/number.h"
 #include "net/http_headers.h"
 
-enum { TLS_RECORD_HEADER_BYTES = 5, JOIN_MAX_BYTES = 64 << 10 };
+enum {
+        TLS_RECORD_HEADER_BYTES = 5,
+        JOIN_MAX_BYTES = 64 << 10,
+        COPY_BYTES = 64 << 10, /* of a reply in many pieces, at a time */
+};
 
 enum phase {
         PHASE_IDLE,      /* between requests, or the request line is arriving */
@@ -37,6 +40,7 @@ struct connection {
         size_t announced_bytes;
         struct body *body;
         struct http_exchange exchange;
+        size_t reply_piece, reply_offset; /* of its reply: what is to be copied next */
 };
 
 /* Requests */
@@ -73,16 +77,36 @@ static struct MHD_Response *join_reply_pieces(const struct http_exchange *exchan
         return MHD_create_response_from_buffer(bytes, whole, MHD_RESPMEM_MUST_FREE);
 }
 
-/* One piece leaves in one system call and packet with the headers, several in two: so those that
- * are cheaper to copy than to send are made one. */
-static struct MHD_Response *make_response(const struct http_exchange *exchange) {
+static ssize_t copy_reply(void *userdata, uint64_t position, char *to, size_t max) {
+        struct connection *connection = userdata;
+        const struct http_exchange *exchange = &connection->exchange;
+        size_t copied = 0;
+
+        (void)position; /* one after the other */
+        while (copied < max && connection->reply_piece < exchange->reply_count) {
+                const struct iovec *piece = &exchange->reply[connection->reply_piece];
+                size_t bytes = size_min(max - copied, piece->iov_len - connection->reply_offset);
+                memcpy(to + copied, (const char *)piece->iov_base + connection->reply_offset,
+                       bytes);
+                copied += bytes;
+                connection->reply_offset += bytes;
+                if (connection->reply_offset == piece->iov_len) {
+                        connection->reply_piece++;
+                        connection->reply_offset = 0;
+                }
+        }
+        return (ssize_t)copied;
+}
+
+/* One piece leaves in one system call and packet with the headers: so a small reply is made one.
+ * Larger ones are copied bit by bit: MHD_create_response_from_iovec() takes the pieces as they are,
+ * but libmicrohttpd 0.9.75 aborts the program if there are more than it has memory for in a
+ * connection, which is about 2,000. */
+static struct MHD_Response *make_response(struct connection *connection) {
+        const struct http_exchange *exchange = &connection->exchange;
         static char empty[] = "";
         size_t bytes = 0;
 
-        static_assert(sizeof(struct MHD_IoVec) == sizeof(struct iovec) &&
-                              offsetof(struct MHD_IoVec, iov_len) ==
-                                      offsetof(struct iovec, iov_len),
-                      "the pieces are handed through as they are");
         for (size_t i = 0; i < exchange->reply_count; i++)
                 bytes += exchange->reply[i].iov_len;
         if (bytes == 0)
@@ -92,14 +116,13 @@ static struct MHD_Response *make_response(const struct http_exchange *exchange) 
                                                        MHD_RESPMEM_PERSISTENT);
         if (bytes <= JOIN_MAX_BYTES)
                 return join_reply_pieces(exchange, bytes);
-        assert(exchange->reply_count <= UINT32_MAX);
-        return MHD_create_response_from_iovec((const struct MHD_IoVec *)exchange->reply,
-                                              (unsigned)exchange->reply_count, NULL, NULL);
+        connection->reply_piece = connection->reply_offset = 0;
+        return MHD_create_response_from_callback(bytes, COPY_BYTES, copy_reply, connection, NULL);
 }
 
 static enum MHD_Result queue_reply(struct connection *connection, struct MHD_Connection *mhd) {
         struct http_exchange *exchange = &connection->exchange;
-        struct MHD_Response *response = make_response(exchange);
+        struct MHD_Response *response = make_response(connection);
 
         if (!response)
                 mem_exhausted();

@@ -20,7 +20,7 @@ enum {
         DEFAULT_FIRST_REQUEST_S = 10,
         TRANSFER_MAX_S = 30,
         HANDLING_LOAD = 1 << 16,     /* more than any number of connections */
-        SPARE_BODY_BYTES = 32 << 20, /* for small bodies beside two of the largest */
+        SPARE_BODY_BYTES = 32 << 20, /* for other bodies beside one of the largest */
 };
 
 /* libmicrohttpd requires a source of certificates, which is never called: server_tls_attach() gives
@@ -128,8 +128,8 @@ int http_server_start(const struct http_server_options *options, struct http_ser
         server->handler = options->handler;
         server->userdata = options->userdata;
         server->max_body_bytes = options->max_body_bytes;
-        body_pool_init(&server->bodies,
-                       (options->max_body_bytes + BODY_PADDING) * 2 + SPARE_BODY_BYTES, SIZE_MAX);
+        body_pool_init(&server->bodies, options->max_body_bytes + BODY_PADDING + SPARE_BODY_BYTES,
+                       SIZE_MAX);
         server->port = listen_port(fd);
         server->needs_client_cert = options->tls.client_ca_file != NULL;
         server->handshakes = tls ? handshake_watch_new(options->metrics) : NULL;

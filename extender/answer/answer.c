@@ -27,8 +27,9 @@ static void answer_expect(struct answer *answer, struct estimator *estimator, in
                                                &pod->request);
         judge->load = answer->expectation.load;
         const struct reservation_pod reserved = reservation_pod(judge);
-        judge->reservation_count = estimator_reservations(estimator, &reserved, now_mono_ms,
-                                                          judge->reservations);
+        judge->reservation_count = estimator_reservations(estimator, &reserved,
+                                                          answer->snapshot->publication,
+                                                          now_mono_ms, judge->reservations);
 }
 
 void answer_filter(struct answer *answer, const struct node_snapshot *snapshot,

@@ -74,6 +74,18 @@ static uint32_t place_stranger(struct candidates *candidates, const struct reque
         return JUDGE_UNKNOWN;
 }
 
+/* The row of a name as it stands in a request, perhaps with escapes. */
+static uint32_t find_decoded_row(const struct node_names *names, const struct request_node *node) {
+        const struct skim_string name = {node->name, node->name_bytes, true};
+        uint32_t row = node_names_find(names, node->name, node->name_bytes);
+        char decoded[NODE_NAME_MAX + 1];
+
+        if (row == NODE_ROW_NONE && memchr(node->name, '\\', node->name_bytes) &&
+            skim_decode(&name, decoded, sizeof(decoded)))
+                row = node_names_find(names, decoded, strlen(decoded));
+        return row;
+}
+
 void candidates_find(struct candidates *candidates, const struct node_snapshot *snapshot,
                      const struct request *request, struct judge *judge) {
         const struct node_names *names = snapshot->names;
@@ -88,7 +100,7 @@ void candidates_find(struct candidates *candidates, const struct node_snapshot *
                 uint32_t row = guess;
                 if (guess >= count ||
                     !node_name_is(node_names_at(names, guess), node->name, node->name_bytes))
-                        row = node_names_find(names, node->name, node->name_bytes);
+                        row = find_decoded_row(names, node);
                 if (row == NODE_ROW_NONE) {
                         rows[i] = place_stranger(candidates, request, i, judge);
                         continue;

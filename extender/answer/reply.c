@@ -1,10 +1,14 @@
 #include "extender/answer/reply.h"
 
+#include <inttypes.h>
+
 #include "base/mem.h"
 
 enum {
-        REPLY_MAX_TEXT_BYTES = 512 << 20,
-        SLICE_MIN_BYTES = 4096, /* copying a shorter run of the request is cheaper than a piece */
+        REPLY_MAX_TEXT_BYTES = 16 << 20,
+        /* Copying a shorter run of the request is cheaper than a piece. No Node object is shorter,
+         * so large requests are not copied. */
+        SLICE_MIN_BYTES = 1024,
 };
 
 struct reply_piece {
@@ -22,6 +26,11 @@ void reply_done(struct reply *reply) {
         free(reply->marks);
         free(reply->pieces);
         reply_init(reply);
+}
+
+size_t reply_memory_bytes(const struct reply *reply) {
+        return reply->text.cap + reply->mark_cap * sizeof(*reply->marks) +
+               reply->piece_cap * sizeof(*reply->pieces);
 }
 
 static void reply_begin(struct reply *reply) {
@@ -86,7 +95,7 @@ static void put_told(struct reply *reply, const struct answer *answer) {
                 do {
                         to = request->nodes[i].json + request->nodes[i].json_bytes;
                         i++;
-                } while (request->is_contiguous && i < request->count && is_told[i]);
+                } while (i < request->count && is_told[i]);
                 if (!is_first)
                         put(reply, ",");
                 is_first = false;
@@ -152,10 +161,42 @@ bool reply_filter(struct reply *reply, const struct answer *answer) {
         return reply_finish(reply);
 }
 
+/* A string as it stands in the request, between quotes. */
+static void put_quoted(struct reply *reply, const char *text, size_t len) {
+        put(reply, "\"");
+        (void)buf_append(&reply->text, text, len);
+        put(reply, "\"");
+}
+
+static void drop_comma(struct reply *reply) {
+        if (reply->text.data[reply->text.len - 1] == ',')
+                reply->text.len--;
+}
+
+static void put_victim(void *userdata, const struct skim_string *uid) {
+        struct reply *reply = userdata;
+
+        put(reply, "{\"UID\":");
+        put_quoted(reply, uid->text, uid->len);
+        put(reply, "},");
+}
+
 bool reply_preempt(struct reply *reply, const struct answer *answer) {
+        const struct request *request = answer->request;
+
         reply_begin(reply);
         put(reply, "{\"NodeNameToMetaVictims\":{");
-        put_told(reply, answer);
+        for (size_t i = 0; i < request->count; i++) {
+                const struct request_node *node = &request->nodes[i];
+                if (!answer->judge.is_told[i])
+                        continue;
+                put_quoted(reply, node->name, node->name_bytes);
+                put(reply, ":{\"Pods\":[");
+                int64_t violations = request_victims(node, put_victim, reply);
+                drop_comma(reply);
+                (void)buf_printf(&reply->text, "],\"NumPDBViolations\":%" PRId64 "},", violations);
+        }
+        drop_comma(reply);
         put(reply, "}}");
         return reply_finish(reply);
 }
@@ -181,7 +222,7 @@ static void put_unknown(struct reply *reply, const struct answer *answer, int le
                     node->name_bytes == 0)
                         continue;
                 put(reply, "{\"Host\":");
-                (void)buf_json_string(&reply->text, node->name, node->name_bytes);
+                put_quoted(reply, node->name, node->name_bytes);
                 (void)buf_printf(&reply->text, ",\"Score\":%d},", judge->points[i] - base);
         }
 }
@@ -228,8 +269,7 @@ bool reply_prioritize(struct reply *reply, const struct answer *answer, bool is_
         put(reply, "[");
         put_known(reply, answer, least, base);
         put_unknown(reply, answer, least, base);
-        if (reply->text.data[reply->text.len - 1] == ',')
-                reply->text.len--;
+        drop_comma(reply);
         put(reply, "]");
         return reply_finish(reply);
 }

@@ -31,6 +31,9 @@ struct reply {
 
 void reply_init(struct reply *reply);
 void reply_done(struct reply *reply);
+/** reply_memory_bytes() - what it has allocated; the request's text, into which it points, is not
+ * its own */
+size_t reply_memory_bytes(const struct reply *reply);
 
 /**
  * reply_filter() - an ExtenderFilterResult

@@ -1,124 +1,77 @@
 #include "extender/answer/request.h"
 
-#include <assert.h>
 #include <errno.h>
-#include <jansson.h>
-#include <string.h>
+#include <stdlib.h>
 
-#include "base/buf.h"
 #include "base/mem.h"
-#include "codec/json.h"
+#include "base/number.h"
 #include "codec/skim_fields.h"
 
-/* Whether @key is one of the fields that we read, in any spelling. */
-static bool is_field(const char *key, size_t len) {
-        return (len == 3 && strncasecmp(key, "Pod", 3) == 0) ||
-               (len == 5 && strncasecmp(key, "Nodes", 5) == 0) ||
-               (len == 9 && strncasecmp(key, "NodeNames", 9) == 0);
-}
-
 void request_reset(struct request *request) {
-        for (size_t i = 0; i < request->owned_len; i++)
-                free(request->owned[i]);
-        *request = (struct request){
-                .nodes = request->nodes,
-                .cap = request->cap,
-                .owned = request->owned,
-                .owned_cap = request->owned_cap,
-        };
+        *request = (struct request){.nodes = request->nodes, .cap = request->cap};
 }
 
 void request_done(struct request *request) {
-        request_reset(request);
         free(request->nodes);
-        free(request->owned);
         *request = REQUEST_NULL;
 }
 
-static const char *keep(struct request *request, char *owned) {
-        mem_grow(&request->owned, request->owned_len, &request->owned_cap);
-        request->owned[request->owned_len++] = owned;
-        return owned;
-}
-
-/* jansson decodes escapes; it may refuse them. */
-static bool decode_name(struct request *request, struct skim_string *name) {
-        json_auto_t *string = NULL;
-
-        if (json_parse(name->text - 1, name->len + 2, &string, NULL) < 0)
-                return false;
-        name->len = json_string_length(string);
-        name->text = keep(request, xmemdup0(json_string_value(string), name->len));
-        return true;
-}
-
-/* Return: false: there are too many, or the name cannot be vouched for */
-static bool request_add_node(struct request *request, struct skim_string *name, const char *json,
-                             size_t json_bytes) {
-        if (request->count >= REQUEST_MAX_NODES ||
-            (name->is_escaped && !decode_name(request, name)))
+/* The candidate whose JSON begins at @json and ends at the cursor. Return: false: there are too
+ * many
+ */
+static bool add_node(struct request *request, const struct skim *skim,
+                     const struct skim_string *name, const char *json) {
+        if (request->count >= REQUEST_MAX_NODES)
                 return false;
         mem_grow(&request->nodes, request->count, &request->cap);
         request->nodes[request->count++] = (struct request_node){
-                .name = name->text,
+                .name = name->text ? name->text : "",
                 .json = json,
                 .name_bytes = (uint32_t)name->len,
-                .json_bytes = (uint32_t)json_bytes,
+                .json_bytes = (uint32_t)(skim->at - json),
         };
         return true;
 }
 
-/* Strings that the skimmer counts as absent may be ones that jansson can decode. */
-static bool skim_pod(struct request *request, struct skim *skim) {
-        return pod_facts_take(&request->pod, skim) && !skim->has_odd_text;
+static bool read_request_pod(struct skim *skim, void *ret) {
+        return pod_facts_take(ret, skim);
 }
 
-static bool skim_names(struct request *request, struct skim *skim) {
+/* ---- Candidates by name. */
+
+static bool read_node_names(struct skim *skim, void *ret) {
+        struct request *request = ret;
+        struct skim_string name;
         enum skim_step step;
 
+        if (skim_peek(skim) != '[')
+                return skim_is_null(skim) && skim_value(skim);
+        request->has_names = true;
+        request->count = 0;
         for (skim_enter(skim); (step = skim_element(skim)) == SKIM_MORE;) {
-                struct skim_string name;
                 const char *json = skim->at;
-                if (!skim_string(skim, &name) ||
-                    !request_add_node(request, &name, json, (size_t)(skim->at - json)))
+                if (!skim_string(skim, &name) || !add_node(request, skim, &name, json))
                         return false;
         }
         return step == SKIM_END;
 }
 
-/* Steps through an object of which only the member @name matters. */
-static inline bool skim_only(struct skim *skim, const char *name, skim_field_fn *read, void *ret) {
-        struct skim_string key;
-        enum skim_step step;
-
-        for (skim_enter(skim); (step = skim_member(skim, &key)) == SKIM_MORE;)
-                if (!(skim_is(&key, name) ? read(skim, ret) : skim_value(skim)))
-                        return false;
-        return step == SKIM_END;
-}
-
-/* Any value but a string counts as absent. */
-static bool read_node_name(struct skim *skim, void *ret) {
-        struct skim_string *name = ret;
-
-        if (skim_peek(skim) == '"')
-                return skim_string(skim, name);
-        *name = (struct skim_string){.text = ""};
-        return skim_value(skim);
-}
-
-static bool read_node_metadata(struct skim *skim, void *ret) {
-        *(struct skim_string *)ret = (struct skim_string){.text = ""};
-        return skim_peek(skim) == '{' ? skim_only(skim, "name", read_node_name, ret)
-                                      : skim_value(skim);
-}
+/* ---- Candidates as Node objects. */
 
 static bool skim_node(struct request *request, struct skim *skim) {
-        struct skim_string name = {.text = ""};
+        static const struct skim_field metadata_fields[] = {
+                {SKIM_ONLY("name", struct skim_string), .read = skim_field_any_text},
+                {0},
+        };
+        static const struct skim_field fields[] = {
+                {SKIM_ONLY("metadata", struct skim_string), .fields = metadata_fields},
+                {0},
+        };
+        struct skim_string name = {0};
         const char *json = skim->at;
 
-        return skim_peek(skim) == '{' && skim_only(skim, "metadata", read_node_metadata, &name) &&
-               request_add_node(request, &name, json, (size_t)(skim->at - json));
+        return skim_peek(skim) == '{' && skim_fields(skim, fields, &name) &&
+               add_node(request, skim, &name, json);
 }
 
 static bool read_node_items(struct skim *skim, void *ret) {
@@ -126,262 +79,161 @@ static bool read_node_items(struct skim *skim, void *ret) {
         enum skim_step step;
 
         request->count = 0;
-        if (skim_is_null(skim))
-                return skim_value(skim);
         if (skim_peek(skim) != '[')
-                return false;
+                return skim_is_null(skim) && skim_value(skim);
         for (skim_enter(skim); (step = skim_element(skim)) == SKIM_MORE;)
                 if (!skim_node(request, skim))
                         return false;
         return step == SKIM_END;
 }
 
-static bool skim_node_list(struct request *request, struct skim *skim) {
-        return skim_peek(skim) == '{' && skim_only(skim, "items", read_node_items, request);
+static bool read_node_list(struct skim *skim, void *ret) {
+        static const struct skim_field fields[] = {
+                {SKIM_ONLY("items", struct request), .read = read_node_items},
+                {0},
+        };
+        const struct request *request = ret;
+
+        if (request->has_names || skim_is_null(skim))
+                return skim_value(skim);
+        return skim_peek(skim) == '{' && skim_fields(skim, fields, ret);
 }
 
-/* Other spellings and repetitions of the three fields are left to the strict parser. */
-static bool skim_top(struct request *request, struct skim *skim) {
-        bool has_pod = false, has_names = false, has_nodes = false;
-        struct skim_string key;
+/* ---- Victims. */
+
+struct victim_reader {
+        request_victim_fn *fn;
+        void *userdata;
+        int64_t violations;
+};
+
+static bool read_victim(struct skim *skim, struct victim_reader *reader) {
+        static const struct skim_field metadata_fields[] = {
+                {SKIM_ONLY("uid", struct skim_string), .read = skim_field_any_text},
+                {0},
+        };
+        /* Of a whole pod, or of a MetaPod. */
+        static const struct skim_field fields[] = {
+                {SKIM_ONLY("metadata", struct skim_string), .fields = metadata_fields},
+                {SKIM_ONLY("UID", struct skim_string), .read = skim_field_any_text},
+                {0},
+        };
+        struct skim_string uid = {0};
+
+        if (skim_is_null(skim))
+                return skim_value(skim);
+        if (!skim_fields_any_case(skim, fields, &uid) || !uid.text)
+                return false;
+        reader->fn(reader->userdata, &uid);
+        return true;
+}
+
+static bool read_victim_pods(struct skim *skim, void *ret) {
+        enum skim_step step;
+
+        if (skim_peek(skim) != '[')
+                return skim_is_null(skim) && skim_value(skim);
+        for (skim_enter(skim); (step = skim_element(skim)) == SKIM_MORE;)
+                if (!read_victim(skim, ret))
+                        return false;
+        return step == SKIM_END;
+}
+
+/* 0: it is no whole number */
+static bool read_violations(struct skim *skim, void *ret) {
+        const char *begin = skim->at;
+
+        if (!skim_value(skim))
+                return false;
+        if (!number_parse_i64(begin, (size_t)(skim->at - begin), ret))
+                *(int64_t *)ret = 0;
+        return true;
+}
+
+static bool skim_victims(struct skim *skim, struct victim_reader *reader) {
+        static const struct skim_field fields[] = {
+                {SKIM_ONLY("Pods", struct victim_reader), .read = read_victim_pods},
+                SKIM_VALUE("NumPDBViolations", struct victim_reader, violations, read_violations),
+                {0},
+        };
+
+        return (skim_peek(skim) == '{' || skim_is_null(skim)) &&
+               skim_fields_any_case(skim, fields, reader);
+}
+
+int64_t request_victims(const struct request_node *node, request_victim_fn *fn, void *userdata) {
+        struct victim_reader reader = {.fn = fn, .userdata = userdata};
+        struct skim skim;
+
+        skim_init(&skim, node->json, node->json_bytes);
+        (void)!skim_victims(&skim, &reader);
+        return reader.violations;
+}
+
+static void check_victim(void *userdata, const struct skim_string *uid) {
+        (void)userdata, (void)uid;
+}
+
+static bool read_victims_by_node(struct skim *skim, void *ret) {
+        struct victim_reader checker = {.fn = check_victim};
+        struct request *request = ret;
+        struct skim_string name;
         enum skim_step step;
 
         if (skim_peek(skim) != '{')
-                return false;
-        for (skim_enter(skim); (step = skim_member(skim, &key)) == SKIM_MORE;) {
-                bool ok;
-                if (skim_is(&key, "Pod") && !has_pod) {
-                        has_pod = true;
-                        ok = skim_pod(request, skim);
-                } else if (skim_is(&key, "NodeNames") && !has_names) {
-                        has_names = true;
-                        request->has_names = skim_peek(skim) == '[';
-                        if (request->has_names)
-                                ok = request->count == 0 && skim_names(request, skim);
-                        else
-                                ok = skim_is_null(skim) && skim_value(skim);
-                } else if (skim_is(&key, "Nodes") && !has_nodes) {
-                        has_nodes = true;
-                        if (skim_is_null(skim))
-                                ok = skim_value(skim);
-                        else
-                                ok = !request->has_names && skim_node_list(request, skim);
-                } else {
-                        ok = !is_field(key.text, key.len) && skim_value(skim);
-                }
-                if (!ok)
+                return skim_is_null(skim) && skim_value(skim);
+        request->has_names = true;
+        for (skim_enter(skim); (step = skim_member(skim, &name)) == SKIM_MORE;) {
+                const char *json = skim->at;
+                if (!skim_victims(skim, &checker) || !add_node(request, skim, &name, json))
                         return false;
         }
-        return step == SKIM_END && skim_at_end(skim);
+        return step == SKIM_END;
 }
 
-bool request_skim(struct request *request, const char *text, size_t len) {
+/* ---- Documents. */
+
+static int read_request(struct request *request, const struct skim_field *fields, const char *what,
+                        const char *text, size_t len, struct error *err) {
         struct skim skim;
 
         request_reset(request);
         skim_init(&skim, text, len);
-        request->is_contiguous = true;
-        if (skim_top(request, &skim))
-                return true;
-        request_reset(request);
-        return false;
-}
-
-static struct skim_string keep_name(struct request *request, const char *text, size_t len) {
-        return (struct skim_string){.text = keep(request, xmemdup0(text, len)), .len = len};
-}
-
-static const char *dump(struct request *request, const json_t *value) {
-        char *json = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
-
-        if (!json)
-                mem_exhausted();
-        return keep(request, json);
-}
-
-/* There is room: strict_list() has seen to it; of victims REQUEST_STRICT_MAX_BYTES hold fewer. */
-static void strict_add(struct request *request, struct skim_string *name, const char *json,
-                       size_t json_bytes) {
-        bool is_added = request_add_node(request, name, json, json_bytes);
-
-        assert(is_added);
-}
-
-static void strict_node(struct request *request, const json_t *name, const json_t *echo) {
-        const char *json = dump(request, echo);
-        struct skim_string text = {.text = ""};
-
-        if (json_is_string(name))
-                text = keep_name(request, json_string_value(name), json_string_length(name));
-        strict_add(request, &text, json, strlen(json));
-}
-
-static void strict_pod(struct request *request, const json_t *pod) {
-        const json_t *owners = json_at(pod, "metadata", "ownerReferences", NULL);
-
-        if (!json_is_object(pod))
-                return;
-        const char *json = dump(request, pod);
-        if (!pod_facts_skim(&request->pod, json, strlen(json)))
-                request->pod = (struct pod_facts){.has_preferences = true};
-        request->pod.is_daemonset |= json_find_at("DaemonSet", owners, "kind", NULL) != NULL;
-}
-
-static bool is_given(const json_t *value) {
-        return value && json_typeof(value) != JSON_NULL;
-}
-
-static int strict_list(const json_t *list, const char *where, struct error *err) {
-        if (json_typeof(list) != JSON_ARRAY)
-                return error_set(err, EINVAL, "%s: expected an array or null", where);
-        if (json_array_size(list) > REQUEST_MAX_NODES)
-                return error_set(err, E2BIG, "more than %d nodes", REQUEST_MAX_NODES);
-        return 0;
-}
-
-static int strict_names(struct request *request, const json_t *names, struct error *err) {
-        const json_t *name;
-        size_t i;
-
-        int r = strict_list(names, "NodeNames", err);
-        if (r < 0)
-                return r;
-        request->has_names = true;
-        json_array_foreach (names, i, name) {
-                if (json_typeof(name) != JSON_STRING)
-                        return error_set(err, EINVAL, "NodeNames[%zu]: expected a string", i);
-                strict_node(request, name, name);
-        }
-        return 0;
-}
-
-static int strict_node_list(struct request *request, const json_t *list, struct error *err) {
-        const json_t *items = json_object_get(list, "items");
-        const json_t *node;
-        size_t i;
-
-        if (json_typeof(list) != JSON_OBJECT)
-                return error_set(err, EINVAL, "Nodes: expected an object or null");
-        if (!is_given(items))
+        if (skim_peek(&skim) == '{' && skim_fields_any_case(&skim, fields, request) &&
+            skim_at_end(&skim))
                 return 0;
-        int r = strict_list(items, "Nodes.items", err);
-        if (r < 0)
-                return r;
-        json_array_foreach (items, i, node) {
-                const json_t *metadata = json_object_get(node, "metadata");
-                if (json_typeof(node) != JSON_OBJECT)
-                        return error_set(err, EINVAL, "Nodes.items[%zu]: expected an object", i);
-                strict_node(request, json_object_get(metadata, "name"), node);
-        }
-        return 0;
-}
-
-int request_parse_strict(struct request *request, const char *text, size_t len, struct error *err) {
-        json_auto_t *root = NULL;
-
+        bool is_full = request->count >= REQUEST_MAX_NODES;
         request_reset(request);
-        int r = json_parse(text, len, &root, err);
-        if (r < 0)
-                return r;
-        if (json_typeof(root) != JSON_OBJECT)
-                return error_set(err, EINVAL, "expected an ExtenderArgs object");
-        strict_pod(request, json_member(root, "Pod"));
-        const json_t *names = json_member(root, "NodeNames");
-        const json_t *nodes = json_member(root, "Nodes");
-        if (is_given(names))
-                r = strict_names(request, names, err);
-        else if (is_given(nodes))
-                r = strict_node_list(request, nodes, err);
-        if (r < 0)
-                request_reset(request);
-        return r;
+        if (is_full)
+                return error_set(err, E2BIG, "more than %d nodes", REQUEST_MAX_NODES);
+        return error_set(err, EINVAL, "byte %td of %zu: expected the JSON of %s", skim.at - text,
+                         len, what);
 }
 
 int request_parse(struct request *request, const char *text, size_t len, struct error *err) {
-        if (request_skim(request, text, len))
-                return 0;
-        if (len > REQUEST_STRICT_MAX_BYTES)
-                return error_set(err, E2BIG,
-                                 "%zu bytes need the slow parser, which reads at most %d", len,
-                                 REQUEST_STRICT_MAX_BYTES);
-        return request_parse_strict(request, text, len, err);
-}
+        static const struct skim_field fields[] = {
+                SKIM_VALUE("Pod", struct request, pod, read_request_pod),
+                {SKIM_ONLY("NodeNames", struct request), .read = read_node_names},
+                {SKIM_ONLY("Nodes", struct request), .read = read_node_list},
+                {0},
+        };
 
-/* `{"Pods":[{"UID":".."}],"NumPDBViolations":0}` of either form; new. */
-static json_t *meta_victims(const json_t *victims, bool are_whole, struct error *err) {
-        json_auto_t *pods = json_array();
-        const json_t *pod;
-        size_t i;
-
-        if (!pods)
-                mem_exhausted();
-        if (json_typeof(victims) != JSON_OBJECT)
-                goto odd;
-        json_array_foreach (json_object_get(victims, "Pods"), i, pod) {
-                const json_t *uid = are_whole ? json_at(pod, "metadata", "uid", NULL)
-                                              : json_object_get(pod, "UID");
-                if (!json_is_string(uid))
-                        goto odd;
-                json_t *named = json_pack("{s:O}", "UID", uid);
-                if (json_array_append_new(pods, named) < 0)
-                        mem_exhausted();
-        }
-        json_t *result = json_pack("{s:O, s:I}", "Pods", pods, "NumPDBViolations",
-                                   json_int_at(0, victims, "NumPDBViolations", NULL));
-        if (!result)
-                mem_exhausted();
-        return result;
-odd:
-        (void)error_set(err, EINVAL, "expected victims as objects with Pods");
-        return NULL;
-}
-
-static int request_add_candidate(struct request *request, const char *name, const json_t *victims,
-                                 bool are_whole, struct error *err) {
-        json_auto_t *echo = meta_victims(victims, are_whole, err);
-        size_t len = strlen(name);
-
-        if (!echo)
-                return -EINVAL;
-        _cleanup_(freep) char *value = json_dumps(echo, JSON_COMPACT);
-        _cleanup_(buf_done) struct buf text = BUF_INIT(SIZE_MAX >> 1);
-        if (!value)
-                mem_exhausted();
-        (void)buf_json_string(&text, name, len);
-        (void)buf_printf(&text, ":%s", value);
-        size_t bytes = text.len;
-        struct skim_string key = keep_name(request, name, len);
-        strict_add(request, &key, keep(request, buf_take(&text)), bytes);
-        return 0;
+        return read_request(request, fields, "an ExtenderArgs object", text, len, err);
 }
 
 int request_parse_preemption(struct request *request, const char *text, size_t len,
                              struct error *err) {
-        json_auto_t *root = NULL;
-        const char *name;
-        json_t *victims;
+        static const struct skim_field fields[] = {
+                SKIM_VALUE("Pod", struct request, pod, read_request_pod),
+                {SKIM_ONLY("NodeNameToMetaVictims", struct request), .read = read_victims_by_node},
+                {SKIM_ONLY("NodeNameToVictims", struct request), .read = read_victims_by_node},
+                {0},
+        };
 
-        request_reset(request);
-        if (len > REQUEST_STRICT_MAX_BYTES)
-                return error_set(err, E2BIG, "%zu bytes of victims, expected at most %d", len,
-                                 REQUEST_STRICT_MAX_BYTES);
-        int r = json_parse(text, len, &root, err);
-        if (r < 0)
-                return r;
-        const json_t *by_node = json_member(root, "NodeNameToMetaVictims");
-        bool are_whole = !json_is_object(by_node);
-        if (are_whole)
-                by_node = json_member(root, "NodeNameToVictims");
-        if (!json_is_object(by_node))
-                return error_set(err, EINVAL, "expected an ExtenderPreemptionArgs object");
-        request->has_names = true;
-        strict_pod(request, json_member(root, "Pod"));
-        json_object_foreach (json_iterable(by_node), name, victims) {
-                r = request_add_candidate(request, name, victims, are_whole, err);
-                if (r < 0) {
-                        request_reset(request);
-                        return r;
-                }
+        int r = read_request(request, fields, "an ExtenderPreemptionArgs object", text, len, err);
+        if (r == 0 && !request->has_names) {
+                request_reset(request);
+                r = error_set(err, EINVAL, "no NodeNameToMetaVictims and no NodeNameToVictims");
         }
-        return 0;
+        return r;
 }

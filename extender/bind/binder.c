@@ -65,8 +65,6 @@ LIST_HEAD(bind_list, bind);
 
 struct binder {
         const struct daemon *daemon;
-        const struct table_watch *table_watch;
-        struct node_table *table;
         int64_t timeout_ms;
 
         pthread_mutex_t lock;   /* guards these three */
@@ -314,26 +312,13 @@ static void attempt_bind(void *userdata) {
              on_bind_answer);
 }
 
-/* Whether the node does not exist; false while the watch of nodes is down. */
-static bool is_missing(const struct binder *binder, const char *node) {
-        if (!table_watch_sees_nodes(binder->table_watch))
-                return false;
-        struct node_snapshot *snapshot = node_table_acquire(binder->table);
-        bool is_missing = node_names_find(snapshot->names, node, strlen(node)) == NODE_ROW_NONE;
-        node_snapshot_unref(snapshot);
-        return is_missing;
-}
-
 static void begin_bind(void *userdata) {
         struct bind *bind = userdata;
         struct binder *binder = bind->binder;
 
         loop_timer_arm(binder->daemon->loop, &bind->deadline_timer, bind->give_up_mono_ms,
                        on_bind_deadline, bind);
-        if (is_missing(binder, bind->request.node))
-                finish_bind(bind, BIND_REFUSED, "node not found");
-        else
-                attempt_bind(bind);
+        attempt_bind(bind);
 }
 
 /* ---- The workers' side. */
@@ -385,13 +370,10 @@ int binder_answer(struct binder *binder, struct http_exchange *exchange, struct 
 
 /* ---- Begin and end. */
 
-struct binder *binder_new(const struct daemon *daemon, const struct table_watch *table_watch,
-                          struct node_table *table, int64_t timeout_ms) {
+struct binder *binder_new(const struct daemon *daemon, int64_t timeout_ms) {
         struct binder *binder = xcalloc(1, sizeof(*binder));
 
         binder->daemon = daemon;
-        binder->table_watch = table_watch;
-        binder->table = table;
         binder->timeout_ms = timeout_ms;
         (void)pthread_mutex_init(&binder->lock, NULL);
         binder->check = health_add(daemon->health, "bind", "not listed yet");

@@ -21,8 +21,6 @@
 #include "base/attributes.h"
 #include "base/error.h"
 #include "daemon/daemon.h"
-#include "extender/table/node_table.h"
-#include "extender/table/table_watch.h"
 #include "net/http_server.h"
 
 /* Below the API client's requests in flight (128) and the server's connections (512). */
@@ -31,12 +29,10 @@ enum { BINDER_MAX_UNDER_WAY = 100 };
 struct binder;
 
 /**
- * binder_new() - all are borrowed, and outlive the binder
- * @table_watch: whether nodes are being watched
- * @timeout_ms:  of a bind, with all its attempts
+ * binder_new() - @daemon is borrowed, and outlives the binder
+ * @timeout_ms: of a bind, with all its attempts
  */
-struct binder *binder_new(const struct daemon *daemon, const struct table_watch *table_watch,
-                          struct node_table *table, int64_t timeout_ms);
+struct binder *binder_new(const struct daemon *daemon, int64_t timeout_ms);
 /** binder_free() - after the server has stopped */
 void binder_free(struct binder *binder);
 

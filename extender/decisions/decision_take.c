@@ -42,8 +42,22 @@ static bool keep_text(struct decision_texts *texts, const char *text, size_t len
 }
 
 /* A name that is too long for a node is cut; it is only shown on a page. */
-static size_t name_len(const struct request_node *node) {
-        return node->name_bytes < NODE_NAME_MAX ? node->name_bytes : NODE_NAME_MAX;
+static bool keep_stranger(struct decision_texts *texts, const struct request_node *node,
+                          struct decision_text *ret) {
+        const struct skim_string name = {node->name, node->name_bytes, true};
+        char decoded[NODE_NAME_MAX + 1];
+
+        (void)skim_decode(&name, decoded, sizeof(decoded));
+        return keep_text(texts, decoded, strlen(decoded), ret);
+}
+
+static bool keep_candidate(struct decision_texts *texts, const struct answer *answer, size_t index,
+                           struct decision_text *ret) {
+        if (!judge_knows(&answer->judge, index))
+                return keep_stranger(texts, &answer->request->nodes[index], ret);
+        const struct node_name *name = node_names_at(answer->snapshot->names,
+                                                     answer->judge.rows[index]);
+        return keep_text(texts, name->name, name->name_bytes, ret);
 }
 
 static int32_t reading_age_ms(int64_t read_unix_ms, int64_t now_unix_ms) {
@@ -86,8 +100,7 @@ static void take_rejections(const struct answer *answer, const uint8_t place[POL
                         continue;
                 left--;
                 if (place[by] == DECISION_TERMS_MAX ||
-                    !keep_text(&filter->texts, answer->request->nodes[i].name,
-                               name_len(&answer->request->nodes[i]), &to->node))
+                    !keep_candidate(&filter->texts, answer, i, &to->node))
                         continue;
                 to->predicate = place[by];
                 to->value_ratio =
@@ -253,10 +266,9 @@ static void take_nodes(const struct answer *answer, struct decision_ranking *ran
         size_t count = find_best(judge, best);
 
         for (size_t i = 0; i < count; i++) {
-                const struct request_node *node = &answer->request->nodes[best[i].index];
                 struct decision_node *to = &ranking->nodes[ranking->node_count];
                 uint32_t row = judge->rows[best[i].index];
-                if (!keep_text(&ranking->texts, node->name, name_len(node), &to->name))
+                if (!keep_candidate(&ranking->texts, answer, best[i].index, &to->name))
                         return;
                 to->points = (int8_t)best[i].points;
                 to->is_in_table = row < nodes->count;

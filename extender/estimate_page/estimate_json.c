@@ -148,8 +148,8 @@ void estimate_json(const struct node_snapshot *snapshot, int64_t now_unix_ms, in
         json_write_text(out, "scoring", policy_scoring_names[policy->scoring]);
         if (estimator) {
                 put_cluster(estimator_cluster(estimator), out);
-                writing.reservation_count = estimator_reservations(estimator, &nobody, now_mono_ms,
-                                                                   writing.reservations);
+                writing.reservation_count = estimator_reservations(
+                        estimator, &nobody, UINT64_MAX, now_mono_ms, writing.reservations);
         }
         json_write_array(out, "nodes");
         for (size_t row = 0; estimator && row < snapshot->nodes.count; row++)

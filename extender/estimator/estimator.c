@@ -38,6 +38,7 @@ struct estimator {
         struct workload_set *workloads;
         struct cluster_load cluster;
         struct reservations reservations;
+        uint64_t publication; /* the last one, see estimator_published() */
 };
 
 static void estimator_lock(struct estimator *estimator) {
@@ -275,7 +276,8 @@ void estimator_bind(struct estimator *estimator, const struct estimator_pod *pod
         tracked_node_bind(&node->tracked, pod->id, workload, &request, pod->runs_unix_ms,
                           &estimator->cluster);
         workload_unref(estimator->workloads, workload);
-        reservations_bound(&estimator->reservations, pod->id, node->number);
+        reservations_bound(&estimator->reservations, pod->id, node->number,
+                           estimator->publication + 1);
         estimator_unlock(estimator);
         notify_owner(estimator, node);
 }
@@ -310,9 +312,10 @@ void estimator_set_back(struct estimator *estimator, int64_t by_ms, int64_t now_
                         tracked_node_set_back(&estimator->nodes[i]->tracked, by_ms, now_unix_ms);
 }
 
-void estimator_published(struct estimator *estimator) {
+void estimator_published(struct estimator *estimator, uint64_t publication) {
         estimator_lock(estimator);
-        reservations_published(&estimator->reservations);
+        estimator->publication = publication;
+        reservations_published(&estimator->reservations, publication);
         estimator_unlock(estimator);
 }
 
@@ -513,11 +516,11 @@ void estimator_reserve(struct estimator *estimator, const struct reservation_pod
 }
 
 size_t estimator_reservations(struct estimator *estimator, const struct reservation_pod *pod,
-                              int64_t now_mono_ms,
+                              uint64_t publication, int64_t now_mono_ms,
                               struct reservation ret[static RESERVATIONS_MAX]) {
         estimator_lock(estimator);
         reservations_expire(&estimator->reservations, now_mono_ms);
-        size_t count = reservations_for(&estimator->reservations, pod, ret);
+        size_t count = reservations_for(&estimator->reservations, pod, publication, ret);
         estimator_unlock(estimator);
         return count;
 }

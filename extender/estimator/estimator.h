@@ -102,8 +102,9 @@ void estimator_leave_out(struct estimator *estimator, const struct estimator_pod
 /** estimator_set_back() - the wall clock was set back: see tracked_node_set_back() */
 void estimator_set_back(struct estimator *estimator, int64_t by_ms, int64_t now_unix_ms);
 
-/** estimator_published() - there is a snapshot with all pods that are bound by now */
-void estimator_published(struct estimator *estimator);
+/** estimator_published() - there is a snapshot with all pods that are bound by now
+ * @publication: its number, larger than those before */
+void estimator_published(struct estimator *estimator, uint64_t publication);
 
 /** estimator_step() - move the cluster's factor, and its mean base, which nodes that were never
  * read take; called every POD_LOAD_FACTOR_STEP_MS */
@@ -162,4 +163,5 @@ void estimator_reserve(struct estimator *estimator, const struct reservation_pod
 /** estimator_reservations() - reservations_for(), without those that have expired. Return: how many
  */
 size_t estimator_reservations(struct estimator *estimator, const struct reservation_pod *pod,
-                              int64_t now_mono_ms, struct reservation ret[static RESERVATIONS_MAX]);
+                              uint64_t publication, int64_t now_mono_ms,
+                              struct reservation ret[static RESERVATIONS_MAX]);

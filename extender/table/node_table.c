@@ -551,7 +551,7 @@ void node_table_publish(struct node_table *table, int64_t now_unix_ms) {
                 table->whole_in = table->publications;
         publish_snapshot(table, now_unix_ms);
         if (table->estimator)
-                estimator_published(table->estimator);
+                estimator_published(table->estimator, table->publications);
         table->published_unix_ms = now_unix_ms;
         table->is_dirty = table->has_changed_rows = false;
 }

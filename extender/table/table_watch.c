@@ -363,10 +363,6 @@ void table_watch_free(struct table_watch *watch) {
         free(watch);
 }
 
-bool table_watch_sees_nodes(const struct table_watch *watch) {
-        return watch->is_synced && reflector_trouble(watch->nodes)[0] == '\0';
-}
-
 void table_watch_set_policy(struct table_watch *watch, struct policy *policy) {
         const struct policy *old = node_table_policy(watch->options.table);
         bool has_same_pools = policy_has_same_pools(old, policy);

@@ -41,9 +41,6 @@ struct table_watch *table_watch_new(const struct table_watch_options *options);
 void table_watch_free(struct table_watch *watch);
 DEFINE_FREEP(struct table_watch, table_watch_free);
 
-/** table_watch_sees_nodes() - all nodes were listed, and the watch is open */
-bool table_watch_sees_nodes(const struct table_watch *watch);
-
 /** table_watch_set_policy() - put another policy in force and publish. If its pools differ, nodes
  * are listed again first; until that is done, workers have the last snapshot
  * @policy: owned by the table from now on */

@@ -53,31 +53,32 @@ void reservations_add(struct reservations *all, const struct reservation_pod *po
         };
 }
 
-void reservations_bound(struct reservations *all, uint64_t id, uint32_t node_number) {
+void reservations_bound(struct reservations *all, uint64_t id, uint32_t node_number,
+                        uint64_t shown_in) {
         struct reservation won = {0};
         size_t kept = 0;
 
         for (size_t i = 0; i < all->count; i++) {
                 if (all->of[i].pod.id != id || all->of[i].node_number != node_number)
                         continue;
-                all->of[i].is_bound = true;
+                all->of[i].shown_in = shown_in;
                 won = all->of[i];
         }
         for (size_t i = 0; i < all->count; i++) {
                 const struct reservation *of = &all->of[i];
                 bool has_lost = won.pod.group != 0 && of->pod.group == won.pod.group &&
                                 of->trial != won.trial;
-                if (of->is_bound || (of->pod.id != id && !has_lost))
+                if (of->shown_in > 0 || (of->pod.id != id && !has_lost))
                         all->of[kept++] = *of;
         }
         all->count = kept;
 }
 
-void reservations_published(struct reservations *all) {
+void reservations_published(struct reservations *all, uint64_t publication) {
         size_t kept = 0;
 
         for (size_t i = 0; i < all->count; i++)
-                if (!all->of[i].is_bound)
+                if (all->of[i].shown_in == 0 || all->of[i].shown_in >= publication)
                         all->of[kept++] = all->of[i];
         all->count = kept;
 }
@@ -91,7 +92,7 @@ void reservations_expire(struct reservations *all, int64_t now_mono_ms) {
 }
 
 size_t reservations_for(const struct reservations *all, const struct reservation_pod *pod,
-                        struct reservation ret[static RESERVATIONS_MAX]) {
+                        uint64_t publication, struct reservation ret[static RESERVATIONS_MAX]) {
         uint32_t trial = trial_of(all, pod);
         size_t count = 0;
 
@@ -99,7 +100,8 @@ size_t reservations_for(const struct reservations *all, const struct reservation
                 const struct reservation *of = &all->of[i];
                 bool is_alternative = pod->group != 0 && of->pod.group == pod->group &&
                                       of->trial != trial;
-                if (of->pod.id != pod->id && !is_alternative)
+                bool is_shown = of->shown_in > 0 && of->shown_in <= publication;
+                if (of->pod.id != pod->id && !is_alternative && !is_shown)
                         ret[count++] = *of;
         }
         return count;

@@ -36,7 +36,7 @@ struct reservation {
         struct reservation_pod pod;
         uint32_t node_number; /* of node_columns.h */
         uint32_t trial;       /* of the group; 0 without one */
-        bool is_bound;        /* the next snapshot has the pod */
+        uint64_t shown_in; /* snapshots have the pod from this publication on; 0: it is not bound */
         int64_t until_mono_ms;
         struct pod_load load;
 };
@@ -49,15 +49,19 @@ struct reservations {
 /** reservations_add() - @pod has been placed on a node */
 void reservations_add(struct reservations *all, const struct reservation_pod *pod,
                       uint32_t node_number, const struct pod_load *load, int64_t now_mono_ms);
-/** reservations_bound() - the binding of pod @id has been seen: those for other nodes are gone */
-void reservations_bound(struct reservations *all, uint64_t id, uint32_t node_number);
-/** reservations_published() - there is a snapshot with the pods that were bound: theirs are gone */
-void reservations_published(struct reservations *all);
+/** reservations_bound() - the binding of pod @id has been seen: those for other nodes are gone
+ * @shown_in: the number, from 1, of the first publication that has the pod */
+void reservations_bound(struct reservations *all, uint64_t id, uint32_t node_number,
+                        uint64_t shown_in);
+/** reservations_published() - there is a snapshot of @publication: reservations are gone if the one
+ * before has their pods, since requests that began with an older one have read theirs */
+void reservations_published(struct reservations *all, uint64_t publication);
 /** reservations_expire() - those of RESERVATION_MS ago and before are gone */
 void reservations_expire(struct reservations *all, int64_t now_mono_ms);
 /**
  * reservations_for() - those that count when @pod is placed: not its own
+ * @publication: of the snapshot from which this is answered; those whose pods it has do not count
  * Return: their number
  */
 size_t reservations_for(const struct reservations *all, const struct reservation_pod *pod,
-                        struct reservation ret[static RESERVATIONS_MAX]);
+                        uint64_t publication, struct reservation ret[static RESERVATIONS_MAX]);

@@ -532,7 +532,6 @@ static uint64_t hash_group(const struct skim_string *namespace, const struct ski
 bool pod_facts_take(struct pod_facts *facts, struct skim *skim) {
         struct pod pod = {0};
 
-        skim->has_odd_text = false;
         if (!skim_fields(skim, pod_fields, &pod))
                 return false;
         const struct affinity *affinity = &pod.spec.affinity;

@@ -83,14 +83,8 @@ struct pod_facts {
 /**
  * pod_facts_skim() - read a Pod
  * @facts: borrows from @text; undefined on failure
- * Return: false if the text is no JSON object, is nested deeper than SKIM_MAX_DEPTH, or has escapes
- * in a key that matters
+ * Return: false if the text is no JSON object, or is nested deeper than SKIM_MAX_DEPTH
  */
 _must_check_ bool pod_facts_skim(struct pod_facts *facts, const char *text, size_t len);
-/**
- * pod_facts_take() - the same for the value at the cursor
- *
- * If the value is no object, all facts are 0. Afterwards, skim->has_odd_text says whether a string
- * counted as absent.
- */
+/** pod_facts_take() - the same for the value at the cursor; all facts are 0 if it is no object */
 _must_check_ bool pod_facts_take(struct pod_facts *facts, struct skim *skim);

@@ -69,7 +69,7 @@ static size_t parse_jansson(const char *body, size_t len) {
 
 static size_t parse_skim(const char *body, size_t len) {
         request_reset(&request);
-        return request_skim(&request, body, len) ? request.count : 0;
+        return request_parse(&request, body, len, NULL) == 0 ? request.count : 0;
 }
 
 static size_t filter(const char *body, size_t len) {

@@ -1,6 +1,6 @@
 /*
- * The skimmer and jansson must read the same out of every ExtenderArgs, and the filter's answer to
- * it must hold together, with a shortlist by estimate of a table that knows some of the corpus's
+ * We and jansson must read the same out of every ExtenderArgs, and the filter's answer to it must
+ * hold together, with a shortlist by estimate of a table that knows some of the corpus's
  * nodes. What is kept of the answers is JSON.
  */
 #include "extender/decisions/decision_json.h"

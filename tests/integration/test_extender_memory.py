@@ -1,11 +1,18 @@
 """What the extender keeps in memory when a request is over, and what the largest take of the limit
 that it has in the manifests."""
 
+import collections
 import concurrent.futures
+import http.client
+import itertools
+import resource
+import statistics
+import time
 
 from extender_kit import FILTER_KEYS, POD, annotate, go_json, policy
 from harness import fetch, wait_until
 from memory_limit import limit_of_the_manifests, memory_limit
+from policies import node_names
 
 MIB = 1 << 20
 MOST_BYTES = 128 * MIB  # of a request that is admitted
@@ -67,7 +74,7 @@ def request_of_whole_nodes(most_bytes):
 
 
 def test_largest_requests_within_the_limit_of_the_manifests(start_standin, start_extender):
-    """Two are read at a time, and a third is told to come again: the limit is enough for any number."""
+    """One is read at a time, and others are told to come again: the limit is enough for any number."""
     extender = start_extender(start_standin(), content=policy(), build="release")
     extender.wait_live()
     count, body = request_of_whole_nodes(MOST_BYTES)
@@ -108,3 +115,124 @@ def test_memory_of_bound_pods(start_standin, start_extender):
     more = (extender.process.peak_rss_kib() - before_kib) * 1024 / PODS
     print(f"{PODS} pods on {len(nodes)} nodes: {more:.0f} bytes more for each")
     assert more < POD_MAX_BYTES
+
+
+SENDERS = 8
+CANDIDATES, CANDIDATE_MAX_BYTES = 1 << 17, 100  # the most of one request
+HOSTILE_MAX_MIB, KEPT_MAX_MIB = 250, 80
+BODIES_EACH = 4
+MEDIAN_MAX_MS = 50
+
+
+def test_memory_of_candidates(start_standin, start_extender):
+    """Of a request with the most that there may be, beside its text."""
+    extender = start_extender(start_standin(), build="release")
+    extender.wait_live()
+    names = ",".join(f'"{i}"' for i in range(CANDIDATES))
+    body = f'{{"Pod":{go_json(POD).decode()},"NodeNames":[{names}]}}'.encode()
+    before_kib = extender.process.rss_kib()
+    for verb in ("filter", "prioritize"):
+        assert fetch(f"{extender.url}/v1/{verb}", "POST", body).status == 200
+    more = ((extender.process.peak_rss_kib() - before_kib) * 1024 - len(body)) / CANDIDATES
+    print(f"{CANDIDATES} candidates: {more:.0f} bytes for each")
+    assert more < CANDIDATE_MAX_BYTES
+
+
+def filled(most_bytes, head, items, tail):
+    """As many items as there is room for."""
+    left = most_bytes - len(head) - len(tail)
+    taken = []
+    for item in items:
+        left -= len(item) + 1
+        if left < 0:
+            break
+        taken.append(item)
+    return f"{head}{','.join(taken)}{tail}".ljust(most_bytes).encode()
+
+
+def hostile_bodies(most_bytes, hot):
+    """(verb, body): what costs most when it is read, when it is judged, and in the reply."""
+    numbers = range(CANDIDATES)
+    hot_node = f'{{"metadata":{{"name":"{hot}"}}}}'
+    copied = f'"}},"x":"{"x" * 900}"}},{hot_node}'
+    shapes = [
+        ("filter", '{"\\u0050od":[', itertools.repeat("{}"), "]}"),
+        ("filter", '{"NodeNames":[', itertools.repeat('""'), "]}"),
+        ("filter", '{"NodeNames":[', (f'"{i:0118}"' for i in numbers), "]}"),
+        ("prioritize", '{"NodeNames":[', (f'"\\u0061{i}"' for i in numbers), "]}"),
+        (
+            "filter",
+            '{"Nodes":{"items":[',
+            (f'{{"metadata":{{"name":"{i}{copied}' for i in numbers),
+            "]}}",
+        ),
+        (
+            "preempt",
+            '{"NodeNameToVictims":{"stranger":{"Pods":[',
+            itertools.repeat('{"metadata":{"uid":"1"}}'),
+            "]}}}",
+        ),
+        (
+            "preempt",
+            '{"NodeNameToMetaVictims":{',
+            (f'"{i:0107}":{{"Pods":[]}}' for i in numbers),
+            "}}",
+        ),
+    ]
+    return [(verb, filled(most_bytes, *shape)) for verb, *shape in shapes]
+
+
+def send(port, bodies, statuses):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
+    for verb, body in bodies:
+        connection.request("POST", f"/v1/{verb}", body)
+        reply = connection.getresponse()
+        reply.read()
+        statuses.append(reply.status)
+    connection.close()
+
+
+def test_hostile_bodies_beside_a_scheduler(start_standin, start_extender):
+    """Whatever the bodies are, the extender has enough of the manifests' limit, and a scheduler gets
+    its answers in time."""
+    standin = start_standin("--nodes", 500, "--images", 0)
+    annotate(standin, "node-0000", 0.9)
+    extender = start_extender(standin, content=policy(), build="release")
+    extender.wait_live()
+    limit_bytes = limit_of_the_manifests("extender")
+    resource.prlimit(extender.process.pid, resource.RLIMIT_DATA, (limit_bytes, limit_bytes))
+    bodies = [body for size in (8, 16) for body in hostile_bodies(size * MIB, "node-0000")]
+    names = node_names(500)
+    statuses, took_ms = [], []
+    before_kib = extender.process.rss_kib()
+    with (
+        extender.scheduler(timeout_s=120) as scheduler,
+        concurrent.futures.ThreadPoolExecutor(SENDERS) as pool,
+    ):
+        senders = [
+            pool.submit(
+                send,
+                extender.port,
+                [bodies[(first + SENDERS * i) % len(bodies)] for i in range(BODIES_EACH)],
+                statuses,
+            )
+            for first in range(SENDERS)
+        ]
+        while not all(sender.done() for sender in senders):
+            began = time.monotonic()
+            assert len(scheduler.filter(names)[0]) == 499
+            took_ms.append((time.monotonic() - began) * 1000)
+        for sender in senders:
+            sender.result()
+    peak_mib = extender.process.peak_rss_kib() / 1024
+    kept_mib = (extender.process.rss_kib() - before_kib) / 1024
+    median_ms = statistics.median(took_ms)
+    print(
+        f"{len(statuses)} bodies of 8 and 16 MiB, {SENDERS} at a time: "
+        f"{dict(collections.Counter(statuses))}, peak {peak_mib:.0f} MiB, {kept_mib:.0f} MiB kept; "
+        f"{len(took_ms)} calls beside them, median {median_ms:.1f} ms, longest {max(took_ms):.0f} ms"
+    )
+    assert set(statuses) <= {200, 413, 500, 503}
+    assert peak_mib < HOSTILE_MAX_MIB
+    assert kept_mib < KEPT_MAX_MIB
+    assert median_ms < MEDIAN_MAX_MS

@@ -94,7 +94,6 @@ def test_what_it_counts(cluster, start_extender):
     assert extender.metric("plimsoll_extender_unknown_nodes_total") == 2
     assert extender.metric("plimsoll_extender_duplicate_nodes_total") == 2
     assert extender.metric("plimsoll_extender_daemonset_pods_total") == 1
-    assert extender.metric("plimsoll_extender_strict_parses_total") == 1
     # At most one line a minute, however refused and accepted requests alternate.
     assert len(extender.log_lines("request refused")) == 1
     assert len(extender.log_lines("requests are accepted again")) == 0

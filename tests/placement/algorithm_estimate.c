@@ -271,7 +271,7 @@ static struct pod_facts ask_about(const struct estimate *estimate, const struct 
 static void reserve_whole(const struct estimate *estimate, struct estimator *estimator, uint64_t id,
                           const struct pod_load *load) {
         struct reservation reservations[RESERVATIONS_MAX];
-        size_t count = estimator_reservations(estimator, &(struct reservation_pod){0},
+        size_t count = estimator_reservations(estimator, &(struct reservation_pod){0}, 0,
                                               now_unix_ms(estimate), reservations);
 
         for (size_t i = 0; i < count; i++)

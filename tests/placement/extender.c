@@ -139,6 +139,7 @@ static void note_estimates(struct extender *extender, const uint32_t *candidates
         struct reservation of[RESERVATIONS_MAX];
         const struct reservation_pod pod = {.id = judge->pod->id, .group = judge->pod->group_id};
         size_t reserved = estimator_reservations(extender_estimator(extender), &pod,
+                                                 extender->snapshot->publication,
                                                  judge->now_unix_ms, of);
 
         for (size_t i = 0; i < count; i++) {

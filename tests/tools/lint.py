@@ -108,7 +108,7 @@ MAY_USE = {
         *("base", "codec", "net", "policy", "policy/estimate", "policy/judge", "policy/pods"),
         *("extender/estimator", "extender/table"),
     ],
-    "extender/bind": [*COMMON, "extender/table"],
+    "extender/bind": COMMON,
     "extender/explain": [
         *(*COMMON, "policy", "policy/estimate", "policy/judge", "extender/estimator"),
         *("policy/pods", "extender/table"),

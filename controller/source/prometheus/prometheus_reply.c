@@ -16,7 +16,7 @@ static bool walk_object(struct skim *skim, member_fn *fn, void *userdata) {
 
         if (skim_peek(skim) != '{')
                 return false;
-        for (skim_enter(skim); (step = skim_any_member(skim, &key)) == SKIM_MORE;)
+        for (skim_enter(skim); (step = skim_member(skim, &key)) == SKIM_MORE;)
                 if (!fn(skim, skim_decode(&key, text, sizeof(text)) ? text : "", userdata))
                         return false;
         return step == SKIM_END;

@@ -136,7 +136,7 @@ TEST(verbs) {
                 const char *verb, *request, *reply, *line;
         } rows[] = {
                 {"filter", BOTH, "\"NodeNames\":[\"idle\"]", LINE("filter", "1")},
-                /* What the skimmer cannot read is read by the slow parser, and counted. */
+                /* an escaped key is the same key */
                 {"filter", ESCAPED, "\"NodeNames\":[\"idle\"]", LINE("filter", "1")},
                 {"prioritize", BOTH, "{\"Host\":\"busy\",\"Score\":", LINE("prioritize", "0")},
                 {"preempt", "{\"NodeNameToMetaVictims\":{" VICTIMS("idle") "," VICTIMS("busy") "}}",
@@ -156,7 +156,6 @@ TEST(verbs) {
         }
         assert_true(answered(&f, "filter", "200") == 2);
         assert_true(answered(&f, "preempt", "200") == 1);
-        assert_true(counter(&f, "plimsoll_extender_strict_parses_total", NULL) == 1);
         assert_true(counter(&f, "plimsoll_extender_verdicts_total",
                             LABELS("predicate", "cpu_usage_avg_5m")) == 2);
         stop(&f);
@@ -330,7 +329,8 @@ TEST(many_at_a_time) {
         stop(&f);
 }
 
-/* What is kept for replies that are not read is bounded; whoever has read his is answered again. */
+/* What is kept for large replies that are not read is bounded. Small ones are sent meanwhile, and
+ * large ones again when others have been read. */
 TEST(unread_replies) {
         enum { TRIES = 40 };
         struct fixture f = {0};
@@ -356,14 +356,14 @@ TEST(unread_replies) {
         assert_true(count > 3 && answered(&f, "prioritize", "503") == 1);
         assert_non_null(strstr(log_lines.data, "request refused refused=1 /prioritize "));
         call(&f, "/filter", BOTH);
-        assert_int_equal(f.status, 503);
+        assert_int_equal(f.status, 200);
         struct node_snapshot *snapshot = node_table_acquire(f.table);
         assert_int_equal(atomic_load(&snapshot->refs), 2); /* the table's and ours */
         node_snapshot_unref(snapshot);
         for (size_t i = 0; i < count; i++)
                 if (exchanges[i].release)
                         exchanges[i].release(exchanges[i].release_userdata);
-        call(&f, "/filter", BOTH);
+        call(&f, "/prioritize", request.data);
         assert_int_equal(f.status, 200);
         free(exchanges);
         buf_done(&request);

@@ -42,7 +42,7 @@ TEST(identities) {
                 {OBJECT("\"name\":\"a\",\"uid\":\"u/v\""), false},
                 {OBJECT("\"name\":\"a\",\"uid\":\"" LETTERS_128 "x\""), false},
                 {OBJECT("\"name\":\"\\u0061\""), false},
-                {OBJECT("\"n\\u0061me\":\"a\""), false},
+                {OBJECT("\"n\\u0061me\":\"a\""), true},
                 {OBJECT("\"name\":\"a\",\"uid\":\"\\u0061\""), false},
                 {OBJECT("\"name\":\"" LETTERS_256 LETTERS_256 "\""), false},
                 {"{\"metadata\":7}", false},

@@ -17,6 +17,7 @@
 #include "tests/unit/fixture/raw_client.h"
 
 enum { MAX_BODY_BYTES = 1000000, ANSWER_MAX_BYTES = 4 << 20, LARGE_BYTES = 32 << 20 };
+enum { MANY_PIECES = 20000, MANY_PIECE_BYTES = 101 };
 
 static struct http_server *server;
 static atomic_size_t handled, released;
@@ -32,16 +33,37 @@ static inline void on_released(void *userdata) {
         atomic_fetch_add(&released, 1);
 }
 
+/* MANY_PIECES of a text that differ in where they begin, and two empty ones. */
+static inline void reply_in_pieces(struct http_exchange *exchange) {
+        static char text[2 * MANY_PIECE_BYTES];
+        struct iovec *pieces = xcalloc(MANY_PIECES + 2, sizeof(*pieces));
+
+        for (size_t i = 0; i < sizeof(text); i++)
+                text[i] = (char)('0' + i % 64);
+        for (size_t i = 0; i < MANY_PIECES; i++)
+                pieces[i + 1] = (struct iovec){text + i % MANY_PIECE_BYTES, MANY_PIECE_BYTES};
+        pieces[0] = pieces[MANY_PIECES + 1] = (struct iovec){text, 0};
+        exchange->release = on_released;
+        exchange->release_userdata = pieces;
+        exchange->status = 200;
+        exchange->reply = pieces;
+        exchange->reply_count = MANY_PIECES + 2;
+}
+
 /* Replies "METHOD path query|content-type|body". */
 static inline void handle(void *userdata, struct http_exchange *exchange) {
         static const char padding[64];
         static char large[LARGE_BYTES];
         static const char *const headers[] = {"X-One", "1", "X-Two", "a b; c", NULL};
-        struct iovec *pieces = xcalloc(8, sizeof(*pieces));
         const char *query = http_query(exchange, "q");
 
         assert_ptr_equal(userdata, &server);
         atomic_fetch_add(&handled, 1);
+        if (strcmp(exchange->path, "/many") == 0) {
+                reply_in_pieces(exchange);
+                return;
+        }
+        struct iovec *pieces = xcalloc(8, sizeof(*pieces));
         assert_memory_equal(exchange->body + exchange->body_bytes, padding, sizeof(padding));
         assert_int_equal(exchange->status, 500);
         exchange->release = on_released;

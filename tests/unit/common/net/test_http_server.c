@@ -299,6 +299,29 @@ TEST_BETWEEN(chunked_and_too_large, set_up, tear_down) {
         buf_done(&answer);
 }
 
+/* More pieces than one system call takes, and than libmicrohttpd has room for: every byte arrives,
+ * in order, twice on one connection. */
+TEST_BETWEEN(many_pieces, set_up, tear_down) {
+        static const char request[] = "GET /many HTTP/1.1\r\nHost: h\r\n\r\n";
+        struct buf answer = BUF_INIT(ANSWER_MAX_BYTES);
+        int fd = dial();
+
+        for (int round = 0; round < 2; round++) {
+                buf_clear(&answer);
+                assert_true(raw_say(fd, request, sizeof(request) - 1));
+                assert_true(raw_hear(fd, &answer));
+                const char *body = raw_body_of(&answer);
+                assert_int_equal(strlen(body), MANY_PIECES * MANY_PIECE_BYTES);
+                for (size_t i = 0; i < MANY_PIECES; i++)
+                        for (size_t at = 0; at < MANY_PIECE_BYTES; at++)
+                                if (body[i * MANY_PIECE_BYTES + at] !=
+                                    '0' + (char)((i % MANY_PIECE_BYTES + at) % 64))
+                                        fail_msg("piece %zu, byte %zu", i, at);
+        }
+        close(fd);
+        buf_done(&answer);
+}
+
 /* Drips a byte every 50 ms until the server has had enough. */
 static int64_t drip(const char *head, char c) {
         int64_t start_ms = clock_mono_ms();

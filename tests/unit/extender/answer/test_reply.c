@@ -108,7 +108,7 @@ TEST(filter) {
                 {"{\"NodeNames\":[\"\\u0069dle\",\"\\u0062usy\",\"odd\\\"name\"]}",
                  BY_NAME("\"\\u0069dle\"", "\"busy\":\"cpu_usage_avg_5m above 0.65\","
                                            "\"odd\\\"name\":\"cpu_usage_avg_5m above 0.65\"")},
-                /* from jansson: the same answer */
+                /* other cases of letters */
                 {"{\"nodenames\":[ \"idle\", \"busy\",\"half\"]}",
                  BY_NAME("\"idle\",\"half\"", "\"busy\":\"cpu_usage_avg_5m above 0.65\"")},
                 {"{" DAEMONSET "\"NodeNames\":[\"idle\",\"busy\"]}",
@@ -191,6 +191,14 @@ TEST(preempt) {
                 {META(VICTIMS("odd\\\"name", "9")), META("")},
                 {META(VICTIMS("y\\\"", "\\\"")), META(VICTIMS("y\\\"", "\\\""))},
                 {META(""), META("")},
+                /* keys in any case of letters, as Go's decoder takes them */
+                {"{\"nodenametometavictims\":{\"half\":{\"PODS\":[{\"uid\":\"1\"}],"
+                 "\"numPdbViolations\":1}}}",
+                 META("\"half\":{\"Pods\":[{\"UID\":\"1\"}],\"NumPDBViolations\":1}")},
+                /* a victim, or all of a node's, that is null is absent */
+                {META("\"half\":{\"Pods\":[null,{\"UID\":\"1\"},null],\"NumPDBViolations\":0}"),
+                 META(VICTIMS("half", "1"))},
+                {META("\"half\":null"), META("\"half\":{\"Pods\":[],\"NumPDBViolations\":0}")},
         };
         static const char *const odd[] = {
                 "",
@@ -199,8 +207,10 @@ TEST(preempt) {
                 "{\"NodeNames\":[\"idle\"]}",
                 "{\"NodeNameToMetaVictims\":[]}",
                 "{\"NodeNameToVictims\":[]}",
-                META("\"idle\":null"),
-                META("\"idle\":{\"Pods\":[null]}"),
+                META("\"idle\":[]"),
+                META("\"idle\":{\"Pods\":[{}]}"),
+                META("\"idle\":{\"Pods\":[3]}"),
+                META("\"idle\":{\"Pods\":{}}"),
                 META("\"idle\":{\"Pods\":[{\"UID\":3}]}"),
         };
         struct fixture *fixture = cluster_new("");
@@ -233,7 +243,7 @@ TEST(prioritize) {
                  "[{\"Host\":\"idle\",\"Score\":4}]"},
                 /* unknown: 0, so that it draws the base down */
                 {"{\"NodeNames\":[\"\\u006ee<w\",\"idle\"]}",
-                 "[{\"Host\":\"idle\",\"Score\":9},{\"Host\":\"ne<w\",\"Score\":0}]",
+                 "[{\"Host\":\"idle\",\"Score\":9},{\"Host\":\"\\u006ee<w\",\"Score\":0}]",
                  "[{\"Host\":\"idle\",\"Score\":9}]"},
                 {"{\"NodeNames\":[\"odd\\\"name\"]}", "[{\"Host\":\"odd\\\"name\",\"Score\":3}]",
                  "[]"},
@@ -315,6 +325,43 @@ TEST(too_large) {
                 reply->text.max_bytes = max;
                 assert_false(reply_filter(reply, &fixture->answer));
         }
+        fixture_free(fixture);
+}
+
+/* Whole victims of many nodes are larger than a tree of them could be. */
+TEST(large_victims) {
+        enum { NODES = 500, PODS = 4 };
+        struct fixture *fixture = cluster_new("");
+        struct buf text = BUF_INIT(1 << 27), expected = BUF_INIT(1 << 20);
+        struct error err = ERROR_NULL;
+
+        (void)buf_puts(&text, "{\"Pod\":{},\"NodeNameToVictims\":{");
+        (void)buf_puts(&expected, "{\"NodeNameToMetaVictims\":{");
+        for (int node = 0; node < NODES; node++) {
+                (void)buf_printf(&text, "%s\"n%d\":{\"Pods\":[", node ? "," : "", node);
+                (void)buf_printf(&expected, "%s\"n%d\":{\"Pods\":[", node ? "," : "", node);
+                for (int pod = 0; pod < PODS; pod++) {
+                        (void)buf_printf(&text,
+                                         "%s{\"metadata\":{\"uid\":\"%d-%d\"},\"x\":\"%08000d\"}",
+                                         pod ? "," : "", node, pod, 0);
+                        (void)buf_printf(&expected, "%s{\"UID\":\"%d-%d\"}", pod ? "," : "", node,
+                                         pod);
+                }
+                (void)buf_puts(&text, "],\"NumPDBViolations\":2}");
+                (void)buf_puts(&expected, "],\"NumPDBViolations\":2}");
+        }
+        (void)buf_puts(&text, "}}");
+        (void)buf_puts(&expected, "}}");
+        assert_false(text.overflow || expected.overflow);
+        assert_true(text.len > 15 << 20);
+        if (request_parse_preemption(&fixture->request, text.data, text.len, &err) < 0)
+                fail_msg("%s", err.msg);
+        answer_filter(&fixture->answer, fixture->snapshot, &fixture->request, NULL, NOW, 0);
+        assert_true(reply_preempt(&fixture->reply, &fixture->answer));
+        assert_int_equal(fixture->reply.bytes, expected.len);
+        assert_memory_equal(fixture->reply.text.data, expected.data, expected.len);
+        buf_done(&text);
+        buf_done(&expected);
         fixture_free(fixture);
 }
 

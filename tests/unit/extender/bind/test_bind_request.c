@@ -17,7 +17,7 @@ TEST(read) {
                 ARGS("default", "web-0", UID, "node-a.example.com"),
                 "{\"podname\":\"web-0\",\"PODNAMESPACE\":\"default\",\"podUID\":\"" UID
                 "\",\"node\":\"node-a.example.com\"}",
-                /* Exact spelling wins, unknown members do not matter. */
+                /* The last one counts, unknown members do not matter. */
                 "{\"node\":\"x\",\"Node\":\"node-a.example.com\",\"x\":[{}],\"PodName\":\"web-0\","
                 "\"PodNamespace\":\"default\",\"PodUID\":\"" UID "\"}",
                 "{\"PodName\":\"web\\u002d0\",\"PodNamespace\":\"default\",\"PodUID\":\"" UID
@@ -42,13 +42,13 @@ TEST(refused) {
                 int code;
                 const char *why;
         } rows[] = {
-                {"", -EBADMSG, "line 1"},
-                {"{", -EBADMSG, "line 1"},
-                {"\xff\xff", -EBADMSG, "line 1"},
-                {"null", -EBADMSG, "expected an ExtenderBindingArgs object"},
-                {"[]", -EBADMSG, "expected an ExtenderBindingArgs object"},
-                {"{} {}", -EBADMSG, "line 1"},
-                {"{\"PodNamespace\":7}", -EBADMSG, "PodNamespace: expected a string"},
+                {"", -EBADMSG, "byte 0 of 0: expected the JSON of an ExtenderBindingArgs object"},
+                {"{", -EBADMSG, "byte 1 of 1"},
+                {"\xff\xff", -EBADMSG, "byte 0 of 2"},
+                {"null", -EBADMSG, "expected the JSON of an ExtenderBindingArgs object"},
+                {"[]", -EBADMSG, "expected the JSON of an ExtenderBindingArgs object"},
+                {"{} {}", -EBADMSG, "byte 3 of 5"},
+                {"{\"PodNamespace\":7}", -EINVAL, "PodNamespace '' is not a valid namespace"},
                 {"{}", -EINVAL, "PodNamespace '' is not a valid namespace"},
                 {"{\"PodNamespace\":null}", -EINVAL, "PodNamespace '' is not a valid namespace"},
                 {ARGS("a.b", "p", "u", "n"), -EINVAL,

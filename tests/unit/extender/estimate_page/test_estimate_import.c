@@ -149,8 +149,8 @@ static void judge(struct node_table *table, const char *workload, struct judge *
                 ret->rows[i] = (uint32_t)i;
         ret->load =
                 estimator_expect(snapshot->estimator, workload, strlen(workload), &request).load;
-        ret->reservation_count = estimator_reservations(snapshot->estimator, &nobody, NOW,
-                                                        ret->reservations);
+        ret->reservation_count = estimator_reservations(
+                snapshot->estimator, &nobody, snapshot->publication, NOW, ret->reservations);
         judge_score(ret);
         node_snapshot_unref(snapshot); /* the table has it */
 }

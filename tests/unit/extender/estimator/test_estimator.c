@@ -569,19 +569,24 @@ TEST(reservations) {
         struct reservation got[RESERVATIONS_MAX];
         _cleanup_(estimator_freep) struct estimator *estimator = estimator_new(count_change, NULL);
 
+        estimator_published(estimator, 1);
         estimator_reserve(estimator, &bound, 5, &load, 1000);
-        assert_int_equal(estimator_reservations(estimator, &next, 1000, got), 1);
+        assert_int_equal(estimator_reservations(estimator, &next, 1, 1000, got), 1);
         assert_int_equal(got[0].node_number, 5);
-        assert_int_equal(estimator_reservations(estimator, &next, 1000 + RESERVATION_MS, got), 0);
+        assert_int_equal(estimator_reservations(estimator, &next, 1, 1000 + RESERVATION_MS, got),
+                         0);
         estimator_reserve(estimator, &bound, 5, &load, 2000);
         bind(estimator, 1, "elsewhere", "", 1, NOW); /* seen: it counts by itself from here on */
-        assert_int_equal(estimator_reservations(estimator, &next, 2000, got), 0);
+        assert_int_equal(estimator_reservations(estimator, &next, 1, 2000, got), 0);
         struct estimator_node *node = hold_a(estimator);
         estimator_reserve(estimator, &next, estimator_node_number(node), &load, 2000);
         bind(estimator, 2, "a", "", 1, NOW);
-        assert_int_equal(estimator_reservations(estimator, &bound, 2000, got), 1);
-        estimator_published(estimator);
-        assert_int_equal(estimator_reservations(estimator, &bound, 2000, got), 0);
+        assert_int_equal(estimator_reservations(estimator, &bound, 1, 2000, got), 1);
+        estimator_published(estimator, 2);
+        assert_int_equal(estimator_reservations(estimator, &bound, 2, 2000, got), 0);
+        assert_int_equal(estimator_reservations(estimator, &bound, 1, 2000, got), 1);
+        estimator_published(estimator, 3);
+        assert_int_equal(estimator_reservations(estimator, &bound, 1, 2000, got), 0);
         estimator_node_release(estimator, node);
 }
 

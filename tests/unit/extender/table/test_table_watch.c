@@ -32,10 +32,6 @@ static double skewed_of(void *table) {
         return (double)stats.skewed;
 }
 
-static double sees_nodes(void *watch) {
-        return table_watch_sees_nodes(watch);
-}
-
 static double skewed_shown(const struct fixture *f) {
         return metrics_value(
                 metrics_gauge(f->rig.metrics, "plimsoll_extender_skewed_readings", "", NULL));
@@ -85,9 +81,7 @@ TEST(skew) {
         struct health *health = health_new();
         struct node_table *table = table_of(&f, "");
         struct table_watch *watch = watch_table(&f, health, table);
-        assert_false(table_watch_sees_nodes(watch));
         run_until(&f, nodes_of, table, 1);
-        run_until(&f, sees_nodes, watch, 1);
         assert_true(skewed_shown(&f) == 0); /* as of the last look */
         pass(&f, MS_PER_S);
         assert_true(skewed_shown(&f) == 1);
@@ -391,7 +385,7 @@ TEST(expiry) {
         struct health *health = health_new();
         struct node_table *table = table_of(&f, "");
         struct table_watch *watch = watch_table(&f, health, table);
-        run_until(&f, sees_nodes, watch, 1);
+        run_until(&f, nodes_of, table, 1);
         int64_t left_ms = node_table_next_change_unix_ms(table) - standing_ms;
         assert_true(left_ms > 0 && left_ms <= MS_PER_MIN);
         double before = publications_of(table);
@@ -432,7 +426,7 @@ TEST(awaits_the_policy) {
                 if (is_known) /* before the nodes are */
                         table_watch_keep_policy(watch);
                 assert_true(publications_of(table) == before);
-                run_until(&f, sees_nodes, watch, 1);
+                run_until(&f, nodes_of, table, 1);
                 pass(&f, MS_PER_S);
                 assert_true(publications_of(table) == before + is_known);
                 table_watch_keep_policy(watch);
@@ -483,7 +477,7 @@ TEST(pools) {
                                                        "List requests (one per page) by result.",
                                                        LABELS("resource", "nodes", "result", "ok"));
         assert_int_equal(sem_post(&f.go_on), 0);
-        run_until(&f, sees_nodes, watch, 1);
+        run_until(&f, nodes_of, table, 1);
         double count = publications_of(table);
         set_policy(watch, some);
         run_until(&f, asked, NULL, 2);

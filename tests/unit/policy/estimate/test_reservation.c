@@ -19,9 +19,9 @@ static void place(struct reservation_pod pod, uint32_t node_number, int64_t now_
 }
 
 /* Bit n: a reservation on node n counts when @pod is placed, which is none of its own. */
-static unsigned seen_by(struct reservation_pod pod) {
+static unsigned seen_from(uint64_t publication, struct reservation_pod pod) {
         static struct reservation got[RESERVATIONS_MAX];
-        size_t count = reservations_for(&all, &pod, got);
+        size_t count = reservations_for(&all, &pod, publication, got);
         unsigned nodes = 0;
 
         for (size_t i = 0; i < count; i++) {
@@ -29,6 +29,10 @@ static unsigned seen_by(struct reservation_pod pod) {
                 nodes |= 1u << got[i].node_number;
         }
         return nodes;
+}
+
+static unsigned seen_by(struct reservation_pod pod) {
+        return seen_from(0, pod);
 }
 
 TEST(of_one_pod_the_last_counts) {
@@ -43,22 +47,25 @@ TEST(of_one_pod_the_last_counts) {
         assert_int_equal(seen_by(alone(9)), 1u << 6 | 1u << 7);
         reservations_expire(&all, 2000 + RESERVATION_MS);
         assert_int_equal(seen_by(alone(9)), 1u << 7);
-        reservations_bound(&all, 1, 3); /* somewhere else */
+        reservations_bound(&all, 1, 3, 1); /* somewhere else */
         assert_int_equal(seen_by(alone(9)), 0);
-        reservations_bound(&all, 1, 3); /* not reserved for */
+        reservations_bound(&all, 1, 3, 1); /* not reserved for */
         assert_int_equal(all.count, 0);
 }
 
-/* What is bound counts until a snapshot has it, and no longer. */
-TEST(until_the_next_snapshot) {
+/* What is bound counts with snapshots that do not have it yet, for a while. */
+TEST(snapshots_before_and_after) {
         all.count = 0;
         place(alone(1), 5, 0);
         place(alone(2), 6, 0);
-        reservations_published(&all);
-        reservations_bound(&all, 1, 5);
-        assert_int_equal(seen_by(alone(9)), 1u << 5 | 1u << 6);
-        reservations_published(&all);
-        assert_int_equal(seen_by(alone(9)), 1u << 6);
+        reservations_published(&all, 7);
+        reservations_bound(&all, 1, 5, 8);
+        assert_int_equal(seen_from(7, alone(9)), 1u << 5 | 1u << 6);
+        reservations_published(&all, 8);
+        assert_int_equal(seen_from(7, alone(9)), 1u << 5 | 1u << 6);
+        assert_int_equal(seen_from(8, alone(9)), 1u << 6);
+        reservations_published(&all, 9);
+        assert_int_equal(all.count, 1);
 }
 
 TEST(the_oldest_goes) {
@@ -87,17 +94,17 @@ TEST(placements_of_a_group_are_alternatives) {
         try_placements();
         assert_int_equal(seen_by(alone(9)), 0x7f); /* any of them may have won */
         assert_int_equal(seen_by(member(3, 6)), 0x7f);
-        reservations_bound(&all, 2, 4);
+        reservations_bound(&all, 2, 4, 1);
         assert_int_equal(seen_by(alone(9)), 1u << 0 | 1u << 3 | 1u << 4);
-        reservations_bound(&all, 1, 3);
-        reservations_published(&all);
+        reservations_bound(&all, 1, 3, 1);
+        reservations_published(&all, 2);
         assert_int_equal(seen_by(alone(9)), 1u << 0);
 }
 
 /* Bound where no trial had it: which one won is not known. */
 TEST(bound_elsewhere) {
         try_placements();
-        reservations_bound(&all, 2, 9);
+        reservations_bound(&all, 2, 9, 1);
         assert_int_equal(seen_by(alone(9)), 1u << 0 | 1u << 1 | 1u << 3 | 1u << 5);
 }
 
@@ -117,7 +124,7 @@ TEST(group_of_500_pods) {
                         place(member(id, 7), placement, 0);
         assert_int_equal(all.count, 1000);
         assert_int_equal(seen_by(alone(999)), 3);
-        reservations_bound(&all, 500, 0);
+        reservations_bound(&all, 500, 0, 1);
         assert_int_equal(all.count, 500);
         assert_int_equal(seen_by(alone(999)), 1);
 }

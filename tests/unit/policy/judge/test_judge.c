@@ -34,18 +34,23 @@ static void put(struct node_table *table, const char *name, double cpu, double m
         node_table_set_capacity(table, name, capacity, NOW);
 }
 
-/* Return: points of each node of @names, as one text: "10 3 0" */
-static const char *score(struct fixture *fixture, const char *pod, const char *names,
-                         int64_t mono_ms) {
+/* Return: points of each node of the request, as one text: "10 3 0" */
+static const char *score_from(struct fixture *fixture, const struct node_snapshot *snapshot,
+                              int64_t mono_ms) {
         static char text[256];
         size_t len = 0;
 
-        parse(fixture, pod, names);
-        answer_score(&fixture->answer, fixture->snapshot, &fixture->request, NOW, mono_ms);
+        answer_score(&fixture->answer, snapshot, &fixture->request, NOW, mono_ms);
         for (size_t i = 0; i < fixture->request.count; i++)
                 len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%d", i ? " " : "",
                                         fixture->answer.judge.points[i]);
         return text;
+}
+
+static const char *score(struct fixture *fixture, const char *pod, const char *names,
+                         int64_t mono_ms) {
+        parse(fixture, pod, names);
+        return score_from(fixture, fixture->snapshot, mono_ms);
 }
 
 #define POD(uid, cpu)                                                                              \
@@ -215,12 +220,39 @@ TEST(reserved_is_named) {
         assert_int_equal(named, JUDGE_NAMED_MAX);
         assert_int_equal(fixture->answer.judge.points[NODES - 1], 10);
         assert_int_equal(estimator_reservations(node_table_estimator(fixture->table),
-                                                &(struct reservation_pod){.id = 1}, 0,
+                                                &(struct reservation_pod){.id = 1}, 0, 0,
                                                 reservations),
                          1);
         assert_int_equal(reservations[0].node_number,
                          fixture->snapshot->nodes.columns
                                  .estimate_number[fixture->answer.judge.rows[NODES - 1]]);
+        fixture_free(fixture);
+}
+
+/* A snapshot that is published while a request is answered has the pod that was bound, and that of
+ * the request has not: the pod counts once in either. */
+TEST(bound_while_answered) {
+        struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
+        const struct estimator_pod pod = {.id = strmap_hash("u1", 2),
+                                          .node = "a",
+                                          .node_len = 1,
+                                          .request = {{1, GIB}},
+                                          .runs_unix_ms = NOW};
+        char points[16];
+
+        put(fixture->table, "a", 0.10, 0.1, 0);
+        put(fixture->table, "b", 0.20, 0.1, 0);
+        estimator_list_ended(node_table_estimator(fixture->table), NOW, NOW);
+        assert_string_equal(score(fixture, POD("u1", "1"), "\"a\",\"b\"", 0), "10 5");
+        assert_string_equal(score(fixture, POD("u2", "1"), "\"a\",\"b\"", 0), "10 10");
+        struct node_snapshot *old = node_snapshot_ref(fixture->snapshot);
+        estimator_bind(node_table_estimator(fixture->table), &pod);
+        assert_string_equal(score_from(fixture, old, 0), "10 10");
+        publish(fixture);
+        assert_string_equal(score_from(fixture, old, 0), "10 10");
+        (void)snprintf(points, sizeof(points), "%s", score_from(fixture, fixture->snapshot, 0));
+        assert_string_equal(score_from(fixture, fixture->snapshot, RESERVATION_MS), points);
+        node_snapshot_unref(old);
         fixture_free(fixture);
 }
 

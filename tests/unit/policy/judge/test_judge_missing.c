@@ -124,7 +124,7 @@ TEST(joined) {
                 struct estimator *estimator = node_table_estimator(judged.table);
                 judged.mono_ms += EVERY_MS;
                 judged_score(&judged, nodes, 0.5, pod);
-                size_t count = estimator_reservations(estimator, &(struct reservation_pod){0},
+                size_t count = estimator_reservations(estimator, &(struct reservation_pod){0}, 0,
                                                       judged.mono_ms, reserved);
                 got += reserved[count - 1].node_number ==
                        judged.snapshot->nodes.columns.estimate_number[0];
