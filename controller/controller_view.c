@@ -84,6 +84,7 @@ static void write_all_nodes(const struct controller *c, struct status_view *view
                         view,
                         &(struct status_node){
                                 .name = n->node->name,
+                                .closed_by = n->node->closed_by,
                                 .labels_json = n->node->labels_json,
                                 .track = &n->track,
                                 .values = &values,

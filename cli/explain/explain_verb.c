@@ -137,7 +137,8 @@ static int fill_table(struct cluster *cluster, const struct subject *subject,
         }
         *ret = node_list_new(cluster, options, policy, settings.plimsoll_namespace, now_unix_ms);
         if (subject->is_from_input)
-                return explain_read(node_list_table(*ret), "-", NULL, now_unix_ms, NULL, err);
+                return explain_read(node_list_table(*ret), node_list_listed(*ret), "-", NULL,
+                                    now_unix_ms, NULL, err);
         return node_list_update(*ret, now_unix_ms, err);
 }
 

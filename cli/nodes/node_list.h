@@ -32,6 +32,8 @@ void node_list_free(struct node_list *list);
 DEFINE_FREEP(struct node_list, node_list_free);
 /** node_list_table() - borrowed */
 struct node_table *node_list_table(const struct node_list *list);
+/** node_list_listed() - borrowed */
+struct listed_nodes *node_list_listed(struct node_list *list);
 
 /** node_list_update() - list the nodes, and with scoring: estimate ask an extender what it knows.
  * Return: 0; negative errno when the nodes cannot be listed */

@@ -162,8 +162,8 @@ static void placement_judge_both(const struct judging *judging, const json_t *ca
 
         placement_fill(judging, judging->before, candidates);
         placement_fill(judging, judging->after, candidates);
-        explanation_init(&before, judging->before, NULL, now_unix_ms);
-        explanation_init(&after, judging->after, NULL, now_unix_ms);
+        explanation_init(&before, judging->before, NULL, NULL, now_unix_ms);
+        explanation_init(&after, judging->after, NULL, NULL, now_unix_ms);
         difference_init(&difference, &before, &after);
         placement_rank(placement, &difference);
 }

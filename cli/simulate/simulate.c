@@ -103,7 +103,7 @@ static void explain_recorded(const struct recording *recording, struct node_tabl
                              struct explanation *ret) {
         const char *from = recording_estimate(recording, table, is_under_way, why_unscored);
 
-        explanation_init(ret, table, NULL, recording->at_unix_ms);
+        explanation_init(ret, table, NULL, NULL, recording->at_unix_ms);
         ret->estimate_from = from;
         ret->why_unscored = why_unscored->code ? why_unscored->msg : NULL;
 }

@@ -28,8 +28,8 @@ static struct {
 static const struct option_row rows[] = {
         {.name = "sort", .type = OPTION_STRING, .value = &settings.sort, .fallback = "name",
          .metavar = "KEY",
-         .help = "name, score, recent, age, or a metric of the policy; cpu is its first metric that "
-                 "begins so. The largest comes first."},
+         .help = "name, score, recent, pods, expected, age, or a metric of the policy; cpu is its "
+                 "first metric that begins so. The largest comes first."},
         {.name = "requests", .type = OPTION_BOOL, .value = &settings.has_requests,
          .help = "Show instead what pods request of each node, what it uses, and what is requested "
                  "and not used; and what the pods of each namespace request. With spec.idle also "
@@ -55,13 +55,13 @@ static void begin_screen(const struct style *style) {
                 (void)fputs("\033[H\033[2J", stdout);
 }
 
-static int show_view(const struct explanation *explanation, const char *policy_from,
-                     struct error *err) {
+static int show_view(const struct explanation *explanation, const struct listed_nodes *listed,
+                     const char *policy_from, struct error *err) {
         struct style style = style_of(stdout);
         _cleanup_(top_view_done) struct top_view view;
         bool is_wide = settings.output == OUTPUT_WIDE;
 
-        top_view_init(&view, explanation, policy_from, is_wide, !style.is_terminal);
+        top_view_init(&view, explanation, listed, policy_from, is_wide, !style.is_terminal);
         int r = top_view_sort(&view, settings.sort, err);
         if (r < 0)
                 return r;
@@ -123,7 +123,7 @@ static int show_load(struct looking *looking, int64_t now_unix_ms, struct error 
 
         _cleanup_(explanation_done) struct explanation explanation;
         node_list_explain(looking->load, NULL, now_unix_ms, &explanation);
-        return show_view(&explanation, looking->policy_from, err);
+        return show_view(&explanation, node_list_listed(looking->load), looking->policy_from, err);
 }
 
 /* @policy: to judge by from now on; consumed */

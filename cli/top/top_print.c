@@ -13,7 +13,9 @@ static void top_format_verdict(const struct top_view *view, const struct top_nod
                                char text[static VERDICT_MAX]) {
         const struct policy *policy = view->explanation->policy;
 
-        if (node->over >= 0)
+        if (node->closed_by)
+                (void)snprintf(text, VERDICT_MAX, "%s", node->closed_by);
+        else if (node->over >= 0)
                 (void)snprintf(text, VERDICT_MAX, "%s%s", policy->predicates[node->over].reason,
                                node->rejected_by >= 0 ? ""
                                : node->is_last        ? "; comes last"
@@ -72,9 +74,21 @@ static void top_put_age(struct table *to, int64_t age_ms) {
         table_cell(to, "", "%lld%c", (long long)(seconds / units[i].unit_s), units[i].letter);
 }
 
+static void top_put_expected(struct table *to, const struct top_node *node) {
+        if (node->pods < 0)
+                table_cell(to, "", "-");
+        else
+                table_cell(to, "", "%lld", (long long)node->pods);
+        if (node->expected_ratio < 0)
+                table_cell(to, "", "-");
+        else
+                table_cell(to, "", "%.0f%%", node->expected_ratio * 100);
+}
+
 static void top_put_node(struct table *to, const struct top_view *view, const struct top_node *node,
                          const struct style *style) {
-        bool is_odd = node->over >= 0 || node->usable < node->used || node->is_ahead;
+        bool is_odd = node->closed_by || node->over >= 0 || node->usable < node->used ||
+                      node->is_ahead;
         char verdict[VERDICT_MAX];
 
         table_row(to);
@@ -82,7 +96,10 @@ static void top_put_node(struct table *to, const struct top_view *view, const st
         table_cell(to, "", node->score10 < 0 ? "-" : "%d", node->score10);
         for (size_t i = 0; i < view->column_count; i++)
                 top_put_usage(to, view, node, &view->columns[i], style);
-        table_cell(to, "", "%.3g", node->hot);
+        if (explanation_has_estimate(view->explanation))
+                top_put_expected(to, node);
+        else
+                table_cell(to, "", "%.3g", node->hot);
         top_put_age(to, node->age_ms);
         top_format_verdict(view, node, verdict);
         table_cell(to,
@@ -95,21 +112,23 @@ static void top_put_node(struct table *to, const struct top_view *view, const st
 /* On a narrow terminal only the first metric is shown. */
 static struct table *top_table_new(const struct top_view *view, const struct style *style,
                                    size_t width) {
-        struct table_column columns[POLICY_MAX_METRICS + 5] = {
+        bool has_estimate = explanation_has_estimate(view->explanation);
+        size_t count = 2;
+        struct table_column columns[POLICY_MAX_METRICS + 6] = {
                 {"NODE", .max_width = width == SIZE_MAX ? 0 : NAME_MAX_TERMINAL, .is_left = true},
                 {"SCORE"},
         };
-        const struct table_column behind[] = {
-                {"RECENT"},
-                {"  AGE"},
-                {"VERDICT", .min_width = VERDICT_MIN, .is_left = true},
-        };
 
         for (size_t i = 0; i < view->column_count; i++)
-                columns[2 + i] = (struct table_column){view->columns[i].title, strlen(" 100%"),
-                                                       .is_optional = i > 0};
-        memcpy(&columns[2 + view->column_count], behind, sizeof(behind));
-        return table_new(style, columns, 2 + view->column_count + ARRAY_LEN(behind));
+                columns[count++] = (struct table_column){view->columns[i].title, strlen(" 100%"),
+                                                         .is_optional = i > 0};
+        columns[count++] = (struct table_column){has_estimate ? "PODS" : "RECENT"};
+        if (has_estimate)
+                columns[count++] = (struct table_column){"EXPECTED"};
+        columns[count++] = (struct table_column){"  AGE"};
+        columns[count++] = (struct table_column){"VERDICT", .min_width = VERDICT_MIN,
+                                                 .is_left = true};
+        return table_new(style, columns, count);
 }
 
 /* Mean and largest of a metric over the nodes that have it. */
@@ -151,6 +170,9 @@ void top_view_print(const struct top_view *view, const struct style *style, bool
         size_t left_out = table_print(table, width, out);
         (void)fprintf(out, "\n%zu node%s: %zu pass, %zu above a limit", view->node_count,
                       number_plural(view->node_count), view->passing, view->over);
+        if (view->closed > 0)
+                (void)fprintf(out, ", %zu take%s no pods", view->closed,
+                              view->closed == 1 ? "s" : "");
         if (view->blind > 0)
                 (void)fprintf(out, ", %zu without a usable value", view->blind);
         (void)fputs("; by ", out);
@@ -179,9 +201,10 @@ json_t *top_view_json(const struct top_view *view) {
         }
         for (size_t i = 0; i < view->node_count; i++)
                 json_array_append(nodes, json_array_get(by_row, view->nodes[i].row));
-        return json_pack("{s:{s:s, s:o}, s:{s:i, s:i, s:i, s:i}, s:o, s:o*}", "policy", "from",
+        return json_pack("{s:{s:s, s:o}, s:{s:i, s:i, s:i, s:i, s:i}, s:o, s:o*}", "policy", "from",
                          view->policy_from, "metrics", metrics, "summary", "nodes",
-                         (int)view->node_count, "pass", (int)view->passing, "aboveLimit",
-                         (int)view->over, "withoutValue", (int)view->blind, "nodes", nodes,
-                         "estimate", explanation_source_json(view->explanation));
+                         (int)view->node_count, "pass", (int)view->passing, "closed",
+                         (int)view->closed, "aboveLimit", (int)view->over, "withoutValue",
+                         (int)view->blind, "nodes", nodes, "estimate",
+                         explanation_source_json(view->explanation));
 }

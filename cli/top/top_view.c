@@ -56,7 +56,20 @@ static void view_judge(struct top_view *view, struct top_node *node) {
         node->is_last = limits.last_by >= 0 && of->judge.has_last;
         node->over = verdict_over(limits);
         view->over += node->over >= 0;
-        view->passing += node->rejected_by < 0;
+        view->closed += node->closed_by != NULL;
+        view->passing += !node->closed_by && node->rejected_by < 0;
+}
+
+static double find_expected(const struct explanation *of, size_t row) {
+        const struct estimator *estimator = of->snapshot->estimator;
+        const struct tracked_node *node =
+                explanation_has_estimate(of) && !of->why_unscored
+                        ? estimator_tracked(estimator,
+                                            of->snapshot->nodes.columns.estimate_number[row])
+                        : NULL;
+
+        return node ? tracked_node_usage_ratio(node, ESTIMATE_CPU, estimator_cluster(estimator))
+                    : -1;
 }
 
 static void view_look(struct top_view *view, struct top_node *node) {
@@ -82,7 +95,8 @@ static void view_look(struct top_view *view, struct top_node *node) {
 }
 
 void top_view_init(struct top_view *view, const struct explanation *explanation,
-                   const char *policy_from, bool has_all, bool is_ascii) {
+                   const struct listed_nodes *listed, const char *policy_from, bool has_all,
+                   bool is_ascii) {
         const struct policy *policy = explanation->policy;
 
         *view = (struct top_view){.explanation = explanation, .policy_from = policy_from};
@@ -104,8 +118,14 @@ void top_view_init(struct top_view *view, const struct explanation *explanation,
                         .row = row,
                         .name = node_table_name(explanation->table, row),
                         .score10 = explanation_score(explanation, row),
+                        .closed_by = explanation->closed_by[row],
                         .rejected_by = explanation->rejected_by[row],
                         .age_ms = -1,
+                        .pods = listed ? listed_nodes_get(listed,
+                                                          node_table_name(explanation->table, row))
+                                                 ->pods
+                                       : -1,
+                        .expected_ratio = find_expected(explanation, row),
                 };
                 view_judge(view, node);
                 view_look(view, node);
@@ -147,7 +167,7 @@ static int find_metric(const struct policy *policy, const char *key) {
 }
 
 int top_view_sort(struct top_view *view, const char *key, struct error *err) {
-        static const char *const own[] = {"name", "score", "recent", "age"};
+        static const char *const own[] = {"name", "score", "recent", "pods", "expected", "age"};
         int metric = -1;
         size_t kind = 0;
 
@@ -158,15 +178,17 @@ int top_view_sort(struct top_view *view, const char *key, struct error *err) {
         if (kind == ARRAY_LEN(own) && metric < 0)
                 return error_set(
                         err, EINVAL,
-                        "--sort: '%.64s': expected name, score, recent, age, or a metric of "
-                        "the policy",
+                        "--sort: '%.64s': expected name, score, recent, pods, expected, age, or a "
+                        "metric of the policy",
                         key);
         for (size_t i = 0; i < view->node_count; i++) {
                 struct top_node *node = &view->nodes[i];
                 node->key = metric >= 0 ? usage_key(view, node, (size_t)metric)
                             : kind == 1 ? node->score10
                             : kind == 2 ? node->hot
-                            : kind == 3 ? (double)node->age_ms
+                            : kind == 3 ? (double)node->pods
+                            : kind == 4 ? node->expected_ratio
+                            : kind == 5 ? (double)node->age_ms
                                         : 0;
         }
         qsort(view->nodes, view->node_count, sizeof(*view->nodes), compare_nodes);

@@ -23,13 +23,17 @@ struct top_column {
 };
 
 struct top_node {
-        size_t row;       /* of the table */
-        const char *name; /* borrowed from the table */
-        int score10;      /* -1: it has none, as when it is rejected */
-        int rejected_by;  /* as in explanation.h */
+        size_t row;            /* of the table */
+        const char *name;      /* borrowed from the table */
+        int score10;           /* -1: it has none, as when it is rejected */
+        const char *closed_by; /* as in explanation.h */
+        int rejected_by;       /* as in explanation.h */
         int over;     /* the first predicate whose limit it is above, even if it passes; -1: none */
         bool is_last; /* a limit makes it rank below other nodes */
         double hot;
+        int64_t pods;          /* of listed_nodes.h */
+        double expected_ratio; /* of its CPU, that base and pods are expected to use; -1: not known
+                                */
         int64_t age_ms; /* of the oldest usable value in its verdict and score; -1: there is none */
         bool is_ahead;  /* one was read in the future */
         size_t used,
@@ -44,23 +48,26 @@ struct top_view {
         struct top_column columns[POLICY_MAX_METRICS];
         size_t node_count;
         struct top_node *nodes;
-        /* Nodes that pass; that are above a limit, even if they pass; without a usable value. */
-        size_t passing, over, blind;
+        /* Nodes that pass; that take no pods; that are above a limit, even if they pass; without a
+         * usable value. */
+        size_t passing, closed, over, blind;
 };
 
 /**
  * top_view_init() - make a view of @explanation
+ * @listed:   for the numbers of pods, with scoring: estimate; NULL: not known
  * @has_all:  show all metrics, even those without a limit or a priority
  * @is_ascii: titles in ASCII
  */
 void top_view_init(struct top_view *view, const struct explanation *explanation,
-                   const char *policy_from, bool has_all, bool is_ascii);
+                   const struct listed_nodes *listed, const char *policy_from, bool has_all,
+                   bool is_ascii);
 void top_view_done(struct top_view *view);
 
 /**
  * top_view_sort() - the largest first, but names from A to Z
- * @key: "name", "score", "recent", "age", or a metric or its beginning, such as "cpu"
- * Return: 0; -EINVAL if the policy has no such metric
+ * @key: "name", "score", "recent", "pods", "expected", "age", or a metric or its beginning, such as
+ * "cpu" Return: 0; -EINVAL if the policy has no such metric
  */
 _must_check_ int top_view_sort(struct top_view *view, const char *key, struct error *err);
 

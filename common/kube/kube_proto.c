@@ -146,6 +146,7 @@ static const struct proto_member taint_members[] = {
 static const struct proto_message taint = PROTO_MESSAGE(taint_members);
 
 static const struct proto_member node_spec_members[] = {
+        {4, PROTO_BOOL, "unschedulable", NULL, NULL},
         {5, PROTO_LIST, "taints", &taint, NULL},
 };
 static const struct proto_message node_spec = PROTO_MESSAGE(node_spec_members);

@@ -12,6 +12,7 @@
 #include "controller/node/target_url.h"
 #include "kube/kube_path.h"
 #include "kube/kube_proto.h"
+#include "policy/node_closed.h"
 
 /* Whole Nodes are listed, some 17 kB each: of 100,000 in 400 pages. One at a time is a tree. */
 enum { PAGE_LIMIT = 250 };
@@ -54,6 +55,7 @@ static void free_listed_node(struct node *node) {
         free(node->address);
         free(node->second_address);
         free(node->url);
+        free(node->closed_by);
         free(node->labels_json);
         free(node->kubelet.path);
         free(node);
@@ -265,6 +267,8 @@ void node_set_apply(struct node_set *set, enum reflector_event event, const json
         else if (has_moved)
                 set->events.on_moved(set->events.userdata, node);
         take_labels(set, node, object);
+        free(node->closed_by);
+        node->closed_by = node_closed_by(object);
         set->events.on_seen(set->events.userdata, node, object);
 }
 

@@ -36,6 +36,7 @@ struct node {
         char *address; /* an IP address or host name; NULL when it has none of the wanted types */
         char *second_address; /* of the same type: a dual-stack node has two; or NULL */
         char *url;            /* --target's; NULL: from the address */
+        char *closed_by;      /* as node_closed_by() */
         char *labels_json;    /* a JSON object, see keeps_labels below; NULL: none are kept */
         uint8_t pool;         /* of policy_pool_of(), see node_set_set_policy() */
         uint8_t next_pool;    /* under the policy that nodes are being listed again for */

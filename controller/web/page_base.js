@@ -8,6 +8,7 @@ const VERDICTS = [
   ["", "nodes"],
   ["passes", "pass"],
   ["rejected", "rejected"],
+  ["closed", "take no pods"],
   ["unknown", "without data"],
 ];
 const NONE = "–";
@@ -62,6 +63,7 @@ function title(metric, isUnder) {
 }
 function reason(row) {
   if (row.verdict === "unknown") return `no data: ${row.reason}`;
+  if (row.verdict === "closed") return row.reason;
   if (!row.reason) return "passes";
   const above = `above: ${spoken(row.reason.replace(/ above .*/, ""))}`;
   if (state.data.isAllOver) return `passes, since all are ${above}`;

@@ -82,7 +82,7 @@ function open(index) {
 function drawTiles() {
   const counts = state.data.verdicts;
   $("tiles").replaceChildren(
-    ...VERDICTS.map(([verdict, text]) => {
+    ...VERDICTS.filter(([verdict]) => verdict !== "closed" || counts.closed > 0).map(([verdict, text]) => {
       const count = verdict ? counts[verdict] : state.data.nodeCount;
       const tile = make(
         "button",

@@ -12,7 +12,7 @@
 
 enum { IDLE_DIGITS = 6 };
 
-static const char *const verdict_names[] = {"passes", "rejected", "unknown"};
+static const char *const verdict_names[] = {"passes", "rejected", "closed", "unknown"};
 
 /* What the policy says of one node by its present values. */
 struct judgement {
@@ -22,8 +22,8 @@ struct judgement {
         int score100;      /* value_columns_score() */
 };
 
-static struct judgement judge_node(const struct status_view *view,
-                                   const struct plan_values *values) {
+static struct judgement judge_node(const struct status_view *view, const struct status_node *node) {
+        const struct plan_values *values = node->values;
         const struct policy *policy = view->head.compiled->policy;
         struct value_columns of;
         struct judgement judgement = {.near_share = -1};
@@ -32,11 +32,15 @@ static struct judgement judge_node(const struct status_view *view,
         int64_t now_unix_ms = view->head.now_unix_ms;
         const struct verdict_limits verdict = verdict_filter(policy, &of.columns, 0, now_unix_ms);
         judgement.predicate = verdict_over(verdict);
-        if (values->usable == 0 && policy->metric_count > 0)
+        if (node->closed_by)
+                judgement.verdict = STATUS_CLOSED;
+        else if (values->usable == 0 && policy->metric_count > 0)
                 judgement.verdict = STATUS_UNKNOWN;
         else if (verdict.rejected_by >= 0 && !view->is_all_over)
                 judgement.verdict = STATUS_REJECTED;
-        judgement.score100 = value_columns_score(&of, policy, view->terms, values);
+        judgement.score100 = node->closed_by
+                                     ? -1
+                                     : value_columns_score(&of, policy, view->terms, values);
         struct policy_range limits = policy_pool_predicates(policy, values->pool);
         for (size_t i = limits.begin; i < limits.end; i++) {
                 const struct policy_predicate *predicate = &policy->predicates[i];
@@ -99,10 +103,11 @@ bool status_view_again(struct status_view *view) {
         if (!view->shares || view->is_second)
                 return false;
         view->is_second = true;
+        size_t open = view->share_count - view->verdicts[STATUS_CLOSED];
         if (lets_all_pass(view->head.compiled->policy) && view->verdicts[STATUS_REJECTED] > 0 &&
-            view->verdicts[STATUS_REJECTED] == view->share_count) {
+            view->verdicts[STATUS_REJECTED] == open) {
                 view->is_all_over = true;
-                view->verdicts[STATUS_PASSES] = view->share_count;
+                view->verdicts[STATUS_PASSES] = open;
                 view->verdicts[STATUS_REJECTED] = 0;
         }
         if (view->share_count > STATUS_VIEW_MAX_NODES) {
@@ -187,7 +192,9 @@ static void write_verdict(struct status_view *view, const struct status_node *no
         struct buf *out = view->out;
 
         json_write_text(out, "verdict", verdict_names[judgement->verdict]);
-        if (judgement->predicate >= 0)
+        if (judgement->verdict == STATUS_CLOSED)
+                json_write_text(out, "reason", node->closed_by);
+        else if (judgement->predicate >= 0)
                 json_write_text(out, "reason", policy->predicates[judgement->predicate].reason);
         else if (judgement->verdict == STATUS_UNKNOWN)
                 json_write_text(out, "reason",
@@ -242,7 +249,7 @@ static void write_node(struct status_view *view, const struct status_node *node,
 }
 
 void status_view_node(struct status_view *view, const struct status_node *node) {
-        const struct judgement judgement = judge_node(view, node->values);
+        const struct judgement judgement = judge_node(view, node);
 
         if (!view->is_second)
                 count_node(view, node, &judgement);

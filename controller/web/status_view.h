@@ -48,6 +48,7 @@ struct status_head {
 /* Name and track are borrowed until status_view_end(), the rest for the call. */
 struct status_node {
         const char *name;
+        const char *closed_by;   /* as node_closed_by() */
         const char *labels_json; /* a JSON object; NULL: none */
         const struct node_track *track;
         const struct plan_values *values;
@@ -59,6 +60,7 @@ struct status_node {
 enum status_verdict {
         STATUS_PASSES,
         STATUS_REJECTED, /* a predicate of the policy rejects it */
+        STATUS_CLOSED,   /* only pods with a toleration get on it */
         STATUS_UNKNOWN,  /* it has no usable reading, so that it passes */
         STATUS_VERDICT_COUNT,
 };

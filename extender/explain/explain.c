@@ -52,6 +52,7 @@ static int explain(const char *path, struct error *err) {
         _cleanup_(annotation_style_done) struct annotation_style style = {0};
         _cleanup_(node_table_freep) struct node_table *table = NULL;
         _cleanup_(explain_pod_done) struct explained_pod pod = {0};
+        _cleanup_(listed_nodes_done) struct listed_nodes listed = {0};
         struct policy *policy = NULL;
         int64_t now_unix_ms = clock_wall_unix_ms();
 
@@ -68,14 +69,14 @@ static int explain(const char *path, struct error *err) {
                 (void)fprintf(stderr, "warning: %s\n", policy->warnings[i]);
 
         table = node_table_new(&style.table, policy, now_unix_ms);
-        r = explain_read(table, path, settings.pod, now_unix_ms, &pod, err);
+        r = explain_read(table, &listed, path, settings.pod, now_unix_ms, &pod, err);
         if (r < 0)
                 return r;
         if (settings.pod && !pod.name)
                 return error_set(err, EINVAL, "--pod: no pod '%.64s' in the input", settings.pod);
 
         _cleanup_(explanation_done) struct explanation explanation;
-        explanation_init(&explanation, table, &pod, now_unix_ms);
+        explanation_init(&explanation, table, &listed, &pod, now_unix_ms);
         print(&explanation);
         return 0;
 }

@@ -78,11 +78,11 @@ void explain_pod_add(struct node_table *table, const json_t *pod, const char *wa
 
 /* ---- Files. */
 
-static int input_put_node(struct node_table *table, const json_t *node, int64_t now_unix_ms,
-                          struct error *err) {
+static int input_put_node(struct node_table *table, struct listed_nodes *listed, const json_t *node,
+                          int64_t now_unix_ms, struct error *err) {
         size_t before = node_table_count(table);
 
-        if (!node_table_put_object(table, node, now_unix_ms))
+        if (!listed_nodes_put(listed, table, node, now_unix_ms))
                 return error_set(err, EINVAL, "no metadata.name: not a Node");
         if (node_table_count(table) != before + 1)
                 return error_set(err, EINVAL,
@@ -96,8 +96,9 @@ static bool is_pod(const json_t *item) {
 }
 
 /* A NodeList (or kubectl's List, which may hold pods too), or one Node. */
-static int input_put_all(struct node_table *table, const json_t *root, const char *wanted,
-                         int64_t now_unix_ms, struct explained_pod *ret_pod, struct error *err) {
+static int input_put_all(struct node_table *table, struct listed_nodes *listed, const json_t *root,
+                         const char *wanted, int64_t now_unix_ms, struct explained_pod *ret_pod,
+                         struct error *err) {
         struct estimator *estimator = node_table_estimator(table);
         const json_t *items = json_at(root, "items", NULL);
         const json_t *node;
@@ -105,7 +106,7 @@ static int input_put_all(struct node_table *table, const json_t *root, const cha
         size_t i;
 
         if (!items)
-                return input_put_node(table, root, now_unix_ms, err);
+                return input_put_node(table, listed, root, now_unix_ms, err);
         if (json_typeof(items) != JSON_ARRAY)
                 return error_set(err, EINVAL, "items: expected an array");
         json_array_foreach (items, i, node) {
@@ -114,7 +115,7 @@ static int input_put_all(struct node_table *table, const json_t *root, const cha
                         has_pods = true;
                         continue;
                 }
-                int r = input_put_node(table, node, now_unix_ms, err);
+                int r = input_put_node(table, listed, node, now_unix_ms, err);
                 if (r < 0)
                         return error_wrap(err, r, "items[%zu]", i);
         }
@@ -130,8 +131,9 @@ static int input_put_all(struct node_table *table, const json_t *root, const cha
         return 0;
 }
 
-int explain_read(struct node_table *table, const char *path, const char *wanted,
-                 int64_t now_unix_ms, struct explained_pod *ret_pod, struct error *err) {
+int explain_read(struct node_table *table, struct listed_nodes *listed, const char *path,
+                 const char *wanted, int64_t now_unix_ms, struct explained_pod *ret_pod,
+                 struct error *err) {
         _cleanup_(freep) char *text = NULL;
         json_auto_t *root = NULL;
         size_t len;
@@ -140,6 +142,6 @@ int explain_read(struct node_table *table, const char *path, const char *wanted,
         if (r == 0)
                 r = json_parse(text, len, &root, err);
         if (r == 0)
-                r = input_put_all(table, root, wanted, now_unix_ms, ret_pod, err);
+                r = input_put_all(table, listed, root, wanted, now_unix_ms, ret_pod, err);
         return r < 0 ? error_wrap(err, r, "%s", file_input_name(path)) : 0;
 }

@@ -7,6 +7,7 @@
 
 #include "base/attributes.h"
 #include "base/error.h"
+#include "extender/explain/listed_nodes.h"
 #include "extender/table/node_table.h"
 #include "policy/pods/pod_facts.h"
 
@@ -35,11 +36,12 @@ void explain_pod_leave_out(struct node_table *table, const struct explained_pod 
 
 /**
  * explain_read() - put what a file holds into @table: a NodeList, kubectl's List, or one Node
+ * @listed:  gets the nodes, too
  * @path:    "-": standard input
  * @wanted:  "namespace/name" of the pod that looks for a node, or NULL
  * @ret_pod: zeroed by the caller; set when @wanted is among the pods; NULL without @wanted
  * Return: 0; negative errno with path and item in @err
  */
-_must_check_ int explain_read(struct node_table *table, const char *path, const char *wanted,
-                              int64_t now_unix_ms, struct explained_pod *ret_pod,
-                              struct error *err);
+_must_check_ int explain_read(struct node_table *table, struct listed_nodes *listed,
+                              const char *path, const char *wanted, int64_t now_unix_ms,
+                              struct explained_pod *ret_pod, struct error *err);

@@ -132,12 +132,12 @@ json_t *explanation_node_json(const struct explanation *of, size_t row) {
         struct reading reading;
         double weights = 0;
 
-        /* A rejected node has no score: the scheduler does not ask about it. */
+        /* A closed or rejected node has no score: the scheduler does not ask about it. */
         int points = explanation_score(of, row);
         json_t *score = points >= 0 ? json_integer(points) : json_null();
-        json_t *object = json_pack("{s:s, s:s, s:s, s:s, s:i, s:o}", "node",
-                                   node_table_name(of->table, row), "rejectedBy",
-                                   metric_of(policy, by), "reason",
+        json_t *object = json_pack("{s:s, s:s?, s:s, s:s, s:s, s:i, s:o}", "node",
+                                   node_table_name(of->table, row), "closedBy", of->closed_by[row],
+                                   "rejectedBy", metric_of(policy, by), "reason",
                                    reason_of >= 0 ? policy->predicates[reason_of].reason : "",
                                    "lastBy", metric_of(policy, last), "score100",
                                    judge_score100(&of->judge, (uint32_t)row), "score", score);

@@ -7,7 +7,8 @@
 #include "policy/judge/judge_rows.h"
 
 void explanation_init(struct explanation *explanation, struct node_table *table,
-                      const struct explained_pod *pod, int64_t now_unix_ms) {
+                      const struct listed_nodes *listed, const struct explained_pod *pod,
+                      int64_t now_unix_ms) {
         static const struct explained_pod any_pod;
         struct estimator *estimator = node_table_estimator(table);
         size_t count = node_table_count(table);
@@ -20,6 +21,7 @@ void explanation_init(struct explanation *explanation, struct node_table *table,
                 .now_unix_ms = now_unix_ms,
                 .pod = pod->name,
                 .snapshot = node_table_acquire(table),
+                .closed_by = xcalloc(count + 1, sizeof(*explanation->closed_by)),
                 .rejected_by = xcalloc(count + 1, sizeof(*explanation->rejected_by)),
                 .candidates = xcalloc(count + 1, sizeof(*explanation->candidates)),
         };
@@ -29,7 +31,10 @@ void explanation_init(struct explanation *explanation, struct node_table *table,
                                                             &pod->facts.request);
         if (explanation->expectation.is_learned)
                 explanation->workload = xmemdup0(pod->facts.workload, pod->facts.workload_len);
-        judge_rows(&explanation->judge, &explanation->snapshot->nodes,
+        for (size_t row = 0; row < count && listed && !pod->name; row++)
+                explanation->closed_by[row] =
+                        listed_nodes_get(listed, node_table_name(table, row))->closed_by;
+        judge_rows(&explanation->judge, &explanation->snapshot->nodes, explanation->closed_by,
                    pod->name ? &pod->facts : NULL, &explanation->expectation.load, now_unix_ms,
                    explanation->rejected_by, explanation->candidates);
         explanation->judge.pod = NULL;             /* is the caller's */
@@ -39,6 +44,7 @@ void explanation_init(struct explanation *explanation, struct node_table *table,
 
 void explanation_done(struct explanation *explanation) {
         judge_done(&explanation->judge);
+        free(explanation->closed_by);
         free(explanation->rejected_by);
         free(explanation->candidates);
         free(explanation->workload);

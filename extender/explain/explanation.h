@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "extender/explain/explain_input.h"
+#include "extender/explain/listed_nodes.h"
 #include "policy/judge/judge.h"
 #include "program/style.h"
 
@@ -23,24 +24,29 @@ struct explanation {
         const char *why_unscored;  /* why no estimate could be had, so that no row has a score */
 
         struct node_snapshot *snapshot;
-        int *rejected_by;   /* [row]: index into the policy's predicates, or JUDGE_PASSES */
-        size_t *candidates; /* [row]: its candidate in the judge; SIZE_MAX: rejected, so without
-                               score */
-        struct judge judge; /* after judge_rows() */
+        const char **closed_by; /* [row]: why it takes no pods, borrowed; NULL: it does */
+        int *rejected_by;       /* [row]: index into the policy's predicates, or JUDGE_PASSES */
+        size_t *candidates;     /* [row]: its candidate in the judge; SIZE_MAX: closed or rejected,
+                                   so without score */
+        struct judge judge;     /* after judge_rows() */
 };
 
 /**
  * explanation_init() - publish @table and judge its rows
- * @pod: the pod that looks for a node; NULL: any pod
- * @ret: borrows @table and pod->name; released with explanation_done(); not to be moved
+ * @listed: which nodes are closed; asked only without a pod, since a pod may tolerate what closes
+ *          them; NULL: none are
+ * @pod:    the pod that looks for a node; NULL: any pod
+ * @ret:    borrows @table, @listed and pod->name; released with explanation_done(); not to be moved
  */
 void explanation_init(struct explanation *explanation, struct node_table *table,
-                      const struct explained_pod *pod, int64_t now_unix_ms);
+                      const struct listed_nodes *listed, const struct explained_pod *pod,
+                      int64_t now_unix_ms);
 void explanation_done(struct explanation *explanation);
 
 /** explanation_has_estimate() - nodes are ranked by their headroom, not by score100 */
 bool explanation_has_estimate(const struct explanation *explanation);
-/** explanation_score() - 0 to 10, as the scheduler would get it; -1: rejected, or not known */
+/** explanation_score() - 0 to 10, as the scheduler would get it; -1: closed, rejected, or not
+ * known */
 int explanation_score(const struct explanation *explanation, size_t row);
 /** explanation_fine() - the score of a row before it was rounded to 0 to 10: the headroom with
  * scoring: estimate, else score100. The row must have a score */

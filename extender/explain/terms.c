@@ -276,6 +276,12 @@ static void print_verdict(const json_t *node, const struct style *style, FILE *o
         bool is_rejected = has_member(node, "rejectedBy");
         bool is_last = has_member(node, "lastBy") || has_member(node, "last");
 
+        if (has_member(node, "closedBy")) {
+                (void)fprintf(out, "%s%s%s: %stakes no pods without a toleration: %s%s\n",
+                              style->bold, terms_text(node, "node").text, style->off, style->yellow,
+                              terms_text(node, "closedBy").text, style->off);
+                return;
+        }
         (void)fprintf(out, "%s%s%s: ", style->bold, terms_text(node, "node").text, style->off);
         (void)fprintf(out, "%s%s", is_rejected || is_last ? style->red : style->green,
                       is_rejected ? "rejected"

@@ -1,30 +1,29 @@
 #include "policy/judge/judge_rows.h"
 
-#include <string.h>
-
 #include "policy/judge/judge_score.h"
 
-static void rows_filter(struct judge *judge, int *ret_rejected_by) {
-        for (size_t row = 0; row < judge->count; row++)
-                judge->rows[row] = (uint32_t)row;
-        judge_filter(judge);
-        if (judge->count > 0)
-                memcpy(ret_rejected_by, judge->rejected_by,
-                       judge->count * sizeof(*judge->rejected_by));
-}
+void judge_rows(struct judge *judge, const struct judge_nodes *nodes, const char *const *closed_by,
+                const struct pod_facts *pod, const struct pod_load *load, int64_t now_unix_ms,
+                int *ret_rejected_by, size_t *ret_candidates) {
+        size_t open = 0;
 
-void judge_rows(struct judge *judge, const struct judge_nodes *nodes, const struct pod_facts *pod,
-                const struct pod_load *load, int64_t now_unix_ms, int *ret_rejected_by,
-                size_t *ret_candidates) {
-        judge_begin(judge, nodes, pod, nodes->count, now_unix_ms);
-        rows_filter(judge, ret_rejected_by);
-        judge_begin(judge, nodes, pod, nodes->count - judge->rejected_count, now_unix_ms);
+        for (size_t row = 0; row < nodes->count; row++)
+                open += !closed_by[row];
+        judge_begin(judge, nodes, pod, open, now_unix_ms);
+        for (size_t row = 0, i = 0; row < nodes->count; row++)
+                if (!closed_by[row])
+                        judge->rows[i++] = (uint32_t)row;
+        judge_filter(judge);
+        for (size_t row = 0, i = 0; row < nodes->count; row++)
+                ret_rejected_by[row] = closed_by[row] ? JUDGE_PASSES : judge->rejected_by[i++];
+
+        judge_begin(judge, nodes, pod, open - judge->rejected_count, now_unix_ms);
         judge->load = *load;
-        for (size_t row = 0, passing = 0; row < nodes->count; row++) {
-                bool passes = ret_rejected_by[row] == JUDGE_PASSES;
-                ret_candidates[row] = passes ? passing : SIZE_MAX;
+        for (size_t row = 0, i = 0; row < nodes->count; row++) {
+                bool passes = !closed_by[row] && ret_rejected_by[row] == JUDGE_PASSES;
+                ret_candidates[row] = passes ? i : SIZE_MAX;
                 if (passes)
-                        judge->rows[passing++] = (uint32_t)row;
+                        judge->rows[i++] = (uint32_t)row;
         }
         judge_score(judge);
 }

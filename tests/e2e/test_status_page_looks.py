@@ -197,7 +197,7 @@ def test_a_node_that_comes_last(browser, site):
         row.pop("reason", None)
         row.update(name=name, verdict="passes", usage=[0.3] * 5, limitShare=0.3 / 0.8)
     status["nodes"][0] |= {"reason": "cpu_usage_avg_5m above 0.2", "limitShare": 1.5}
-    status["verdicts"] = {"passes": 3, "rejected": 0, "unknown": 0}
+    status["verdicts"] = {"passes": 3, "rejected": 0, "closed": 0, "unknown": 0}
     show(browser, site, status, DESKTOP)
     told = "[...document.querySelectorAll('td.verdict')].map((cell) => cell.textContent)"
     assert browser.evaluate(told) == ["last; above: cpu avg 5m", "passes", "passes"]

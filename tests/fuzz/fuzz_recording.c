@@ -49,7 +49,7 @@ static void check_difference(const struct recording *recording, struct node_tabl
         if (recording_put_nodes(recording, table, NULL) < 0)
                 return;
         (void)recording_estimate(recording, table, recording->estimate != NULL, &err);
-        explanation_init(&explanation, table, &pod, recording->at_unix_ms);
+        explanation_init(&explanation, table, NULL, &pod, recording->at_unix_ms);
         difference_init(&difference, &explanation, &explanation);
         PROPERTY(difference.count == json_array_size(recording->nodes));
         PROPERTY(difference.newly_rejected == 0 && difference.ranks_changed == 0);

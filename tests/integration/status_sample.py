@@ -83,7 +83,7 @@ def sample(count, hostile=False):
         rows[0]["labels"] = {HOSTILE: HOSTILE, "long": "x" * 900}
     for row in rows if not hostile else ():
         del row["hot"]  # which is there with hotValue alone
-    verdicts = {"passes": 0, "rejected": 0, "unknown": 0}
+    verdicts = {"passes": 0, "rejected": 0, "closed": 0, "unknown": 0}
     failing = {}
     for row in rows:
         verdicts[row["verdict"]] += 1

@@ -52,7 +52,9 @@ def settled(controller):
     def look():
         now = status(controller)
         by_verdict = now["verdicts"]
-        return now if by_verdict == {"passes": 1, "rejected": 1, "unknown": 1} else None
+        return (
+            now if by_verdict == {"passes": 1, "rejected": 1, "closed": 0, "unknown": 1} else None
+        )
 
     return wait_until(look, what="verdicts of all three nodes")
 

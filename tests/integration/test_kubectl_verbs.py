@@ -60,7 +60,13 @@ def test_top(plimsoll):
 
 def test_top_for_programs(plimsoll):
     shown = json.loads(plimsoll("top", "-o", "json", "--sort=cpu"))
-    assert shown["summary"] == {"nodes": 4, "pass": 3, "aboveLimit": 1, "withoutValue": 2}
+    assert shown["summary"] == {
+        "nodes": 4,
+        "pass": 3,
+        "closed": 0,
+        "aboveLimit": 1,
+        "withoutValue": 2,
+    }
     assert shown["policy"]["metrics"][0] == {"metric": "cpu_usage_avg_5m", "limit": 0.65}
     assert [row["node"] for row in shown["nodes"]][:2] == ["node-0001", "node-0000"]
     assert shown["nodes"][0]["reason"] == "cpu_usage_avg_5m above 0.65"
@@ -107,6 +113,21 @@ def test_explain(plimsoll, cluster, tmp_path):
         assert "expected `node NAME`" in plimsoll("explain", *words, status=2)
 
 
+def test_a_cordoned_node_is_not_ranked(plimsoll, cluster):
+    before = nodes_of(plimsoll("top"))["node-0003"]
+    cluster.patch("/api/v1/nodes/node-0000", {"spec": {"unschedulable": True}})
+    try:
+        table = plimsoll("top")
+        rows = nodes_of(table)
+        assert rows["node-0000"][0] == "-" and rows["node-0000"][5] == "cordoned"
+        assert rows["node-0003"] == before and "1 takes no pods" in table
+        lines = plimsoll("explain", "node", "node-0000").splitlines()
+        assert lines[0] == "node-0000: takes no pods without a toleration: cordoned"
+        assert "cpu_usage_avg_5m" in lines[1]
+    finally:
+        cluster.patch("/api/v1/nodes/node-0000", {"spec": {"unschedulable": None}})
+
+
 def test_explain_tells_the_taints_of_load(plimsoll, cluster, tmp_path):
     taints = [{"key": f"load.plimsoll.io/{n}", "effect": "PreferNoSchedule"} for n in (1, 2)]
     taints += [{"key": "spot", "effect": "PreferNoSchedule"}, {**taints[0], "effect": "NoSchedule"}]
@@ -118,7 +139,8 @@ def test_explain_tells_the_taints_of_load(plimsoll, cluster, tmp_path):
     assert json.loads(plimsoll(*ask, "-ojson"))[0]["taintLevel"] == 2
     calm = json.loads(plimsoll("explain", "node", "node-0000", "-f", str(path), "-ojson"))
     assert calm[0]["taintLevel"] == 0
-    assert "taint" not in plimsoll("explain", "node", "node-0001"), "by a policy without them"
+    assert "  taint  " not in plimsoll("explain", "node", "node-0001"), "by a policy without them"
+    cluster.patch("/api/v1/nodes/node-0001", {"spec": {"taints": None}})
 
 
 def timeless(row):

@@ -181,6 +181,7 @@ def full_node(name):
     }
     node["spec"] = {
         "podCIDRs": ["10.244.0.0/24"],
+        "unschedulable": True,
         "taints": [
             {"key": "old", "effect": "PreferNoSchedule"},
             {"key": "gpu", "value": "yes", "effect": "NoSchedule"},

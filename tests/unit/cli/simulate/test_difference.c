@@ -45,7 +45,7 @@ static void judge(struct side *side, const char *text) {
                 assert_non_null(annotations);
                 node_table_put(side->table, nodes[i].name, annotations, NOW_UNIX_MS);
         }
-        explanation_init(&side->explanation, side->table, &nobody, NOW_UNIX_MS);
+        explanation_init(&side->explanation, side->table, NULL, &nobody, NOW_UNIX_MS);
 }
 
 static void done(struct side *side) {

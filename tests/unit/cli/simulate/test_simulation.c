@@ -69,8 +69,8 @@ static void simulate(struct simulated *ret, json_t *root, const char *before, co
         if (recording_put_nodes(recording, ret->before, &err) < 0 ||
             recording_put_nodes(recording, ret->after, &err) < 0)
                 fail_msg("%s", err.msg);
-        explanation_init(&ret->explained_before, ret->before, &nobody, recording->at_unix_ms);
-        explanation_init(&ret->explained_after, ret->after, &nobody, recording->at_unix_ms);
+        explanation_init(&ret->explained_before, ret->before, NULL, &nobody, recording->at_unix_ms);
+        explanation_init(&ret->explained_after, ret->after, NULL, &nobody, recording->at_unix_ms);
         difference_init(&ret->difference, &ret->explained_before, &ret->explained_after);
         ret->simulation = (struct simulation){recording, "a file", &ret->difference,
                                               &ret->placements};

@@ -45,8 +45,8 @@ static char *print_styled(const struct style *style, const char *policy_text,
                 json_auto_t *others = json_loads(other, 0, NULL);
                 node_table_put(table, "other", others, NOW_UNIX_MS);
         }
-        explanation_init(&explanation, table, &nobody, NOW_UNIX_MS);
-        top_view_init(&view, &explanation, "a file", false, true);
+        explanation_init(&explanation, table, NULL, &nobody, NOW_UNIX_MS);
+        top_view_init(&view, &explanation, NULL, "a file", false, true);
         FILE *out = open_memstream(&text, &len);
         assert_non_null(out);
         top_view_print(&view, style, style->width == SIZE_MAX, out);
@@ -154,6 +154,55 @@ TEST(pools) {
                 assert_non_null(strstr(text, rows[i].verdict));
                 assert_int_equal(strstr(text, "<  90%") != NULL, rows[i].is_red);
         }
+}
+
+/* A node that takes no pods has no score, and leaves the whole scale to the others. */
+TEST(closed) {
+        static const char policy_text[] = BOTH "  extender: {scoring: estimate}\n";
+        static const struct {
+                const char *name, *spec, *cpu, *line;
+        } rows[] = {
+                {"cordoned", "{\"unschedulable\": true}", "0.01," NOW_TEXT,
+                 "cordoned      -      1%     50%     2        1%     0s  cordoned\n"},
+                {"free", "{}", "0.2," NOW_TEXT,
+                 "free         10     20%     50%     -       20%     0s  ok\n"},
+                {"tainted", "{\"taints\": [{\"key\": \"a/b\", \"effect\": \"NoSchedule\"}]}",
+                 "0.9," NOW_TEXT,
+                 "tainted       -     90%     50%    17       90%     0s  taint a/b\n"},
+        };
+        const struct node_table_options options = {.annotation_prefix = ""};
+        _cleanup_(node_table_freep) struct node_table *table = node_table_new(
+                &options, policy_of(policy_text), NOW_UNIX_MS);
+        _cleanup_(listed_nodes_done) struct listed_nodes listed = {0};
+        json_auto_t *page = json_pack("{s:[{s:s, s:i}, {s:s, s:i}, {s:s}, {s:s, s:i}]}", "nodes",
+                                      "node", "cordoned", "pods", 2, "node", "tainted", "pods", 17,
+                                      "node", "free", "node", "unknown", "pods", 1);
+        _cleanup_(explanation_done) struct explanation explanation;
+        _cleanup_(top_view_done) struct top_view view;
+        _cleanup_(freep) char *text = NULL;
+        size_t len = 0;
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                json_auto_t *node = json_pack(
+                        "{s:{s:s, s:{s:s, s:s}}, s:{s:{s:s, s:s}}, s:o}", "metadata", "name",
+                        rows[i].name, "annotations", "cpu_usage_avg_5m", rows[i].cpu,
+                        "mem_usage_avg_5m", "0.5," NOW_TEXT, "status", "capacity", "cpu", "4",
+                        "memory", "8Gi", "spec", json_loads(rows[i].spec, 0, NULL));
+                assert_true(listed_nodes_put(&listed, table, node, NOW_UNIX_MS));
+        }
+        listed_nodes_count_pods(&listed, page);
+        explanation_init(&explanation, table, &listed, NULL, NOW_UNIX_MS);
+        top_view_init(&view, &explanation, &listed, "a file", false, true);
+        FILE *out = open_memstream(&text, &len);
+        assert_non_null(out);
+        top_view_print(&view, &plain, true, out);
+        assert_int_equal(fclose(out), 0);
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+                if (!strstr(text, rows[i].line))
+                        fail_msg("%s\n%s", rows[i].line, text);
+        assert_non_null(strstr(text, "  PODS  EXPECTED  "));
+        assert_null(strstr(text, "RECENT"));
+        assert_non_null(strstr(text, "\n3 nodes: 1 pass, 0 above a limit, 2 take no pods; by"));
 }
 
 /* A node is without a usable value when the policy needs one. */

@@ -51,8 +51,8 @@ static int set_up(void **state) {
                                  0);
                 node_table_put(here.table, nodes[i].name, annotations, NOW_UNIX_MS);
         }
-        explanation_init(&here.explanation, here.table, &nobody, NOW_UNIX_MS);
-        top_view_init(&here.view, &here.explanation, "a file", false, true);
+        explanation_init(&here.explanation, here.table, NULL, &nobody, NOW_UNIX_MS);
+        top_view_init(&here.view, &here.explanation, NULL, "a file", false, true);
         return 0;
 }
 
@@ -71,7 +71,7 @@ TEST_BETWEEN(columns, set_up, tear_down) {
         for (size_t i = 0; i < ARRAY_LEN(titles); i++) {
                 assert_string_equal(here.view.columns[i].title, titles[i]);
         }
-        top_view_init(&all, &here.explanation, "a file", true, false);
+        top_view_init(&all, &here.explanation, NULL, "a file", true, false);
         assert_int_equal(all.column_count, 4);
         assert_string_equal(all.columns[0].title, "CPU 5m ≤65%");
         assert_string_equal(all.columns[1].title, "CPU 1h max");

@@ -91,7 +91,8 @@ static json_t *project(const struct proto_message *message, const json_t *object
 
 /* Go writes what is empty in protobuf, and leaves it out in JSON. */
 static bool is_empty(const json_t *value) {
-        return json_is_null(value) || (json_is_object(value) && json_object_size(value) == 0) ||
+        return json_is_null(value) || json_is_false(value) ||
+               (json_is_object(value) && json_object_size(value) == 0) ||
                (json_is_array(value) && json_array_size(value) == 0);
 }
 

@@ -52,6 +52,7 @@ struct row {
         unsigned taint_level;
         double idle_cores[4]; /* offered, taken, used, room */
         uint8_t pool;
+        const char *closed_by;
 };
 
 static struct plan_values values_of(const struct row *row, size_t count) {
@@ -109,6 +110,7 @@ static json_t *view_of(const struct compiled_policy *compiled, const struct row 
                                                               compiled->policy->metric_count);
                         status_view_node(&view, &(struct status_node){
                                                         .name = rows[i].name,
+                                                        .closed_by = rows[i].closed_by,
                                                         .labels_json = rows[i].labels_json,
                                                         .track = &tracks[i],
                                                         .values = &values,
@@ -248,6 +250,33 @@ TEST(over_a_limit_and_last) {
                             "cpu_usage_avg_5m above 0.5");
         assert_null(json_at(node(json, 1), "reason", NULL));
         assert_int_equal(json_int_at(0, json, "verdicts", "passes", NULL), 2);
+}
+
+/* The scheduler does not ask about it, so it has no score, and is not one of all nodes. */
+TEST(closed) {
+        static const struct row rows[] = {
+                {"over", NULL, NULL, {0.9}, -1},
+                {"cordoned", NULL, NULL, {0.01}, -1, .closed_by = "cordoned"},
+                {"over too", NULL, NULL, {0.95}, -1, .closed_by = "taint a/b"},
+                {"unread", NULL, "timeout", {-1}, -1, .closed_by = "taint a/b"},
+        };
+        static const char text[] = "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"
+                                   "  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.5}]\n"
+                                   "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"
+                                   "  extender: {whenAllOver: pass}\n";
+        _cleanup_(compiled_policy_freep) struct compiled_policy *compiled = compile(text);
+        json_auto_t *json = view_of(compiled, rows, ARRAY_LEN(rows));
+
+        assert_true(json_is_true(json_at(json, "isAllOver", NULL)));
+        assert_int_equal(json_int_at(-1, json, "verdicts", "passes", NULL), 1);
+        assert_int_equal(json_int_at(-1, json, "verdicts", "closed", NULL), 3);
+        for (size_t i = 1; i < ARRAY_LEN(rows); i++) {
+                assert_string_equal(json_string_at(node(json, i), "verdict", NULL), "closed");
+                assert_string_equal(json_string_at(node(json, i), "reason", NULL),
+                                    rows[i].closed_by);
+                assert_null(json_at(node(json, i), "score100", NULL));
+        }
+        assert_string_equal(json_string_at(node(json, 3), "failure", NULL), "timeout");
 }
 
 /* Where every node is above a limit, the extender lets every node pass; not where one is not read.

@@ -125,7 +125,7 @@ TEST(drawing) {
                 struct explained_pod pod = {0};
                 struct explanation explanation;
                 put(table, "n\x7f", rows[i].cpu);
-                explanation_init(&explanation, table, &pod, NOW);
+                explanation_init(&explanation, table, NULL, &pod, NOW);
                 _cleanup_(freep) char *drawn = drawn_with(&explanation, &coloured);
                 assert_non_null(strstr(drawn, "\033[1mn?\033[0m: "));
                 for (size_t p = 0; p < ARRAY_LEN(rows[i].parts) && rows[i].parts[p]; p++)
@@ -167,13 +167,45 @@ TEST(learned) {
                 struct explanation explanation;
                 estimator_import_workload(node_table_estimator(table), &facts);
                 explain_pod_add(table, json, "d/p", &pod);
-                explanation_init(&explanation, table, &pod, NOW);
+                explanation_init(&explanation, table, NULL, &pod, NOW);
                 _cleanup_(freep) char *drawn = drawn_with(&explanation, &plain);
                 if (!strstr(drawn, rows[i].shown))
                         fail_msg("row %zu: %s", i, drawn);
                 explanation_done(&explanation);
                 explain_pod_done(&pod);
         }
+}
+
+/* For any pod such a node is no candidate; a pod that is known may tolerate what closes it. */
+TEST(closed) {
+        static const struct style plain = {"", "", "", "", "", "", false, SIZE_MAX};
+        static const char pod_text[] =
+                "{\"metadata\":{\"namespace\":\"d\",\"name\":\"p\",\"uid\":\"u\"}" REST(
+                        "", "Pending") "}";
+        _cleanup_(node_table_freep) struct node_table *table = table_new(POLICY("absolute"));
+        _cleanup_(listed_nodes_done) struct listed_nodes listed = {0};
+        json_auto_t *pod_json = json_loads(pod_text, 0, NULL);
+        json_auto_t *node = json_pack("{s:{s:s, s:{s:s}}, s:{s:b}}", "metadata", "name", "n",
+                                      "annotations", "cpu_usage_avg_5m",
+                                      "0.25,2026-07-23T09:46:10Z", "spec", "unschedulable", 1);
+        _cleanup_(explain_pod_done) struct explained_pod pod = {0};
+        struct explanation explanation;
+
+        assert_true(listed_nodes_put(&listed, table, node, NOW));
+        explanation_init(&explanation, table, &listed, NULL, NOW);
+        assert_int_equal(explanation_score(&explanation, 0), -1);
+        json_auto_t *json = explanation_node_json(&explanation, 0);
+        assert_string_equal(json_string_at(json, "closedBy", NULL), "cordoned");
+        _cleanup_(freep) char *drawn = drawn_with(&explanation, &plain);
+        assert_non_null(strstr(drawn, "n: takes no pods without a toleration: cordoned\n  limit"));
+        explanation_done(&explanation);
+
+        explain_pod_add(table, pod_json, "d/p", &pod);
+        explanation_init(&explanation, table, &listed, &pod, NOW);
+        assert_true(explanation_score(&explanation, 0) > 0);
+        json_auto_t *of_pod = explanation_node_json(&explanation, 0);
+        assert_true(json_is_null(json_at(of_pod, "closedBy", NULL)));
+        explanation_done(&explanation);
 }
 
 /* A product may be larger than JSON's numbers: it is null. */
@@ -184,7 +216,7 @@ TEST(large_weights) {
         struct explanation explanation;
 
         put(table, "n", "0.25,2026-07-23T09:46:10Z");
-        explanation_init(&explanation, table, NULL, NOW);
+        explanation_init(&explanation, table, NULL, NULL, NOW);
         json_auto_t *node = explanation_node_json(&explanation, 0);
         const json_t *priority = json_array_get(json_at(node, "priorities", NULL), 0);
         assert_true(json_number_value(json_at(priority, "weight", NULL)) == 1e308);
@@ -207,7 +239,7 @@ TEST(one_node_too_many) {
                                                                   .runs_unix_ms = NOW});
         }
         put(table, "n", "0.25,2026-07-23T09:46:10Z");
-        explanation_init(&explanation, table, NULL, NOW);
+        explanation_init(&explanation, table, NULL, NULL, NOW);
         json_auto_t *node = explanation_node_json(&explanation, 0);
         const json_t *noise = json_at(node, "estimate", "cpu", "noise", NULL);
         assert_true(json_is_number(noise) && json_number_value(noise) == 0);

@@ -310,7 +310,7 @@ TEST(as_answered) {
                 struct explanation explanation;
                 struct asked asked;
                 struct node_table *table = table_of(&cluster, &pod);
-                explanation_init(&explanation, table, &pod, NOW);
+                explanation_init(&explanation, table, NULL, &pod, NOW);
                 asked_init(&asked, &cluster);
                 check(&cluster, &explanation, &asked);
                 check_limits(&cluster, &explanation);

@@ -1,4 +1,4 @@
-/* A filter call with every row, and a prioritize call with those that pass. */
+/* A filter call with every open row, and a prioritize call with those that pass. */
 #include "tests/unit/fixture/policy.h"
 
 #include <math.h>
@@ -11,16 +11,20 @@ TEST(those_that_pass_are_scored) {
                 {"hot", "cpu=0.9"},
                 {"a", "cpu=0.2"},
                 {"hotter", "cpu=0.95"},
+                {"cordoned", "cpu=0.01"},
                 {"b", "cpu=0.245"},
+                {"hot and cordoned", "cpu=0.9"},
                 {0},
         };
-        static const int rejected[] = {0, JUDGE_PASSES, 0, JUDGE_PASSES};
-        static const size_t wanted[] = {SIZE_MAX, 0, SIZE_MAX, 1};
+        static const char *const closed_by[] = {NULL, NULL, NULL, "cordoned", NULL, "cordoned"};
+        static const int rejected[] = {0,           JUDGE_PASSES, 0, JUDGE_PASSES, JUDGE_PASSES,
+                                       JUDGE_PASSES};
+        static const size_t wanted[] = {SIZE_MAX, 0, SIZE_MAX, SIZE_MAX, 1, SIZE_MAX};
         const struct pod_load load = {{1, 0}};
         struct judge judge = JUDGE_NULL;
         struct judged judged;
-        int rejected_by[4];
-        size_t candidates[4];
+        int rejected_by[ARRAY_LEN(closed_by)];
+        size_t candidates[ARRAY_LEN(closed_by)];
 
         judged_init(&judged, policy_of("  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"
                                        "  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: "
@@ -30,7 +34,7 @@ TEST(those_that_pass_are_scored) {
         for (size_t i = 0; nodes[i].name; i++)
                 judged_put(&judged, &nodes[i]);
         judged_ask(&judged, nodes, 1, 1); /* publishes them, too */
-        judge_rows(&judge, &judged.snapshot->nodes, NULL, &load, JUDGED_NOW, rejected_by,
+        judge_rows(&judge, &judged.snapshot->nodes, closed_by, NULL, &load, JUDGED_NOW, rejected_by,
                    candidates);
         assert_memory_equal(rejected_by, rejected, sizeof(rejected));
         assert_memory_equal(candidates, wanted, sizeof(wanted));
@@ -51,7 +55,7 @@ TEST(no_rows) {
 
         judged_init(&judged, policy_of("  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"));
         judged_ask(&judged, &(struct judged_node){0}, 1, 1);
-        judge_rows(&judge, &judged.snapshot->nodes, NULL, &(struct pod_load){0}, JUDGED_NOW,
+        judge_rows(&judge, &judged.snapshot->nodes, NULL, NULL, &(struct pod_load){0}, JUDGED_NOW,
                    rejected_by, candidates);
         assert_int_equal(judge.count, 0);
         judge_done(&judge);

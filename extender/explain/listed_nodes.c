@@ -1,0 +1,56 @@
+#include "extender/explain/listed_nodes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "codec/json.h"
+#include "policy/node_closed.h"
+
+static void free_listed(struct listed_node *node) {
+        if (node)
+                free(node->closed_by);
+        free(node);
+}
+
+void listed_nodes_done(struct listed_nodes *nodes) {
+        struct strmap_entry *entry;
+
+        STRMAP_FOREACH (entry, &nodes->by_name) {
+                free_listed(entry->value);
+        }
+        strmap_done(&nodes->by_name);
+        *nodes = (struct listed_nodes){0};
+}
+
+bool listed_nodes_put(struct listed_nodes *nodes, struct node_table *table, const json_t *node,
+                      int64_t now_unix_ms) {
+        if (!node_table_put_object(table, node, now_unix_ms))
+                return false;
+
+        const char *name = json_string_at(node, "metadata", "name", NULL);
+        struct listed_node *listed = xcalloc(1, sizeof(*listed));
+        *listed = (struct listed_node){.closed_by = node_closed_by(node), .pods = -1};
+        free_listed(strmap_put(&nodes->by_name, name, strlen(name), listed));
+        return true;
+}
+
+void listed_nodes_count_pods(struct listed_nodes *nodes, const json_t *page) {
+        const json_t *object;
+        size_t i;
+
+        json_array_foreach (json_at(page, "nodes", NULL), i, object) {
+                const char *name = json_string_at(object, "node", NULL);
+                struct listed_node *listed = name ? strmap_get(&nodes->by_name, name, strlen(name))
+                                                  : NULL;
+                if (listed)
+                        listed->pods = json_int_at(-1, object, "pods", NULL);
+        }
+}
+
+const struct listed_node *listed_nodes_get(const struct listed_nodes *nodes, const char *name) {
+        static const struct listed_node unknown = {.pods = -1};
+        const struct listed_node *listed = strmap_get(&nodes->by_name, name, strlen(name));
+
+        return listed ? listed : &unknown;
+}
