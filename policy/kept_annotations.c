@@ -53,14 +53,24 @@ bool kept_annotations_set(struct kept_annotations *kept, const json_t *annotatio
         return true;
 }
 
-const char *kept_annotations_get(const struct kept_annotations *kept, const char *key) {
-        const char *end = kept->text ? kept->text + kept->bytes : NULL;
+const char *kept_annotations_next(const struct kept_annotations *kept, const char *key,
+                                  const char **ret_value) {
+        if (key) /* behind its value */
+                key += strlen(key) + 1;
+        const char *next = key ? key + strlen(key) + 1 : kept->text;
 
-        for (const char *at = kept->text; at < end;) {
-                const char *value = at + strlen(at) + 1;
+        if (!next || next >= kept->text + kept->bytes)
+                return NULL;
+        *ret_value = next + strlen(next) + 1;
+        return next;
+}
+
+const char *kept_annotations_get(const struct kept_annotations *kept, const char *key) {
+        const char *value = NULL;
+
+        for (const char *at = kept_annotations_next(kept, NULL, &value); at;
+             at = kept_annotations_next(kept, at, &value))
                 if (strcmp(at, key) == 0)
                         return value;
-                at = value + strlen(value) + 1;
-        }
         return NULL;
 }

@@ -30,5 +30,9 @@ void kept_annotations_done(struct kept_annotations *kept);
 bool kept_annotations_set(struct kept_annotations *kept, const json_t *annotations,
                           const char *prefix);
 
+/** kept_annotations_next() - the key after @key, without its prefix, and its value; @key NULL: the
+ * first one. NULL: there are no more */
+const char *kept_annotations_next(const struct kept_annotations *kept, const char *key,
+                                  const char **ret_value);
 /** kept_annotations_get() - the value of @key, without its prefix; NULL when there is none */
 const char *kept_annotations_get(const struct kept_annotations *kept, const char *key);

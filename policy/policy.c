@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "codec/json.h"
+#include "policy/annotation.h"
 
 const char *const policy_series_type_names[] = {
         [POLICY_GAUGE] = "gauge", [POLICY_COUNTER] = "counter", NULL};
@@ -187,4 +188,25 @@ bool policy_query_parse(const struct policy *policy, const char *name, struct me
                                            METRIC_RESOURCE_COUNT + i, ret))
                         return true;
         return metric_query_parse(name, ret);
+}
+
+/* The metric that an annotation is of; owned by the caller. */
+static char *metric_of_key(const char *key) {
+        size_t len = strlen(key), suffix_len = strlen(ANNOTATION_PEAK);
+        bool is_peak = len > suffix_len && strcmp(key + len - suffix_len, ANNOTATION_PEAK) == 0;
+
+        return xmemdup0(key, is_peak ? len - suffix_len : len);
+}
+
+bool policy_names_query(const struct policy *policy, const char *key) {
+        _cleanup_(freep) char *metric = metric_of_key(key);
+        struct metric_query query;
+
+        return policy_query_parse(policy, metric, &query);
+}
+
+bool policy_names_metric(const struct policy *policy, const char *key) {
+        _cleanup_(freep) char *metric = metric_of_key(key);
+
+        return policy_metric_index(policy, metric) >= 0;
 }

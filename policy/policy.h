@@ -275,3 +275,8 @@ bool policy_resource_equal(const struct policy_resource *a, const struct policy_
 /** policy_query_parse() - metric_query_parse(), which also knows the policy's own resources */
 _must_check_ bool policy_query_parse(const struct policy *policy, const char *name,
                                      struct metric_query *ret);
+/** policy_names_query() - @key (without a prefix) is named like a query of any policy, or like its
+ * peak */
+bool policy_names_query(const struct policy *policy, const char *key);
+/** policy_names_metric() - @key is the name of a metric of this policy, or of its peak */
+bool policy_names_metric(const struct policy *policy, const char *key);

@@ -165,7 +165,7 @@ static const struct doctor_check rows[] = {
         {"annotations-left", "they are old, nobody renews them, and other schedulers may use them",
          "kubectl annotate node @IT KEY-, for each such key of each such node", check_nodes,
          .set = DOCTOR_FOREIGN, .state = DOCTOR_WARNING,
-         .what = "have readings older than a day of metrics that the policy does not have"},
+         .what = "have readings older than a day that no controller renews or removes"},
         {"annotations-writers", "each overwrites the other's values",
          "stop crane-scheduler-controller, or give one of them another --annotation-prefix",
          check_nodes, .set = DOCTOR_SHARED, .state = DOCTOR_FAULT,

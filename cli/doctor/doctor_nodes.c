@@ -116,25 +116,15 @@ static bool is_reading_text(const json_t *value, struct annotation *ret) {
         return text && annotation_parse(text, json_string_length(value), NULL, ret, NULL) == 0;
 }
 
-/* The metric that an annotation's key is of, be it its peak; owned by the caller. */
-static char *metric_of(const char *key) {
-        size_t len = strlen(key), suffix = strlen(ANNOTATION_PEAK);
-        bool is_peak = len > suffix && strcmp(key + len - suffix, ANNOTATION_PEAK) == 0;
-
-        return xmemdup0(key, is_peak ? len - suffix : len);
-}
-
 static void look_at_keys(struct listing *listing, const json_t *annotations, traits is) {
         const char *prefix = listing->question->options->annotation_prefix, *key;
         int64_t day_ago_unix_ms = listing->question->now_unix_ms - MS_PER_DAY;
         struct annotation annotation;
-        struct metric_query query;
         json_t *value;
 
         json_object_foreach (json_iterable(annotations), key, value) {
                 const char *bare = basename(key);
-                _cleanup_(freep) char *metric = metric_of(bare);
-                bool is_of_policy = policy_metric_index(listing->question->policy, metric) >= 0;
+                bool is_of_policy = policy_names_metric(listing->question->policy, bare);
                 bool is_ours = strncmp(key, prefix, strlen(prefix)) == 0 &&
                                bare == key + strlen(prefix);
                 if (!is_reading_text(value, &annotation))
@@ -143,9 +133,10 @@ static void look_at_keys(struct listing *listing, const json_t *annotations, tra
                 if (is_of_policy && !is_ours && is[DOCTOR_BARE])
                         is[DOCTOR_PREFIXED] = key;
                 /* As crane and we call metrics. What another installation writes is renewed, and
-                 * what an earlier policy has left is removed. */
-                else if (!is_of_policy && annotation.at_unix_ms < day_ago_unix_ms &&
-                         policy_query_parse(listing->question->policy, metric, &query))
+                 * the controller removes what an earlier policy has left on its nodes. */
+                else if (!is_of_policy && !(is_ours && listing->is_followed) &&
+                         annotation.at_unix_ms < day_ago_unix_ms &&
+                         policy_names_query(listing->question->policy, bare))
                         is[DOCTOR_FOREIGN] = key;
         }
 }

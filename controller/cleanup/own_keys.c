@@ -6,7 +6,6 @@
 #include "codec/json.h"
 #include "kube/kube_api.h"
 #include "policy/annotation.h"
-#include "policy/metric_name.h"
 
 static bool is_owned(const json_t *node, const char *key) {
         const json_t *entries = json_at(node, "metadata", "managedFields", NULL);
@@ -21,16 +20,6 @@ static bool is_owned(const json_t *node, const char *key) {
         return false;
 }
 
-/* The name of a metric, or of its peak. */
-static bool is_query_name(const struct policy *policy, const char *name) {
-        size_t len = strlen(name), suffix_len = strlen(ANNOTATION_PEAK);
-        bool is_peak = len > suffix_len && strcmp(name + len - suffix_len, ANNOTATION_PEAK) == 0;
-        _cleanup_(freep) char *metric = xmemdup0(name, is_peak ? len - suffix_len : len);
-        struct metric_query query;
-
-        return policy_query_parse(policy, metric, &query);
-}
-
 /* @name: the key without its prefix */
 static bool is_named_so(const char *name, const json_t *value, const struct policy *policy) {
         struct annotation annotation;
@@ -38,7 +27,7 @@ static bool is_named_so(const char *name, const json_t *value, const struct poli
 
         return strcmp(name, ANNOTATION_HOT_VALUE) == 0 || strcmp(name, ANNOTATION_COVERED) == 0 ||
                policy_metric_index(policy, name) >= 0 ||
-               (text && is_query_name(policy, name) &&
+               (text && policy_names_query(policy, name) &&
                 annotation_parse(text, json_string_length(value), NULL, &annotation, NULL) == 0);
 }
 

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "codec/json.h"
 #include "controller/track/budget.h"
+#include "controller/track/stale_annotations.h"
 
 static_assert((int)BUDGET_URGENCIES <= (int)PATCH_QUEUE_URGENCIES, "every urgency has its list");
 
@@ -129,8 +130,10 @@ static struct plan_choice choose_annotations(const struct writer *writer,
         return plan_choose(plan, record, &patch->values, patch->at_unix_ms);
 }
 
-static void write_patch(const struct writer *writer, const struct publisher_job *job,
+static void write_patch(const struct writer *writer, struct publisher_job *job,
                         const struct writer_patch *patch, struct buf *text) {
+        const struct kept_annotations *kept = &node_of_job(job)->track->annotations;
+
         json_write_object(text, NULL);
         json_write_object(text, "metadata");
         /* With it the API server refuses a node that was made anew: these are not its values. */
@@ -139,6 +142,8 @@ static void write_patch(const struct writer *writer, const struct publisher_job 
         json_write_key(text, "annotations");
         plan_annotations(&writer->compiled->plan, &patch->choice, &patch->values,
                          &writer->compiled->options.style, patch->at_unix_ms, text);
+        stale_annotations_append(kept, writer->compiled->policy, &writer->compiled->options.style,
+                                 patch->at_unix_ms, text);
         json_write_object_end(text);
         json_write_object_end(text);
 }

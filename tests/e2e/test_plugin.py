@@ -64,7 +64,10 @@ FAULTS = [
     ("extender-replicas", "-n kube-system scale deployment plimsoll-extender --replicas=1"),
     ("nodes-cordoned", "cordon node-0000 node-0001"),
     ("annotations-writers", f"annotate node node-0000 --overwrite {CPU}=0.5,2026-01-01T00:00:00Z"),
-    ("annotations-left", "annotate node node-0001 disk_usage_avg_1h=0.5,2026-01-01T00:00:00Z"),
+    (
+        "annotations-left",
+        "annotate node node-0001 old.example/disk_usage_avg_1h=0.5,2026-01-01T00:00:00Z",
+    ),
 ]
 
 

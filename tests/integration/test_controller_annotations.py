@@ -349,3 +349,25 @@ def test_hot_values(start_standin, start_exporters, start_controller):
     standin.wait_job(standin.add_pods(1, prefix="last-", nodes=[c], per_second=200))
     wait_until(lambda: hot_values()[2] == 2, what="one more")
     assert hot_values() == [7, 4, 2, 0], "a pod that has gone was bound nevertheless"
+
+
+def test_what_an_earlier_policy_left(start_standin, start_exporters, start_controller):
+    """Readings of metrics that the policy does not have go with a patch when they are a day old."""
+    standin, exporters = start_standin("--nodes", 1), start_exporters(*FAST)
+    day_s = 86400
+    left = {
+        "cpu_usage_max_avg_1d": f"0.5,{ago(day_s + 60)}",
+        "cpu_usage_max_avg_1d_peak": f"0.5,{ago(day_s + 60)}",
+    }
+    stays = {
+        "mem_usage_avg_1h": f"0.5,{ago(day_s - 60)}",
+        "disks": f"0.5,{ago(2 * day_s)}",
+        "load.example.com/cpu_usage_max_avg_1d": f"0.5,{ago(2 * day_s)}",
+    }
+    annotations = {"metadata": {"annotations": {**left, **stays}}}
+    standin.patch("/api/v1/nodes/node-0000", annotations)
+    start_controller(standin, exporters, content=policy({"cpu_usage_avg_5m": "3m"}))
+    wait_annotated(standin, 1)
+    carried = standin.annotations("node-0000")
+    assert set(left).isdisjoint(carried)
+    assert {key: carried[key] for key in stays} == stays

@@ -253,14 +253,15 @@ static const struct paper_fault node_faults[] = {
         {"annotations-left", DOCTOR_WARNING, "(a.example/net_usage_avg_5m)",
          .changes = {{NODES, CPU,
                       CPU ", 'a.example/net_usage_avg_5m': '0.25000,2026-02-28T11:00:00Z'"}}},
-        /* An earlier policy's, which the controller is about to remove. */
-        {.changes = {{NODES, CPU, CPU ", 'cpu_usage_max_avg_1d': '" HOUR_OLD "'"}}},
-        {"annotations-left", DOCTOR_WARNING, "(cpu_usage_max_avg_1d): node-0",
-         .changes = {{NODES, CPU, CPU ", 'cpu_usage_max_avg_1d': '0.25000,2026-02-28T11:00:00Z'",
-                      1}}},
-        {"annotations-left", DOCTOR_WARNING, "(cpu_usage_max_avg_1d_peak)",
+        {"annotations-left", DOCTOR_WARNING, "(a.example/cpu_usage_max_avg_1d_peak): node-0",
          .changes = {{NODES, CPU,
-                      CPU ", 'cpu_usage_max_avg_1d_peak': '0.25000,2026-02-28T11:00:00Z'"}}},
+                      CPU ", 'a.example/cpu_usage_max_avg_1d_peak': "
+                          "'0.25000,2026-02-28T11:00:00Z'",
+                      1}}},
+        /* An earlier policy's, which the controller removes. */
+        {.changes = {{NODES, CPU, CPU ", 'cpu_usage_max_avg_1d': '" HOUR_OLD "'"}}},
+        {.changes = {{NODES, CPU, CPU ", 'cpu_usage_max_avg_1d': '0.25000,2026-02-28T11:00:00Z'",
+                      1}}},
         /* Peaks of the policy's, and what is no reading or no metric. */
         {.changes = {{NODES, CPU,
                       CPU ", 'cpu_usage_max_avg_1h_peak': '" HOUR_OLD "', "
