@@ -50,6 +50,7 @@ struct cleanup {
         bool is_waiting;
         struct loop_timer deadline, progress, lease_timer;
         size_t nodes, done, failed;
+        bool may_not_patch, may_not_patch_status;
         int exit_code;
 };
 
@@ -94,6 +95,12 @@ static void delete_lease(struct cleanup *cleanup) {
 static void report_cleanup(struct cleanup *cleanup) {
         size_t dirty = cleanup->publisher->job_count;
 
+        if (cleanup->may_not_patch)
+                log_error(MSG("the account lacks a right"), STR("verb", "patch"),
+                          STR("resource", "nodes"));
+        if (cleanup->may_not_patch_status)
+                log_error(MSG("the account lacks a right"), STR("verb", "patch"),
+                          STR("resource", "nodes/status"));
         if (cleanup->options.is_dry_run)
                 log_info(MSG("dry run, no annotations removed"), INT("nodes", cleanup->nodes),
                          INT("nodes_with_annotations", dirty));
@@ -167,11 +174,16 @@ static bool on_cleanup_turn(void *userdata, struct publisher_job *job, struct bu
 static void on_cleanup_done(void *userdata, struct publisher_job *job,
                             const struct kube_answer *answer) {
         struct dirty_node *node = (struct dirty_node *)job;
+        struct cleanup *cleanup = userdata;
 
+        if (answer->outcome == KUBE_FORBIDDEN && job->is_of_status)
+                cleanup->may_not_patch_status = true;
+        else if (answer->outcome == KUBE_FORBIDDEN)
+                cleanup->may_not_patch = true;
         if (answer->outcome == KUBE_OK && begin_stage(node, node->stage + 1))
                 publisher_push(job, 0);
         else /* a node that is gone has nothing of ours */
-                count_cleaned(userdata,
+                count_cleaned(cleanup,
                               answer->outcome == KUBE_OK || answer->outcome == KUBE_NOT_FOUND);
 }
 

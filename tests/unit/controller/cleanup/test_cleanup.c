@@ -321,6 +321,9 @@ TEST(all_stages) {
                 api_run(&f, api_is_never, NULL);
                 assert_int_equal(atomic_load(&f.rig.server.surprises), 0);
                 assert_int_equal(cleanup_exit_code(cleanup), statuses[i] != 200);
+                assert_int_equal(api_logged(&f, "msg=\"the account lacks a right\" verb=patch "
+                                                "resource=nodes/status"),
+                                 statuses[i] == 403);
                 end(&f, cleanup);
         }
 }
