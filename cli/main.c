@@ -15,9 +15,8 @@
 
 #define PROGRAM "kubectl-plimsoll"
 
-static const struct verb *const verbs[] = {&top_verb,       &explain_verb,  &workloads_verb,
-                                           &doctor_verb,    &simulate_verb, &simulate_record_verb,
-                                           &completion_verb};
+static const struct verb *const verbs[] = {&top_verb,    &explain_verb,  &workloads_verb,
+                                           &doctor_verb, &simulate_verb, &completion_verb};
 
 /* For --help; each verb reads them for itself. */
 static struct cluster_options common;

@@ -20,10 +20,3 @@ bool explain_is_full_name(const char *text);
  */
 json_t *explain_ask(const struct cluster_extenders *extenders, const char *full_name,
                     char **ret_why_not);
-
-/**
- * explain_ask_names() - the pods that any extender was asked about lately
- * @ret_why_not: as above
- * Return: {full name: time of the last answer}, owned by the caller
- */
-json_t *explain_ask_names(const struct cluster_extenders *extenders, char **ret_why_not);

@@ -11,12 +11,10 @@
 
 /**
  * node_list_each() - list all nodes, in protobuf, with the fields of kube_proto_node
- * @is_whole: with capacities; otherwise only metadata
  * @on_begin, @on_item: as in struct cluster_listing
  */
-enum kube_outcome node_list_each(struct cluster *cluster, bool is_whole,
-                                 void (*on_begin)(void *userdata), list_item_fn *on_item,
-                                 void *userdata, struct error *err);
+enum kube_outcome node_list_each(struct cluster *cluster, void (*on_begin)(void *userdata),
+                                 list_item_fn *on_item, void *userdata, struct error *err);
 
 struct node_list;
 
@@ -38,6 +36,23 @@ struct listed_nodes *node_list_listed(struct node_list *list);
 /** node_list_update() - list the nodes, and with scoring: estimate ask an extender what it knows.
  * Return: 0; negative errno when the nodes cannot be listed */
 _must_check_ int node_list_update(struct node_list *list, int64_t now_unix_ms, struct error *err);
+/**
+ * node_list_update_all() - the same for several policies: the nodes are listed once, so they have
+ * the same rows in every table
+ *
+ * The first policy is the one in force. If it has scoring: estimate, an extender is asked. If only
+ * later ones have it, they estimate by the pods that there are, as an extender begins with.
+ */
+_must_check_ int node_list_update_all(struct node_list *const lists[], size_t count,
+                                      int64_t now_unix_ms, struct error *err);
+/**
+ * node_list_read_all() - the same from files
+ * @path:          what explain_put() takes; "-": standard input
+ * @estimate_path: an extender's page /estimate; NULL: estimate by the pods in the file
+ */
+_must_check_ int node_list_read_all(struct node_list *const lists[], size_t count, const char *path,
+                                    const char *estimate_path, int64_t now_unix_ms,
+                                    struct error *err);
 /** node_list_explain() - explanation_init() of the last update, with where the estimate is from, or
  * why there are no scores
  * @pod: may be NULL, as there

@@ -7,7 +7,7 @@
 
 /* Return: negative if row @a is better, 0 if they are equal */
 static int compare_merit(const struct explanation *of, size_t a, size_t b) {
-        bool is_a_out = of->rejected_by[a] >= 0, is_b_out = of->rejected_by[b] >= 0;
+        bool is_a_out = !explanation_passes(of, a), is_b_out = !explanation_passes(of, b);
         int a10 = explanation_score(of, a), b10 = explanation_score(of, b);
 
         if (is_a_out || is_b_out)
@@ -37,7 +37,7 @@ static void rank_nodes(struct difference_side *side, size_t count) {
         qsort_r(side->order, count, sizeof(*side->order), compare_places, side);
         for (size_t place = 0; place < count; place++) {
                 size_t row = side->order[place], before = place > 0 ? side->order[place - 1] : row;
-                if (of->rejected_by[row] >= 0)
+                if (!explanation_passes(of, row))
                         continue;
                 side->passing++;
                 side->ranks[row] = place > 0 && compare_merit(of, before, row) == 0
@@ -84,6 +84,7 @@ void difference_init(struct difference *difference, const struct explanation *be
                 enum difference_flip flip = difference_flip(difference, row);
                 difference->newly_rejected += flip == DIFFERENCE_REJECTED;
                 difference->newly_passing += flip == DIFFERENCE_PASSES;
+                difference->closed += after->closed_by[row] != NULL;
                 int scored = explanation_score(before, row), scores = explanation_score(after, row);
                 difference->scores_changed += scored >= 0 && scores >= 0 && scored != scores;
                 difference->ranks_changed += has_scores && difference->before.ranks[row] !=

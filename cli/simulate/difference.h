@@ -13,8 +13,8 @@
 
 struct difference_side {
         const struct explanation *explanation; /* borrowed */
-        size_t *ranks;                         /* [row]; 0: the node is rejected */
-        size_t *order;                         /* rows, the best first, rejected ones last */
+        size_t *ranks;                         /* [row]; 0: the node is closed or rejected */
+        size_t *order;                         /* rows, the best first, those without a rank last */
         size_t passing;
 };
 
@@ -28,7 +28,7 @@ struct difference_metric {
 
 struct difference {
         struct difference_side before, after;
-        size_t count; /* nodes */
+        size_t count, closed; /* nodes; those that take no pods */
         size_t newly_rejected, newly_passing, scores_changed, ranks_changed;
         size_t metric_count;
         struct difference_metric metrics[POLICY_MAX_METRICS];
@@ -48,6 +48,6 @@ enum difference_flip { DIFFERENCE_NONE, DIFFERENCE_REJECTED, DIFFERENCE_PASSES }
 /** difference_flip() - how a node's verdict changes */
 enum difference_flip difference_flip(const struct difference *difference, size_t row);
 
-/** difference_predicate() - the limit that rejects @row, and the reading; NULL: it passes */
+/** difference_predicate() - the limit that rejects @row, and the reading; NULL: none does */
 const struct policy_predicate *difference_predicate(const struct difference_side *side, size_t row,
                                                     double *ret_value_ratio);

@@ -3,4 +3,4 @@
 
 #include "cli/verb/verb.h"
 
-extern const struct verb simulate_verb, simulate_record_verb;
+extern const struct verb simulate_verb;

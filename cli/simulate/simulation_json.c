@@ -1,5 +1,6 @@
 /* The simulation for programs. */
 #include "base/clock.h"
+#include "base/timestamp.h"
 #include "cli/simulate/simulation.h"
 
 static json_t *integer_or_null(size_t value, bool is_known) {
@@ -27,10 +28,12 @@ static json_t *nodes_json(const struct difference *difference) {
         json_t *nodes = json_array();
 
         for (size_t row = 0; row < difference->count; row++)
-                json_array_append_new(nodes, json_pack("{s:s, s:o, s:o}", "node",
-                                                       node_table_name(table, row), "before",
-                                                       side_json(&difference->before, row), "after",
-                                                       side_json(&difference->after, row)));
+                json_array_append_new(nodes,
+                                      json_pack("{s:s, s:s?, s:o, s:o}", "node",
+                                                node_table_name(table, row), "closedBy",
+                                                difference->after.explanation->closed_by[row],
+                                                "before", side_json(&difference->before, row),
+                                                "after", side_json(&difference->after, row)));
         return nodes;
 }
 
@@ -52,42 +55,22 @@ static json_t *metrics_json(const struct difference *difference) {
         return metrics;
 }
 
-static json_t *placements_json(const struct placements *placements) {
-        json_t *items = json_array();
-
-        for (size_t i = 0; i < placements->count; i++) {
-                const struct placement *of = &placements->items[i];
-                json_array_append_new(
-                        items,
-                        json_pack("{s:s, s:s, s:s, s:s, s:b, s:I, s:o, s:o, s:b}", "namespace",
-                                  of->pod_space, "pod", of->pod_name, "at", of->at, "node",
-                                  of->node, "bound", of->is_bound, "candidates",
-                                  (json_int_t)of->candidates, "rankBefore",
-                                  integer_or_null(of->rank_before, of->rank_before > 0),
-                                  "rankAfter", integer_or_null(of->rank_after, of->rank_after > 0),
-                                  "sameFirst", of->is_same_first));
-        }
-        return json_pack("{s:I, s:I, s:I, s:I, s:o}", "count", (json_int_t)placements->count,
-                         "sameFirst", (json_int_t)placements->same_first, "newlyRejected",
-                         (json_int_t)placements->rejected, "leftOut",
-                         (json_int_t)placements->left_out, "items", items);
-}
-
 static json_t *simulated_policy_json(const struct simulation *simulation) {
         const struct policy *policy = simulation->difference->after.explanation->policy;
         json_t *warnings = json_array();
 
         for (size_t i = 0; i < policy->warning_count && i < POLICY_MAX_WARNINGS; i++)
                 json_array_append_new(warnings, json_string(policy->warnings[i]));
-        return json_pack("{s:s, s:s, s:o}", "inForce", simulation->recording->policy_from,
-                         "simulated", simulation->policy_from, "warnings", warnings);
+        return json_pack("{s:s, s:s, s:o}", "inForce", simulation->in_force_from, "simulated",
+                         simulation->policy_from, "warnings", warnings);
 }
 
 json_t *simulation_json(const struct simulation *simulation) {
         const struct difference *difference = simulation->difference;
-        const struct recording *recording = simulation->recording;
-        json_t *summary = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "nodes",
-                                    (json_int_t)difference->count, "passBefore",
+        char at[TIMESTAMP_MAX];
+        json_t *summary = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "nodes",
+                                    (json_int_t)difference->count, "closed",
+                                    (json_int_t)difference->closed, "passBefore",
                                     (json_int_t)difference->before.passing, "passAfter",
                                     (json_int_t)difference->after.passing, "newlyRejected",
                                     (json_int_t)difference->newly_rejected, "newlyPassing",
@@ -99,10 +82,9 @@ json_t *simulation_json(const struct simulation *simulation) {
                 "{s:o?, s:o?}", "before", explanation_source_json(difference->before.explanation),
                 "after", explanation_source_json(difference->after.explanation));
 
-        return json_pack("{s:O, s:o, s:o, s:o, s:o, s:o, s:o, s:O}", "at",
-                         json_object_get(recording->root, "at"), "policy",
+        timestamp_format_ms(difference->after.explanation->now_unix_ms, at, sizeof(at));
+        return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "at", at, "policy",
                          simulated_policy_json(simulation), "estimate", estimate, "summary",
                          summary, "nodes", nodes_json(difference), "metrics",
-                         metrics_json(difference), "placements",
-                         placements_json(simulation->placements), "notes", recording->notes);
+                         metrics_json(difference));
 }

@@ -67,10 +67,14 @@ static void put_verdicts(const struct printing *to) {
         (void)fprintf(
                 to->out,
                 "verdicts: %zu pass in force, %zu simulated; %s%zu newly rejected%s, %zu newly "
-                "pass\n",
+                "pass",
                 difference->before.passing, difference->after.passing,
                 difference->newly_rejected > 0 ? to->style->red : "", difference->newly_rejected,
                 difference->newly_rejected > 0 ? to->style->off : "", difference->newly_passing);
+        if (difference->closed > 0)
+                (void)fprintf(to->out, "; %zu take%s no pods", difference->closed,
+                              difference->closed == 1 ? "s" : "");
+        (void)fputc('\n', to->out);
         for (size_t row = 0; row < difference->count; row++) {
                 if (difference_flip(difference, row) == DIFFERENCE_NONE)
                         continue;
@@ -194,79 +198,22 @@ static void put_metrics(const struct printing *to) {
         }
 }
 
-/* ---- Placements. */
-
-static void put_rank(const struct printing *to, size_t rank) {
-        if (rank > 0)
-                (void)fprintf(to->out, "%zu", rank);
-        else
-                (void)fprintf(to->out, "%srejected%s", to->style->red, to->style->off);
-}
-
-static void put_placement(const struct printing *to, const struct placement *placement) {
-        (void)fputs("  ", to->out);
-        (void)style_text(placement->pod_space, TEXT_MAX, to->out);
-        (void)fputc('/', to->out);
-        (void)style_text(placement->pod_name, TEXT_MAX, to->out);
-        (void)fputs(placement->is_bound ? " on " : " for ", to->out);
-        (void)style_text(placement->node, TEXT_MAX, to->out);
-        (void)fputs(": rank ", to->out);
-        put_rank(to, placement->rank_before);
-        (void)fputs(" -> ", to->out);
-        put_rank(to, placement->rank_after);
-        (void)fprintf(to->out, " of %zu%s\n", placement->candidates,
-                      placement->is_same_first ? "" : ", another first choice");
-}
-
-static void put_placements(const struct printing *to) {
-        const struct placements *placements = to->of->placements;
-        size_t shown = 0, changed = 0;
-
-        if (placements->count == 0) {
-                (void)fputs("placements: none are known\n", to->out);
-                return;
-        }
-        (void)fprintf(
-                to->out,
-                "placements: the last %zu: %zu with the same first choice, %zu on a node that "
-                "would have been rejected\n",
-                placements->count, placements->same_first, placements->rejected);
-        for (size_t i = 0; i < placements->count; i++) {
-                const struct placement *placement = &placements->items[i];
-                if (placement->rank_before == placement->rank_after && placement->is_same_first &&
-                    !to->is_wide)
-                        continue;
-                if (changed++ < SOME_FLIPS || to->is_wide) {
-                        put_placement(to, placement);
-                        shown++;
-                }
-        }
-        put_rest(to, changed - shown);
-}
-
 void simulation_print(const struct simulation *simulation, const struct style *style, bool is_wide,
                       FILE *out) {
         const struct printing to = {simulation, style, is_wide, out};
         const struct policy *policy = simulation->difference->after.explanation->policy;
-        const json_t *note;
-        size_t i;
 
         (void)style_text(simulation->policy_from, TEXT_MAX, out);
         (void)fputs(" in place of ", out);
-        (void)style_text(simulation->recording->policy_from, TEXT_MAX, out);
+        (void)style_text(simulation->in_force_from, TEXT_MAX, out);
         (void)fprintf(out, ", %zu node%s\n", simulation->difference->count,
                       number_plural(simulation->difference->count));
-        for (i = 0; i < policy->warning_count && i < POLICY_MAX_WARNINGS; i++) {
+        for (size_t i = 0; i < policy->warning_count && i < POLICY_MAX_WARNINGS; i++) {
                 (void)fprintf(out, "%swarning: ", style->yellow);
                 (void)style_text(policy->warnings[i], TEXT_MAX, out);
                 (void)fprintf(out, "%s\n", style->off);
         }
-        json_array_foreach (simulation->recording->notes, i, note) {
-                (void)style_text(json_string_value(note), TEXT_MAX, out);
-                (void)fputc('\n', out);
-        }
         put_verdicts(&to);
         put_scores(&to);
         put_metrics(&to);
-        put_placements(&to);
 }

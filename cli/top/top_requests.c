@@ -274,8 +274,8 @@ int top_requests_update(struct top_requests *requests, int64_t now_unix_ms, int 
         };
 
         requests->now_unix_ms = now_unix_ms;
-        if (node_list_each(requests->cluster, true, on_nodes_begin, requests_on_node, requests,
-                           err) != KUBE_OK)
+        if (node_list_each(requests->cluster, on_nodes_begin, requests_on_node, requests, err) !=
+            KUBE_OK)
                 return err->code;
         node_table_list_ended(requests->table);
         int r = requests->is_watching ? pod_list_watched(requests->cluster, &requests->watch,

@@ -68,12 +68,3 @@ void style_bar(double ratio, double limit_ratio, int cells, const struct style *
                 (void)fputs(i == mark ? "┃" : i < full ? "█" : "░", out);
         (void)fputs(style->off, out);
 }
-
-void style_progress(const char *what, size_t count) {
-        if (!style_of(stderr).is_terminal)
-                return;
-        if (what)
-                (void)fprintf(stderr, "\r\033[K%s: %zu", what, count);
-        else
-                (void)fputs("\r\033[K", stderr);
-}

@@ -22,7 +22,3 @@ size_t style_text(const char *text, size_t max, FILE *out);
 
 /** style_bar() - @ratio in @cells columns; @limit_ratio is marked, 0: there is none */
 void style_bar(double ratio, double limit_ratio, int cells, const struct style *style, FILE *out);
-
-/** style_progress() - "nodes: 1500", in place of the line before, on stderr if that is a terminal
- * @what: NULL: it is done; the line is cleared */
-void style_progress(const char *what, size_t count);

@@ -40,7 +40,7 @@ static bool is_on_node(const struct pod_facts *facts, struct estimator_pod *ret)
         return facts->id != 0 && facts->node.len > 0 && !facts->is_finished;
 }
 
-static void bind_explained(struct node_table *table, const struct pod_facts *facts) {
+void explain_pod_bind(struct node_table *table, const struct pod_facts *facts) {
         struct estimator *estimator = node_table_estimator(table);
         struct estimator_pod pod;
 
@@ -71,7 +71,7 @@ void explain_pod_add(struct node_table *table, const json_t *pod, const char *wa
                 explain_pod_done(ret);
                 *ret = (struct explained_pod){.name = wanted, .facts = facts, .text = text};
         } else {
-                bind_explained(table, &facts);
+                explain_pod_bind(table, &facts);
                 free(text);
         }
 }
@@ -95,10 +95,9 @@ static bool is_pod(const json_t *item) {
         return json_is_at("Pod", item, "kind", NULL);
 }
 
-/* A NodeList (or kubectl's List, which may hold pods too), or one Node. */
-static int input_put_all(struct node_table *table, struct listed_nodes *listed, const json_t *root,
-                         const char *wanted, int64_t now_unix_ms, struct explained_pod *ret_pod,
-                         struct error *err) {
+int explain_put(struct node_table *table, struct listed_nodes *listed, const json_t *root,
+                const char *wanted, int64_t now_unix_ms, struct explained_pod *ret_pod,
+                struct error *err) {
         struct estimator *estimator = node_table_estimator(table);
         const json_t *items = json_at(root, "items", NULL);
         const json_t *node;
@@ -124,24 +123,31 @@ static int input_put_all(struct node_table *table, struct listed_nodes *listed, 
         /* The input has all pods. What it reads of a node holds the pod that looks for a node, too.
          */
         if (ret_pod && ret_pod->name)
-                bind_explained(table, &ret_pod->facts);
+                explain_pod_bind(table, &ret_pod->facts);
         estimator_list_ended(estimator, now_unix_ms, now_unix_ms);
         if (ret_pod && ret_pod->name)
                 explain_pod_leave_out(table, ret_pod, now_unix_ms);
         return 0;
 }
 
-int explain_read(struct node_table *table, struct listed_nodes *listed, const char *path,
-                 const char *wanted, int64_t now_unix_ms, struct explained_pod *ret_pod,
-                 struct error *err) {
+int explain_read_json(const char *path, json_t **ret, struct error *err) {
         _cleanup_(freep) char *text = NULL;
-        json_auto_t *root = NULL;
         size_t len;
 
         int r = file_read_input(path, INPUT_MAX_BYTES, &text, &len, err);
         if (r == 0)
-                r = json_parse(text, len, &root, err);
-        if (r == 0)
-                r = input_put_all(table, listed, root, wanted, now_unix_ms, ret_pod, err);
+                r = json_parse(text, len, ret, err);
+        return r < 0 ? error_wrap(err, r, "%s", file_input_name(path)) : 0;
+}
+
+int explain_read(struct node_table *table, struct listed_nodes *listed, const char *path,
+                 const char *wanted, int64_t now_unix_ms, struct explained_pod *ret_pod,
+                 struct error *err) {
+        json_auto_t *root = NULL;
+
+        int r = explain_read_json(path, &root, err);
+        if (r < 0)
+                return r;
+        r = explain_put(table, listed, root, wanted, now_unix_ms, ret_pod, err);
         return r < 0 ? error_wrap(err, r, "%s", file_input_name(path)) : 0;
 }

@@ -34,14 +34,24 @@ void explain_pod_add(struct node_table *table, const json_t *pod, const char *wa
 void explain_pod_leave_out(struct node_table *table, const struct explained_pod *pod,
                            int64_t now_unix_ms);
 
+/** explain_pod_bind() - a pod of a list becomes part of the estimate, if there is one and the pod
+ * is bound */
+void explain_pod_bind(struct node_table *table, const struct pod_facts *facts);
+
 /**
- * explain_read() - put what a file holds into @table: a NodeList, kubectl's List, or one Node
+ * explain_put() - put a NodeList, kubectl's List with nodes and pods, or one Node into @table
  * @listed:  gets the nodes, too
- * @path:    "-": standard input
  * @wanted:  "namespace/name" of the pod that looks for a node, or NULL
  * @ret_pod: zeroed by the caller; set when @wanted is among the pods; NULL without @wanted
- * Return: 0; negative errno with path and item in @err
+ * Return: 0; -EINVAL with the item in @err
  */
+_must_check_ int explain_put(struct node_table *table, struct listed_nodes *listed,
+                             const json_t *root, const char *wanted, int64_t now_unix_ms,
+                             struct explained_pod *ret_pod, struct error *err);
+/** explain_read() - explain_put() of a file; "-": standard input. Return: 0; negative errno with
+ * path and item in @err */
 _must_check_ int explain_read(struct node_table *table, struct listed_nodes *listed,
                               const char *path, const char *wanted, int64_t now_unix_ms,
                               struct explained_pod *ret_pod, struct error *err);
+/** explain_read_json() - the JSON of a file; "-": standard input */
+_must_check_ int explain_read_json(const char *path, json_t **ret, struct error *err);

@@ -64,6 +64,10 @@ int explanation_score(const struct explanation *explanation, size_t row) {
                        : explanation->judge.points[candidate];
 }
 
+bool explanation_passes(const struct explanation *explanation, size_t row) {
+        return explanation->candidates[row] != SIZE_MAX;
+}
+
 double explanation_fine(const struct explanation *explanation, size_t row) {
         return explanation_has_estimate(explanation)
                        ? explanation->judge.headrooms[explanation->candidates[row]]

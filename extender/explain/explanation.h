@@ -48,6 +48,8 @@ bool explanation_has_estimate(const struct explanation *explanation);
 /** explanation_score() - 0 to 10, as the scheduler would get it; -1: closed, rejected, or not
  * known */
 int explanation_score(const struct explanation *explanation, size_t row);
+/** explanation_passes() - neither closed nor rejected */
+bool explanation_passes(const struct explanation *explanation, size_t row);
 /** explanation_fine() - the score of a row before it was rounded to 0 to 10: the headroom with
  * scoring: estimate, else score100. The row must have a score */
 double explanation_fine(const struct explanation *explanation, size_t row);

@@ -66,15 +66,9 @@ def test_files_that_are_pipes(cluster, plimsoll, binary, tmp_path):
     server = ("-s", cluster.url)
     shown = plimsoll("top", "-f", "-", *server, input=policy)
     assert "by standard input" in shown
-    shown = plimsoll("simulate", "-f", "-", *server, "--placements=0", input=policy)
+    shown = plimsoll("simulate", "-f", "-", *server, input=policy)
     assert shown.startswith("standard input in place of ")
-    record = tmp_path / "record.json"
-    plimsoll("record", str(record), *server)
     (tmp_path / "policy").write_text(policy)
-    shown = plimsoll(
-        "simulate", "-f", str(tmp_path / "policy"), "--replay=-", input=record.read_text()
-    )
-    assert "0 newly rejected" in shown
     config = cluster.objects[f"{SYSTEM}/configmaps"][0]["data"]["config.yaml"]
     config = config.replace("127.0.0.1", CLUSTER_IP)
     plimsoll("doctor", "--scheduler-config=-", *server, "--fail-on=error", input=config)
@@ -84,9 +78,7 @@ def test_files_that_are_pipes(cluster, plimsoll, binary, tmp_path):
     assert "by /dev/fd/" in shown and "/dev/fd/" in shown.partition("nodes:")[2]
     said = plimsoll("top", "-f", "-", *server, input="kind: Pod", status=2)
     assert "top: standard input: " in said
-    replay = plimsoll("simulate", "-f", "-", "--replay=/none.json", input=policy, status=2)
-    assert "simulate: /none.json: " in replay
-    for argv in (("explain", "-", "-f", "-"), ("simulate", "-f", "-", "--replay", "-")):
+    for argv in (("explain", "-", "-f", "-"), ("simulate", "-f", "-", "--nodes", "-")):
         assert "standard input " in plimsoll(*argv, input=policy, status=2)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from harness import wait_until
 from paper_cluster import POLICY_PATH, Answering, node, policy
-from policies import ago
+from policies import ago, write_policy
 from programs import piped, stop_reading
 
 NODES = "/api/v1/nodes?limit="
@@ -70,13 +70,14 @@ def test_lists_that_expire_begin_anew(cluster, plimsoll, tmp_path):
     assert requests["namespaces"][0]["cpu"]["requested"] == 3
     shown = json.loads(plimsoll("top", "-ojson"))
     assert [row["node"] for row in shown["nodes"]] == ["node-0", "node-1"]
-    record = tmp_path / "record.json"
-    plimsoll("record", str(record))
-    recorded = json.loads(record.read_text())
-    assert [row["name"] for row in recorded["nodes"]] == ["node-0", "node-1"]
-    assert len(recorded["pods"]) == 3
+    write_policy(
+        str(tmp_path / "new.yaml"),
+        policy(),
+    )
+    shown = json.loads(plimsoll("simulate", "-f", "new.yaml", "-ojson"))
+    assert [row["node"] for row in shown["nodes"]] == ["node-0", "node-1"]
     lists = [accept for path, accept in cluster.server.asked if path.startswith((NODES, PODS))]
-    assert len(lists) == 20 and all(accept.startswith(PROTOBUF) for accept in lists)
+    assert len(lists) == 16 and all(accept.startswith(PROTOBUF) for accept in lists)
     bare = [{"metadata": {"name": name}} for name in ("node-0", "gone", "node-1")]
     expire(cluster, NODES, bare[:2], bare[::2])
     assert "2 of 2 nodes have no annotation" in plimsoll("doctor", status=2)

@@ -12,7 +12,6 @@ from policies import CPU, ago
 FIRST = "/api/v1/nodes/node-0"
 NODES = "/api/v1/nodes"
 PODS = "/api/v1/pods"
-ASKED = f"{SYSTEM}/pods/{{}}:8010/proxy/decisions"
 
 
 def tainted(*keys):
@@ -54,7 +53,7 @@ def pod(number, **more):
     } | more
 
 
-def test_what_is_not_recorded(cluster, plimsoll, tmp_path):
+def test_what_is_not_counted(cluster, plimsoll):
     """Nodes without a name, and pods of which it is not known which, where or since when they are."""
     cluster.objects[NODES] = [node("node-0"), {"metadata": {}}, {"metadata": {"name": "\ud800"}}]
     odd = [pod(number) for number in range(3)] + [pod(3, status={"phase": "Pending"})]
@@ -65,43 +64,8 @@ def test_what_is_not_recorded(cluster, plimsoll, tmp_path):
     listed = {"kind": "List", "metadata": {"resourceVersion": "1"}, "items": odd}
     escaped = json.dumps(pod(5)).replace('"metadata"', '"m\\u0065tadata"')
     cluster.objects[PODS] = json.dumps(listed).removesuffix("]}") + f", {escaped}]}}"
-    plimsoll("record", str(tmp_path / "record.json"))
-    recorded = json.loads((tmp_path / "record.json").read_text())
-    assert [item["name"] for item in recorded["nodes"]] == ["node-0"]
-    assert [item["node"] for item in recorded["pods"]] == ["node-0"]
-
-
-def asked(name, at):
-    return {"namespace": "shop", "name": name, "at": at}
-
-
-def test_which_decisions_are_the_last(cluster, plimsoll, tmp_path):
-    """By the newest time that an extender has for a pod, and then by name."""
-    path = written(tmp_path, policy(limits={CPU: 0.9}, weights={CPU: 1}))
-    times = [f"2026-07-23T11:33:0{number}.000Z" for number in range(5)]
-    for name in EXTENDERS:
-        for number in range(3):
-            at = {"at": times[0], "bestNodes": [{"node": "node-0"}]}
-            decision = {**asked(f"web-{number}", times[0]), "prioritize": at}
-            cluster.objects[f"{ASKED.format(name)}?pod=shop/web-{number}"] = decision
-
-    def last(*answers, count=1):
-        for name, lines in zip(EXTENDERS, answers):
-            cluster.objects[ASKED.format(name)] = {"decisions": lines}
-        argv = ("simulate", "-f", path, "-ojson", f"--placements={count}")
-        shown = json.loads(plimsoll(*argv))["placements"]
-        return [item["pod"] for item in shown["items"]]
-
-    early = [asked("web-0", times[0]), asked("web-1", times[3])]
-    late = [asked("web-0", times[4]), asked("web-1", times[1])]
-    assert last(early, late) == last(late, early) == ["web-0"]
-    same = [asked("web-2", times[1]), asked("web-1", times[1])]
-    assert last(same, same) == ["web-1"]
-    assert last(same, same, count=9) == ["web-1", "web-2"]
-    cluster.objects |= {f"{ASKED.format(name)}?pod=shop/web-9": 404 for name in EXTENDERS}
-    assert last([asked("web-9", times[4])], early) == []
-    nothing = [{**asked("web-0", times[4]), key: value} for key in same[0] for value in (None, "?")]
-    assert last(nothing, nothing, count=9) == []
+    shown = json.loads(plimsoll("top", "--requests", "-ojson"))
+    assert [(row["node"], row["pods"]) for row in shown["nodes"]] == [("node-0", 1)]
 
 
 def test_only_the_policy_in_force_estimates(cluster, plimsoll, tmp_path):
@@ -109,7 +73,7 @@ def test_only_the_policy_in_force_estimates(cluster, plimsoll, tmp_path):
     content = policy(limits={CPU: 0.9}, weights={CPU: 1}, scoring="estimate")
     cluster.objects[POLICY_PATH] = {**content, "metadata": {"name": "default"}}
     path = written(tmp_path, policy(limits={CPU: 0.9}, weights={CPU: 1}))
-    shown = json.loads(plimsoll("simulate", "-f", path, "-ojson", "--placements=0"))
+    shown = json.loads(plimsoll("simulate", "-f", path, "-ojson"))
     assert [row["before"]["rank"] for row in shown["nodes"]] == [None] * 4
     assert [row["after"]["rank"] for row in shown["nodes"]] == [1, 1, 1, 1]
     assert "404" in shown["estimate"]["before"]["whyNot"] and shown["estimate"]["after"] is None
@@ -117,15 +81,14 @@ def test_only_the_policy_in_force_estimates(cluster, plimsoll, tmp_path):
 
 def test_simulations_that_fail(cluster, plimsoll, tmp_path):
     path = written(tmp_path, policy(limits={CPU: 0.9}, weights={CPU: 1}))
-    simulate, record = ("simulate", "-f", path), ("record", str(tmp_path / "x.json"))
+    simulate = ("simulate", "-f", path)
     assert "'x': expected nothing but flags" in plimsoll(*simulate, "x", status=2)
-    for verb in (simulate, record):
-        assert "--annotation-prefix" in plimsoll(*verb, "--annotation-prefix=-", status=2)
-        assert "/none" in plimsoll(*verb, "--kubeconfig=/none", status=2)
-    cluster.objects[NODES] = cluster.nodes()[:1] * 2
-    twice = plimsoll(*simulate, status=2)
-    assert twice.startswith("kubectl plimsoll simulate: nodes[1].name: 'node-0' is a duplicate")
-    assert not (tmp_path / "x.json").exists()
+    assert "--annotation-prefix" in plimsoll(*simulate, "--annotation-prefix=-", status=2)
+    assert "/none" in plimsoll(*simulate, "--kubeconfig=/none", status=2)
+    (tmp_path / "twice").write_text(json.dumps({"items": cluster.nodes()[:1] * 2}))
+    twice = plimsoll(*simulate, "--nodes=twice", status=2)
+    where = "kubectl plimsoll simulate: twice: items[1]: metadata.name 'node-0' is a duplicate"
+    assert twice.startswith(where)
 
 
 def test_explanations_that_lack_something(cluster, plimsoll):
@@ -178,9 +141,14 @@ def test_a_pods_nodes(cluster, plimsoll):
     """Five of them; with -o wide all."""
     cluster.objects["/api/v1/namespaces/shop/pods/web-0"] = pod(0)
     best = [{"node": f"node-{number}", "score": 9 - number} for number in range(7)]
-    answer = {**asked("web-0", ago()), "prioritize": {"at": ago(), "bestNodes": best}}
+    answer = {
+        "namespace": "shop",
+        "name": "web-0",
+        "at": ago(),
+        "prioritize": {"at": ago(), "bestNodes": best},
+    }
     for name in EXTENDERS:
-        cluster.objects[f"{ASKED.format(name)}?pod=shop/web-0"] = answer
+        cluster.objects[f"{SYSTEM}/pods/{name}:8010/proxy/decisions?pod=shop/web-0"] = answer
     for flags, count in ((), 5), (("-owide",), 7):
         assert plimsoll("explain", "pod", "shop/web-0", *flags).count("; score ") == count
 

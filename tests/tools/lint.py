@@ -136,9 +136,8 @@ MAY_USE = {
         *("policy/pods", "extender/table", "cli/cluster", "cli/verb"),
     ],
     "cli/simulate": [
-        *("base", "codec", "program", "policy", "policy/estimate", "extender/estimator"),
-        *("extender/estimate_page", "policy/pods", "extender/table", "extender/explain"),
-        *("cli/cluster", "cli/verb", "cli/nodes", "cli/explain"),
+        *("base", "program", "extender/table", "extender/explain"),
+        *("cli/cluster", "cli/verb", "cli/nodes"),
     ],
     "cli/workloads": [
         *("base", "codec", "program", "policy/estimate", "extender/estimate_page", "cli/cluster"),

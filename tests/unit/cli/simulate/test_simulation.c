@@ -8,6 +8,7 @@
 #include "codec/json.h"
 
 #define AT "2026-07-23T12:00:00Z"
+#define AT_UNIX_MS INT64_C(1784808000000)
 #define POLICY(predicates, priorities)                                                             \
         "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, {name: gpus, period: 3m}]\n"         \
         "  predicate: [" predicates "]\n"                                                          \
@@ -20,70 +21,52 @@
 
 enum { MANY = 12 };
 
-/* Two policies and a recording, simulated. */
+/* The same nodes by two policies. */
 struct simulated {
-        struct recording recording;
         struct node_table *before, *after;
+        struct listed_nodes listed;
         struct explanation explained_before, explained_after;
         struct difference difference;
-        struct placements placements;
         struct simulation simulation;
 };
 
-/* @count nodes whose load is @cpu, and a placement on each, which was the extender's choice before
- * the node at its side. */
-static json_t *record(size_t count, const char *cpu) {
-        json_t *nodes = json_array(), *decisions = json_array();
+/* @count nodes whose load is @cpu. */
+static json_t *nodes_of(size_t count, const char *cpu) {
+        json_t *nodes = json_array();
 
         for (size_t i = 0; i < count; i++) {
                 _cleanup_(freep) char *name = xasprintf("node-%02zu", i);
-                _cleanup_(freep) char *beside = xasprintf("node-%02zu", (i + 1) % count);
                 json_array_append_new(nodes,
-                                      json_pack("{s:s, s:{s:s++}}", "name", name, "annotations",
-                                                "cpu_usage_avg_5m", cpu, ",", AT));
-                json_array_append_new(decisions,
-                                      json_pack("{s:s, s:{s:s, s:s, s:{s:s, s:[{s:s}, {s:s}]}}}",
-                                                "node", name, "decision", "namespace", "shop",
-                                                "name", name, "prioritize", "at", AT, "bestNodes",
-                                                "node", name, "node", beside));
+                                      json_pack("{s:{s:s, s:{s:s++}}}", "metadata", "name", name,
+                                                "annotations", "cpu_usage_avg_5m", cpu, ",", AT));
         }
-        return json_pack("{s:s, s:i, s:s, s:{s:s, s:s, s:s}, s:{s:s, s:s}, s:o, s:[], s:o, s:[]}",
-                         "kind", RECORDING_KIND, "version", RECORDING_VERSION, "at", AT,
-                         "annotations", "prefix", "", "timezone", "UTC", "unit", "ratio", "policy",
-                         "from", "in force", "text", "", "nodes", nodes, "pods", "decisions",
-                         decisions, "notes");
+        return nodes;
 }
 
-static void simulate(struct simulated *ret, json_t *root, const char *before, const char *after) {
+/* @nodes: consumed */
+static void simulate(struct simulated *ret, json_t *nodes, const char *before, const char *after) {
         const struct node_table_options options = {.annotation_prefix = ""};
-        const struct explained_pod nobody = {0};
-        struct recording *recording = &ret->recording;
+        json_auto_t *root = json_pack("{s:o}", "items", nodes);
         struct error err = ERROR_NULL;
 
-        if (recording_from_json(root, recording, &err) < 0)
+        ret->before = node_table_new(&options, policy_of(before), AT_UNIX_MS);
+        ret->after = node_table_new(&options, policy_of(after), AT_UNIX_MS);
+        if (explain_put(ret->before, &ret->listed, root, NULL, AT_UNIX_MS, NULL, &err) < 0 ||
+            explain_put(ret->after, &ret->listed, root, NULL, AT_UNIX_MS, NULL, &err) < 0)
                 fail_msg("%s", err.msg);
-        json_decref(root);
-        ret->before = node_table_new(&options, policy_of(before), recording->at_unix_ms);
-        ret->after = node_table_new(&options, policy_of(after), recording->at_unix_ms);
-        placement_judge(recording, &options, ret->before, ret->after, &ret->placements);
-        if (recording_put_nodes(recording, ret->before, &err) < 0 ||
-            recording_put_nodes(recording, ret->after, &err) < 0)
-                fail_msg("%s", err.msg);
-        explanation_init(&ret->explained_before, ret->before, NULL, &nobody, recording->at_unix_ms);
-        explanation_init(&ret->explained_after, ret->after, NULL, &nobody, recording->at_unix_ms);
+        explanation_init(&ret->explained_before, ret->before, &ret->listed, NULL, AT_UNIX_MS);
+        explanation_init(&ret->explained_after, ret->after, &ret->listed, NULL, AT_UNIX_MS);
         difference_init(&ret->difference, &ret->explained_before, &ret->explained_after);
-        ret->simulation = (struct simulation){recording, "a file", &ret->difference,
-                                              &ret->placements};
+        ret->simulation = (struct simulation){"in force", "a file", &ret->difference};
 }
 
 static void simulated_done(struct simulated *simulated) {
         difference_done(&simulated->difference);
-        placement_done(&simulated->placements);
         explanation_done(&simulated->explained_before);
         explanation_done(&simulated->explained_after);
+        listed_nodes_done(&simulated->listed);
         node_table_free(simulated->before);
         node_table_free(simulated->after);
-        recording_done(&simulated->recording);
 }
 
 static char *print(const struct simulated *simulated, bool is_wide) {
@@ -110,41 +93,14 @@ static size_t count_of(const char *text, const char *what) {
 TEST(many_changes) {
         _cleanup_(simulated_done) struct simulated simulated = {0};
         static const char flip[] = ": cpu_usage_avg_5m is 70.0 of 60.0 %\n";
-        static const char moved[] = ": rank 1 -> rejected of 2, another first choice\n";
 
-        simulate(&simulated, record(MANY, "0.7"), LAX, STRICT);
+        simulate(&simulated, nodes_of(MANY, "0.7"), LAX, STRICT);
         assert_int_equal(simulated.difference.newly_rejected, MANY);
         _cleanup_(freep) char *some = print(&simulated, false), *all = print(&simulated, true);
         assert_int_equal(count_of(some, flip), 10);
-        assert_int_equal(count_of(some, moved), 10);
-        assert_int_equal(count_of(some, "  ... and 2 more: -o wide\n"), 2);
+        assert_int_equal(count_of(some, "  ... and 2 more: -o wide\n"), 1);
         assert_int_equal(count_of(all, flip), MANY);
-        assert_int_equal(count_of(all, moved), MANY);
         assert_int_equal(count_of(all, "more: -o wide"), 0);
-}
-
-/* A placement is shown whose rank stays while another node becomes the best. */
-TEST(another_first_choice) {
-        _cleanup_(simulated_done) struct simulated simulated = {0};
-        static const char *const loads[][2] = {{"0.1", "0.3"}, {"0.3", "0.1"}, {"0.5", "0.5"}};
-        json_t *root = record(ARRAY_LEN(loads), "0");
-        json_t *decisions = json_object_get(root, "decisions");
-        json_t *best = json_array();
-
-        for (size_t i = 0; i < ARRAY_LEN(loads); i++) {
-                json_t *node = json_array_get(json_object_get(root, "nodes"), i);
-                json_object_set_new(node, "annotations",
-                                    json_pack("{s:s++, s:s++}", "cpu_usage_avg_5m", loads[i][0],
-                                              ",", AT, "gpus", loads[i][1], ",", AT));
-                json_array_append_new(best,
-                                      json_pack("{s:O}", "node", json_at(node, "name", NULL)));
-        }
-        json_object_set_new(json_at(json_array_get(decisions, 2), "decision", "prioritize", NULL),
-                            "bestNodes", best);
-        simulate(&simulated, root, POLICY("", CPU), POLICY("", GPUS));
-        _cleanup_(freep) char *text = print(&simulated, false);
-        assert_non_null(
-                strstr(text, "shop/node-02 on node-02: rank 3 -> 3 of 3, another first choice\n"));
 }
 
 /* The worst nodes of one policy stand below its name, even where the other has no more that pass.
@@ -153,42 +109,58 @@ TEST(few_pass) {
         static const char below[] = "\n   ...\n                             8  node-07        7\n";
         static const struct {
                 const char *after, *text;
-        } rows[] = {{LAX, below}, {POLICY(LIMIT("0.12"), CPU), "\n   ...\nplacements"}};
+        } rows[] = {{LAX, below}, {POLICY(LIMIT("0.12"), CPU), "\n   ...\n"}};
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(simulated_done) struct simulated simulated = {0};
-                json_t *root = record(MANY, "0");
+                json_t *nodes = nodes_of(MANY, "0");
                 for (size_t node = 0; node < MANY; node++) {
                         _cleanup_(freep) char *text = xasprintf("0.%02zu," AT, node * 5);
-                        json_object_set_new(
-                                json_at(json_array_get(json_object_get(root, "nodes"), node),
-                                        "annotations", NULL),
-                                "cpu_usage_avg_5m", json_string(text));
+                        json_object_set_new(json_at(json_array_get(nodes, node), "metadata",
+                                                    "annotations", NULL),
+                                            "cpu_usage_avg_5m", json_string(text));
                 }
-                simulate(&simulated, root, POLICY(LIMIT("0.12"), CPU), rows[i].after);
+                simulate(&simulated, nodes, POLICY(LIMIT("0.12"), CPU), rows[i].after);
                 _cleanup_(freep) char *text = print(&simulated, false);
                 assert_non_null(strstr(text, rows[i].text));
         }
 }
 
+/* The scheduler asks about it by neither policy. */
+TEST(closed) {
+        _cleanup_(simulated_done) struct simulated simulated = {0};
+        json_t *nodes = nodes_of(3, "0.7");
+
+        json_object_set_new(json_array_get(nodes, 1), "spec",
+                            json_pack("{s:b}", "unschedulable", 1));
+        simulate(&simulated, nodes, LAX, STRICT);
+        _cleanup_(freep) char *text = print(&simulated, false);
+        assert_non_null(strstr(text, "verdicts: 2 pass in force, 0 simulated; 2 newly rejected, 0 "
+                                     "newly pass; 1 takes no pods\n"));
+        assert_null(strstr(text, "node-01    passes"));
+        json_auto_t *root = simulation_json(&simulated.simulation);
+        const json_t *row = json_array_get(json_at(root, "nodes", NULL), 1);
+        assert_string_equal(json_string_at(row, "closedBy", NULL), "cordoned");
+        assert_true(json_is_null(json_at(row, "before", "rank", NULL)));
+}
+
 TEST(no_nodes) {
         _cleanup_(simulated_done) struct simulated simulated = {0};
 
-        simulate(&simulated, record(0, ""), LAX, STRICT);
+        simulate(&simulated, nodes_of(0, ""), LAX, STRICT);
         _cleanup_(freep) char *text = print(&simulated, false);
         assert_string_equal(text,
                             "a file in place of in force, 0 nodes\n"
                             "verdicts: 0 pass in force, 0 simulated; 0 newly rejected, 0 newly "
                             "pass\n"
-                            "scores: 0 of 0 nodes change, 0 change rank\n"
-                            "placements: none are known\n");
+                            "scores: 0 of 0 nodes change, 0 change rank\n");
 }
 
 /* A reading of 1e300 counts as the largest that there is, which no table should be as wide as. */
 TEST(a_huge_reading) {
         _cleanup_(simulated_done) struct simulated simulated = {0};
 
-        simulate(&simulated, record(1, "1e300"), POLICY("", CPU), STRICT);
+        simulate(&simulated, nodes_of(1, "1e300"), POLICY("", CPU), STRICT);
         _cleanup_(freep) char *text = print(&simulated, false);
         assert_non_null(strstr(text, "node-00    passes -> rejected: cpu_usage_avg_5m is 1e+11 "
                                      "of 60.0 %\n"));
@@ -207,7 +179,7 @@ TEST(many_warnings) {
         (void)buf_printf(&policy, "%s", STRICT);
         for (int i = 0; i < POLICY_MAX_WARNINGS + 3; i++)
                 (void)buf_printf(&policy, "  unknown%d: 1\n", i);
-        simulate(&simulated, record(1, "0.1"), LAX, policy.data);
+        simulate(&simulated, nodes_of(1, "0.1"), LAX, policy.data);
         buf_done(&policy);
         assert_int_equal(node_table_policy(simulated.after)->warning_count,
                          POLICY_MAX_WARNINGS + 3);
@@ -234,7 +206,7 @@ TEST(sources) {
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(simulated_done) struct simulated simulated = {0};
-                simulate(&simulated, record(1, "0.1"), estimate, estimate);
+                simulate(&simulated, nodes_of(1, "0.1"), estimate, estimate);
                 simulated.explained_before.why_unscored = rows[i].before;
                 simulated.explained_after.why_unscored = rows[i].after;
                 simulated.explained_after.estimate_from = "a";
@@ -248,7 +220,7 @@ TEST(sources) {
 TEST(metrics_for_programs) {
         _cleanup_(simulated_done) struct simulated simulated = {0};
 
-        simulate(&simulated, record(2, "0.1"), LAX, POLICY("", CPU ", " GPUS));
+        simulate(&simulated, nodes_of(2, "0.1"), LAX, POLICY("", CPU ", " GPUS));
         json_auto_t *root = simulation_json(&simulated.simulation);
         const json_t *metrics = json_at(root, "metrics", NULL);
         assert_int_equal(json_array_size(metrics), 2);
