@@ -14,7 +14,6 @@
 #include "extender/decisions/decisions.h"
 #include "extender/decisions/decisions_page.h"
 #include "extender/estimate_page/estimate_page.h"
-#include "extender/explain/explain.h"
 #include "extender/handlers.h"
 #include "extender/table/annotation_style.h"
 #include "extender/table/node_table.h"
@@ -341,12 +340,10 @@ static int check_config(struct error *err) {
 static void extender_help(void) {
         (void)puts(
                 "Usage: plimsoll-extender [FLAG...]\n"
-                "       plimsoll-extender explain [FLAG...] [FILE]\n"
                 "\n"
                 "Answers kube-scheduler's filter, prioritize and preempt calls from the load in\n"
-                "the nodes' annotations; see `explain --help` for the second form.\n"
-                "Every flag can also be given in the environment: --log-level as\n"
-                "PLIMSOLL_LOG_LEVEL.\n"
+                "the nodes' annotations. Every flag can also be given in the environment:\n"
+                "--log-level as PLIMSOLL_LOG_LEVEL.\n"
                 "\n"
                 "Examples:\n"
                 "  plimsoll-extender --check-config\n"
@@ -372,9 +369,6 @@ int main(int argc, char **argv) {
         enum options_outcome outcome;
         struct error err = ERROR_NULL;
         int first, status = 0;
-
-        if (argc > 1 && strcmp(argv[1], "explain") == 0)
-                return program_end(PROGRAM " explain", explain_main(argc - 1, argv + 1));
 
         daemon_begin();
         /* What a large request takes is returned to the system when it is freed. By default glibc

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/timestamp.h"
+#include "cli/explanation/terms.h"
 #include "codec/json.h"
-#include "extender/explain/terms.h"
 
 /* "200 candidates" */
 static void print_candidates(const json_t *call, FILE *out) {

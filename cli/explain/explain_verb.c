@@ -4,17 +4,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "cli/cluster/cluster_policy.h"
 #include "cli/explain/explain_ask.h"
 #include "cli/explain/explain_decision.h"
 #include "cli/explain/explain_place.h"
+#include "cli/explanation/explain_input.h"
+#include "cli/explanation/explanation.h"
 #include "cli/nodes/node_list.h"
 #include "cli/verb/output.h"
 #include "codec/json.h"
-#include "extender/explain/explain_input.h"
-#include "extender/explain/explanation.h"
 #include "extender/table/annotation_style.h"
 #include "kube/kube_path.h"
 #include "program/program_options.h"
@@ -22,7 +21,7 @@
 static struct {
         struct cluster_options cluster;
         struct program_options shared;
-        const char *filename, *pod_namespace, *plimsoll_namespace;
+        const char *filename, *pod_namespace, *plimsoll_namespace, *input_pod, *now;
         int output, unit;
 } settings;
 
@@ -33,6 +32,12 @@ static const struct option_row rows[] = {
          .value = &settings.pod_namespace, .metavar = "NAME", .variable = "",
          .help = "Namespace of a pod that is named without one. Default: the context's."},
         CLUSTER_EXTENDERS_ROW(settings.plimsoll_namespace),
+        {.help = "Nodes from standard input"},
+        {.name = "pod", .type = OPTION_STRING, .value = &settings.input_pod,
+         .metavar = "NAMESPACE/NAME",
+         .help = "Score the nodes for this pod of the input. Default: for a pod without requests."},
+        {.name = "now", .type = OPTION_STRING, .value = &settings.now, .metavar = "TIME",
+         .help = "Judge as of this time, such as 2026-07-23T11:25:54Z. Default: now."},
         {.help = "Policy and annotations"},
         CLUSTER_POLICY_ROW(settings.filename),
         PROGRAM_ANNOTATION_ROWS(settings.shared),
@@ -70,6 +75,9 @@ static int read_subject(int count, char **words, struct subject *ret, struct err
             !(count == 1 && strcmp(words[0], "nodes") == 0))
                 return error_set(err, EINVAL,
                                  "expected `node NAME`, `nodes`, `pod NAMESPACE/NAME`, or `-`");
+        if (!ret->is_from_input && (settings.input_pod || settings.now))
+                return error_set(err, EINVAL, "--%s: expected with `-`",
+                                 settings.now ? "now" : "pod");
         return 0;
 }
 
@@ -94,12 +102,12 @@ static void set_taint_level(struct cluster *cluster, const struct policy *policy
 }
 
 static int show_nodes(struct cluster *cluster, const struct node_list *list, const char *node,
-                      int64_t now_unix_ms, struct error *err) {
+                      const struct explained_pod *pod, int64_t now_unix_ms, struct error *err) {
         _cleanup_(explanation_done) struct explanation explanation;
         struct style style = style_of(stdout);
         const struct policy *policy = node_table_policy(node_list_table(list));
 
-        node_list_explain(list, NULL, now_unix_ms, &explanation);
+        node_list_explain(list, pod, now_unix_ms, &explanation);
         uint32_t row = node ? explanation_row(&explanation, node) : NODE_ROW_NONE;
         if (node && row == NODE_ROW_NONE)
                 return error_set(err, ENOENT, "there is no node '%.64s'", node);
@@ -119,10 +127,11 @@ static int show_nodes(struct cluster *cluster, const struct node_list *list, con
         return 0;
 }
 
-/* All nodes, even if only one is asked about, since some scores depend on all nodes. */
+/* All nodes, even if only one is asked about, since some scores depend on all nodes.
+ * @ret_pod: set to --pod */
 static int fill_table(struct cluster *cluster, const struct subject *subject,
                       const struct node_table_options *options, int64_t now_unix_ms,
-                      struct node_list **ret, struct error *err) {
+                      struct node_list **ret, struct explained_pod *ret_pod, struct error *err) {
         _cleanup_(freep) char *from = NULL;
         struct policy *policy = NULL;
 
@@ -136,10 +145,14 @@ static int fill_table(struct cluster *cluster, const struct subject *subject,
                 (void)fputc('\n', stderr);
         }
         *ret = node_list_new(cluster, options, policy, settings.plimsoll_namespace, now_unix_ms);
-        if (subject->is_from_input)
-                return explain_read(node_list_table(*ret), node_list_listed(*ret), "-", NULL,
-                                    now_unix_ms, NULL, err);
-        return node_list_update(*ret, now_unix_ms, err);
+        if (!subject->is_from_input)
+                return node_list_update(*ret, now_unix_ms, err);
+        r = explain_read(node_list_table(*ret), node_list_listed(*ret), "-", settings.input_pod,
+                         now_unix_ms, ret_pod, err);
+        if (r == 0 && settings.input_pod && !ret_pod->name)
+                r = error_set(err, EINVAL, "--pod: no pod '%.64s' in the input",
+                              settings.input_pod);
+        return r;
 }
 
 /* ---- A pod. */
@@ -242,7 +255,7 @@ static int run_pod(struct cluster *cluster, const struct subject *subject,
                 *err = place.why_not;
                 r = err->code;
         } else if (!decision) {
-                r = fill_table(cluster, subject, options, now_unix_ms, &nodes, err);
+                r = fill_table(cluster, subject, options, now_unix_ms, &nodes, NULL, err);
         }
         if (r == 0)
                 show_pod(&place, decision, why_not, nodes, now_unix_ms);
@@ -254,10 +267,13 @@ static int run_explain(int count, char **words, struct error *err) {
         _cleanup_(annotation_style_done) struct annotation_style style = {0};
         _cleanup_(cluster_freep) struct cluster *cluster = NULL;
         _cleanup_(node_list_freep) struct node_list *nodes = NULL;
-        int64_t now_unix_ms = clock_wall_unix_ms();
+        _cleanup_(explain_pod_done) struct explained_pod pod = {0};
+        int64_t now_unix_ms = 0;
         struct subject subject;
 
         int r = read_subject(count, words, &subject, err);
+        if (r == 0)
+                r = verb_now(settings.now, &now_unix_ms, err);
         if (r == 0 && subject.is_from_input && settings.filename &&
             strcmp(settings.filename, "-") == 0)
                 r = error_set(err, EINVAL, "--filename: standard input holds the nodes already");
@@ -270,8 +286,8 @@ static int run_explain(int count, char **words, struct error *err) {
                 return r;
         if (subject.pod)
                 return run_pod(cluster, &subject, &style.table, now_unix_ms, err);
-        r = fill_table(cluster, &subject, &style.table, now_unix_ms, &nodes, err);
-        return r < 0 ? r : show_nodes(cluster, nodes, subject.node, now_unix_ms, err);
+        r = fill_table(cluster, &subject, &style.table, now_unix_ms, &nodes, &pod, err);
+        return r < 0 ? r : show_nodes(cluster, nodes, subject.node, &pod, now_unix_ms, err);
 }
 
 /* The word may begin with another namespace: "shop/web-0". */
@@ -311,12 +327,15 @@ const struct verb explain_verb = {
                  "\n"
                  "Prints each limit with the reading, its age and the verdict, and each term of\n"
                  "the score, as it would be now; for a pod without requests. With - the nodes\n"
-                 "are read from standard input, as `kubectl get nodes -o json` prints them.\n"
+                 "are read from standard input, as `kubectl get nodes -o json` prints them; with\n"
+                 "pods as well, scoring: estimate goes by these.\n"
                  "\n"
                  "Examples:\n"
                  "  kubectl plimsoll explain pod web-0 -n shop\n"
                  "  kubectl plimsoll explain pod shop/web-0 -o wide\n"
-                 "  kubectl plimsoll explain node worker-7\n",
+                 "  kubectl plimsoll explain node worker-7\n"
+                 "  kubectl get nodes,pods -A -o json |\n"
+                 "      kubectl plimsoll explain - -f policy.yaml --pod=shop/web-0\n",
         .words = "node nodes pod",
         .offer = offer_explained,
         .rows = rows,

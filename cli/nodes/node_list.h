@@ -6,7 +6,7 @@
 
 #include "base/attributes.h"
 #include "cli/cluster/cluster.h"
-#include "extender/explain/explanation.h"
+#include "cli/explanation/explanation.h"
 #include "extender/table/node_table.h"
 
 /**

@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-#include "extender/explain/explanation.h"
+#include "cli/explanation/explanation.h"
 
 struct difference_side {
         const struct explanation *explanation; /* borrowed */

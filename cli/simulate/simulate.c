@@ -4,10 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "base/timestamp.h"
 #include "cli/cluster/cluster_extenders.h"
 #include "cli/cluster/cluster_policy.h"
 #include "cli/nodes/node_list.h"
@@ -67,10 +65,7 @@ static int check_flags(int64_t *ret_now_unix_ms, struct error *err) {
                 inputs += files[i] && strcmp(files[i], "-") == 0;
         if (inputs > 1)
                 return error_set(err, EINVAL, "standard input can be only one of the files");
-        if (settings.now && !timestamp_parse(settings.now, strlen(settings.now), ret_now_unix_ms))
-                return error_set(err, EINVAL, "--now: '%.64s': expected YYYY-MM-DDTHH:MM:SSZ",
-                                 settings.now);
-        return 0;
+        return verb_now(settings.now, ret_now_unix_ms, err);
 }
 
 static int show_difference(struct node_list *const lists[static SIDES], const char *in_force_from,
@@ -112,7 +107,7 @@ static int run_simulate(int count, char **words, struct error *err) {
         _cleanup_(policy_freep) struct policy *simulated = NULL;
         _cleanup_(freep) char *from = NULL;
         struct policy *in_force = NULL;
-        int64_t now_unix_ms = clock_wall_unix_ms();
+        int64_t now_unix_ms = 0;
 
         int r = verb_no_words(count, words, err);
         if (r == 0)

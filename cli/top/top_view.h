@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "extender/explain/explanation.h"
+#include "cli/explanation/explanation.h"
 #include "program/style.h"
 
 enum { TOP_TITLE_MAX = 96 };

@@ -2,6 +2,10 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/timestamp.h"
 
 int verb_main(const struct verb *verb, int argc, char **argv) {
         enum options_outcome outcome;
@@ -25,6 +29,16 @@ int verb_main(const struct verb *verb, int argc, char **argv) {
                 return r;
         (void)fprintf(stderr, "kubectl plimsoll %s: %s\n", verb->name, err.msg);
         return VERB_EXIT_FAILURE;
+}
+
+int verb_now(const char *text, int64_t *ret_unix_ms, struct error *err) {
+        int64_t unix_ms = clock_wall_unix_ms();
+
+        if (text && !timestamp_parse(text, strlen(text), &unix_ms))
+                return error_set(err, EINVAL, "--now: '%.64s': expected YYYY-MM-DDTHH:MM:SSZ",
+                                 text);
+        *ret_unix_ms = unix_ms;
+        return 0;
 }
 
 int verb_no_words(int count, char **words, struct error *err) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "base/attributes.h"
@@ -42,5 +43,8 @@ struct verb {
 /** verb_main() - parse and run; @argv[0] is the verb. Errors go to stderr. Return: exit status */
 int verb_main(const struct verb *verb, int argc, char **argv);
 
+/** verb_now() - the value of --now, such as 2026-07-23T11:25:54Z; NULL: the time now. Return: 0;
+ * -EINVAL */
+_must_check_ int verb_now(const char *text, int64_t *ret_unix_ms, struct error *err);
 /** verb_no_words() - for verbs that take none. Return: 0; -EINVAL */
 _must_check_ int verb_no_words(int count, char **words, struct error *err);

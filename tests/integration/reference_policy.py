@@ -576,14 +576,14 @@ class Generator:
 
 
 def explain(program, case, directory):
-    """The parsed answer of `PROGRAM explain` on a case."""
+    """The parsed answer of `PROGRAM explain -` on a case."""
     directory = pathlib.Path(directory)
-    policy, nodes = directory / "policy.yaml", directory / "nodes.json"
+    policy = directory / "policy.yaml"
     policy.write_text(case.policy_text(), encoding="utf-8")
-    nodes.write_text(json.dumps(case.node_list()), encoding="utf-8")
-    argv = [program, "explain", f"--policy-config-path={policy}", f"--now={case.now}", "-o", "json"]
+    argv = [program, "explain", "-", "-f", str(policy), f"--now={case.now}", "-o", "json"]
+    nodes = json.dumps(case.node_list())
     done = subprocess.run(
-        [*map(str, argv), str(nodes)], capture_output=True, text=True, timeout=60, check=False
+        argv, input=nodes, capture_output=True, text=True, timeout=60, check=False
     )
     if done.returncode != 0:
         raise AssertionError(f"{argv} ended with {done.returncode}: {done.stderr}")

@@ -100,7 +100,7 @@ def test_check_config(binary, tmp_path, program):
 def test_explain(binary, tmp_path):
     path = write_policy(tmp_path / "policy.yaml", policy({"cpu_usage_avg_5m": 0.65}))
     nodes = '{"kind":"NodeList","items":[{"metadata":{"name":"a","annotations":{}}}]}'
-    argv = [binary("plimsoll-extender", "release"), "explain", f"--policy-config-path={path}"]
+    argv = [binary("kubectl-plimsoll", "release"), "explain", "-", "-f", path]
     each_allocation(tmp_path, [*argv, "--now=2026-07-23T12:00:00Z"], nodes)
 
 

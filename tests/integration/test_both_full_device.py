@@ -13,7 +13,7 @@ COMMANDS = [
     "plimsoll-extender --help",
     "plimsoll-extender --version",
     "plimsoll-extender --check-config",
-    "plimsoll-extender explain --help",
+    "kubectl-plimsoll explain --help",
 ]
 
 

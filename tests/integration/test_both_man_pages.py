@@ -11,7 +11,7 @@ from programs import complete
 
 PAGES = {
     "plimsoll-controller": ("plimsoll-controller.8", [[]]),
-    "plimsoll-extender": ("plimsoll-extender.8", [[], ["explain"]]),
+    "plimsoll-extender": ("plimsoll-extender.8", [[]]),
     "kubectl-plimsoll": ("kubectl-plimsoll.1", []),
 }
 

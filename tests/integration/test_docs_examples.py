@@ -16,21 +16,19 @@ from prometheus_kit import CRANE_RULES
 def test_every_flag_has_a_purpose():
     """docs/configuration.md sorts the flags of both programs, all of them and no others."""
     there = set()
-    for argv in (["plimsoll-controller"], ["plimsoll-extender"], ["plimsoll-extender", "explain"]):
-        said = complete(*argv, "--help").stdout
+    for program in ("plimsoll-controller", "plimsoll-extender"):
+        said = complete(program, "--help").stdout
         there |= set(re.findall(r"^  (?:-\w, )?(--[\w-]+)", said, re.M))
     page = (TOP / "docs/configuration.md").read_text("utf-8")
     assert set(re.findall(r"`(--[\w-]+)", page)) == there - {"--help", "--version"}
 
 
-def test_explained_node(tmp_path):
+def test_explained_node():
     """What a page shows of explain is what it prints of the annotations that another page shows."""
-    path = tmp_path / "node.json"
-    path.write_text(json.dumps(yaml.safe_load(block("docs/annotations.md", "annotations"))))
-    flags = ("--now=2026-07-23T11:26:30Z", f"--policy-config-path={TOP}/policy/crane.yaml")
-    assert complete("plimsoll-extender", "explain", *flags, path).stdout == block(
-        "docs/troubleshooting.md", "explained"
-    )
+    node = json.dumps(yaml.safe_load(block("docs/annotations.md", "annotations")))
+    flags = ("--now=2026-07-23T11:26:30Z", "-f", f"{TOP}/policy/crane.yaml")
+    shown = complete("kubectl-plimsoll", "explain", "-", *flags, input=node).stdout
+    assert shown == block("docs/troubleshooting.md", "explained")
     assert flags[0] in (TOP / "docs/troubleshooting.md").read_text("utf-8")
 
 

@@ -77,9 +77,9 @@ def test_top_for_programs(plimsoll):
 
 
 def explain(text, policy):
-    """What the extender's explain says of what kubectl prints."""
-    argv = ("explain", "-ojson", f"--policy-config-path={policy}")
-    return json.loads(complete("plimsoll-extender", *argv, input=text).stdout)
+    """What explain says of what kubectl prints."""
+    argv = ("explain", "-", "-ojson", "-f", policy)
+    return json.loads(complete("kubectl-plimsoll", *argv, input=text).stdout)
 
 
 def test_top_judges_as_explain_does(plimsoll, cluster):

@@ -109,26 +109,26 @@ MAY_USE = {
         *("extender/estimator", "extender/table"),
     ],
     "extender/bind": COMMON,
-    "extender/explain": [
-        *(*COMMON, "policy", "policy/estimate", "policy/judge", "extender/estimator"),
-        *("policy/pods", "extender/table"),
-    ],
     "extender": [
         *(*COMMON, "policy", "policy/live", "extender/table", "extender/answer", "extender/bind"),
-        *("extender/decisions", "extender/estimate_page", "extender/explain"),
+        *("extender/decisions", "extender/estimate_page"),
     ],
     "cli/cluster": [*COMMON, "policy", "policy/live"],
     "cli/verb": ["base", "codec", "program"],
+    "cli/explanation": [
+        *("base", "codec", "program", "policy", "policy/estimate", "policy/judge", "policy/pods"),
+        *("extender/estimator", "extender/table"),
+    ],
     "cli/nodes": [
         *("base", "codec", "kube", "policy", "policy/pods", "extender/estimate_page"),
-        *("extender/table", "extender/explain", "cli/cluster"),
+        *("extender/table", "cli/explanation", "cli/cluster"),
     ],
     "cli/top": [
         *("base", "codec", "kube", "program", "policy", "policy/estimate", "policy/pods"),
-        *("extender/table", "extender/explain", "cli/cluster", "cli/verb", "cli/nodes"),
+        *("extender/table", "cli/explanation", "cli/cluster", "cli/verb", "cli/nodes"),
     ],
     "cli/explain": [
-        *("base", "codec", "kube", "program", "extender/table", "extender/explain"),
+        *("base", "codec", "kube", "program", "extender/table", "cli/explanation"),
         *("cli/cluster", "cli/verb", "cli/nodes"),
     ],
     "cli/doctor": [
@@ -136,7 +136,7 @@ MAY_USE = {
         *("policy/pods", "extender/table", "cli/cluster", "cli/verb"),
     ],
     "cli/simulate": [
-        *("base", "program", "extender/table", "extender/explain"),
+        *("base", "program", "extender/table", "cli/explanation"),
         *("cli/cluster", "cli/verb", "cli/nodes"),
     ],
     "cli/workloads": [

@@ -7,7 +7,7 @@ from pages import TOP, block
 from programs import find_program
 from tools import build
 
-PROGRAMS = ("plimsoll-controller", "plimsoll-extender")
+PROGRAMS = ("plimsoll-controller", "plimsoll-extender", "kubectl-plimsoll")
 
 
 def environment(plane, kubeconfig=None):

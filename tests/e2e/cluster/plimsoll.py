@@ -156,12 +156,13 @@ class Plimsoll:
         )
 
     def explain(self, policy_path, nodes_json, *flags):
-        """What `kubectl get nodes -o json | plimsoll-extender explain` prints."""
+        """What `kubectl get nodes -o json | kubectl plimsoll explain -` prints."""
         done = subprocess.run(
             [
-                self.binary("plimsoll-extender"),
+                self.binary("kubectl-plimsoll"),
                 "explain",
-                f"--policy-config-path={policy_path}",
+                "-",
+                f"--filename={policy_path}",
                 *flags,
             ],
             input=nodes_json, capture_output=True, text=True, check=False,

@@ -1,4 +1,4 @@
-#include "extender/explain/terms.h"
+#include "cli/explanation/terms.h"
 
 #include <math.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "extender/explain/listed_nodes.h"
+#include "cli/explanation/listed_nodes.h"
 
 #include <stdlib.h>
 #include <string.h>

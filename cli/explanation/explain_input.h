@@ -7,7 +7,7 @@
 
 #include "base/attributes.h"
 #include "base/error.h"
-#include "extender/explain/listed_nodes.h"
+#include "cli/explanation/listed_nodes.h"
 #include "extender/table/node_table.h"
 #include "policy/pods/pod_facts.h"
 

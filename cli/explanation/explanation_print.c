@@ -1,6 +1,6 @@
 /* The explanation for people. */
-#include "extender/explain/explanation.h"
-#include "extender/explain/terms.h"
+#include "cli/explanation/explanation.h"
+#include "cli/explanation/terms.h"
 
 void explanation_print_source(const struct explanation *explanation, FILE *out) {
         const char *why_not = explanation->why_unscored, *from = explanation->estimate_from;

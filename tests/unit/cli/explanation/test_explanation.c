@@ -10,9 +10,9 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "cli/explanation/explanation.h"
 #include "codec/json.h"
 #include "extender/answer/answer.h"
-#include "extender/explain/explanation.h"
 #include "tests/unit/fixture/draw.h"
 #include "tests/unit/fixture/full_size.h"
 

@@ -2,7 +2,7 @@
 #include "base/clock.h"
 #include "base/number.h"
 #include "base/timestamp.h"
-#include "extender/explain/explanation.h"
+#include "cli/explanation/explanation.h"
 #include "policy/judge/estimate_usage.h"
 
 /* JSON has no infinity; a product with a weight of 1e308 may be one. */

@@ -1,4 +1,4 @@
-#include "extender/explain/explain_input.h"
+#include "cli/explanation/explain_input.h"
 
 #include <errno.h>
 #include <stdlib.h>

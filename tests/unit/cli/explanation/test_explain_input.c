@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "cli/explanation/explanation.h"
 #include "codec/json.h"
-#include "extender/explain/explanation.h"
 
 #define NOW INT64_C(1784800000000) /* 2026-07-23T09:46:40Z */
 

@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "extender/explain/explain_input.h"
-#include "extender/explain/listed_nodes.h"
+#include "cli/explanation/explain_input.h"
+#include "cli/explanation/listed_nodes.h"
 #include "policy/judge/judge.h"
 #include "program/style.h"
 

@@ -1,4 +1,4 @@
-#include "extender/explain/explanation.h"
+#include "cli/explanation/explanation.h"
 
 #include <stdlib.h>
 #include <string.h>
