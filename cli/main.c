@@ -34,7 +34,7 @@ static void print_help(FILE *out) {
         (void)fputs("\n`kubectl plimsoll VERB --help` lists the flags of a verb. Every flag but "
                     "--token "
                     "can\n"
-                    "also be given in the environment: --sort as PLIMSOLL_SORT.\n"
+                    "also be given in the environment: --sort-by as PLIMSOLL_SORT_BY.\n"
                     "\nFlags of all verbs:\n",
                     out);
         options_help(common_rows + 1, ARRAY_LEN(common_rows) - 1, out);

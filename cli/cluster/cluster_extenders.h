@@ -11,7 +11,7 @@
 #define CLUSTER_EXTENDERS_ROW(place)                                                               \
         {.name = "plimsoll-namespace", .type = OPTION_STRING, .value = &(place),                   \
          .fallback = "kube-system", .metavar = "NAME", .variable = "PLIMSOLL_NAMESPACE",            \
-         .help = "Where Plimsoll is installed: its extenders are asked."}
+         .help = "Where Plimsoll is installed."}
 /* clang-format on */
 
 struct cluster_extenders {

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/name.h"
+#include "cli/cluster/cluster_extenders.h"
 #include "cli/doctor/doctor_config.h"
 #include "cli/doctor/doctor_report.h"
 #include "cli/verb/output.h"
@@ -27,9 +28,7 @@ static const char *const fail_on_names[] = {"warning", "error", NULL};
 
 /* clang-format off */
 static const struct option_row rows[] = {
-        {.name = "namespace", .letter = 'n', .type = OPTION_STRING,
-         .value = &settings.look.namespace, .fallback = "kube-system", .metavar = "NAME",
-         .help = "Where Plimsoll is installed."},
+        CLUSTER_EXTENDERS_ROW(settings.look.namespace),
         {.name = "scheduler-config", .type = OPTION_STRING,
          .value = &settings.look.scheduler_config, .metavar = "FILE",
          .help = "kube-scheduler's configuration, such as /etc/kubernetes/plimsoll/scheduler.yaml "
@@ -110,7 +109,7 @@ static int doctor_run(int count, char **words, struct error *err) {
 
         int r = verb_no_words(count, words, err);
         if (r == 0 && !is_namespace(settings.look.namespace))
-                r = error_set(err, EINVAL, "--namespace: '%.64s' is no namespace's name",
+                r = error_set(err, EINVAL, "--plimsoll-namespace: '%.64s' is no namespace's name",
                               settings.look.namespace);
         if (r == 0)
                 r = annotation_style_init(&style, &settings.shared, settings.unit, err);

@@ -31,7 +31,7 @@ static void check_installed(const struct doctor_facts *facts, struct doctor_find
         doctor_find(finding, DOCTOR_FAULT, "Plimsoll is in the namespace %s, not in %s",
                     facts->elsewhere, facts->namespace);
         doctor_name(finding, facts->elsewhere);
-        finding->mend = "kubectl plimsoll doctor -n @IT";
+        finding->mend = "kubectl plimsoll doctor --plimsoll-namespace=@IT";
 }
 
 static void check_extender(const struct doctor_facts *facts, struct doctor_finding *finding) {

@@ -11,10 +11,14 @@
 #include "kube/kube_path.h"
 #include "kube/kube_proto.h"
 
-enum kube_outcome node_list_each(struct cluster *cluster, void (*list_on_begin)(void *userdata),
-                                 list_item_fn *on_item, void *userdata, struct error *err) {
+enum kube_outcome node_list_each(struct cluster *cluster, const char *selector,
+                                 void (*list_on_begin)(void *userdata), list_item_fn *on_item,
+                                 void *userdata, struct error *err) {
+        _cleanup_(freep) char *escaped = kube_escape(selector ? selector : "");
+        _cleanup_(freep) char *path = xasprintf(
+                selector ? KUBE_NODES "?labelSelector=%s" : KUBE_NODES "%s", escaped);
         const struct cluster_listing listing = {
-                .path = KUBE_NODES,
+                .path = path,
                 .accept = KUBE_ACCEPT_PROTO,
                 .proto = &kube_proto_node,
                 .on_begin = list_on_begin,
@@ -30,6 +34,7 @@ struct node_list {
         struct node_table *table;
         struct listed_nodes listed;
         const char *plimsoll_namespace;
+        const char *selector; /* of nodes; NULL: all */
         char *told; /* where the estimate is from, or why there are no scores; owned; NULL: neither
                      */
         bool has_estimate;
@@ -59,6 +64,10 @@ void node_list_free(struct node_list *list) {
 
 struct node_table *node_list_table(const struct node_list *list) {
         return list->table;
+}
+
+void node_list_select(struct node_list *list, const char *selector) {
+        list->selector = selector;
 }
 
 struct listed_nodes *node_list_listed(struct node_list *list) {
@@ -170,8 +179,8 @@ int node_list_update_all(struct node_list *const lists[], size_t count, int64_t 
 
         for (size_t i = 0; i < count; i++)
                 forget_estimate(lists[i]);
-        if (node_list_each(lists[0]->cluster, update_begins, update_on_node, &update, err) !=
-            KUBE_OK)
+        if (node_list_each(lists[0]->cluster, lists[0]->selector, update_begins, update_on_node,
+                           &update, err) != KUBE_OK)
                 return err->code;
         for (size_t i = 0; i < count; i++)
                 node_table_list_ended(lists[i]->table);

@@ -10,11 +10,13 @@
 #include "extender/table/node_table.h"
 
 /**
- * node_list_each() - list all nodes, in protobuf, with the fields of kube_proto_node
+ * node_list_each() - list nodes, in protobuf, with the fields of kube_proto_node
+ * @selector: of labels, as kubectl's -l; NULL: all
  * @on_begin, @on_item: as in struct cluster_listing
  */
-enum kube_outcome node_list_each(struct cluster *cluster, void (*on_begin)(void *userdata),
-                                 list_item_fn *on_item, void *userdata, struct error *err);
+enum kube_outcome node_list_each(struct cluster *cluster, const char *selector,
+                                 void (*on_begin)(void *userdata), list_item_fn *on_item,
+                                 void *userdata, struct error *err);
 
 struct node_list;
 
@@ -33,6 +35,9 @@ struct node_table *node_list_table(const struct node_list *list);
 /** node_list_listed() - borrowed */
 struct listed_nodes *node_list_listed(struct node_list *list);
 
+/** node_list_select() - list only nodes with such labels
+ * @selector: as in node_list_each(), borrowed */
+void node_list_select(struct node_list *list, const char *selector);
 /** node_list_update() - list the nodes, and with scoring: estimate ask an extender what it knows.
  * Return: 0; negative errno when the nodes cannot be listed */
 _must_check_ int node_list_update(struct node_list *list, int64_t now_unix_ms, struct error *err);

@@ -18,23 +18,27 @@
 static struct {
         struct cluster_options cluster;
         struct program_options shared;
-        const char *filename, *sort, *plimsoll_namespace;
+        const char *filename, *sort, *selector, *plimsoll_namespace;
         int64_t interval_ms;
         int output, unit;
-        bool is_watching, has_requests;
+        bool is_watching, has_requests, no_headers;
 } settings;
 
 /* clang-format off */
 static const struct option_row rows[] = {
-        {.name = "sort", .type = OPTION_STRING, .value = &settings.sort, .fallback = "name",
+        {.name = "sort-by", .type = OPTION_STRING, .value = &settings.sort, .fallback = "name",
          .metavar = "KEY",
          .help = "name, score, recent, pods, expected, age, or a metric of the policy; cpu is its "
                  "first metric that begins so. The largest comes first."},
+        {.name = "selector", .letter = 'l', .type = OPTION_STRING, .value = &settings.selector,
+         .metavar = "LABELS", .help = "Show only nodes with these labels, such as pool=batch."},
+        {.name = "no-headers", .type = OPTION_BOOL, .value = &settings.no_headers,
+         .help = "Print no titles, and no sums after the nodes."},
         {.name = "requests", .type = OPTION_BOOL, .value = &settings.has_requests,
          .help = "Show instead what pods request of each node, what it uses, and what is requested "
                  "and not used; and what the pods of each namespace request. With spec.idle also "
                  "the idle CPU that each node offers, and what its pods take of it; what these use "
-                 "is on the controller's status page. --sort takes name, cpu or mem."},
+                 "is on the controller's status page. --sort-by takes name, cpu or mem."},
         {.name = "watch", .letter = 'w', .type = OPTION_BOOL, .value = &settings.is_watching,
          .help = "List the nodes again and again until Ctrl-C; with --requests watch the pods."},
         {.name = "interval", .type = OPTION_DURATION_MS, .value = &settings.interval_ms,
@@ -70,7 +74,7 @@ static int show_view(const struct explanation *explanation, const struct listed_
                 return 0;
         }
         begin_screen(&style);
-        top_view_print(&view, &style, is_wide, stdout);
+        top_view_print(&view, &style, is_wide, settings.no_headers, stdout);
         return 0;
 }
 
@@ -100,7 +104,7 @@ static int show_requests(struct looking *looking, int64_t now_unix_ms, struct er
                 resource--;
         if (resource < 0 && strcmp(settings.sort, "name") != 0)
                 return error_set(err, EINVAL,
-                                 "--sort: '%.64s': with --requests expected name, cpu or mem",
+                                 "--sort-by: '%.64s': with --requests expected name, cpu or mem",
                                  settings.sort);
         int r = top_requests_update(looking->requests, now_unix_ms, resource, &sum, err);
         if (r < 0)
@@ -112,7 +116,7 @@ static int show_requests(struct looking *looking, int64_t now_unix_ms, struct er
         if (settings.output == OUTPUT_WIDE)
                 style.width = SIZE_MAX;
         begin_screen(&style);
-        top_requests_print(sum, &style, stdout);
+        top_requests_print(sum, &style, settings.no_headers, stdout);
         return 0;
 }
 
@@ -134,10 +138,13 @@ static void take_policy(struct looking *looking, struct policy *policy, int64_t 
                 node_table_set_policy(top_requests_table(looking->requests), policy, now_unix_ms);
         else if (settings.has_requests)
                 looking->requests = top_requests_new(looking->cluster, &looking->options, policy,
-                                                     settings.is_watching, now_unix_ms);
+                                                     settings.selector, settings.is_watching,
+                                                     now_unix_ms);
         else
                 looking->load = node_list_new(looking->cluster, &looking->options, policy,
                                               settings.plimsoll_namespace, now_unix_ms);
+        if (looking->load)
+                node_list_select(looking->load, settings.selector);
 }
 
 static int top_look(struct looking *looking, struct error *err) {
@@ -198,9 +205,9 @@ const struct verb top_verb = {
                  "With scoring: estimate a running extender is asked what it knows of the nodes.\n"
                  "\n"
                  "Examples:\n"
-                 "  kubectl plimsoll top --sort=cpu\n"
+                 "  kubectl plimsoll top --sort-by=cpu\n"
                  "  kubectl plimsoll top --watch\n"
-                 "  kubectl plimsoll top --requests --sort=mem\n",
+                 "  kubectl plimsoll top --requests --sort-by=mem\n",
         .rows = rows,
         .row_count = ARRAY_LEN(rows),
         .run = run_top,

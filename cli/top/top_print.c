@@ -161,12 +161,17 @@ static void top_put_sum(const struct top_view *view, const struct top_column *co
 }
 
 void top_view_print(const struct top_view *view, const struct style *style, bool is_wide,
-                    FILE *out) {
+                    bool no_headers, FILE *out) {
         size_t width = is_wide ? SIZE_MAX : style->width;
         _cleanup_(table_freep) struct table *table = top_table_new(view, style, width);
 
         for (size_t i = 0; i < view->node_count; i++)
                 top_put_node(table, view, &view->nodes[i], style);
+        if (no_headers) {
+                table_hide_titles(table);
+                (void)table_print(table, width, out);
+                return;
+        }
         size_t left_out = table_print(table, width, out);
         (void)fprintf(out, "\n%zu node%s: %zu pass, %zu above a limit", view->node_count,
                       number_plural(view->node_count), view->passing, view->over);

@@ -25,6 +25,7 @@ struct top_requests {
         struct cluster *cluster;
         struct node_table *table;
         struct pod_watch *watch; /* NULL: not begun */
+        const char *selector;
         bool is_watching;
         struct strmap pods, incoming; /* id -> pod; incoming: of the list that is being read */
         bool is_listing;
@@ -224,12 +225,13 @@ static void sum_all(struct top_requests *requests) {
 
 struct top_requests *top_requests_new(struct cluster *cluster,
                                       const struct node_table_options *options,
-                                      struct policy *policy, bool is_watching,
+                                      struct policy *policy, const char *selector, bool is_watching,
                                       int64_t now_unix_ms) {
         struct top_requests *requests = xcalloc(1, sizeof(*requests));
 
         requests->cluster = cluster;
         requests->table = node_table_new(options, policy, now_unix_ms);
+        requests->selector = selector;
         requests->is_watching = is_watching;
         return requests;
 }
@@ -274,8 +276,8 @@ int top_requests_update(struct top_requests *requests, int64_t now_unix_ms, int 
         };
 
         requests->now_unix_ms = now_unix_ms;
-        if (node_list_each(requests->cluster, on_nodes_begin, requests_on_node, requests, err) !=
-            KUBE_OK)
+        if (node_list_each(requests->cluster, requests->selector, on_nodes_begin, requests_on_node,
+                           requests, err) != KUBE_OK)
                 return err->code;
         node_table_list_ended(requests->table);
         int r = requests->is_watching ? pod_list_watched(requests->cluster, &requests->watch,

@@ -43,11 +43,13 @@ struct top_requests;
  * top_requests_new() - nothing is known before the first update
  * @policy:      owned by the table from now on; usage is read from its means of CPU and memory with
  *               the shortest window
+ * @selector:    of nodes, borrowed, as in node_list_each()
  * @is_watching: pods are watched between updates, instead of being listed at each
  */
 struct top_requests *top_requests_new(struct cluster *cluster,
                                       const struct node_table_options *options,
-                                      struct policy *policy, bool is_watching, int64_t now_unix_ms);
+                                      struct policy *policy, const char *selector, bool is_watching,
+                                      int64_t now_unix_ms);
 void top_requests_free(struct top_requests *requests);
 DEFINE_FREEP(struct top_requests, top_requests_free);
 /** top_requests_table() - the table of nodes, which has the policy; borrowed */
@@ -65,7 +67,9 @@ _must_check_ int top_requests_update(struct top_requests *requests, int64_t now_
                                      int sort_by, const struct top_requests_sum **ret,
                                      struct error *err);
 
-/** top_requests_print() - print the tables; on a narrow terminal without capacities and shares */
-void top_requests_print(const struct top_requests_sum *sum, const struct style *style, FILE *out);
+/** top_requests_print() - print the tables; on a narrow terminal without capacities and shares
+ * @no_headers: without titles */
+void top_requests_print(const struct top_requests_sum *sum, const struct style *style,
+                        bool no_headers, FILE *out);
 /** top_requests_json() - in cores and bytes; owned by the caller */
 json_t *top_requests_json(const struct top_requests_sum *sum);

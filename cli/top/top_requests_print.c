@@ -95,13 +95,18 @@ static void requests_put_row(struct table *to, const struct top_requests_row *ro
         }
 }
 
-void top_requests_print(const struct top_requests_sum *sum, const struct style *style, FILE *out) {
+void top_requests_print(const struct top_requests_sum *sum, const struct style *style,
+                        bool no_headers, FILE *out) {
         bool is_whole = style->width >= WHOLE_WIDTH + (sum->has_idle ? IDLE_WIDTH : 0);
         _cleanup_(table_freep) struct table *by_node = requests_table_new(style, is_whole,
                                                                           sum->has_idle);
         _cleanup_(table_freep) struct table *by_space = table_new(style, namespaces,
                                                                   ARRAY_LEN(namespaces));
 
+        if (no_headers) {
+                table_hide_titles(by_node);
+                table_hide_titles(by_space);
+        }
         for (size_t i = 0; i < sum->nodes.count; i++)
                 requests_put_row(by_node, &sum->nodes.items[i], sum->nodes.items[i].name, is_whole,
                                  sum->has_idle);

@@ -176,11 +176,11 @@ int top_view_sort(struct top_view *view, const char *key, struct error *err) {
         if (kind == ARRAY_LEN(own))
                 metric = find_metric(view->explanation->policy, key);
         if (kind == ARRAY_LEN(own) && metric < 0)
-                return error_set(
-                        err, EINVAL,
-                        "--sort: '%.64s': expected name, score, recent, pods, expected, age, or a "
-                        "metric of the policy",
-                        key);
+                return error_set(err, EINVAL,
+                                 "--sort-by: '%.64s': expected name, score, recent, pods, "
+                                 "expected, age, or a "
+                                 "metric of the policy",
+                                 key);
         for (size_t i = 0; i < view->node_count; i++) {
                 struct top_node *node = &view->nodes[i];
                 node->key = metric >= 0 ? usage_key(view, node, (size_t)metric)

@@ -72,8 +72,9 @@ void top_view_done(struct top_view *view);
 _must_check_ int top_view_sort(struct top_view *view, const char *key, struct error *err);
 
 /** top_view_print() - print the table
- * @is_wide: lines may be longer than the terminal is wide */
+ * @is_wide:    lines may be longer than the terminal is wide
+ * @no_headers: only the lines of nodes */
 void top_view_print(const struct top_view *view, const struct style *style, bool is_wide,
-                    FILE *out);
+                    bool no_headers, FILE *out);
 /** top_view_json() - the same for programs, each node as `explain` has it; owned by the caller */
 json_t *top_view_json(const struct top_view *view);

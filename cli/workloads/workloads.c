@@ -26,7 +26,7 @@ static const char *const sorts[] = {"name", "pods", "request", "uses", "ratio", 
 
 /* clang-format off */
 static const struct option_row rows[] = {
-        {.name = "sort", .type = OPTION_ENUM, .value = &settings.sort, .fallback = "name",
+        {.name = "sort-by", .type = OPTION_ENUM, .value = &settings.sort, .fallback = "name",
          .choices = sorts,
          .help = "Names from A on, else the largest first; ratio is what is used of the request. "
                  "Workloads of which nothing is learned come last."},
@@ -196,7 +196,7 @@ const struct verb workloads_verb = {
                  "sure that is. It covers only CPU, and is no advice on requests.\n"
                  "\n"
                  "Examples:\n"
-                 "  kubectl plimsoll workloads --sort=ratio --limit=20\n"
+                 "  kubectl plimsoll workloads --sort-by=ratio --limit=20\n"
                  "  kubectl plimsoll workloads -n shop\n",
         .rows = rows,
         .row_count = ARRAY_LEN(rows),

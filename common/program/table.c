@@ -30,6 +30,7 @@ struct table {
         size_t filled; /* cells of the last row */
         struct buf texts;
         int bar_cells;
+        bool hides_titles;
 };
 
 /* Titles are UTF-8: bytes that go on with a character do not count. */
@@ -222,10 +223,14 @@ static void table_print_row(const struct table *table, const struct cell *cells,
         }
 }
 
+void table_hide_titles(struct table *table) {
+        table->hides_titles = true;
+}
+
 size_t table_print(struct table *table, size_t width, FILE *out) {
         size_t hidden = table_fit(table, width);
 
-        for (size_t row = 0; row < table->row_count; row++) {
+        for (size_t row = table->hides_titles; row < table->row_count; row++) {
                 const struct cell *cells = table_cells(table, row);
                 if (cells[0].is_line)
                         table_print_text(table, &cells[0], SIZE_MAX, out);

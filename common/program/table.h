@@ -43,6 +43,8 @@ void table_bar(struct table *table, double ratio, double limit_ratio);
 /** table_line() - a line of its own between rows; the text may be untrusted */
 void table_line(struct table *table, const char *fmt, ...) _printf_(2, 3);
 
+/** table_hide_titles() - do not print them; columns stay as wide */
+void table_hide_titles(struct table *table);
 /** table_print() - in at most @width columns; SIZE_MAX: no limit. Return: the optional columns that
  * are left out */
 size_t table_print(struct table *table, size_t width, FILE *out);

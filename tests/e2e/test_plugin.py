@@ -90,7 +90,7 @@ def test_plugin(bare, installed, plimsoll_verb, figure):
     seen_by_other = findings("--as=jane", "--as-group=ops")["annotations"]
     assert seen_by_other["state"] == "unknown" and 'User "jane"' in seen_by_other["what"]
 
-    shown = json.loads(plimsoll_verb("top", "-o", "json", "--sort=cpu").stdout)
+    shown = json.loads(plimsoll_verb("top", "-o", "json", "--sort-by=cpu").stdout)
     assert [row["node"] for row in shown["nodes"]] == installed[::-1]
     assert shown["summary"]["aboveLimit"] == 1
     assert "DynamicSchedulerPolicy default" in plimsoll_verb("top").stdout
@@ -220,7 +220,7 @@ def test_the_script_of_other_machines(bare, installed, tmp_path, script):
     ) as watcher:
         try:
             done = subprocess.run(
-                [*argv, "top", "--sort=a b"], timeout=120, check=False, env=env,
+                [*argv, "top", "--sort-by=a b"], timeout=120, check=False, env=env,
                 stdin=subprocess.DEVNULL, capture_output=True, text=True,
             )  # fmt: skip
             said = done.stdout + done.stderr
@@ -237,7 +237,7 @@ def test_the_script_of_other_machines(bare, installed, tmp_path, script):
         bare.kubectl("get", "deployment/plimsoll-controller", "-ojson", *inside)
     )
     assert container["image"] == deployment["spec"]["template"]["spec"]["containers"][0]["image"]
-    assert container["command"] == ["/usr/bin/kubectl-plimsoll", "top", "--sort=a b"]
+    assert container["command"] == ["/usr/bin/kubectl-plimsoll", "top", "--sort-by=a b"]
     page = (TOP / "docs/kubectl-plugin.md").read_text("utf-8")
     assert f"patch serviceaccount plimsoll-doctor -p '{secret}'" in page
     for resource, verbs in RUNNERS.items():

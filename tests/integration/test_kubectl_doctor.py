@@ -268,7 +268,10 @@ def test_warnings_that_fail_nothing(cluster, doctor):
 
 
 def test_flags(cluster, doctor, tmp_path):
-    assert "no Deployment plimsoll-extender in elsewhere" in doctor("-n", "elsewhere").stdout
+    assert (
+        "no Deployment plimsoll-extender in elsewhere"
+        in doctor("--plimsoll-namespace=elsewhere").stdout
+    )
     template = (TOP / "deploy" / "scheduler" / "config-http.yaml").read_text("utf-8")
     path = tmp_path / "scheduler.yaml"
     path.write_text(template.replace("CLUSTER_IP", CLUSTER_IP))

@@ -413,19 +413,21 @@ def test_workloads(cluster, workloads, plimsoll):
         "confidence": ["web", "db", "report", "import"],
     }
     for key, wanted in orders.items():
-        found = [row["workload"].split("/")[-1] for row in workloads(f"--sort={key}")["workloads"]]
+        found = [
+            row["workload"].split("/")[-1] for row in workloads(f"--sort-by={key}")["workloads"]
+        ]
         assert found == wanted, key
-    some = workloads("--sort=pods", "--limit=2")
+    some = workloads("--sort-by=pods", "--limit=2")
     assert len(some["workloads"]) == 2 and some["summary"]["workloads"] == 4
     assert [row["workload"] for row in workloads("-n", "shop")["workloads"]] == names[2:]
     assert workloads("-n", "sho")["workloads"] == []
-    assert "--sort: 'size': expected " in plimsoll("workloads", "--sort=size", status=2)
+    assert "--sort-by: 'size': expected " in plimsoll("workloads", "--sort-by=size", status=2)
     assert "'web': expected nothing but flags" in plimsoll("workloads", "web", status=2)
     assert yaml.safe_load(plimsoll("workloads", "-oyaml")) == shown
     # Many, and such as request nothing; a long name is cut, unless there is room.
     page = cluster.objects[proxy(EXTENDERS[0])]
     page["workloads"] = [workload(f"a/b/{'c' * 99}{n:03}", 1, 0, 0.5, 1) for n in range(200)]
-    assert workloads("--sort=ratio")["workloads"] == page["workloads"]
+    assert workloads("--sort-by=ratio")["workloads"] == page["workloads"]
     assert " 0% " in plimsoll("workloads") and "c" * 99 not in plimsoll("workloads")
     assert plimsoll("workloads", "-owide").count("c" * 99) == 200
     page["workloads"] = [workload("\x1b[2J/x/y\x07", 1, 1)]

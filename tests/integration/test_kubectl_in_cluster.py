@@ -52,7 +52,7 @@ def fixture_call(binary, cluster, tmp_path):
 
 
 def test_a_pod_runs_it(call):
-    said, (_, run) = call("top", "-o", "json", "--sort=cpu")
+    said, (_, run) = call("top", "-o", "json", "--sort-by=cpu")
     assert len(json.loads(said)["nodes"]) == 4
     assert f" --image={IMAGE} " in run and run.startswith("-n kube-system run plimsoll-")
     overrides = json.loads(re.search(r"--overrides=(\{.*\}) --command", run)[1])
@@ -65,8 +65,8 @@ def test_a_pod_runs_it(call):
 
 
 def test_words_are_passed_on_as_they_are(call):
-    said, (_, run) = call("top", "--sort=a b", status=2)
-    assert "a b" in said and run.endswith("-- /usr/bin/kubectl-plimsoll top --sort=a b")
+    said, (_, run) = call("top", "--sort-by=a b", status=2)
+    assert "a b" in said and run.endswith("-- /usr/bin/kubectl-plimsoll top --sort-by=a b")
 
 
 def test_another_namespace(call):

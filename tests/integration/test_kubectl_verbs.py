@@ -54,12 +54,12 @@ def test_top(plimsoll):
     assert rows["node-0003"][1:] == ["-", "-", "0", "-", "passes, no usable value"]
     assert "4 nodes: 3 pass, 1 above a limit, 2 without a usable value; by Dynamic" in table
     assert "cpu_usage_avg_5m: mean 56%, largest 91% (node-0001)" in table
-    assert list(nodes_of(plimsoll("top", "--sort=cpu")))[:2] == ["node-0001", "node-0000"]
-    assert "--sort: 'disk'" in plimsoll("top", "--sort=disk", status=2)
+    assert list(nodes_of(plimsoll("top", "--sort-by=cpu")))[:2] == ["node-0001", "node-0000"]
+    assert "--sort-by: 'disk'" in plimsoll("top", "--sort-by=disk", status=2)
 
 
 def test_top_for_programs(plimsoll):
-    shown = json.loads(plimsoll("top", "-o", "json", "--sort=cpu"))
+    shown = json.loads(plimsoll("top", "-o", "json", "--sort-by=cpu"))
     assert shown["summary"] == {
         "nodes": 4,
         "pass": 3,
@@ -70,10 +70,25 @@ def test_top_for_programs(plimsoll):
     assert shown["policy"]["metrics"][0] == {"metric": "cpu_usage_avg_5m", "limit": 0.65}
     assert [row["node"] for row in shown["nodes"]][:2] == ["node-0001", "node-0000"]
     assert shown["nodes"][0]["reason"] == "cpu_usage_avg_5m above 0.65"
-    as_yaml = yaml.safe_load(plimsoll("top", "-oyaml", "--sort=cpu"))
+    as_yaml = yaml.safe_load(plimsoll("top", "-oyaml", "--sort-by=cpu"))
     for either in (shown, as_yaml):
         either["nodes"] = [timeless(row) for row in either["nodes"]]
     assert as_yaml == shown
+
+
+def test_top_of_some_nodes(plimsoll, cluster):
+    for number in (1, 3):
+        label = {"metadata": {"labels": {"pool": {1: "a", 3: "b"}[number]}}}
+        cluster.patch(f"/api/v1/nodes/node-000{number}", label)
+    lines = plimsoll("top", "-l", "pool in (a,b)", "--no-headers").splitlines()
+    assert [line.split()[0] for line in lines] == ["node-0001", "node-0003"]
+    titled = plimsoll("top", "-l", "pool=b").splitlines()
+    assert titled[0].startswith("NODE") and titled[1].startswith("node-0003")
+    assert "1 node: " in titled[3]
+    requests = plimsoll("top", "--requests", "--selector=pool=b", "--no-headers")
+    assert [line.split()[0] for line in requests.splitlines()[:2]] == ["node-0003", "all"]
+    assert "NODE" not in requests and "NAMESPACE" not in requests
+    assert "400 " in plimsoll("top", "-l", "pool in (", status=2)
 
 
 def explain(text, policy):
@@ -221,11 +236,11 @@ def test_requests(requested, plimsoll, binary):
     ]
     assert shown["namespaces"][1]["cpu"] == {"requested": 2.5}
     assert shown["all"]["cpu"] == {"capacity": 16, "requested": 3, "used": 2, "reclaimable": 1}
-    assert json.loads(call("-ojson", "--sort=cpu"))["namespaces"][0]["namespace"] == "shop"
+    assert json.loads(call("-ojson", "--sort-by=cpu"))["namespaces"][0]["namespace"] == "shop"
     table = call()
     assert "node-0000      4       8.0      3.00  38%      2.00  25%      1.00      32.0" in table
     assert "shop           2      2.50      5.00" in table
-    assert "expected name, cpu or mem" in call("--sort=age", status=2)
+    assert "expected name, cpu or mem" in call("--sort-by=age", status=2)
     argv = [binary("kubectl-plimsoll"), "top", "--requests"]
     narrow = on_terminal(argv, env={**env, "NO_COLOR": "1"})
     assert max(map(len, narrow.split("\r\n"))) <= 80, narrow
@@ -350,7 +365,7 @@ def test_verbs(plimsoll, binary, tmp_path):
         'echo "${COMPREPLY[@]}"\n'
     )
     said = complete("/bin/bash", "-c", script, env=path)
-    assert said.stdout == "--sort\n", said.stderr
+    assert said.stdout == "--sort-by\n", said.stderr
     assert "compadd" in plimsoll("completion", "zsh")
     assert "commandline" in plimsoll("completion", "fish")
     assert "bash, zsh, fish" in plimsoll("completion", "sh", status=2)

@@ -13,9 +13,9 @@ TEST(refused) {
                 {"word", "'word': expected nothing but flags"},
                 {"--annotation-prefix=a/b", "--annotation-prefix"},
                 {"--annotation-timezone=Nowhere", "--annotation-timezone"},
-                {"--namespace=", "'' is no namespace's name"},
-                {"--namespace=a/../b", "'a/../b' is no namespace's name"},
-                {"--namespace=\xff", "is no namespace's name"},
+                {"--plimsoll-namespace=", "'' is no namespace's name"},
+                {"--plimsoll-namespace=a/../b", "'a/../b' is no namespace's name"},
+                {"--plimsoll-namespace=\xff", "is no namespace's name"},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {

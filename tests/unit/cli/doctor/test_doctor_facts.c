@@ -454,13 +454,13 @@ TEST(elsewhere) {
                 const char *what, *mend;
         } rows[] = {
                 {pod_elsewhere, "Plimsoll is in the namespace load, not in kube-system",
-                 "kubectl plimsoll doctor -n load"},
+                 "kubectl plimsoll doctor --plimsoll-namespace=load"},
                 {"", "no Deployment plimsoll-controller in kube-system",
                  "kubectl apply -k deploy/"},
                 {"{'metadata': {'namespace': 'kube-system'}}", "no Deployment plimsoll-controller",
                  "kubectl apply -k deploy/"},
                 {"{'metadata': {'namespace': 'a;b'}}", "Plimsoll is in the namespace a;b",
-                 "kubectl plimsoll doctor -n NAME"},
+                 "kubectl plimsoll doctor --plimsoll-namespace=NAME"},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {

@@ -49,7 +49,7 @@ static char *print_styled(const struct style *style, const char *policy_text,
         top_view_init(&view, &explanation, NULL, "a file", false, true);
         FILE *out = open_memstream(&text, &len);
         assert_non_null(out);
-        top_view_print(&view, style, style->width == SIZE_MAX, out);
+        top_view_print(&view, style, style->width == SIZE_MAX, false, out);
         assert_int_equal(fclose(out), 0);
         return text;
 }
@@ -195,7 +195,7 @@ TEST(closed) {
         top_view_init(&view, &explanation, &listed, "a file", false, true);
         FILE *out = open_memstream(&text, &len);
         assert_non_null(out);
-        top_view_print(&view, &plain, true, out);
+        top_view_print(&view, &plain, true, false, out);
         assert_int_equal(fclose(out), 0);
         for (size_t i = 0; i < ARRAY_LEN(rows); i++)
                 if (!strstr(text, rows[i].line))

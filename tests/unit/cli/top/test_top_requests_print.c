@@ -43,7 +43,7 @@ static void assert_begins(bool has_idle, size_t width, const char *expected) {
         FILE *out = open_memstream(&text, &len);
 
         assert_non_null(out);
-        top_requests_print(&sum, &style, out);
+        top_requests_print(&sum, &style, false, out);
         assert_int_equal(fclose(out), 0);
         assert_true(len > strlen(expected));
         text[strlen(expected)] = '\0';

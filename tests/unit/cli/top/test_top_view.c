@@ -115,7 +115,7 @@ TEST_BETWEEN(width, set_up, tear_down) {
                 size_t len = 0;
                 FILE *out = open_memstream(&text, &len);
                 assert_non_null(out);
-                top_view_print(&here.view, &style, false, out);
+                top_view_print(&here.view, &style, false, false, out);
                 assert_int_equal(fclose(out), 0);
                 for (const char *at = text; *at && *at != '\n'; at += strcspn(at, "\n") + 1)
                         if (strcspn(at, "\n") > width)
