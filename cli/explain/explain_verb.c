@@ -81,31 +81,10 @@ static int read_subject(int count, char **words, struct subject *ret, struct err
         return 0;
 }
 
-/* With spec.taints: how many of these taints the node has. Nodes were listed without taints. */
-static void set_taint_level(struct cluster *cluster, const struct policy *policy, const char *node,
-                            json_t *explained) {
-        _cleanup_(freep) char *path = kube_path(KUBE_CORE, NULL, "nodes", node, "");
-        json_auto_t *object = NULL;
-        struct error err = ERROR_NULL;
-        const json_t *taint;
-        int level = 0;
-        size_t i;
-
-        if (cluster_get(cluster, path, &object, &err) != KUBE_OK) {
-                (void)fprintf(stderr, "kubectl plimsoll explain: no taints: %s\n", err.msg);
-                return;
-        }
-        json_array_foreach (json_at(object, "spec", "taints", NULL), i, taint)
-                level += policy_taint_level(taint) > 0;
-        (void)json_object_update_new(explained, json_pack("{s:i, s:i}", "taintLevel", level,
-                                                          "taintLevels", (int)policy->level_count));
-}
-
-static int show_nodes(struct cluster *cluster, const struct node_list *list, const char *node,
+static int show_nodes(const struct node_list *list, const char *node,
                       const struct explained_pod *pod, int64_t now_unix_ms, struct error *err) {
         _cleanup_(explanation_done) struct explanation explanation;
         struct style style = style_of(stdout);
-        const struct policy *policy = node_table_policy(node_list_table(list));
 
         node_list_explain(list, pod, now_unix_ms, &explanation);
         uint32_t row = node ? explanation_row(&explanation, node) : NODE_ROW_NONE;
@@ -113,8 +92,6 @@ static int show_nodes(struct cluster *cluster, const struct node_list *list, con
                 return error_set(err, ENOENT, "there is no node '%.64s'", node);
         json_auto_t *nodes = node ? json_pack("[o]", explanation_node_json(&explanation, row))
                                   : explanation_json(&explanation);
-        if (node && policy->level_count > 0)
-                set_taint_level(cluster, policy, node, json_array_get(nodes, 0));
         if (!output_is_document(settings.output)) {
                 explanation_print(&explanation, nodes, &style, stdout);
                 return 0;
@@ -287,7 +264,7 @@ static int run_explain(int count, char **words, struct error *err) {
         if (subject.pod)
                 return run_pod(cluster, &subject, &style.table, now_unix_ms, err);
         r = fill_table(cluster, &subject, &style.table, now_unix_ms, &nodes, &pod, err);
-        return r < 0 ? r : show_nodes(cluster, nodes, subject.node, &pod, now_unix_ms, err);
+        return r < 0 ? r : show_nodes(nodes, subject.node, &pod, now_unix_ms, err);
 }
 
 /* The word may begin with another namespace: "shop/web-0". */

@@ -16,6 +16,7 @@ struct explanation {
         const struct node_table *table; /* borrowed; its rows, in the order of the input */
         const struct policy *policy;
         int64_t now_unix_ms;
+        const struct listed_nodes *listed; /* borrowed; NULL: only the table is known */
         const char *pod; /* "namespace/name", borrowed; NULL: any pod without requests */
         struct estimator_expectation expectation; /* of the pod, with scoring: estimate */
         char *workload; /* the pod's, from which the expectation was learned; NULL: none */
@@ -33,8 +34,8 @@ struct explanation {
 
 /**
  * explanation_init() - publish @table and judge its rows
- * @listed: which nodes are closed; asked only without a pod, since a pod may tolerate what closes
- *          them; NULL: none are
+ * @listed: which nodes are closed, for any pod: one that is known may tolerate what closes them;
+ *          and how many taints of load they have; may be NULL
  * @pod:    the pod that looks for a node; NULL: any pod
  * @ret:    borrows @table, @listed and pod->name; released with explanation_done(); not to be moved
  */
@@ -75,7 +76,7 @@ json_t *explanation_json(const struct explanation *explanation);
 /** explanation_node_json() - one of these objects; owned by the caller */
 json_t *explanation_node_json(const struct explanation *explanation, size_t row);
 /** explanation_print() - for people
- * @nodes: explanation_json(), or some of it; with "taintLevel" and "taintLevels" if they are known
+ * @nodes: explanation_json(), or some of it
  * @style: with bars if it has colours */
 void explanation_print(const struct explanation *explanation, const json_t *nodes,
                        const struct style *style, FILE *out);

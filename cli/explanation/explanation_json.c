@@ -154,6 +154,13 @@ json_t *explanation_node_json(const struct explanation *of, size_t row) {
                                json_pack("{s:i, s:o, s:o, s:o, s:o*}", "pool", (int)pool,
                                          "predicates", predicates, "priorities", priorities,
                                          "hotValue", hot, "estimate", estimate_json(of, row)));
+        if (of->listed && policy->level_count > 0)
+                json_object_update_new(
+                        object,
+                        json_pack("{s:i, s:i}", "taintLevel",
+                                  listed_nodes_get(of->listed, node_table_name(of->table, row))
+                                          ->taint_level,
+                                  "taintLevels", (int)policy->level_count));
         return object;
 }
 

@@ -23,6 +23,16 @@ void listed_nodes_done(struct listed_nodes *nodes) {
         *nodes = (struct listed_nodes){0};
 }
 
+static int count_load_taints(const json_t *node) {
+        const json_t *taint;
+        int count = 0;
+        size_t i;
+
+        json_array_foreach (json_at(node, "spec", "taints", NULL), i, taint)
+                count += policy_taint_level(taint) > 0;
+        return count;
+}
+
 bool listed_nodes_put(struct listed_nodes *nodes, struct node_table *table, const json_t *node,
                       int64_t now_unix_ms) {
         if (!node_table_put_object(table, node, now_unix_ms))
@@ -30,7 +40,11 @@ bool listed_nodes_put(struct listed_nodes *nodes, struct node_table *table, cons
 
         const char *name = json_string_at(node, "metadata", "name", NULL);
         struct listed_node *listed = xcalloc(1, sizeof(*listed));
-        *listed = (struct listed_node){.closed_by = node_closed_by(node), .pods = -1};
+        *listed = (struct listed_node){
+                .closed_by = node_closed_by(node),
+                .taint_level = count_load_taints(node),
+                .pods = -1,
+        };
         free_listed(strmap_put(&nodes->by_name, name, strlen(name), listed));
         return true;
 }

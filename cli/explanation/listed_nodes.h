@@ -11,6 +11,7 @@
 
 struct listed_node {
         char *closed_by; /* as node_closed_by() */
+        int taint_level; /* the number of its taints of load */
         int64_t pods;    /* on the node, as an extender counts them; -1: not known */
 };
 

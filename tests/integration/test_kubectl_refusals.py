@@ -9,34 +9,8 @@ from extender_kit import policy
 from paper_cluster import CONTROLLERS, EXTENDERS, POLICY_PATH, SYSTEM, node
 from policies import CPU, ago
 
-FIRST = "/api/v1/nodes/node-0"
 NODES = "/api/v1/nodes"
 PODS = "/api/v1/pods"
-
-
-def tainted(*keys):
-    return {"spec": {"taints": [{"key": key, "effect": "PreferNoSchedule"} for key in keys]}}
-
-
-def test_taints_that_cannot_be_read(cluster, plimsoll):
-    """A node's level is told only when it is known."""
-    cluster.spec()["taints"] = {}
-    cluster.objects[FIRST] = tainted("load.plimsoll.io/1")
-    assert plimsoll("explain", "node", "node-0").endswith("  taint  level 1 of 4\n")
-    cluster.objects[FIRST] = 403
-    refused = plimsoll("explain", "node", "node-0", status=None)
-    assert "no taints: GET /api/v1/nodes/node-0: 403 " in refused.stderr
-    assert "taint  level" not in refused.stdout
-    (row,) = json.loads(plimsoll("explain", "node", "node-0", "-ojson"))
-    assert row["node"] == "node-0" and "taintLevel" not in row
-
-
-def test_a_node_with_an_odd_name(cluster, plimsoll):
-    """What a server lists is asked for by its own name, whatever that holds."""
-    cluster.spec()["taints"] = {}
-    cluster.objects[NODES] = [node("a/b?c")]
-    cluster.objects["/api/v1/nodes/a%2Fb%3Fc"] = tainted("load.plimsoll.io/1", "load.plimsoll.io/2")
-    assert plimsoll("explain", "node", "a/b?c").endswith("  taint  level 2 of 4\n")
 
 
 def written(tmp_path, content):
