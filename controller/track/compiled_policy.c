@@ -62,7 +62,7 @@ struct compiled_policy *compiled_policy_new(struct policy *policy,
 void compiled_policy_free(struct compiled_policy *compiled) {
         if (!compiled)
                 return;
-        for (size_t i = 0; i < compiled->policy->metric_count; i++) {
+        for (size_t i = 0; i < POLICY_MAX_METRICS; i++) {
                 free(compiled->keys[i]);
                 free(compiled->peak_keys[i]);
         }

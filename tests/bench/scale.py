@@ -98,7 +98,7 @@ class Running:
             "controller",
             build / "controller/plimsoll-controller",
             *common,
-            f"--node-exporter-port={exporters}",
+            f"--target-url-template=http://{{address}}:{exporters}/metrics",
             f"--scrape-interval={INTERVAL_S}s",
             f"--patch-qps={self.patch_qps}",
             "--concurrent-syncs=128",

@@ -132,8 +132,9 @@ def test_gpu_utilisation(start_standin, start_exporters, start_controller):
         },
     )
     port = exporters.port
+    dcgm = {"kind": "exporter", "name": "dcgm", "url": f"http://{{address}}:{port}/dcgm"}
     controller = start_controller(
-        standin, exporters, f"--exporter=dcgm=http://{{address}}:{port}/dcgm", content=content
+        standin, exporters, sources=[{"kind": "node-exporter"}, dcgm], content=content
     )
     keys = ["gpu_usage_avg_5m", "gpu_usage_p95_1h", "gpu_busiest_usage_max_avg_1h"]
     values = wait_values(standin, keys)

@@ -13,7 +13,6 @@ RULES = policy({CPU: "1s", MEM: "1s"})
 PATH = "/apis/metrics.k8s.io/v1beta1/nodes"
 FLAGS = (
     "--metrics-source=metrics-server",
-    "--metrics-server-interval=1s",
     "--annotation-dead-band=0",
 )
 NOBODY = 1  # a port of exporters, where only metrics-server is asked
