@@ -245,10 +245,10 @@ void scrape_reader_take(struct scrape_reader *reader, struct scrape_state *state
 
 /* Profiles */
 
-static struct target_url kubelet_url(const struct scrape_reader *reader, const struct node *node) {
-        return (struct target_url){.scheme = "https",
-                                   .path = kubelet_wants_path(&reader->kubelet, node->kubelet.path),
-                                   .port = node->kubelet.port};
+static bool kubelet_url(const struct scrape_reader *reader, const struct node *node,
+                        const char *address, struct buf *out) {
+        return target_url_of_kubelet(address, node->kubelet.port,
+                                     kubelet_wants_path(&reader->kubelet, node->kubelet.path), out);
 }
 
 const struct scrape_profile scrape_node_exporter = {.has_collectors = true, .take = take_exporter};

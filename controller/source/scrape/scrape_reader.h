@@ -29,9 +29,10 @@ struct scrape_state {
 /* What sets apart the expositions of one kind of peer. */
 struct scrape_profile {
         bool has_collectors; /* understands ?collect[]=, and says its host's name */
-        /** url() - where @node is asked, whose name its certificate must have; NULL: at the
-         * source's own URL, or the target's */
-        struct target_url (*url)(const struct scrape_reader *reader, const struct node *node);
+        /** url() - append where @node is asked, whose name its certificate must have; false: it
+         * is too long. NULL: at the source's own URL, or the target's */
+        bool (*url)(const struct scrape_reader *reader, const struct node *node,
+                    const char *address, struct buf *out);
         /** take() - into @ret, which is empty: a reading, or a failure */
         void (*take)(struct scrape_reader *reader, struct scrape_state *state,
                      const struct node *node, const struct buf *body,

@@ -63,21 +63,22 @@ static const char no_address[] = "no_address";
 static const char *build_url(struct target *target, bool with_collectors) {
         struct scraper *source = target->source;
         const struct node *node = target->node;
-        struct target_url spec = {.template = source->spec->url};
+        const struct scrape_reader *reader = &source->reader;
+        const char *template = source->spec->url;
         const char *address = target->is_at_second_address != target->scrape.is_to_other_address
                                       ? node->second_address
                                       : node->address;
         bool is_ok;
 
-        if (source->reader.profile->url)
-                spec = source->reader.profile->url(&source->reader, node);
         buf_clear(&source->url);
         if (node->url && !source->spec->traits.scope.exporter)
                 is_ok = buf_puts(&source->url, node->url);
-        else if (!address && target_url_needs_address(&spec))
+        else if (!address && (!template || target_url_needs_address(template)))
                 return no_address;
+        else if (!template)
+                is_ok = reader->profile->url(reader, node, address, &source->url);
         else
-                is_ok = target_url_build(&spec, node->name, address, &source->url);
+                is_ok = target_url_build(template, node->name, address, &source->url);
         if (is_ok && with_collectors)
                 is_ok = target_url_add_collectors(source->reader.collectors,
                                                   source->reader.collector_count, &source->url);
@@ -329,7 +330,7 @@ static void on_target_due(void *userdata) {
 
 int scraper_check(const struct source_spec *spec, const char **ret_field, struct error *err) {
         *ret_field = "url";
-        return spec->url ? target_url_check(&(struct target_url){.template = spec->url}, err) : 0;
+        return spec->url ? target_url_check(spec->url, err) : 0;
 }
 
 size_t scraper_in_flight(size_t targets) {
