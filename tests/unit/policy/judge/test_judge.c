@@ -238,7 +238,7 @@ TEST(bound_while_answered) {
                                           .node_len = 1,
                                           .request = {{1, GIB}},
                                           .runs_unix_ms = NOW};
-        char points[16];
+        char points[256];
 
         put(fixture->table, "a", 0.10, 0.1, 0);
         put(fixture->table, "b", 0.20, 0.1, 0);
