@@ -259,10 +259,14 @@ void estimator_bind(struct estimator *estimator, const struct estimator_pod *pod
         if (entry)
                 end_entry(estimator, entry, LONG_AGO_MS);
         struct estimator_node *node = find_or_add(estimator, pod->node, pod->node_len);
-        entry = node ? pod_table_add(&estimator->pods, pod->id) : NULL;
-        if (!entry)
+        if (!node)
                 return;
         node->holders++;
+        entry = pod_table_add(&estimator->pods, pod->id);
+        if (!entry) {
+                drop_holder(estimator, node);
+                return;
+        }
         entry->node = node;
         entry->generation = estimator->generation;
         const struct pod_load request = pod_load_counted(&pod->request);
