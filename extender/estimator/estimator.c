@@ -56,6 +56,7 @@ struct estimator *estimator_new(estimator_changed_fn *fn, void *userdata) {
         (void)pthread_mutex_init(&estimator->lock, NULL);
         estimator->workloads = workload_set_new();
         pod_load_factor_init(&estimator->cluster.factor);
+        estimator->cluster.pods_known_since_unix_ms = INT64_MAX;
         return estimator;
 }
 
@@ -203,6 +204,12 @@ void estimator_list_begins(struct estimator *estimator) {
         estimator->generation++;
 }
 
+void estimator_set_known_since(struct estimator *estimator, int64_t since_unix_ms) {
+        estimator_lock(estimator);
+        estimator->cluster.pods_known_since_unix_ms = since_unix_ms;
+        estimator_unlock(estimator);
+}
+
 static bool is_other_load(const struct pod_load *a, const struct pod_load *b) {
         bool is_other = false;
 
@@ -309,6 +316,10 @@ void estimator_leave_out(struct estimator *estimator, const struct estimator_pod
 }
 
 void estimator_set_back(struct estimator *estimator, int64_t by_ms, int64_t now_unix_ms) {
+        int64_t since_unix_ms = estimator->cluster.pods_known_since_unix_ms;
+
+        if (since_unix_ms > now_unix_ms && since_unix_ms != INT64_MAX)
+                estimator_set_known_since(estimator, since_unix_ms - by_ms);
         for (size_t i = 0; i < estimator->node_count; i++)
                 if (estimator->nodes[i])
                         tracked_node_set_back(&estimator->nodes[i]->tracked, by_ms, now_unix_ms);
@@ -376,6 +387,9 @@ void estimator_list_ended(struct estimator *estimator, int64_t gone_unix_ms, int
 
         while ((entry = pod_table_sweep(&estimator->pods, estimator->generation, &position)))
                 end_entry(estimator, entry, gone_unix_ms);
+        /* Pods that came and went meanwhile stay unknown. */
+        if (!estimator->has_list || now_unix_ms - gone_unix_ms > ESTIMATOR_MISSED_MS)
+                estimator_set_known_since(estimator, now_unix_ms);
         if (!estimator->has_list) {
                 settle(estimator, now_unix_ms);
                 estimator_step(estimator, now_unix_ms); /* the mean base, for nodes without one */
@@ -406,6 +420,8 @@ void estimator_step(struct estimator *estimator, int64_t now_unix_ms) {
                 }
         estimator_lock(estimator);
         pod_load_factor_move(&estimator->cluster.factor, POD_LOAD_FACTOR_STEP, &used, &requested);
+        if (estimator->cluster.pods_known_since_unix_ms <= now_unix_ms - ESTIMATOR_DOUBT_MS)
+                workload_set_forget_doubtful(estimator->workloads);
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
                 if (capacity.of[r] > 0)
                         estimator->cluster.base_ratio[r] = base.of[r] / capacity.of[r];

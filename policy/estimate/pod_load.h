@@ -4,6 +4,8 @@
  */
 #pragma once
 
+#include <stdint.h>
+
 enum { ESTIMATE_CPU, ESTIMATE_MEM, ESTIMATE_RESOURCE_COUNT };
 
 enum { POD_LOAD_FACTOR_STEP_MS = 15000 };
@@ -23,11 +25,13 @@ struct load_factor {
         double ratio[ESTIMATE_RESOURCE_COUNT];
 };
 
-/* What is expected of a pod or a node of which nothing is known. */
+/* What is expected of a pod or a node of which nothing is known, and what a reading may teach. */
 struct cluster_load {
         struct load_factor factor;
         double base_ratio[ESTIMATE_RESOURCE_COUNT]; /* the mean base of the nodes, of the capacity
                                                      */
+        /* All pods that have run since then are known. INT64_MAX: not all that run now are. */
+        int64_t pods_known_since_unix_ms;
 };
 
 /** pod_load_factor_init() - before anything is known: 1 */

@@ -301,11 +301,23 @@ static bool add_change(struct workload_change *changes, size_t *count, struct wo
         return true;
 }
 
-/* @moved: by how many cores the reading differs from the one before it */
-static void teach(struct tracked_node *node, const struct tracked_reading *reading, bool is_near,
-                  double moved, const struct cluster_load *cluster) {
+/* Whether what has changed between them is what pods have changed. */
+static bool is_comparable(const struct tracked_reading *before,
+                          const struct tracked_reading *reading,
+                          const struct cluster_load *cluster) {
+        int64_t since_ms = reading->ends_unix_ms - before->ends_unix_ms;
+
+        return since_ms > 0 && since_ms <= 2 * reading->window_ms &&
+               cluster->pods_known_since_unix_ms != INT64_MAX;
+}
+
+/* @before: NULL: it is the first one */
+static void teach(struct tracked_node *node, const struct tracked_reading *reading,
+                  const struct tracked_reading *before, const struct cluster_load *cluster) {
         struct workload_change changes[TRACKED_MAX_CHANGES];
         size_t count = 0;
+        double capacity = node->capacity.of[ESTIMATE_CPU],
+               moved = before ? (reading->ratio - before->ratio) * capacity : 0;
 
         for (size_t i = 0; i < node->pod_count; i++) {
                 struct tracked_pod *pod = &node->pods[i];
@@ -317,9 +329,16 @@ static void teach(struct tracked_node *node, const struct tracked_reading *readi
                 if (!pod->workload || !add_change(changes, &count, pod->workload, more))
                         moved -= more * (double)pod->used[ESTIMATE_CPU];
         }
-        if (is_near)
-                workload_learn(changes, count, moved, node->capacity.of[ESTIMATE_CPU],
-                               reading->ends_unix_ms, &cluster->factor);
+        if (!before || !is_comparable(before, reading, cluster))
+                return;
+        const struct workload_lesson lesson = {
+                .cores = moved,
+                .capacity = capacity,
+                .at_unix_ms = reading->ends_unix_ms,
+                .is_doubtful = before->begins_unix_ms < cluster->pods_known_since_unix_ms ||
+                               reading->begins_unix_ms < cluster->pods_known_since_unix_ms,
+        };
+        workload_learn(changes, count, &lesson, &cluster->factor);
 }
 
 static void begin(struct tracked_node *node, int r, const struct cluster_load *cluster) {
@@ -366,9 +385,7 @@ void tracked_node_read(struct tracked_node *node, struct workload_set *workloads
                 observe(node, resource, is_first, reading->ratio * capacity,
                         reading->begins_unix_ms, reading->ends_unix_ms);
         if (resource == ESTIMATE_CPU)
-                teach(node, reading,
-                      !is_first && since_ms > 0 && since_ms <= 2 * reading->window_ms,
-                      (reading->ratio - before.ratio) * capacity, cluster);
+                teach(node, reading, is_first ? NULL : &before, cluster);
         drop_past(node, workloads, reading->ends_unix_ms);
         sum_up(node);
 }

@@ -33,7 +33,10 @@
  * If there is also a shorter mean with the same end, a reading is two observations: the part of the
  * longer window before the shorter one, and the shorter window.
  *
- * Each new CPU reading also teaches the workloads whose pods entered or left the window. Pure.
+ * Each new CPU reading also teaches the workloads whose pods entered or left the window. It does so
+ * in doubt if its window, or the one before it, began when not all pods were known: what a pod used
+ * that ended before anybody knew of it is missing from the later reading, so those that came
+ * meanwhile would seem to use that much less, and on all nodes at once. Pure.
  */
 #pragma once
 
