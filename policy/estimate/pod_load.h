@@ -36,10 +36,8 @@ struct cluster_load {
 
 /** pod_load_factor_init() - before anything is known: 1 */
 void pod_load_factor_init(struct load_factor *factor);
-/**
- * pod_load_factor_move() - towards the factor of sums over all nodes with a fresh reading: their
- * pods use @used, and request @requested. A sum of 0 changes nothing
- * @share: of the way there: 1, or POD_LOAD_FACTOR_STEP every POD_LOAD_FACTOR_STEP_MS
- */
-void pod_load_factor_move(struct load_factor *factor, double share, const struct pod_load *used,
-                          const struct pod_load *requested);
+/** pod_load_factor_move() - towards a factor of pods that were measured
+ * @ratios: NAN changes nothing
+ * @share:  of the way there: 1, or POD_LOAD_FACTOR_STEP every POD_LOAD_FACTOR_STEP_MS */
+void pod_load_factor_move(struct load_factor *factor, double share,
+                          const double ratios[static ESTIMATE_RESOURCE_COUNT]);

@@ -3,6 +3,7 @@
 #include "tests/unit/fixture/test.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "base/mem.h"
 #include "extender/estimator/estimator.h"
@@ -123,4 +124,51 @@ TEST(known_since_a_list) {
         estimator_set_known_since(estimator, INT64_MAX);
         estimator_set_back(estimator, 30000, NOW);
         assert_int_equal(*since, INT64_MAX);
+}
+
+/* What one node says of itself moves what is expected of others by little, when an extender starts
+ * and afterwards. */
+TEST(one_lying_node) {
+        enum { NODES = 20, PODS = 5 };
+        static const struct {
+                const char *name;
+                double capacity, used_ratio, requested;
+        } rows[] = {
+                {"busy", 10, 2, 1},
+                {"idle", 10, 0, 1},
+                {"a trillion CPUs", 1e12, 0.5, 1},
+                {"next to none", 0.001, 2, 1},
+                {"a pod that requests 10,000", 10, 0.5, 10000},
+        };
+
+        for (size_t row = 0; row < ARRAY_LEN(rows); row++) {
+                _cleanup_(estimator_freep) struct estimator *estimator = estimator_new(on_change,
+                                                                                       NULL);
+                struct estimator_node *nodes[NODES];
+                char name[8];
+                for (size_t n = 0; n < NODES; n++) {
+                        bool is_lying = n == NODES / 2;
+                        (void)snprintf(name, sizeof(name), "n%zu", n);
+                        nodes[n] = hold(estimator, name);
+                        if (is_lying)
+                                estimator_set_capacity(
+                                        nodes[n], &(struct pod_load){{rows[row].capacity, 32e9}});
+                        read_cpu(estimator, nodes[n],
+                                 is_lying ? rows[row].used_ratio : 0.2 + 0.002 * (double)n,
+                                 NOW + WINDOW_MS);
+                        for (size_t i = 0; i < PODS; i++)
+                                bind(estimator, 1 + n * PODS + i, name, "d/w",
+                                     is_lying && i == 0 ? rows[row].requested : 1);
+                }
+                estimator_list_ended(estimator, NOW + WINDOW_MS, NOW + WINDOW_MS);
+                for (int step = 0; step < 200; step++) {
+                        double factor = estimator_cluster(estimator)->factor.ratio[ESTIMATE_CPU],
+                               base = estimator_cluster(estimator)->base_ratio[ESTIMATE_CPU];
+                        if (fabs(factor - 0.44) > 0.08 || base > 0.05)
+                                fail_msg("%s: factor %g, base %g", rows[row].name, factor, base);
+                        estimator_step(estimator, NOW + WINDOW_MS);
+                }
+                for (size_t n = 0; n < NODES; n++)
+                        estimator_node_release(estimator, nodes[n]);
+        }
 }
