@@ -32,6 +32,8 @@ struct workload {
         size_t name_len;
         uint32_t holders;
         uint32_t observations;
+        uint32_t teachers[WORKLOAD_TEACHERS]; /* of the last lessons; 0: none yet */
+        uint8_t next_teacher, refused;        /* refused: lessons since the last one */
         int8_t surprised; /* the last one: 1 by far more than expected, -1 by far less */
         bool is_doubtful; /* all of them are */
         double weight, weighted_cores; /* W and Y of workload.h */
@@ -234,6 +236,28 @@ static void unlearn(struct workload *workload) {
         workload->is_doubtful = false;
 }
 
+/* Return: false: the node has had its share of the last lessons */
+static bool may_teach(struct workload *workload, uint32_t teacher) {
+        size_t own = 0, nodes = 0;
+
+        for (size_t i = 0; i < WORKLOAD_TEACHERS; i++) {
+                uint32_t of = workload->teachers[i];
+                size_t first = 0;
+                while (workload->teachers[first] != of)
+                        first++;
+                own += of == teacher;
+                nodes += of != 0 && first == i;
+        }
+        if (own * nodes > WORKLOAD_TEACHERS && workload->refused < WORKLOAD_TEACHERS) {
+                workload->refused++;
+                return false;
+        }
+        workload->refused = 0;
+        workload->teachers[workload->next_teacher] = teacher;
+        workload->next_teacher = (uint8_t)((workload->next_teacher + 1) % WORKLOAD_TEACHERS);
+        return true;
+}
+
 /* Return: false: it is known better than this lesson could teach */
 static bool take_lesson(struct workload *workload, const struct workload_lesson *lesson) {
         if (lesson->is_doubtful && workload->observations > 0 && !workload->is_doubtful)
@@ -276,7 +300,8 @@ void workload_learn(const struct workload_change *changes, size_t count,
                 struct workload *workload = changes[i].workload;
                 double pods = changes[i].pods, before = workload->cores;
                 double others = variance - squared(pods) * workload->variance;
-                if (pods == 0 || !(others > 0) || !take_lesson(workload, lesson))
+                if (pods == 0 || !(others > 0) || !may_teach(workload, lesson->teacher) ||
+                    !take_lesson(workload, lesson))
                         continue;
                 doubt_if_repeated(workload, pods > 0 ? side : -side);
                 workload->weight += squared(pods) / others;

@@ -31,6 +31,10 @@
  * changes by as much without any pod. Old observations lose weight with time, and if two surprises
  * in a row are past the limit.
  *
+ * A node may be wrong about its pods, and may receive all new ones because of that. So of the last
+ * WORKLOAD_TEACHERS lessons no node gives more than its share, and one more: two, if as many nodes
+ * teach. While no other node teaches, one lesson in 17 counts.
+ *
  * Confidence is 1 - 5 sqrt(P) / theta: at 50 %, three standard errors are 30 % of theta.
  *
  * A workload is named by a namespace and an owner of pods (policy/pods/pod_workload.h has the
@@ -49,6 +53,7 @@
 enum {
         WORKLOADS_MAX = 50000,
         WORKLOAD_READINGS = 15, /* see above */
+        WORKLOAD_TEACHERS = 16,
 };
 
 struct workload;
@@ -108,8 +113,9 @@ struct workload_change {
 
 /* What a reading of a node shows of workloads. */
 struct workload_lesson {
-        double cores;    /* how much the reading has changed */
-        double capacity; /* of the node, in cores; > 0 */
+        uint32_t teacher; /* the node's number, not 0; two nodes seldom have the same */
+        double cores;     /* how much the reading has changed */
+        double capacity;  /* of the node, in cores; > 0 */
         int64_t at_unix_ms;
         /* Pods that nobody knows of may have changed it, too. Such a lesson counts until there is a
          * better one, and gives no confidence. */

@@ -18,7 +18,7 @@ static double learned_cores(const struct workload *workload) {
 
 static void teach(const struct workload_change *changes, size_t count, double cores,
                   double capacity, int64_t at_unix_ms) {
-        const struct workload_lesson lesson = {cores, capacity, at_unix_ms, false};
+        const struct workload_lesson lesson = {1, cores, capacity, at_unix_ms, false};
 
         workload_learn(changes, count, &lesson, &whole);
 }
@@ -125,7 +125,7 @@ TEST(first_observation) {
                            0.5 / 3, 1e-6);
         (void)workload_estimate(workload, &half_a_core, &third, &variance);
         double before = variance.of[ESTIMATE_CPU];
-        workload_learn(&change, 1, &(struct workload_lesson){0.01 / 6, 16, 0, false}, &third);
+        workload_learn(&change, 1, &(struct workload_lesson){1, 0.01 / 6, 16, 0, false}, &third);
         assert_float_equal(
                 workload_estimate(workload, &half_a_core, &third, &variance).of[ESTIMATE_CPU],
                 0.5 / 3, 1e-3);
@@ -207,7 +207,8 @@ TEST(confidence_is_kept) {
 
 /* What is learned in doubt is expected, gives no confidence, and gives way to what is sure. */
 TEST(in_doubt) {
-        static const struct workload_lesson doubtful = {2, 16, 0, true}, sure = {1, 16, 0, false};
+        static const struct workload_lesson doubtful = {1, 2, 16, 0, true},
+                                            sure = {1, 1, 16, 0, false};
         _cleanup_(workload_set_freep) struct workload_set *workloads = workload_set_new();
         struct workload *workload = workload_set_get(workloads, "w", 1, &half_a_core);
         const struct workload_change change = {workload, 1};
@@ -278,5 +279,59 @@ TEST(clock_steps) {
                 assert_true(fabs(learned_cores(workload) - 1) < 0.2);
                 assert_true(workload_confidence(workload) >= 0);
         }
+        workload_unref(workloads, workload);
+}
+
+/* A node that is wrong about its pods does not decide what others expect, however often it teaches
+ * and however much it is wrong; of a workload that no other node teaches, nobody knows better. */
+TEST(one_node_of_many) {
+        enum { WRONG = 1 };
+        static const struct {
+                uint32_t right_nodes;
+                double from, to;
+        } rows[] = {{20, 0.4, 1.2}, {8, 0.4, 1.2}, {3, 0.4, 1.9}, {1, 0.4, 2.5}, {0, 2, 3}};
+
+        for (size_t row = 0; row < ARRAY_LEN(rows); row++) {
+                _cleanup_(workload_set_freep) struct workload_set *workloads = workload_set_new();
+                struct workload *workload = workload_set_get(workloads, "w", 1, &half_a_core);
+                const struct workload_change change = {workload, 1};
+                uint32_t right = 0;
+                for (int i = 0; i < 400; i++) {
+                        bool is_right = rows[row].right_nodes > 0 && i % 4 == 0;
+                        const struct workload_lesson lesson = {
+                                .teacher = is_right ? WRONG + 1 + right++ % rows[row].right_nodes
+                                                    : WRONG,
+                                .cores = is_right ? 0.5 : 3,
+                                .capacity = 16,
+                                .at_unix_ms = i * (int64_t)MINUTE_MS,
+                        };
+                        workload_learn(&change, 1, &lesson, &whole);
+                        if (i > 100 && (learned_cores(workload) < rows[row].from ||
+                                        learned_cores(workload) > rows[row].to))
+                                fail_msg("row %zu, reading %d: %g cores", row, i,
+                                         learned_cores(workload));
+                }
+                workload_unref(workloads, workload);
+        }
+}
+
+/* Two nodes that teach in turn both count, and one that goes on alone is heard again. */
+TEST(few_nodes) {
+        _cleanup_(workload_set_freep) struct workload_set *workloads = workload_set_new();
+        struct workload *workload = workload_set_get(workloads, "w", 1, &half_a_core);
+        const struct workload_change change = {workload, 1};
+
+        for (int i = 0; i < 40; i++)
+                workload_learn(&change, 1,
+                               &(struct workload_lesson){.teacher = 1 + (uint32_t)i % 2,
+                                                         .cores = i % 2 ? 1 : 2,
+                                                         .capacity = 16},
+                               &whole);
+        assert_true(fabs(learned_cores(workload) - 1.5) < 0.2);
+        for (int i = 0; i < 1000; i++)
+                workload_learn(&change, 1,
+                               &(struct workload_lesson){.teacher = 1, .cores = 3, .capacity = 16},
+                               &whole);
+        assert_true(fabs(learned_cores(workload) - 3) < 0.3);
         workload_unref(workloads, workload);
 }

@@ -29,7 +29,7 @@ static struct workload_facts facts_of(const struct workload_set *workloads) {
 static void teach(struct workload *workload, double cores, int pods) {
         for (int i = 0; i < pods; i++) {
                 const struct workload_change change = {workload, 1};
-                workload_learn(&change, 1, &(struct workload_lesson){cores, 1, 0, false}, &half);
+                workload_learn(&change, 1, &(struct workload_lesson){1, cores, 1, 0, false}, &half);
         }
 }
 
@@ -84,7 +84,7 @@ TEST(not_learned_from_no_change) {
         struct workload *workload = workload_set_get(workloads, "d/a", 3, &one_core);
         const struct workload_change change = {workload, 0};
 
-        workload_learn(&change, 1, &(struct workload_lesson){0.25, 16, 0, false}, &half);
+        workload_learn(&change, 1, &(struct workload_lesson){1, 0.25, 16, 0, false}, &half);
         assert_false(workload_is_learned(workload));
         assert_true(cores_of(workload) == 0.5);
         workload_unref(workloads, workload);
