@@ -236,8 +236,12 @@ static void on_second(void *self) {
                 watch_again(estimate);
         if (scenario->restarts_s >= 0 && measured_s == (int64_t)scenario->restarts_s)
                 restart(estimate, &estimate->replicas[estimate->replica_count - 1]);
-        for (size_t i = 0; i < estimate->replica_count; i++)
+        for (size_t i = 0; i < estimate->replica_count; i++) {
                 follow_nodes(&estimate->replicas[i]);
+                if (is_watch_away(estimate))
+                        estimator_set_known_since(
+                                extender_estimator(estimate->replicas[i].learning), INT64_MAX);
+        }
         if (now_unix_ms(estimate) % POD_LOAD_FACTOR_STEP_MS != 0 ||
             has_told_loads(estimate->parts) || is_watch_away(estimate))
                 return;

@@ -30,6 +30,7 @@ struct published {
         const struct world *world;
         const struct policy *policy;
         bool is_ours;
+        double early_delta;
         struct window_plan *windows;
         struct plan plan;
         struct buf patch; /* the latest */
@@ -37,45 +38,71 @@ struct published {
         uint64_t patches;
 };
 
-struct published *published_new(const struct world *world, const struct policy *policy,
-                                bool is_ours, double early_delta) {
-        struct published *published = xcalloc(1, sizeof(*published));
+/* A controller that knows nothing of the nodes but their names. */
+static void start_controller(struct published *published, const struct policy *policy) {
+        const struct world *world = published->world;
         struct metric_query queries[POLICY_MAX_METRICS];
         size_t count = 0;
 
         for (size_t i = 0; i < policy->metric_count; i++)
                 if (policy->metrics[i].is_query)
                         queries[count++] = policy->metrics[i].query;
+        published->policy = policy;
+        published->windows = window_plan_new(queries, count, SCRAPE_S * MS_PER_S);
+        plan_init(&published->plan, policy, published->is_ours ? DEAD_BAND : 0,
+                  published->early_delta);
+        for (size_t n = 0; n < world->node_count; n++) {
+                struct published_node *node = &published->nodes[n];
+                node->windows = window_store_new(published->windows);
+                node->record = plan_record_new(&published->plan);
+                node->next_sync_ms = plan_first_sync_unix_ms(&published->plan, node->name,
+                                                             world->now_s * MS_PER_S);
+                node->used_s = 0;
+                node->scraped_s = world->now_s;
+        }
+}
+
+static void stop_controller(struct published *published) {
+        for (size_t n = 0; n < published->world->node_count; n++) {
+                window_store_free(published->nodes[n].windows);
+                free(published->nodes[n].record);
+        }
+        window_plan_free(published->windows);
+}
+
+struct published *published_new(const struct world *world, const struct policy *policy,
+                                bool is_ours, double early_delta) {
+        struct published *published = xcalloc(1, sizeof(*published));
+
         published->world = world;
         published->patch = BUF_INIT(PATCH_MAX_BYTES);
-        published->policy = policy;
         published->is_ours = is_ours;
-        published->windows = window_plan_new(queries, count, SCRAPE_S * MS_PER_S);
-        plan_init(&published->plan, policy, is_ours ? DEAD_BAND : 0, early_delta);
+        published->early_delta = early_delta;
         published->nodes = xcalloc(world->node_count, sizeof(*published->nodes));
         for (size_t n = 0; n < world->node_count; n++) {
                 struct published_node *node = &published->nodes[n];
                 node->name = world->nodes[n].name;
-                node->windows = window_store_new(published->windows);
-                node->record = plan_record_new(&published->plan);
                 node->scrape_phase_s = (int64_t)(chance_uniform(world->seed, 4000000 + n) *
                                                  SCRAPE_S);
-                node->next_sync_ms = plan_first_sync_unix_ms(&published->plan, node->name, 0);
         }
+        start_controller(published, policy);
         return published;
+}
+
+void published_restart(struct published *published, const struct policy *policy) {
+        stop_controller(published);
+        start_controller(published, policy);
 }
 
 void published_free(struct published *published) {
         if (!published)
                 return;
+        stop_controller(published);
         for (size_t n = 0; n < published->world->node_count; n++) {
-                window_store_free(published->nodes[n].windows);
-                free(published->nodes[n].record);
                 binding_ring_done(&published->nodes[n].bound);
                 json_decref(published->nodes[n].annotations);
         }
         buf_done(&published->patch);
-        window_plan_free(published->windows);
         free(published->nodes);
         free(published);
 }
