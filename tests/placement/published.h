@@ -13,12 +13,10 @@ struct published;
 
 typedef void published_fn(void *userdata, size_t node);
 
-/**
- * published_new() - @early_delta: --annotation-early-delta
- * @is_ours: false: as crane's controller does it, without a dead band, and at its turns only
- */
+/** published_new() - @is_ours: false: as crane's controller does it, without a dead band, and at
+ * its turns only */
 struct published *published_new(const struct world *world, const struct policy *policy,
-                                bool is_ours, double early_delta);
+                                bool is_ours);
 void published_free(struct published *published);
 DEFINE_FREEP(struct published, published_free);
 /** published_step() - after a second of the world; @on_written for each node that was written */
