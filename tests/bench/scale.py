@@ -101,7 +101,6 @@ class Running:
             f"--node-exporter-port={exporters}",
             f"--scrape-interval={INTERVAL_S}s",
             f"--patch-qps={self.patch_qps}",
-            "--concurrent-syncs=128",
             "--leader-elect=false",
             "--health-port=0",
         )

@@ -129,7 +129,6 @@ def test_a_real_kubelet_against_the_machine(plane, plimsoll, run, recorder, tmp_
             "--metrics-source=kubelet",
             f"--kubelet-ca-file={plane.authority.cert}",
             f"--kubelet-bearer-token-file={path}",
-            "--annotation-dead-band=0",
             interval="5s",
         )
         began = time.time()

@@ -144,7 +144,6 @@ def start_controller(plane, plimsoll, policy):
         "--metrics-source=kubelet",
         f"--kubelet-ca-file={plane.authority.cert}",
         f"--kubelet-bearer-token-file={plimsoll.write_token('plimsoll-controller')}",
-        "--annotation-dead-band=0",
         interval="5s",
     )
 

@@ -57,7 +57,6 @@ def flags(authority, token_file):
         "--metrics-source=kubelet",
         f"--kubelet-ca-file={authority.cert}",
         f"--kubelet-bearer-token-file={token_file}",
-        "--annotation-dead-band=0",
     )
 
 

@@ -14,7 +14,6 @@ PATH = "/apis/metrics.k8s.io/v1beta1/nodes"
 FLAGS = (
     "--metrics-source=metrics-server",
     "--metrics-server-interval=1s",
-    "--annotation-dead-band=0",
 )
 NOBODY = 1  # a port of exporters, where only metrics-server is asked
 FAILING, RECOVERED = "node is failing", "node recovered"

@@ -28,7 +28,6 @@ def start_asking(start_controller, start_standin):
             f"--prometheus-address={prometheus.url}",
             "--prometheus-interval=1s",
             "--prometheus-timeout=1s",
-            "--annotation-dead-band=0",
             *flags,
             **more,
         )

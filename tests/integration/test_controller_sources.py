@@ -56,9 +56,7 @@ def test_the_next_takes_over_and_gives_back(start_standin, start_exporters, star
     exporters.set("all", load={"cpu": 0.3, "mem": 0.3})
     agents.trouble("all", "extra", text=f"node_{SHORT} 60\n")
     rules = policy({name: f"{SYNC_S}s" for name in (SHORT, "mem_usage_avg_5m")})
-    controller = start_controller(
-        standin, exporters, ORDER, agent_at(agents), "--annotation-dead-band=0", content=rules
-    )
+    controller = start_controller(standin, exporters, ORDER, agent_at(agents), content=rules)
     wait_until(lambda: served(controller) == {"node-exporter": 4, "node-metrics": 0}, what="start")
     wait_until(lambda: every_node_near(standin, SHORT, 0.3, 4), 60, "the exporters' values")
     controller.wait_ready()
@@ -117,7 +115,6 @@ def test_the_agent_alone(start_standin, start_exporters, start_controller):
         1,
         "--metrics-source=node-metrics",
         agent_at(agents),
-        "--annotation-dead-band=0",
         content=policy({**wanted, "psi_cpu_usage_avg_5m": "2s"}),
     )
     for key in wanted:

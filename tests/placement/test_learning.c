@@ -23,7 +23,6 @@ enum {
         PODS_MIN = 10,
 };
 
-static const double EARLY_DELTA = 0.1; /* --annotation-early-delta */
 static const double CONFIDENT = 0.5, CONFIDENT_MAX_RATIO = 0.3;
 /* However little is claimed: of pods that use so much that readings show each of them. */
 static const double LARGE_CORES = 0.5, UNSURE_MAX_RATIO = 0.7;
@@ -219,7 +218,7 @@ static size_t run(const struct event *event, int64_t at_s, uint64_t seed) {
                                                           .on_started = on_bound,
                                                           .on_ended = on_ended,
                                                           .userdata = &cluster};
-        cluster.published = published_new(cluster.world, cluster.policy, true, EARLY_DELTA);
+        cluster.published = published_new(cluster.world, cluster.policy, true);
         start_extender(&cluster);
         const int times_s[] = {event->controller_s, event->extender_s, event->policy_s,
                                event->away_s};
