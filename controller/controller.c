@@ -364,19 +364,16 @@ int controller_new(const struct controller_parts *parts, const struct controller
         c->nodes = node_set_new(&c->options.nodes, &node_events);
         (void)node_set_set_policy(c->nodes, policy);
         start_sources(c);
-        c->writer = writer_new(
-                &(struct writer_options){.daemon = daemon,
-                                         .is_elected = options->is_elected,
-                                         .lease = options->lease,
-                                         .patches_per_s = options->patches_per_s,
-                                         .patches_in_flight = (size_t)options->patches_in_flight,
-                                         .interval_ms = c->interval_ms,
-                                         .is_dry_run = options->is_dry_run,
-                                         .has_turns = !options->is_once,
-                                         .values = on_values,
-                                         .on_active = on_active,
-                                         .userdata = c},
-                c->compiled);
+        c->writer = writer_new(&(struct writer_options){.daemon = daemon,
+                                                        .is_elected = options->is_elected,
+                                                        .lease = options->lease,
+                                                        .patches_per_s = options->patches_per_s,
+                                                        .is_dry_run = options->is_dry_run,
+                                                        .has_turns = !options->is_once,
+                                                        .values = on_values,
+                                                        .on_active = on_active,
+                                                        .userdata = c},
+                               c->compiled);
         source_set_policy(c->sources, policy);
         follow_pods(c, policy);
 

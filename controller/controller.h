@@ -32,7 +32,6 @@ struct controller_options {
         const char *node_selector;  /* NULL: every node */
         struct option_list targets; /* NAME=URL; none: nodes come from the API server */
         double patches_per_s;
-        int64_t patches_in_flight;
         bool is_elected;            /* not with a dry run or --once */
         struct lease_options lease; /* of the election; but for its identity and events */
         bool is_dry_run;            /* print instead of writing */

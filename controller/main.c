@@ -241,7 +241,6 @@ static int run_cleanup(const struct settings *settings, struct error *err) {
                         .lease_name = options->lease.name,
                         .lease_namespace = lease_namespace(options, daemon.kube_access),
                         .patches_per_s = options->patches_per_s,
-                        .patches_in_flight = (size_t)options->patches_in_flight,
                         .is_dry_run = options->is_dry_run,
                 },
                 TAKE_PTR(policy));

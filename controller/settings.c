@@ -30,10 +30,6 @@ static const struct option_row rows[] = {
         {.help = "Policy and annotations"},
         PROGRAM_POLICY_ROWS(parsed.shared),
         PROGRAM_ANNOTATION_ROWS(parsed.shared),
-        {.name = "annotation-dead-band", .type = OPTION_NUMBER, .value = &parsed.controller.compiled.dead_band_ratio, .fallback = "0.01", .metavar = "RATIO", .min = 0, .max = 1,
-         .help = "A value that has changed by less than this since it was written, and has crossed no limit, is rewritten only after a second period. 0 rewrites every value once per period."},
-        {.name = "annotation-early-delta", .type = OPTION_NUMBER, .value = &parsed.controller.compiled.early_delta_ratio, .fallback = "0.1", .metavar = "RATIO", .min = 0, .max = 1,
-         .help = "A node is written before its next turn when a mean has changed by this since it was written, and the node was last written at least 30 seconds ago. 0 writes at turns only."},
 
         {.help = "Cluster"},
         PROGRAM_KUBE_ROWS(parsed.shared),
@@ -41,8 +37,6 @@ static const struct option_row rows[] = {
          .help = "Follow only nodes with these labels. Default: all nodes."},
         {.name = "patch-qps", .type = OPTION_NUMBER, .value = &parsed.controller.patches_per_s, .fallback = "50", .metavar = "N", .min = 0.1, .max = 10000,
          .help = "Maximum number of patches per second."},
-        {.name = "concurrent-syncs", .type = OPTION_INT, .value = &parsed.controller.patches_in_flight, .fallback = "16", .metavar = "N", .min = 1, .max = 128,
-         .help = "Maximum number of patches in flight."},
         {.name = "events", .type = OPTION_BOOL, .value = &parsed.controller.has_events, .fallback = "true",
          .help = "Write a Kubernetes Event about a Node that goes above a limit of the policy, is back within its limits, or has no usable reading, and about the policy object when it is put in force or refused. Not with --dry-run or --once."},
 

@@ -55,7 +55,7 @@ struct compiled_policy *compiled_policy_new(struct policy *policy,
                 if (!source->scope.exporter)
                         compiled->ordered_count = i + 1;
         }
-        plan_init(&compiled->plan, policy, options->dead_band_ratio, options->early_delta_ratio);
+        plan_init(&compiled->plan, policy);
         return compiled;
 }
 

@@ -1,5 +1,6 @@
 #include "extender/answer/answer.h"
 
+#include "policy/judge/judge_estimate.h"
 #include "policy/judge/judge_score.h"
 
 void answer_done(struct answer *answer) {
@@ -60,8 +61,9 @@ void answer_score(struct answer *answer, const struct node_snapshot *snapshot,
         judge_score(judge);
         if (judge->best < judge->count && judge->pod->id != 0) {
                 const struct reservation_pod pod = reservation_pod(judge);
+                const struct pod_load load = judge_reservation(judge);
                 estimator_reserve(snapshot->estimator, &pod,
                                   judge->nodes->columns.estimate_number[judge->rows[judge->best]],
-                                  &judge->load, now_mono_ms);
+                                  &load, now_mono_ms);
         }
 }

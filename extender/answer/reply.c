@@ -54,6 +54,13 @@ static void put(struct reply *reply, const char *text) {
         (void)buf_puts(&reply->text, text);
 }
 
+/* A string as it stands in the request, between quotes. */
+static void put_quoted(struct reply *reply, const char *text, size_t len) {
+        put(reply, "\"");
+        (void)buf_append(&reply->text, text, len);
+        put(reply, "\"");
+}
+
 static void put_slice(struct reply *reply, const char *slice, size_t bytes) {
         if (bytes < SLICE_MIN_BYTES) {
                 (void)buf_append(&reply->text, slice, bytes);
@@ -137,7 +144,7 @@ static void put_left_out(struct reply *reply, const struct answer *answer) {
                     judge->rows[i] == JUDGE_DUPLICATE || node->name_bytes == 0)
                         continue;
                 put(reply, judge->rejected_count > 0 ? "," : "");
-                (void)buf_json_string(&reply->text, node->name, node->name_bytes);
+                put_quoted(reply, node->name, node->name_bytes);
                 put(reply, ":\"node");
                 if (judge->left_out_count > 1)
                         (void)buf_printf(&reply->text, " and %zu more", judge->left_out_count - 1);
@@ -159,13 +166,6 @@ bool reply_filter(struct reply *reply, const struct answer *answer) {
         put_left_out(reply, answer);
         put(reply, "},\"Error\":\"\"}");
         return reply_finish(reply);
-}
-
-/* A string as it stands in the request, between quotes. */
-static void put_quoted(struct reply *reply, const char *text, size_t len) {
-        put(reply, "\"");
-        (void)buf_append(&reply->text, text, len);
-        put(reply, "\"");
 }
 
 static void drop_comma(struct reply *reply) {

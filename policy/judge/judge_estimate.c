@@ -133,3 +133,17 @@ const struct pod_load *judge_reserved(const struct judge *judge, uint32_t row) {
                         return &judge->reservations[i].load;
         return NULL;
 }
+
+struct pod_load judge_reservation(const struct judge *judge) {
+        const struct node_columns *columns = &judge->nodes->columns;
+        uint32_t row = judge->rows[judge->best];
+        const struct estimate_terms *terms = &judge->nodes->terms[columns->pool[row]];
+        struct pod_load load = judge->load;
+
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
+                double whole = terms->weight[r] / score_reserved(columns->own[r][row]);
+                if (columns->own[r][row] > 0 && load.of[r] > whole)
+                        load.of[r] = whole;
+        }
+        return load;
+}

@@ -16,3 +16,6 @@ size_t judge_find_headrooms(struct judge *judge);
 /** judge_reserved() - the load reserved for other pods that is in the headroom of a row; NULL:
  * none. Borrowed from @judge until its next call */
 const struct pod_load *judge_reserved(const struct judge *judge, uint32_t row);
+/** judge_reservation() - the load to reserve on the best candidate, judge->best, for the pod that
+ * was asked about: at most the candidate's capacity, whatever the pod requests */
+struct pod_load judge_reservation(const struct judge *judge);

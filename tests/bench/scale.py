@@ -101,7 +101,6 @@ class Running:
             f"--target-url-template=http://{{address}}:{exporters}/metrics",
             f"--scrape-interval={INTERVAL_S}s",
             f"--patch-qps={self.patch_qps}",
-            "--concurrent-syncs=128",
             "--leader-elect=false",
             "--health-port=0",
         )

@@ -126,7 +126,6 @@ def test_a_real_kubelet_against_the_machine(plane, plimsoll, run, recorder, tmp_
         plimsoll.controller(
             plimsoll.write_policy(POLICY),
             None,
-            "--annotation-dead-band=0",
             sources=[kubelet_source(path, plane.authority.cert)],
             interval="5s",
         )

@@ -141,7 +141,6 @@ def start_controller(plane, plimsoll, policy):
     return plimsoll.controller(
         policy,
         None,
-        "--annotation-dead-band=0",
         sources=[kubelet_source(plimsoll.write_token("plimsoll-controller"), plane.authority.cert)],
         interval="5s",
     )

@@ -114,7 +114,6 @@ def test_the_others_stay_fresh(build, start_standin, start_exporters, start_cont
     controller = start_controller(
         standin,
         well,
-        "--annotation-dead-band=0",
         "--patch-qps=100",
         f"--max-page-bytes={PAGE_MIB << 20}",
         content=policy({"cpu_usage_avg_5m": "1s", "mem_usage_avg_5m": "1s"}),

@@ -54,7 +54,6 @@ def controller(start_controller, kubeconfig, exporters):
         return start_controller(
             kubeconfig(user),
             exporters,
-            "--annotation-dead-band=0",
             *LEASE,
             *flags,
             content=RULES,

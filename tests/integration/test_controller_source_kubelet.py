@@ -25,7 +25,6 @@ from tls_kit import Authority
 CPU, MEM, SWAP, PSI = (f"{name}_usage_avg_5m" for name in ("cpu", "mem", "swap", "psi_cpu"))
 RULES = policy({CPU: "1s", MEM: "1s", SWAP: "1s"})
 NOBODY = 1  # a port of exporters
-EXACT = ("--annotation-dead-band=0",)
 EXPORTER = {"kind": "node-exporter"}
 TOKEN = "s3cret"
 WINDOWS_PAGE = pathlib.Path(__file__).resolve().parents[1] / "data" / "windows-exporter.txt"
@@ -103,7 +102,7 @@ def test_what_the_pages_say(start_standin, start_controller, start_kubelet, sour
     for name, kubelet in kubelets.items():
         kubelet.load = loads[name]
         add_node(standin, name, kubelet, path="/nodes/x" if name == "own-path" else None)
-    controller = start_controller(standin, NOBODY, *EXACT, sources=[source], content=RULES)
+    controller = start_controller(standin, NOBODY, sources=[source], content=RULES)
     for number, key in enumerate((CPU, MEM, SWAP)):
         wait_values(standin, key, {name: load[number] for name, load in loads.items()})
     controller.wait_ready()
@@ -119,7 +118,7 @@ def test_pressure_is_on_the_other_page(start_standin, start_controller, start_ku
     kubelet = start_kubelet("a")
     add_node(standin, "a", kubelet)
     start_controller(
-        standin, NOBODY, *EXACT, sources=[source], content=policy({CPU: "1s", MEM: "1s", PSI: "1s"})
+        standin, NOBODY, sources=[source], content=policy({CPU: "1s", MEM: "1s", PSI: "1s"})
     )
     for key, expected in ((CPU, 0.5), (MEM, 0.25), (PSI, kubelet.pressure)):
         wait_values(standin, key, {"a": expected})
@@ -134,7 +133,7 @@ def test_what_batch_pods_use_is_left_out(start_standin, start_controller, start_
     kubelet.pods = {("jobs", "resize"): 0.5 * CPUS, ("web", "resize"): 0.2 * CPUS}
     add_pod(standin, "jobs", "resize", "a", **IDLE)
     add_pod(standin, "web", "resize", "a", cpu="2", memory="1Gi")
-    controller = start_controller(standin, NOBODY, *EXACT, sources=[source], content=WITH_IDLE)
+    controller = start_controller(standin, NOBODY, sources=[source], content=WITH_IDLE)
     wait_until(lambda: "1 pod on idle CPU" in controller.ready()[1], 30, "the list of pods")
     add_node(standin, "a", kubelet)
     wait_values(standin, CPU, {"a": 0.3})
@@ -170,7 +169,7 @@ def test_an_exporter_behind_it_does_not_count_batch_pods(
     kubelet.load, kubelet.pods = (0.8, 0.25, 0), {("jobs", "resize"): 0.5 * CPUS}
     add_pod(standin, "jobs", "resize", "a", **IDLE)
     sources = [source, EXPORTER]
-    controller = start_controller(standin, exporters, *EXACT, sources=sources, content=WITH_IDLE)
+    controller = start_controller(standin, exporters, sources=sources, content=WITH_IDLE)
     wait_until(lambda: "1 pod on idle CPU" in controller.ready()[1], 30, "the list of pods")
     add_node(standin, "a", kubelet)
     keys = (CPU, "cpu_usage_max_avg_1h")
@@ -197,15 +196,13 @@ def test_offers_stand_while_another_source_is_tried(
     def offers():
         return [offered_milli(row) for row in standin.patches() if "status" in row["body"]]
 
-    controller = start_controller(standin, exporters, *EXACT, sources=sources, content=WITH_IDLE)
+    controller = start_controller(standin, exporters, sources=sources, content=WITH_IDLE)
     wait_until(lambda: any((offer or 0) > 3000 for offer in offers()), 60, "most of the offer")
     before = len(offers())
     exporters.trouble("all", "status")
     if is_new:
         controller.process.kill()
-        controller = start_controller(
-            standin, exporters, *EXACT, sources=sources, content=WITH_IDLE
-        )
+        controller = start_controller(standin, exporters, sources=sources, content=WITH_IDLE)
     wait_until(lambda: controller.metric("plimsoll_nodes_served", source="kubelet") == 1, 60, "it")
     wait_until(lambda: controller.metric("plimsoll_windows") > 0, 60, "a second sample")
     assert None not in offers()[before:]
@@ -216,7 +213,7 @@ def test_batch_pods_have_to_be_known(start_standin, start_controller, start_kube
     standin, kubelet = start_standin(), start_kubelet("a")
     add_node(standin, "a", kubelet)
     standin.fault("status", resource="pods", status=403, count=-1)
-    controller = start_controller(standin, NOBODY, *EXACT, sources=[source], content=WITH_IDLE)
+    controller = start_controller(standin, NOBODY, sources=[source], content=WITH_IDLE)
     wait_values(standin, CPU, {"a": 0.5})
     ready, text = controller.ready()
     assert not ready and "[-] idle pods: no complete list yet: list: 403" in text, text
@@ -259,7 +256,7 @@ def test_each_trouble_is_named(start_standin, start_controller, start_kubelet, s
     gone.stop()
     add_node(standin, "gone", gone)
     reasons |= {"misnamed": "tls", "stranger": "tls", "bare": "no_capacity", "gone": "connect"}
-    controller = start_controller(standin, NOBODY, *EXACT, sources=[source], content=RULES)
+    controller = start_controller(standin, NOBODY, sources=[source], content=RULES)
     wait_until(
         lambda: controller.metric("plimsoll_targets_failing", source="kubelet") == len(reasons),
         30,
@@ -289,7 +286,6 @@ def test_a_windows_node(start_standin, start_controller, start_kubelet, windows_
     controller = start_controller(
         standin,
         windows_exporter.port,
-        *EXACT,
         sources=[EXPORTER, source],
         content=policy({CPU: "1s", MEM: "1s"}),
     )
@@ -312,7 +308,6 @@ def test_asked_only_where_no_exporter_serves(
     controller = start_controller(
         standin,
         exporters,
-        *EXACT,
         sources=[EXPORTER, source],
         content=policy({CPU: "1s"}),
     )
@@ -354,7 +349,6 @@ def test_a_client_certificate_and_no_token(
     start_controller(
         standin,
         NOBODY,
-        *EXACT,
         sources=[{"kind": "kubelet", "tls_config": tls}],
         content=RULES,
     )
@@ -373,7 +367,7 @@ def test_a_standby_asks_less_often(
     def start(token):
         (tmp_path / token).write_text(token)
         mine = source | {"authorization": {"credentials_file": str(tmp_path / token)}}
-        return start_controller(standin, NOBODY, *EXACT, *lease, sources=[mine], content=RULES)
+        return start_controller(standin, NOBODY, *lease, sources=[mine], content=RULES)
 
     def count(token):
         return sum(asked.token == token for asked in kubelet.asked)

@@ -22,9 +22,7 @@ def start_asking(start_controller, start_standin):
     def start(prometheus, nodes=3, content=None, **more):
         standin = start_standin("--nodes", nodes)
         source = {"kind": "prometheus", "url": prometheus.url, **more}
-        controller = start_controller(
-            standin, 1, "--annotation-dead-band=0", sources=[source], content=content
-        )
+        controller = start_controller(standin, 1, sources=[source], content=content)
         return controller, standin
 
     return start

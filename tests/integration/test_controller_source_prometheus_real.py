@@ -21,7 +21,6 @@ def start_asking(start_controller):
     def start(standin, prometheus, *flags, exporters=1, behind=(), match=None, **more):
         source = {"kind": "prometheus", "url": prometheus.url}
         sources = [{**source, "match": match} if match else source, *behind]
-        flags = ("--annotation-dead-band=0", *flags)
         return start_controller(standin, exporters, *flags, sources=sources, **more)
 
     return start
@@ -81,7 +80,7 @@ def test_same_load_through_both(
     for prometheus in (computing, recording):
         wait_until(lambda p=prometheus: [v for _, v in p.query(samples) if v >= 15], 60, "samples")
     standins = {way: start_standin("--nodes", 5) for way in ("direct", "computed", "recorded")}
-    start_controller(standins["direct"], exporters, "--annotation-dead-band=0", content=content)
+    start_controller(standins["direct"], exporters, content=content)
     computed = start_asking(standins["computed"], computing, content=content)
     recorded = start_asking(standins["recorded"], recording, content=content)
     off = {}
@@ -114,7 +113,7 @@ def test_every_resource_of_a_real_exporter(
     direct = start_standin("--nodes", 1, "--first-address", "127.0.0.1")
     asked = start_standin("--nodes", 1, "--first-address", "127.0.0.1")
     network = "--network-speed=1G"
-    start_controller(direct, port, "--annotation-dead-band=0", network, content=content)
+    start_controller(direct, port, network, content=content)
     controller = start_asking(asked, prometheus, network, match=match, content=content)
 
     def seen():

@@ -70,9 +70,7 @@ def test_the_next_takes_over_and_gives_back(start_standin, start_exporters, star
     exporters.set("all", load={"cpu": 0.3, "mem": 0.3})
     agents.trouble("all", "extra", text=f"node_{SHORT} 60\n")
     rules = policy({name: f"{SYNC_S}s" for name in (SHORT, "mem_usage_avg_5m")})
-    controller = start_controller(
-        standin, exporters, "--annotation-dead-band=0", sources=both(agents), content=rules
-    )
+    controller = start_controller(standin, exporters, sources=both(agents), content=rules)
     wait_until(lambda: served(controller) == {"node-exporter": 4, "node-metrics": 0}, what="start")
     wait_until(lambda: every_node_near(standin, SHORT, 0.3, 4), 60, "the exporters' values")
     controller.wait_ready()
@@ -129,7 +127,6 @@ def test_the_agent_alone(start_standin, start_exporters, start_controller):
     controller = start_controller(
         standin,
         1,
-        "--annotation-dead-band=0",
         sources=[agent_at(agents)],
         content=policy({**wanted, "psi_cpu_usage_avg_5m": "2s"}),
     )
@@ -216,11 +213,8 @@ def test_the_file_is_read_again(start_standin, start_exporters, start_controller
     exporters, agents = start_exporters(*FAST), start_exporters("--agent", *FAST)
     exporters.set("all", load={"cpu": 0.3})
     agents.trouble("all", "extra", text=f"node_{SHORT} 60\n")
-    dead_band = "--annotation-dead-band=0"
     content = policy({SHORT: "2s"})
-    controller = start_controller(
-        standin, exporters, dead_band, sources=both(agents), content=content
-    )
+    controller = start_controller(standin, exporters, sources=both(agents), content=content)
     wait_until(lambda: every_node_near(standin, SHORT, 0.3, 2), 60, "the exporters' values")
     argv = pathlib.Path(f"/proc/{controller.process.pid}/cmdline").read_text("utf-8").split("\0")
     path = argv[argv.index("--sources") + 1]

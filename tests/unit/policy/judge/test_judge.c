@@ -238,7 +238,7 @@ TEST(bound_while_answered) {
                                           .node_len = 1,
                                           .request = {{1, GIB}},
                                           .runs_unix_ms = NOW};
-        char points[16];
+        char points[256];
 
         put(fixture->table, "a", 0.10, 0.1, 0);
         put(fixture->table, "b", 0.20, 0.1, 0);
@@ -253,6 +253,22 @@ TEST(bound_while_answered) {
         (void)snprintf(points, sizeof(points), "%s", score_from(fixture, fixture->snapshot, 0));
         assert_string_equal(score_from(fixture, fixture->snapshot, RESERVATION_MS), points);
         node_snapshot_unref(old);
+        fixture_free(fixture);
+}
+
+/* However much a stranger's pod requests, its reservation fills one node and no more. */
+TEST(reserved_is_at_most_a_node) {
+        struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
+        static struct reservation reservations[RESERVATIONS_MAX];
+
+        put(fixture->table, "a", 0.20, 0.10, 0);
+        put(fixture->table, "b", 0.245, 0.10, 0);
+        (void)score(fixture, POD("u1", "1000000"), "\"a\",\"b\"", 0);
+        assert_int_equal(estimator_reservations(node_table_estimator(fixture->table),
+                                                &(struct reservation_pod){.id = 1},
+                                                fixture->snapshot->publication, 0, reservations),
+                         1);
+        assert_float_equal((float)reservations[0].load.of[ESTIMATE_CPU], 10, 1e-6);
         fixture_free(fixture);
 }
 
