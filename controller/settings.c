@@ -100,7 +100,7 @@ static const struct option_row rows[] = {
          .help = "Port of all pages. 0 picks a free port and logs it. Not served with --once, --cleanup or --target."},
         PROGRAM_STATUS_PAGE_ROW(parsed.shared,
          "Serve the status page on / and what it shows on /status.json: every node's name, labels, readings and verdict, and the policy. Whoever reaches the port can read them. Without it, the labels of nodes are not kept either."),
-        {.name = "node-series", .alias = "node-metrics", .type = OPTION_BOOL, .value = &parsed.controller.has_node_metrics, .fallback = "true",
+        {.name = "node-series", .type = OPTION_BOOL, .value = &parsed.controller.has_node_metrics, .fallback = "true",
          .help = "Show usage, score and hot value of each node on the metrics page (plimsoll_node_*). Prometheus then keeps as many series as there are nodes times metrics of the policy, of each replica."},
         {.name = "query-api", .type = OPTION_BOOL, .value = &parsed.controller.has_query_api, .fallback = "true",
          .help = "Answer /api/v1/query as Prometheus does: the usage of every node that has a recent value, for a query that is the name of a metric of the policy. For the descheduler, and for Grafana."},
