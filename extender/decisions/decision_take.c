@@ -56,7 +56,7 @@ static bool keep_candidate(struct decision_texts *texts, const struct answer *an
         if (!judge_knows(&answer->judge, index))
                 return keep_stranger(texts, &answer->request->nodes[index], ret);
         const struct node_name *name = node_names_at(answer->snapshot->names,
-                                                     answer->judge.rows[index]);
+                                                     answer->judge.question.rows[index]);
         return keep_text(texts, name->name, name->name_bytes, ret);
 }
 
@@ -78,11 +78,12 @@ static void take_predicates(const struct judge *judge, const struct policy *poli
                 struct decision_predicate *to = &filter->predicates[filter->predicate_count];
                 const char *name = policy->metrics[of->metric].name;
                 ret_place[i] = DECISION_TERMS_MAX;
-                if (judge->over_count[i] == 0 || filter->predicate_count == DECISION_TERMS_MAX)
+                if (judge->filtered.over_count[i] == 0 ||
+                    filter->predicate_count == DECISION_TERMS_MAX)
                         continue;
                 (void)keep_text(&filter->texts, name, strlen(name), &to->metric);
                 to->limit_ratio = (float)of->limit_ratio;
-                to->over_count = judge->over_count[i];
+                to->over_count = judge->filtered.over_count[i];
                 ret_place[i] = filter->predicate_count++;
         }
 }
@@ -90,12 +91,12 @@ static void take_predicates(const struct judge *judge, const struct policy *poli
 static void take_rejections(const struct answer *answer, const uint8_t place[POLICY_MAX_TERMS],
                             struct decision_filter *filter) {
         const struct judge *judge = &answer->judge;
-        const struct policy *policy = judge->nodes->policy;
-        size_t left = judge->rejected_count;
+        const struct policy *policy = judge->question.nodes->policy;
+        size_t left = judge->filtered.rejected_count;
 
         for (size_t i = 0; left > 0 && filter->rejection_count < DECISION_NODES_MAX; i++) {
                 struct decision_rejection *to = &filter->rejections[filter->rejection_count];
-                int by = judge->rejected_by[i];
+                int by = judge->filtered.rejected_by[i];
                 if (by < 0)
                         continue;
                 left--;
@@ -103,9 +104,9 @@ static void take_rejections(const struct answer *answer, const uint8_t place[POL
                     !keep_candidate(&filter->texts, answer, i, &to->node))
                         continue;
                 to->predicate = place[by];
-                to->value_ratio =
-                        (float)judge->nodes->readings
-                                .usage_ratio[policy->predicates[by].metric][judge->rows[i]];
+                to->value_ratio = (float)judge->question.nodes->readings
+                                          .usage_ratio[policy->predicates[by].metric]
+                                                      [judge->question.rows[i]];
                 filter->rejection_count++;
         }
 }
@@ -115,19 +116,20 @@ void decision_take_filter(const struct answer *answer, struct decision_filter *r
         uint8_t place[POLICY_MAX_TERMS];
 
         memset(ret, 0, offsetof(struct decision_filter, texts.bytes));
-        ret->at_unix_ms = judge->now_unix_ms;
+        ret->at_unix_ms = judge->question.now_unix_ms;
         ret->policy_generation = answer->snapshot->table_policy->generation;
-        ret->candidates = (uint32_t)judge->count;
-        ret->duplicates = (uint32_t)judge->duplicate_count;
-        ret->unknown = (uint32_t)judge->unknown_count;
-        ret->rejected = (uint32_t)judge->rejected_count;
-        ret->left_out = (uint32_t)judge->left_out_count;
+        ret->candidates = (uint32_t)judge->question.count;
+        ret->duplicates = (uint32_t)judge->question.duplicate_count;
+        ret->unknown = (uint32_t)judge->question.unknown_count;
+        ret->rejected = (uint32_t)judge->filtered.rejected_count;
+        ret->left_out = (uint32_t)judge->filtered.left_out_count;
         ret->list = answer->list;
-        ret->is_daemonset = judge->pod->is_daemonset;
-        ret->is_all_over = judge->is_all_over;
-        if (judge->rule)
-                ret->rule = (uint8_t)(judge->rule - judge->nodes->policy->rules + 1);
-        take_predicates(judge, judge->nodes->policy, ret, place);
+        ret->is_daemonset = judge->question.pod->is_daemonset;
+        ret->is_all_over = judge->filtered.is_all_over;
+        if (judge->question.rule)
+                ret->rule = (uint8_t)(judge->question.rule - judge->question.nodes->policy->rules +
+                                      1);
+        take_predicates(judge, judge->question.nodes->policy, ret, place);
         take_rejections(answer, place, ret);
 }
 
@@ -156,11 +158,14 @@ static size_t put_ranked(struct ranked best[DECISION_NODES_MAX], size_t count, s
  * come last. This runs over all candidates, most of which are worse than the best 16. Return: how
  * many are in @best */
 static size_t find_best(const struct judge *judge, struct ranked best[DECISION_NODES_MAX]) {
-        const double *headrooms = judge->nodes->columns.has_estimate ? judge->headrooms : NULL;
-        size_t count = 0, candidates = judge->count, row_count = judge->nodes->count;
+        const double *headrooms = judge->question.nodes->columns.has_estimate
+                                          ? judge->scored.headrooms
+                                          : NULL;
+        size_t count = 0, candidates = judge->question.count,
+               row_count = judge->question.nodes->count;
         struct ranked worst = {.headroom = -DBL_MAX, .points = -1};
-        const int *points = judge->points;
-        const uint32_t *rows = judge->rows;
+        const int *points = judge->scored.points;
+        const uint32_t *rows = judge->question.rows;
 
         for (size_t i = 0; i < candidates; i++) {
                 if (points[i] <= worst.points && !(headrooms && headrooms[i] > worst.headroom))
@@ -182,23 +187,24 @@ static void take_estimate(const struct judge *judge, uint32_t row, double headro
         const struct pod_load *reserved = judge_reserved(judge, row);
         struct estimate_usage usage;
 
-        ret->other = (float)judge->nodes->columns.other[row];
+        ret->other = (float)judge->question.nodes->columns.other[row];
         ret->headroom = (float)headroom;
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
-                if (!estimate_usage_get(judge->nodes, row, r, &judge->load, &usage))
+                if (!estimate_usage_get(judge->question.nodes, row, r, &judge->question.load,
+                                        &usage))
                         continue;
                 ret->usage[r] = (struct decision_usage){
                         .reading_ratio = (float)usage.reading_ratio,
                         .in_flight_ratio = (float)usage.in_flight_ratio,
                         .margin_ratio = (float)usage.margin_ratio,
                         .pod_ratio = (float)usage.pod_ratio,
-                        .age_ms = usage.is_read
-                                          ? reading_age_ms(usage.read_unix_ms, judge->now_unix_ms)
-                                          : DECISION_NEVER_READ,
+                        .age_ms = usage.is_read ? reading_age_ms(usage.read_unix_ms,
+                                                                 judge->question.now_unix_ms)
+                                                : DECISION_NEVER_READ,
                 };
                 if (reserved)
                         ret->usage[r].reserved_ratio =
-                                (float)(score_reserved(judge->nodes->columns.own[r][row]) *
+                                (float)(score_reserved(judge->question.nodes->columns.own[r][row]) *
                                         reserved->of[r] / usage.weight);
         }
 }
@@ -212,7 +218,7 @@ static void take_priorities(const struct judge *judge, const struct policy *poli
                 const char *name = policy->metrics[of->metric].name;
                 (void)keep_text(&ranking->texts, name, strlen(name), &to->metric);
                 to->weight = (float)of->weight;
-                to->full_ratio = (float)verdict_full_ratio(policy, i, 0, &judge->largest);
+                to->full_ratio = (float)verdict_full_ratio(policy, i, 0, &judge->scored.largest);
                 ranking->priority_count++;
         }
         for (size_t i = DECISION_TERMS_MAX; i < policy->priority_total; i++)
@@ -225,10 +231,11 @@ static void take_priorities(const struct judge *judge, const struct policy *poli
 
 static void take_terms(const struct judge *judge, uint32_t row, size_t priority_count,
                        struct decision_terms *ret) {
-        int64_t now_unix_ms = judge->now_unix_ms;
-        const struct policy *policy = judge->nodes->policy;
-        const struct reading_columns *columns = &judge->nodes->readings;
-        struct policy_range of = policy_pool_priorities(policy, judge->nodes->columns.pool[row]);
+        int64_t now_unix_ms = judge->question.now_unix_ms;
+        const struct policy *policy = judge->question.nodes->policy;
+        const struct reading_columns *columns = &judge->question.nodes->readings;
+        struct policy_range of = policy_pool_priorities(policy,
+                                                        judge->question.nodes->columns.pool[row]);
         double weights = 0;
 
         for (size_t i = of.begin; i < of.end; i++)
@@ -242,7 +249,7 @@ static void take_terms(const struct judge *judge, uint32_t row, size_t priority_
                 ret->age_ms[i] = DECISION_NEVER_READ;
                 if (now_unix_ms >= expires_unix_ms)
                         continue;
-                double worth = verdict_worth(policy, i, usage, &judge->largest);
+                double worth = verdict_worth(policy, i, usage, &judge->scored.largest);
                 ret->usage_ratio[i] = (float)usage;
                 ret->points[i] = (float)(worth * policy->priorities[i].weight / weights * 100);
                 ret->age_ms[i] = reading_age_ms(
@@ -261,13 +268,13 @@ static void take_weights(const struct judge_nodes *of, struct decision_ranking *
 
 static void take_nodes(const struct answer *answer, struct decision_ranking *ranking) {
         const struct judge *judge = &answer->judge;
-        const struct judge_nodes *nodes = judge->nodes;
+        const struct judge_nodes *nodes = judge->question.nodes;
         struct ranked best[DECISION_NODES_MAX];
         size_t count = find_best(judge, best);
 
         for (size_t i = 0; i < count; i++) {
                 struct decision_node *to = &ranking->nodes[ranking->node_count];
-                uint32_t row = judge->rows[best[i].index];
+                uint32_t row = judge->question.rows[best[i].index];
                 if (!keep_candidate(&ranking->texts, answer, best[i].index, &to->name))
                         return;
                 to->points = (int8_t)best[i].points;
@@ -284,21 +291,21 @@ static void take_nodes(const struct answer *answer, struct decision_ranking *ran
 
 void decision_take_ranking(const struct answer *answer, int base, struct decision_ranking *ret) {
         const struct judge *judge = &answer->judge;
-        const struct policy *policy = judge->nodes->policy;
+        const struct policy *policy = judge->question.nodes->policy;
 
         memset(ret, 0, offsetof(struct decision_ranking, texts.bytes));
-        ret->at_unix_ms = judge->now_unix_ms;
+        ret->at_unix_ms = judge->question.now_unix_ms;
         ret->policy_generation = answer->snapshot->table_policy->generation;
-        ret->candidates = (uint32_t)judge->count;
-        ret->duplicates = (uint32_t)judge->duplicate_count;
-        ret->unknown = (uint32_t)judge->unknown_count;
+        ret->candidates = (uint32_t)judge->question.count;
+        ret->duplicates = (uint32_t)judge->question.duplicate_count;
+        ret->unknown = (uint32_t)judge->question.unknown_count;
         ret->scoring = policy->scoring;
         ret->base = (int8_t)base;
         if (policy->scoring == POLICY_SCORING_ESTIMATE) {
                 ret->expectation = answer->expectation;
-                take_weights(judge->nodes, ret);
-                (void)keep_text(&ret->texts, judge->pod->workload, judge->pod->workload_len,
-                                &ret->workload);
+                take_weights(judge->question.nodes, ret);
+                (void)keep_text(&ret->texts, judge->question.pod->workload,
+                                judge->question.pod->workload_len, &ret->workload);
         } else {
                 take_priorities(judge, policy, ret);
         }

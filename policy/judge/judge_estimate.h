@@ -7,10 +7,11 @@
 enum { JUDGE_NAMED_MAX = 16 }; /* candidates with points; all other candidates get 0 */
 
 /**
- * judge_find_headrooms() - set judge->headrooms, after judge_find_last(). It is -DBL_MAX for
+ * judge_find_headrooms() - set judge->scored.headrooms, after judge_find_last(). It is -DBL_MAX for
  * candidates without a row and, after judge_filter(), for those that were rejected
  *
- * Return: the first candidate with the most headroom; judge->count: no headroom is a finite number
+ * Return: the first candidate with the most headroom; judge->question.count: no headroom is a
+ * finite number
  */
 size_t judge_find_headrooms(struct judge *judge);
 /** judge_reserved() - the load reserved for other pods that is in the headroom of a row; NULL:

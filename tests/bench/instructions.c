@@ -128,7 +128,7 @@ static size_t judge_pod(int64_t turn) {
 
         answer_filter(&filtered, snapshot, &request, now_unix_ms);
         answer_score(&scored, snapshot, &request, now_unix_ms, turn * 10);
-        return filtered.judge.rejected_count + 1;
+        return filtered.judge.filtered.rejected_count + 1;
 }
 
 /* What is kept of them, for another pod each time. */

@@ -145,12 +145,13 @@ static void judge(struct node_table *table, const char *workload, struct judge *
         const struct reservation_pod nobody = {0};
 
         judge_begin(ret, &snapshot->nodes, NULL, snapshot->nodes.count, NOW);
-        for (size_t i = 0; i < ret->count; i++)
-                ret->rows[i] = (uint32_t)i;
-        ret->load =
+        for (size_t i = 0; i < ret->question.count; i++)
+                ret->question.rows[i] = (uint32_t)i;
+        ret->question.load =
                 estimator_expect(snapshot->estimator, workload, strlen(workload), &request).load;
-        ret->reservation_count = estimator_reservations(
-                snapshot->estimator, &nobody, snapshot->publication, NOW, ret->reservations);
+        ret->question.reservation_count = estimator_reservations(snapshot->estimator, &nobody,
+                                                                 snapshot->publication, NOW,
+                                                                 ret->question.reservations);
         judge_score(ret);
         node_snapshot_unref(snapshot); /* the table has it */
 }
@@ -177,18 +178,21 @@ TEST(the_same_scores) {
                 learned += estimator_expect(node_table_estimator(copy), "d/ReplicaSet/w1", 15,
                                             &(struct pod_load){0})
                                    .is_learned;
-                reserved += by_extender.reservation_count > 0;
-                missing += by_extender.nodes->has_missing;
-                assert_int_equal(by_copy.count, by_extender.count);
+                reserved += by_extender.question.reservation_count > 0;
+                missing += by_extender.question.nodes->has_missing;
+                assert_int_equal(by_copy.question.count, by_extender.question.count);
                 /* What is reserved is in the median of the one alone. */
-                bool is_near = by_extender.nodes->has_missing && by_extender.reservation_count > 0;
-                for (size_t n = 0; n < by_copy.count && !is_near; n++)
-                        if (fabs(by_copy.headrooms[n] - by_extender.headrooms[n]) > 1e-9)
-                                fail_msg("%d: node-%zu: %g, not %g\n%s", i, n, by_copy.headrooms[n],
-                                         by_extender.headrooms[n], text);
-                        else if (by_copy.points[n] != by_extender.points[n])
-                                fail_msg("%d: node-%zu: %d points, not %d", i, n, by_copy.points[n],
-                                         by_extender.points[n]);
+                bool is_near = by_extender.question.nodes->has_missing &&
+                               by_extender.question.reservation_count > 0;
+                for (size_t n = 0; n < by_copy.question.count && !is_near; n++)
+                        if (fabs(by_copy.scored.headrooms[n] - by_extender.scored.headrooms[n]) >
+                            1e-9)
+                                fail_msg("%d: node-%zu: %g, not %g\n%s", i, n,
+                                         by_copy.scored.headrooms[n],
+                                         by_extender.scored.headrooms[n], text);
+                        else if (by_copy.scored.points[n] != by_extender.scored.points[n])
+                                fail_msg("%d: node-%zu: %d points, not %d", i, n,
+                                         by_copy.scored.points[n], by_extender.scored.points[n]);
                 judge_done(&by_extender);
                 judge_done(&by_copy);
                 cluster_done(&cluster);
@@ -430,10 +434,11 @@ TEST(odd_pages) {
                 if (r != rows[i].result || (rows[i].problem && !strstr(err.msg, rows[i].problem)))
                         fail_msg("row %zu: %d: %s", i, r, err.msg);
                 judge(table, "w", &judged);
-                assert_true(isfinite(judged.headrooms[0]));
+                assert_true(isfinite(judged.scored.headrooms[0]));
                 if (i == 0) /* 4 of base, 2 of pods and 1 reserved; twice the pod's half a core;
                                and a margin for an error of 1 */
-                        assert_true(fabs(judged.headrooms[0] - 100 * (1 - 8.674 / 8)) < 1e-9);
+                        assert_true(fabs(judged.scored.headrooms[0] - 100 * (1 - 8.674 / 8)) <
+                                    1e-9);
                 judge_done(&judged);
         }
 }
