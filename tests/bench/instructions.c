@@ -68,8 +68,11 @@ static void make_table(void) {
                                                   json_string(value));
                 }
                 request_node_name(i, name);
-                node_table_put(table, name, annotations, NOW_UNIX_MS);
-                node_table_set_capacity(table, name, capacity, NOW_UNIX_MS);
+                node_table_put(table,
+                               &(struct node_update){.name = name,
+                                                     .annotations = annotations,
+                                                     .capacity = capacity},
+                               NOW_UNIX_MS);
         }
         node_table_publish(table, NOW_UNIX_MS);
         snapshot = node_table_acquire(table); /* the table lives as long as the program */

@@ -63,7 +63,7 @@ void extender_free(struct extender *extender) {
         free(extender);
 }
 
-static void add_node(struct extender *extender, size_t n) {
+static void put_node(struct extender *extender, size_t n) {
         const struct node *node = &extender->situation.world->nodes[n];
         char cores[32], bytes[32], zone[32];
 
@@ -75,11 +75,13 @@ static void add_node(struct extender *extender, size_t n) {
                                       ? json_pack("{s:s}", "topology.kubernetes.io/zone", zone)
                                       : NULL;
 
-        node_table_put(extender->table, node->name,
-                       published_annotations(extender->situation.published, n),
+        node_table_put(extender->table,
+                       &(struct node_update){.name = node->name,
+                                             .annotations = published_annotations(
+                                                     extender->situation.published, n),
+                                             .labels = labels,
+                                             .capacity = capacity},
                        now_unix_ms(extender));
-        node_table_set_zone(extender->table, node->name, labels, NULL);
-        node_table_set_capacity(extender->table, node->name, capacity, now_unix_ms(extender));
 }
 
 void extender_follow_nodes(struct extender *extender) {
@@ -90,7 +92,7 @@ void extender_follow_nodes(struct extender *extender) {
                         continue;
                 extender->has_node[n] = !extender->has_node[n];
                 if (extender->has_node[n])
-                        add_node(extender, n);
+                        put_node(extender, n);
                 else
                         node_table_remove(extender->table, world->nodes[n].name);
         }
@@ -98,9 +100,7 @@ void extender_follow_nodes(struct extender *extender) {
 
 void extender_read(struct extender *extender, size_t node) {
         if (extender->has_node[node])
-                node_table_put(extender->table, extender->situation.world->nodes[node].name,
-                               published_annotations(extender->situation.published, node),
-                               now_unix_ms(extender));
+                put_node(extender, node);
 }
 
 struct estimator *extender_estimator(const struct extender *extender) {

@@ -59,8 +59,11 @@ static void put_nodes(const struct cluster *cluster, struct node_table *table,
         node_table_list_begins(table);
         for (size_t i = 0; i < cluster->node_count; i++) {
                 _cleanup_(freep) char *name = xasprintf("node-%zu", i);
-                node_table_put(table, name, cluster->annotations[i], now_unix_ms);
-                node_table_set_capacity(table, name, cluster->capacity[i], now_unix_ms);
+                node_table_put(table,
+                               &(struct node_update){.name = name,
+                                                     .annotations = cluster->annotations[i],
+                                                     .capacity = cluster->capacity[i]},
+                               now_unix_ms);
         }
         node_table_list_ended(table);
 }
@@ -209,8 +212,10 @@ TEST(page) {
         json_auto_t *capacity = json_pack("{s:s, s:s}", "cpu", "8", "memory", "16");
         struct estimator *estimator = node_table_estimator(table);
 
-        node_table_put(table, "n\"1", annotations, NOW);
-        node_table_set_capacity(table, "n\"1", capacity, NOW);
+        node_table_put(table,
+                       &(struct node_update){
+                               .name = "n\"1", .annotations = annotations, .capacity = capacity},
+                       NOW);
         estimator_list_ended(estimator, NOW, NOW);
         const struct estimator_pod pod = {.id = 1,
                                           .node = "n\"1",
@@ -254,8 +259,7 @@ TEST(overloaded) {
         json_auto_t *capacity = json_pack("{s:s, s:s}", "cpu", "8", "memory", "16Gi");
         const struct estimator_pod pod = {.id = 1, .node = "n", .node_len = 1, .request.of = {12}};
 
-        node_table_put(table, "n", NULL, NOW);
-        node_table_set_capacity(table, "n", capacity, NOW);
+        node_table_put(table, &(struct node_update){.name = "n", .capacity = capacity}, NOW);
         estimator_bind(node_table_estimator(table), &pod);
         node_table_publish(table, NOW);
         _cleanup_(freep) char *text = tell(table);
@@ -278,8 +282,8 @@ TEST(without_a_metric) {
                 _cleanup_(node_table_freep) struct node_table *table = table_new(rows[i].teller);
                 _cleanup_(node_table_freep) struct node_table *copy = table_new(rows[i].importer);
                 struct error err = ERROR_NULL;
-                node_table_put(table, "n", NULL, NOW);
-                node_table_put(copy, "n", NULL, NOW);
+                node_table_put(table, &(struct node_update){.name = "n"}, NOW);
+                node_table_put(copy, &(struct node_update){.name = "n"}, NOW);
                 node_table_publish(table, NOW);
                 _cleanup_(freep) char *text = tell(table);
                 json_auto_t *page = json_loads(text, 0, NULL);
@@ -294,8 +298,8 @@ TEST(without_a_metric) {
 TEST(gone_node) {
         _cleanup_(node_table_freep) struct node_table *table = table_new(POLICY(CPU));
 
-        node_table_put(table, "gone", NULL, NOW);
-        node_table_put(table, "n", NULL, NOW);
+        node_table_put(table, &(struct node_update){.name = "gone"}, NOW);
+        node_table_put(table, &(struct node_update){.name = "n"}, NOW);
         node_table_publish(table, NOW);
         node_table_remove(table, "gone");
         _cleanup_(freep) char *text = tell(table);
@@ -336,7 +340,7 @@ TEST(workloads) {
         struct estimator *estimator = node_table_estimator(table);
         static const double cores[] = {1, 3, 8};
 
-        node_table_put(table, "n", NULL, NOW);
+        node_table_put(table, &(struct node_update){.name = "n"}, NOW);
         for (uint64_t i = 0; i < ARRAY_LEN(cores); i++)
                 estimator_bind(estimator, &(struct estimator_pod){.id = i + 1,
                                                                   .node = "n",
@@ -428,8 +432,8 @@ TEST(odd_pages) {
                 struct judge judged = JUDGE_NULL;
                 struct error err = ERROR_NULL;
                 assert_non_null(page);
-                node_table_put(table, "n", NULL, NOW);
-                node_table_set_capacity(table, "n", capacity, NOW);
+                node_table_put(table, &(struct node_update){.name = "n", .capacity = capacity},
+                               NOW);
                 int r = estimate_import_page(table, page, &err);
                 if (r != rows[i].result || (rows[i].problem && !strstr(err.msg, rows[i].problem)))
                         fail_msg("row %zu: %d: %s", i, r, err.msg);
@@ -447,7 +451,7 @@ TEST(odd_pages) {
 TEST(without_an_estimate) {
         _cleanup_(node_table_freep) struct node_table *table = table_new(POLICY(CPU));
 
-        node_table_put(table, "n", NULL, NOW);
+        node_table_put(table, &(struct node_update){.name = "n"}, NOW);
         node_table_set_policy(table, policy_of("  syncPolicy: []\n"), NOW);
         node_table_publish(table, NOW);
         _cleanup_(freep) char *text = tell(table);

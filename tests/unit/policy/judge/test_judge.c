@@ -29,9 +29,11 @@ static void put(struct node_table *table, const char *name, double cpu, double m
         (void)json_object_set_new(annotations, "mem_usage_avg_5m", json_string(text));
         (void)snprintf(text, sizeof(text), "%.5f," RECENT, disk);
         (void)json_object_set_new(annotations, "disk_usage_avg_5m", json_string(text));
-        node_table_put(table, name, annotations, NOW);
         json_auto_t *capacity = json_pack("{s:s, s:s}", "cpu", "10", "memory", "100Gi");
-        node_table_set_capacity(table, name, capacity, NOW);
+        node_table_put(table,
+                       &(struct node_update){
+                               .name = name, .annotations = annotations, .capacity = capacity},
+                       NOW);
 }
 
 /* Return: points of each node of the request, as one text: "10 3 0" */
