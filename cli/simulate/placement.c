@@ -133,8 +133,12 @@ static void placement_fill(const struct judging *judging, struct node_table *tab
 
         node_table_list_begins(table);
         json_object_foreach (json_iterable(candidates), name, annotations) {
-                node_table_put(table, name, annotations, now_unix_ms);
-                node_table_set_pool(table, name, labels_of(judging, name), now_unix_ms);
+                const struct node_update update = {
+                        .name = name,
+                        .annotations = annotations,
+                        .labels = labels_of(judging, name),
+                };
+                node_table_put(table, &update, now_unix_ms);
         }
         node_table_list_ended(table);
 }

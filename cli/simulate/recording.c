@@ -303,15 +303,18 @@ int recording_put_nodes(const struct recording *recording, struct node_table *ta
         node_table_list_begins(table);
         node_table_list_ended(table);
         json_array_foreach (recording->nodes, i, node) {
-                const char *name = json_string_at(node, "name", NULL);
-                node_table_put(table, name, json_at(node, "annotations", NULL), now_unix_ms);
+                const struct node_update update = {
+                        .name = json_string_at(node, "name", NULL),
+                        .annotations = json_at(node, "annotations", NULL),
+                        .labels = json_at(node, "labels", NULL),
+                        .capacity = json_at(node, "capacity", NULL),
+                };
+                node_table_put(table, &update, now_unix_ms);
                 if (node_table_count(table) != i + 1)
                         return error_set(err, EINVAL,
                                          "nodes[%zu].name: '%.64s' is a duplicate or not a valid "
                                          "node name",
-                                         i, name);
-                node_table_set_pool(table, name, json_at(node, "labels", NULL), now_unix_ms);
-                node_table_set_capacity(table, name, json_at(node, "capacity", NULL), now_unix_ms);
+                                         i, update.name);
         }
         return 0;
 }

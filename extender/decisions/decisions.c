@@ -76,7 +76,7 @@ static struct decision *decision_of(struct decisions *decisions, const struct de
                 slot = free_slot(decisions);
                 /* The slot has the answers about another pod, which are forgotten. */
                 slot->decision.filter_count = slot->decision.ranking_count = 0;
-                slot->decision.filter.at_unix_ms = slot->decision.ranking.at_unix_ms = 0;
+                slot->decision.filter.call.at_unix_ms = slot->decision.ranking.call.at_unix_ms = 0;
         }
         slot->decision.pod = *pod;
         TAILQ_INSERT_HEAD(&decisions->by_age, slot, age);
@@ -127,11 +127,11 @@ static void shorten(const struct decision *decision, struct decisions_line *ret)
         bool has_best = decision->is_ranked && ranking->node_count > 0;
 
         ret->pod = decision->pod;
-        ret->at_unix_ms = decision->is_ranked ? ranking->at_unix_ms : filter->at_unix_ms;
+        ret->at_unix_ms = decision->is_ranked ? ranking->call.at_unix_ms : filter->call.at_unix_ms;
         ret->filter_count = decision->filter_count;
         ret->ranking_count = decision->ranking_count;
-        ret->candidates = filter->candidates;
-        ret->passed = filter->candidates - filter->rejected - filter->duplicates;
+        ret->candidates = filter->call.candidates;
+        ret->passed = decision_passed(filter);
         ret->rejected = filter->rejected;
         ret->left_out = filter->left_out;
         ret->best_points = has_best ? ranking->nodes[0].points - ranking->base : -1;

@@ -21,7 +21,7 @@ static void put(struct node_table *table, const char *name, const char *cpu, con
                 (void)json_object_set_new(annotations, "cpu_usage_avg_5m", json_string(cpu));
         if (mem)
                 (void)json_object_set_new(annotations, "mem_usage_avg_5m", json_string(mem));
-        node_table_put(table, name, annotations, NOW);
+        node_table_put(table, &(struct node_update){.name = name, .annotations = annotations}, NOW);
 }
 
 static struct fixture *cluster_new(const char *extra_policy) {

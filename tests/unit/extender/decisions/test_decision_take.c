@@ -192,8 +192,7 @@ TEST(estimate_by_requests) {
                 POLICY("scoring: estimate") "  pools: [{nodeSelector: {a: b}, priority: []}]\n");
         json_auto_t *labels = json_pack("{s:s}", "a", "b");
 
-        put(fixture, "a", 0.20, 0.10);
-        node_table_set_pool(fixture->table, "a", labels, NOW);
+        put_labelled(fixture, "a", labels, 0.20, 0.10);
         ask_prioritize(fixture, POD, "\"a\"", false);
         const json_t *estimate = json_object_get(
                 json_array_get(json_at(show(fixture), "prioritize", "bestNodes", NULL), 0),

@@ -20,12 +20,12 @@ static struct decision_pod pod_of(unsigned id, const char *name) {
 static void filter(struct decisions *decisions, unsigned id, const char *name, int64_t at_unix_ms) {
         const struct decision_pod pod = pod_of(id, name);
 
-        decisions_put_filter(decisions, &pod,
-                             &(struct decision_filter){.at_unix_ms = at_unix_ms,
-                                                       .candidates = 10,
-                                                       .duplicates = 1,
-                                                       .rejected = 2,
-                                                       .left_out = 3});
+        decisions_put_filter(
+                decisions, &pod,
+                &(struct decision_filter){
+                        .call = {.at_unix_ms = at_unix_ms, .candidates = 10, .duplicates = 1},
+                        .rejected = 2,
+                        .left_out = 3});
 }
 
 static void rank(struct decisions *decisions, unsigned id, const char *name, int64_t at_unix_ms) {
@@ -33,7 +33,7 @@ static void rank(struct decisions *decisions, unsigned id, const char *name, int
 
         decisions_put_ranking(decisions, &pod,
                               &(struct decision_ranking){
-                                      .at_unix_ms = at_unix_ms,
+                                      .call.at_unix_ms = at_unix_ms,
                                       .base = 1,
                                       .node_count = 1,
                                       .nodes = {{.name = {.at = 2, .len = 3}, .points = 9}},
@@ -81,8 +81,8 @@ TEST(retries) {
         assert_int_equal(lines[0].filter_count, 3);
         assert_int_equal(lines[0].ranking_count, 2);
         assert_true(decisions_get(decisions, "d/web", &decision));
-        assert_int_equal(decision.filter.at_unix_ms, 200);
-        assert_int_equal(decision.ranking.at_unix_ms, 40);
+        assert_int_equal(decision.filter.call.at_unix_ms, 200);
+        assert_int_equal(decision.ranking.call.at_unix_ms, 40);
 
         /* A pod without a filter call: filterVerb is not set. */
         rank(decisions, 8, "other", 300);
@@ -131,7 +131,7 @@ TEST(replacement) {
         assert_true(decisions_get(decisions, "d/new", &decision));
         assert_int_equal(decision.filter_count, 1);
         assert_int_equal(decision.ranking_count, 0);
-        assert_int_equal(decision.ranking.at_unix_ms, 0);
+        assert_int_equal(decision.ranking.call.at_unix_ms, 0);
         assert_int_equal(lines[0].best_points, -1);
 }
 
@@ -205,8 +205,8 @@ static void compare_one(struct decisions *decisions, const struct model *model, 
         if (!pod)
                 return;
         assert_int_equal(decision.pod.id, pod->id);
-        assert_int_equal(decision.filter.at_unix_ms, pod->filtered);
-        assert_int_equal(decision.ranking.at_unix_ms, pod->ranked);
+        assert_int_equal(decision.filter.call.at_unix_ms, pod->filtered);
+        assert_int_equal(decision.ranking.call.at_unix_ms, pod->ranked);
 }
 
 TEST(against_a_list) {
