@@ -147,3 +147,15 @@ struct decision {
         struct decision_filter filter;
         struct decision_ranking ranking;
 };
+
+/** decision_at_unix_ms() - of the last answer */
+static inline int64_t decision_at_unix_ms(const struct decision *decision) {
+        return decision->is_ranked ? decision->ranking.call.at_unix_ms
+                                   : decision->filter.call.at_unix_ms;
+}
+
+/** decision_best() - the best node of the prioritize call after the last filter call; NULL: none */
+static inline const struct decision_node *decision_best(const struct decision *decision) {
+        return decision->is_ranked && decision->ranking.node_count > 0 ? decision->ranking.nodes
+                                                                       : NULL;
+}

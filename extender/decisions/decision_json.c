@@ -7,16 +7,17 @@
 
 /* ---- Members of an object. */
 
-static void put_text_or_null(struct buf *out, const char *key, const char *text, size_t len) {
-        if (len > 0)
-                json_write_text_len(out, key, text, len);
-        else
-                json_write_null(out, key);
-}
-
 static void put_kept(struct buf *out, const char *key, const struct decision_texts *texts,
                      struct decision_text text) {
         json_write_text_len(out, key, texts->bytes + text.at, text.len);
+}
+
+static void put_kept_or_null(struct buf *out, const char *key, const struct decision_texts *texts,
+                             struct decision_text text) {
+        if (text.len > 0)
+                put_kept(out, key, texts, text);
+        else
+                json_write_null(out, key);
 }
 
 /* A float has 7 digits. */
@@ -110,8 +111,7 @@ static void json_put_expectation(struct buf *out, const struct decision_ranking 
         const struct estimator_expectation *of = &ranking->expectation;
 
         json_write_object(out, "expected");
-        put_text_or_null(out, "workload", ranking->texts.bytes + ranking->workload.at,
-                         ranking->workload.len);
+        put_kept_or_null(out, "workload", &ranking->texts, ranking->workload);
         put_number(out, "learnedCores", of->is_learned ? of->load.of[ESTIMATE_CPU] : NAN);
         put_number(out, "confidence", of->confidence);
         put_number(out, "loadCores", of->load.of[ESTIMATE_CPU]);
@@ -220,37 +220,29 @@ void decision_json(const struct decision *decision, struct buf *out) {
         buf_putc(out, '\n');
 }
 
-static void put_count_if(struct buf *out, const char *key, bool is_known, uint32_t count) {
+static void put_count_if(struct buf *out, const char *key, bool is_known, int64_t count) {
         if (is_known)
                 json_write_int(out, key, count);
         else
                 json_write_null(out, key);
 }
 
-static void put_line(struct buf *out, const struct decisions_line *line) {
-        bool has_filter = line->filter_count > 0;
+void decision_json_line(const struct decision *decision, struct buf *out) {
+        const struct decision_filter *filter = &decision->filter;
+        const struct decision_ranking *ranking = &decision->ranking;
+        const struct decision_node *best = decision_best(decision);
+        bool has_filter = decision->filter_count > 0;
 
-        json_put_pod(out, &line->pod);
-        json_write_time(out, "at", line->at_unix_ms);
-        json_write_int(out, "filterCalls", line->filter_count);
-        json_write_int(out, "prioritizeCalls", line->ranking_count);
-        put_count_if(out, "candidates", has_filter, line->candidates);
-        put_count_if(out, "passed", has_filter, line->passed);
-        put_count_if(out, "rejected", has_filter, line->rejected);
-        put_count_if(out, "leftOut", has_filter, line->left_out);
-        put_text_or_null(out, "bestNode", line->best_node, line->best_node_len);
-        put_count_if(out, "bestScore", line->best_points >= 0, (uint32_t)line->best_points);
+        json_put_pod(out, &decision->pod);
+        json_write_time(out, "at", decision_at_unix_ms(decision));
+        json_write_int(out, "filterCalls", decision->filter_count);
+        json_write_int(out, "prioritizeCalls", decision->ranking_count);
+        put_count_if(out, "candidates", has_filter, filter->call.candidates);
+        put_count_if(out, "passed", has_filter, decision_passed(filter));
+        put_count_if(out, "rejected", has_filter, filter->rejected);
+        put_count_if(out, "leftOut", has_filter, filter->left_out);
+        put_kept_or_null(out, "bestNode", &ranking->texts,
+                         best ? best->name : (struct decision_text){0});
+        put_count_if(out, "bestScore", best, best ? best->points - ranking->base : 0);
         json_write_object_end(out);
-}
-
-void decision_json_list(const struct decisions_line *lines, size_t count, struct buf *out) {
-        json_write_object(out, NULL);
-        json_write_array(out, "decisions");
-        for (size_t i = 0; i < count; i++) {
-                json_write_line(out);
-                put_line(out, &lines[i]);
-        }
-        json_write_array_end(out);
-        json_write_object_end(out);
-        buf_putc(out, '\n');
 }

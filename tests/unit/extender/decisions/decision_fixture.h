@@ -68,18 +68,29 @@ static inline void ask_prioritize(struct fixture *fixture, const char *pod, cons
         fixture->decision.ranking_count++;
 }
 
-/* The page's object, borrowed. */
-static inline const json_t *show(struct fixture *fixture) {
+static inline const json_t *show_as(struct fixture *fixture,
+                                    void (*write)(const struct decision *decision,
+                                                  struct buf *out)) {
         _cleanup_(buf_done) struct buf text = BUF_INIT(DECISION_JSON_MAX_BYTES);
         struct error err = ERROR_NULL;
 
-        decision_json(&fixture->decision, &text);
+        write(&fixture->decision, &text);
         assert_false(text.overflow);
         json_decref(fixture->json);
         fixture->json = NULL;
         if (json_parse(text.data, text.len, &fixture->json, &err) < 0)
                 fail_msg("%s: %s", err.msg, text.data);
         return fixture->json;
+}
+
+/* The page's object, borrowed. */
+static inline const json_t *show(struct fixture *fixture) {
+        return show_as(fixture, decision_json);
+}
+
+/* Its line in the list, borrowed. */
+static inline const json_t *show_line(struct fixture *fixture) {
+        return show_as(fixture, decision_json_line);
 }
 
 static inline void assert_number(const json_t *object, const char *key, double wanted) {

@@ -232,13 +232,10 @@ TEST(learned) {
 /* An answer about no node has no best one. */
 TEST(no_node) {
         struct fixture *fixture = fixture_new(seven_metrics);
-        _cleanup_(decisions_freep) struct decisions *decisions = decisions_new();
-        _cleanup_(freep) struct decisions_line *lines = xcalloc(DECISIONS_MAX, sizeof(*lines));
-
         ask_prioritize(fixture, POD, "", false);
-        decisions_put_ranking(decisions, &fixture->decision.pod, &fixture->decision.ranking);
-        assert_int_equal(decisions_list(decisions, lines), 1);
-        assert_int_equal(lines[0].best_points, -1);
-        assert_int_equal(lines[0].best_node_len, 0);
+        fixture->decision.is_ranked = true;
+        assert_null(decision_best(&fixture->decision));
+        assert_true(json_is_null(json_object_get(show_line(fixture), "bestNode")));
+        assert_true(json_is_null(json_object_get(show_line(fixture), "bestScore")));
         fixture_free(fixture);
 }
